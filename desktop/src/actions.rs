@@ -54,6 +54,10 @@ actions!(
         TakeRemote,
         OverwriteRemote,
         TakeMerge,
+        // In a thread.
+        AllowCall,
+        DenyCall,
+        CancelTurn,
     ]
 );
 
@@ -62,6 +66,7 @@ pub const WORKBENCH: &str = "Workbench";
 pub const SIDEBAR: &str = "ForewordSidebar";
 pub const DOCUMENT: &str = "ForewordDocument";
 pub const FIND: &str = "ForewordFind";
+pub const THREAD: &str = "ForewordThread";
 
 /// A key with the platform's main modifier.
 macro_rules! with_main {
@@ -75,6 +80,7 @@ pub fn bind_keys(cx: &mut App) {
     let everywhere = Some(WORKBENCH);
     let tree = Some(SIDEBAR);
     let document = Some(DOCUMENT);
+    let thread = Some(THREAD);
     cx.bind_keys([
         KeyBinding::new(with_main!("q"), Quit, everywhere),
         KeyBinding::new(with_main!("w"), CloseWindow, everywhere),
@@ -86,6 +92,8 @@ pub fn bind_keys(cx: &mut App) {
         KeyBinding::new(with_main!("shift-l"), ToggleTheme, everywhere),
         KeyBinding::new(with_main!("shift-g"), ShowGateways, everywhere),
         KeyBinding::new(with_main!("shift-r"), Reconnect, everywhere),
+        KeyBinding::new(with_main!("shift-o"), NewWorkspace, everywhere),
+        KeyBinding::new(with_main!("shift-s"), StartGateway, everywhere),
         KeyBinding::new(with_main!("1"), FocusSidebar, everywhere),
         KeyBinding::new(with_main!("2"), FocusMain, everywhere),
         KeyBinding::new(with_main!("shift-f"), FocusFilter, everywhere),
@@ -120,6 +128,9 @@ pub fn bind_keys(cx: &mut App) {
         KeyBinding::new("alt-r", TakeRemote, document),
         KeyBinding::new("alt-o", OverwriteRemote, document),
         KeyBinding::new("alt-m", TakeMerge, document),
+        KeyBinding::new("alt-a", AllowCall, thread),
+        KeyBinding::new("alt-d", DenyCall, thread),
+        KeyBinding::new("alt-c", CancelTurn, thread),
         KeyBinding::new("escape", CloseFind, Some(FIND)),
         KeyBinding::new("enter", FindNext, Some(FIND)),
         KeyBinding::new("shift-enter", FindPrevious, Some(FIND)),
@@ -142,6 +153,8 @@ pub fn listed() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
                 ("secondary-shift-l", keys::THEME),
                 ("secondary-shift-g", keys::GATEWAYS),
                 ("secondary-shift-r", keys::RECONNECT),
+                ("secondary-shift-o", keys::NEW_WORKSPACE),
+                ("secondary-shift-s", keys::START),
                 ("secondary-shift-w", keys::NEW_WINDOW),
                 ("secondary-w", keys::CLOSE),
             ],
@@ -176,5 +189,15 @@ pub fn listed() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
                 ("alt-m", keys::MERGE),
             ],
         ),
+        (
+            keys::THREAD,
+            vec![
+                ("secondary-enter", keys::SEND),
+                ("alt-a", keys::ALLOW),
+                ("alt-d", keys::DENY),
+                ("alt-c", keys::CANCEL),
+            ],
+        ),
+        (keys::LISTS, vec![("up", keys::NEWER), ("down", keys::OLDER), ("tab", keys::NEXT_CONTROL)]),
     ]
 }

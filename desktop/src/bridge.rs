@@ -103,7 +103,7 @@ impl Gateway {
         self.send(Command::Call(Box::new(move |caller| {
             let Some(caller) = caller.cloned() else {
                 // Whoever asked may be gone.
-                let _ = answer.send(Err(ClientError::Lost));
+                let _ = answer.send(Err(ClientError::NotConnected));
                 return;
             };
             tokio::spawn(async move {

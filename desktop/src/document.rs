@@ -6,7 +6,11 @@ mod find;
 mod inherited;
 mod status;
 
-use client::{ClientError, DraftChange, Editing, EditingRequest, EditingStatus, Failure, Save, Scope};
+use std::time::Instant;
+
+use client::{
+    ClientError, DraftChange, Editing, EditingCall, EditingStatus, Failure, RequestNumber, Save, Scope,
+};
 use gpui_kit::component::button::{Button, ButtonVariants as _};
 use gpui_kit::component::input::{Editor, EditorState, InputEvent};
 use gpui_kit::component::{
@@ -19,13 +23,15 @@ use gpui_kit::{
 };
 use protocol::method::{DocumentGet, DocumentSave, DocumentSaveParams, DocumentScopeParams};
 use protocol::notification::{DocumentChanged, Notification as _};
-use protocol::{ErrorKind, WorkspaceId};
+use protocol::{ErrorKind, Method, WorkspaceId};
 
 use self::find::FindBar;
 use self::inherited::Inherited;
 use crate::actions::{self, *};
 use crate::drafts::DraftFile;
+use crate::hidden;
 use crate::icons::IconName;
+use crate::notices;
 use crate::session::{Place, Session, SessionEvent, Subject};
 use crate::strings::{self, editor as words};
 
@@ -44,8 +50,6 @@ pub struct DocumentEditor {
     show_inherited: bool,
     find: FindBar,
     was_connected: bool,
-    /// Counts the times that answers were given up.
-    answers: u64,
     timer: Option<Task<()>>,
     _subscriptions: Vec<Subscription>,
 }
@@ -84,7 +88,8 @@ impl DocumentEditor {
             (_, Err(problem)) => (None, Some(problem.to_owned())),
             (None, Ok(_)) => (None, None),
         };
-        let left = draft.as_ref().and_then(|file| match file.load() {
+        let mut problems = Vec::new();
+        let left = draft.as_ref().and_then(|file| match file.load(&mut problems) {
             Ok(left) => left,
             Err(error) => {
                 draft_problem = Some(error.to_string());
@@ -92,6 +97,9 @@ impl DocumentEditor {
             }
         });
         let was_connected = shared.link().is_connected();
+        for problem in problems {
+            notices::problem(&problem.to_string(), window, cx);
+        }
         let mut this = Self {
             session,
             workspace_id,
@@ -105,13 +113,14 @@ impl DocumentEditor {
             show_inherited: true,
             find: FindBar::new(window, cx),
             was_connected,
-            answers: 0,
             timer: None,
             _subscriptions: subscriptions,
         };
         if !was_connected {
-            this.lose_answers();
+            this.editing.disconnected();
         }
+        // What was left of an earlier run is there before the document is.
+        this.show_text(window, cx);
         this.load_inherited(cx);
         this.proceed(window, cx);
         this
@@ -134,11 +143,14 @@ impl DocumentEditor {
         self.editing.text()
     }
 
+    /// The text as the editor has it on the screen, which is the same.
+    pub fn shown_text(&self, cx: &App) -> SharedString {
+        self.editor.read(cx).value()
+    }
+
     /// Somebody looks at something else now: what is typed is saved at once.
     pub fn leave(&mut self, window: &mut Window, cx: &mut Context<Self>) {
-        let now = cx.background_executor().now();
-        self.editing.leave(now);
-        self.proceed(window, cx);
+        self.input(window, cx, |editing, now| editing.leave(now));
     }
 
     /// Whether it can be dropped without losing anything.
@@ -156,9 +168,7 @@ impl DocumentEditor {
         match event {
             InputEvent::Change => {
                 let text = editor.read(cx).value().to_string();
-                let now = cx.background_executor().now();
-                self.editing.edit(text, now);
-                self.proceed(window, cx);
+                self.input(window, cx, |editing, now| editing.edit(text, now));
             }
             InputEvent::Blur => self.leave(window, cx),
             _ => {}
@@ -181,14 +191,14 @@ impl DocumentEditor {
                         self.editing.reconnected(cx.background_executor().now());
                         self.load_inherited(cx);
                     } else {
-                        self.lose_answers();
+                        self.editing.disconnected();
                     }
                     self.proceed(window, cx);
                 }
             }
             SessionEvent::Reload => {
                 // What is at the gateway has to be looked at again, as after a lost connection.
-                self.lose_answers();
+                self.editing.disconnected();
                 self.editing.reconnected(cx.background_executor().now());
                 self.load_inherited(cx);
                 self.proceed(window, cx);
@@ -211,22 +221,16 @@ impl DocumentEditor {
         }
     }
 
-    /// Answers that are still to come are those of requests that `Editing` has given up.
-    fn lose_answers(&mut self) {
-        self.answers += 1;
-        self.editing.disconnected();
-    }
-
     /// After every input: drafts are kept or forgotten, requests sent, the clock set, the text shown.
     fn proceed(&mut self, window: &mut Window, cx: &mut Context<Self>) {
         let now = cx.background_executor().now();
+        self.keep_draft();
         while let Some(request) = self.editing.poll(now) {
-            match request {
-                EditingRequest::Save(save) => self.send(save, window, cx),
-                EditingRequest::Fetch => self.fetch(window, cx),
+            match request.call {
+                EditingCall::Save(save) => self.send(request.number, save, window, cx),
+                EditingCall::Fetch => self.fetch(request.number, window, cx),
             }
         }
-        self.keep_draft();
         self.timer = self.editing.wake_at().map(|at| {
             let pause = at.saturating_duration_since(now);
             cx.spawn_in(window, async move |this, cx| {
@@ -265,7 +269,7 @@ impl DocumentEditor {
         self.draft_problem = written.err().map(|error| error.to_string());
     }
 
-    fn send(&mut self, save: Save, window: &mut Window, cx: &mut Context<Self>) {
+    fn send(&mut self, number: RequestNumber, save: Save, window: &mut Window, cx: &mut Context<Self>) {
         let params = DocumentSaveParams {
             workspace_id: self.workspace_id.clone(),
             folder_id: self.scope.clone(),
@@ -274,62 +278,56 @@ impl DocumentEditor {
             save_reason: Some(save.reason),
             message: None,
         };
-        let call = self.session.read(cx).gateway().call::<DocumentSave>(params);
-        let answers = self.answers;
-        cx.spawn_in(window, async move |this, cx| {
-            let answer = call.await;
-            this.update_in(cx, |this, window, cx| {
-                if this.answers != answers {
-                    return;
-                }
-                let now = cx.background_executor().now();
-                match answer {
-                    Ok(result) => this.editing.saved(&result.doc, now),
-                    Err(ClientError::Refused(error)) if error.kind() == Some(ErrorKind::VersionConflict) => {
-                        let current = error.data.and_then(|data| data.current);
-                        this.editing.conflicted(current.as_deref(), now);
-                    }
-                    Err(error) => this.editing.failed(Failure::from(&error), now),
-                }
-                this.proceed(window, cx);
-            })
-            .ok();
-        })
-        .detach();
+        self.ask::<DocumentSave>(params, window, cx, move |editing, answer, now| match answer {
+            Ok(result) => editing.saved(number, &result.doc, now),
+            Err(ClientError::Refused(error)) if error.kind() == Some(ErrorKind::VersionConflict) => {
+                let current = error.data.and_then(|data| data.current);
+                editing.conflicted(number, current.as_deref(), now);
+            }
+            Err(error) => editing.failed(number, Failure::from(&error), now),
+        });
     }
 
-    fn fetch(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+    fn fetch(&mut self, number: RequestNumber, window: &mut Window, cx: &mut Context<Self>) {
         let params =
             DocumentScopeParams { workspace_id: self.workspace_id.clone(), folder_id: self.scope.clone() };
-        let call = self.session.read(cx).gateway().call::<DocumentGet>(params);
-        let answers = self.answers;
+        self.ask::<DocumentGet>(params, window, cx, move |editing, answer, now| match answer {
+            Ok(result) => editing.fetched(number, result.explicit.as_ref(), now),
+            Err(error) => editing.failed(number, Failure::from(&error), now),
+        });
+    }
+
+    /// Calls a method and reports what became of it.
+    fn ask<M: Method>(
+        &mut self,
+        params: M::Params,
+        window: &mut Window,
+        cx: &mut Context<Self>,
+        report: impl FnOnce(&mut Editing, Result<M::Result, ClientError>, Instant) + 'static,
+    ) where
+        M::Params: Send + Sync + 'static,
+        M::Result: Send + 'static,
+    {
+        let call = self.session.read(cx).gateway().call::<M>(params);
         cx.spawn_in(window, async move |this, cx| {
             let answer = call.await;
             this.update_in(cx, |this, window, cx| {
-                if this.answers != answers {
-                    return;
-                }
-                let now = cx.background_executor().now();
-                match answer {
-                    Ok(result) => this.editing.fetched(result.explicit.as_ref(), now),
-                    Err(error) => this.editing.failed(Failure::from(&error), now),
-                }
-                this.proceed(window, cx);
+                this.input(window, cx, |editing, now| report(editing, answer, now));
             })
             .ok();
         })
         .detach();
     }
 
-    fn save_now(&mut self, window: &mut Window, cx: &mut Context<Self>) {
+    /// Feeds the machine and does what it asks for.
+    fn input(
+        &mut self,
+        window: &mut Window,
+        cx: &mut Context<Self>,
+        input: impl FnOnce(&mut Editing, Instant),
+    ) {
         let now = cx.background_executor().now();
-        self.editing.save(now);
-        self.proceed(window, cx);
-    }
-
-    fn retry(&mut self, window: &mut Window, cx: &mut Context<Self>) {
-        let now = cx.background_executor().now();
-        self.editing.retry(now);
+        input(&mut self.editing, now);
         self.proceed(window, cx);
     }
 
@@ -337,24 +335,19 @@ impl DocumentEditor {
         if let Some(given_up) = self.editing.take_remote() {
             // Not gone: it can be pasted back.
             cx.write_to_clipboard(ClipboardItem::new_string(given_up));
+            notices::done(strings::conflict::GIVEN_UP, window, cx);
         }
-        self.after_choice(window, cx);
+        self.choose(window, cx, |_, _| {});
     }
 
-    fn overwrite_remote(&mut self, window: &mut Window, cx: &mut Context<Self>) {
-        let now = cx.background_executor().now();
-        self.editing.overwrite_remote(now);
-        self.after_choice(window, cx);
-    }
-
-    fn take_merge(&mut self, window: &mut Window, cx: &mut Context<Self>) {
-        let now = cx.background_executor().now();
-        self.editing.take_merge(now);
-        self.after_choice(window, cx);
-    }
-
-    fn after_choice(&mut self, window: &mut Window, cx: &mut Context<Self>) {
-        self.proceed(window, cx);
+    /// Ends a conflict, and goes on in the text.
+    fn choose(
+        &mut self,
+        window: &mut Window,
+        cx: &mut Context<Self>,
+        choice: impl FnOnce(&mut Editing, Instant),
+    ) {
+        self.input(window, cx, choice);
         self.editor.focus_handle(cx).focus(window, cx);
     }
 
@@ -379,7 +372,8 @@ impl DocumentEditor {
 
     fn header(&self, cx: &mut Context<Self>) -> impl IntoElement {
         let session = self.session.read(cx);
-        let workspace = session.workspace().map(|workspace| workspace.name.clone()).unwrap_or_default();
+        let workspace =
+            session.workspace().map(|workspace| hidden::name(&workspace.name)).unwrap_or_default();
         let path = match &self.scope {
             Some(_) => format!("{workspace} / {} / ", session.path_of(&self.scope)),
             None => format!("{workspace} / "),
@@ -469,14 +463,20 @@ impl Render for DocumentEditor {
             .id("document")
             .key_context(actions::DOCUMENT)
             .size_full()
-            .on_action(cx.listener(|this, _: &SaveNow, window, cx| this.save_now(window, cx)))
+            .on_action(cx.listener(|this, _: &SaveNow, window, cx| {
+                this.input(window, cx, |editing, now| editing.save(now));
+            }))
             .on_action(cx.listener(|this, _: &Find, window, cx| this.open_find(window, cx)))
             .on_action(cx.listener(|this, _: &FindNext, _, cx| this.find_next(cx)))
             .on_action(cx.listener(|this, _: &FindPrevious, _, cx| this.find_previous(cx)))
             .on_action(cx.listener(|this, _: &CloseFind, window, cx| this.close_find(window, cx)))
             .on_action(cx.listener(|this, _: &TakeRemote, window, cx| this.take_remote(window, cx)))
-            .on_action(cx.listener(|this, _: &OverwriteRemote, window, cx| this.overwrite_remote(window, cx)))
-            .on_action(cx.listener(|this, _: &TakeMerge, window, cx| this.take_merge(window, cx)))
+            .on_action(cx.listener(|this, _: &OverwriteRemote, window, cx| {
+                this.choose(window, cx, |editing, now| editing.overwrite_remote(now));
+            }))
+            .on_action(cx.listener(|this, _: &TakeMerge, window, cx| {
+                this.choose(window, cx, |editing, now| editing.take_merge(now));
+            }))
             .on_action(cx.listener(|this, _: &ArchiveDocument, window, cx| this.archive(window, cx)))
             .on_action(cx.listener(|this, _: &ToggleInherited, _, cx| {
                 this.show_inherited = !this.show_inherited;

@@ -4,6 +4,7 @@
 //! has a folder of its own, which it holds by a lock; what a window that is gone left in its folder is taken over by
 //! whoever opens that document next.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,24 @@ impl Drafts {
         Err(io::Error::other("too many windows are open"))
     }
 
+    /// How many documents of a workspace have a draft that no other window works with.
+    pub fn left(&self, instance: &InstanceId, workspace_id: &WorkspaceId) -> usize {
+        let Ok(folders) = fs::read_dir(&self.all) else { return 0 };
+        let place = PathBuf::from(plain(instance.as_str())).join(plain(workspace_id.as_str()));
+        let mut documents = HashSet::new();
+        for folder in folders.flatten().map(|entry| entry.path()) {
+            let Ok(files) = fs::read_dir(folder.join(&place)) else { continue };
+            // Held for a moment, so that nobody begins to work with it meanwhile.
+            let lock = if folder == self.own { None } else { lock(&folder).ok().flatten() };
+            if folder == self.own || lock.is_some() {
+                let names = files.flatten().map(|file| file.file_name());
+                documents
+                    .extend(names.filter(|name| Path::new(name).extension().is_some_and(|it| it == "json")));
+            }
+        }
+        documents.len()
+    }
+
     /// The draft of one document: a database, a workspace, a place in it.
     pub fn of(&self, instance: &InstanceId, workspace_id: &WorkspaceId, scope: &Scope) -> DraftFile {
         let place = scope.as_ref().map_or_else(|| "root".to_owned(), |id| plain(id.as_str()));
@@ -50,7 +69,7 @@ impl Drafts {
 
 /// Holds a folder; none when somebody else does.
 fn lock(folder: &Path) -> io::Result<Option<File>> {
-    fs::create_dir_all(folder)?;
+    files::make_directory(folder)?;
     let file = File::create(folder.join("lock"))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
@@ -72,9 +91,10 @@ impl DraftFile {
         self.own.join(&self.name)
     }
 
-    /// What a crash left behind, in this window's folder or in that of one that is gone.
-    pub fn load(&self) -> Result<Option<LocalDraft>, FileError> {
-        if let Some(draft) = files::read(&self.path())? {
+    /// What a crash left behind, in this window's folder or in that of one that is gone. One that cannot be read is set
+    /// aside, so that what is typed next does not overwrite it, and told by the problems.
+    pub fn load(&self, problems: &mut Vec<DraftProblem>) -> Result<Option<LocalDraft>, FileError> {
+        if let Some(draft) = read(&self.path(), problems)? {
             return Ok(Some(draft));
         }
         let Ok(folders) = fs::read_dir(&self.all) else { return Ok(None) };
@@ -85,7 +105,7 @@ impl DraftFile {
             }
             // Whoever still works with it keeps it.
             let Ok(Some(_lock)) = lock(&folder) else { continue };
-            if let Some(draft) = files::read(&left)? {
+            if let Some(draft) = read(&left, problems)? {
                 files::write(&self.path(), &draft)?;
                 files::remove(&left)?;
                 return Ok(Some(draft));
@@ -101,6 +121,21 @@ impl DraftFile {
     pub fn forget(&self) -> Result<(), FileError> {
         files::remove(&self.path())
     }
+}
+
+/// A draft that could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("a draft was kept for this document and cannot be read: {source}\nit is now {}", aside.display())]
+pub struct DraftProblem {
+    source: FileError,
+    aside: PathBuf,
+}
+
+fn read(path: &Path, problems: &mut Vec<DraftProblem>) -> Result<Option<LocalDraft>, FileError> {
+    files::read(path).or_else(|source| {
+        problems.push(DraftProblem { source, aside: files::set_aside(path)? });
+        Ok(None)
+    })
 }
 
 /// An id as the name of a file: a gateway chooses ids, and must not choose places on this machine.
@@ -128,13 +163,30 @@ mod tests {
         let (first, second) = (Drafts::open(state.path()).unwrap(), Drafts::open(state.path()).unwrap());
         file(&first).keep(&draft("first")).unwrap();
         file(&second).keep(&draft("second")).unwrap();
-        assert_eq!(file(&first).load().unwrap(), Some(draft("first")));
-        drop(second);
-        // The one that is gone left something, which a new window takes over, whichever folder it has.
+        assert_eq!(file(&first).load(&mut Vec::new()).unwrap(), Some(draft("first")));
+        let left = |drafts: &Drafts| drafts.left(&"i".parse().unwrap(), &"../w".parse().unwrap());
         file(&first).forget().unwrap();
-        assert_eq!(file(&first).load().unwrap(), Some(draft("second")));
+        assert_eq!(left(&first), 0, "what another window works with is its own");
+        drop(second);
+        assert_eq!(left(&first), 1);
+        // The one that is gone left something, which a new window takes over, whichever folder it has.
+        assert_eq!(file(&first).load(&mut Vec::new()).unwrap(), Some(draft("second")));
         let third = Drafts::open(state.path()).unwrap();
-        assert_eq!(file(&third).load().unwrap(), None, "it was taken over already");
+        assert_eq!(file(&third).load(&mut Vec::new()).unwrap(), None, "it was taken over already");
+    }
+
+    #[test]
+    fn a_damaged_draft_is_not_overwritten() {
+        let state = tempfile::tempdir().unwrap();
+        let drafts = Drafts::open(state.path()).unwrap();
+        file(&drafts).keep(&draft("typed")).unwrap();
+        fs::write(file(&drafts).path(), "{\"text\": \"half of it").unwrap();
+        let mut problems = Vec::new();
+        assert_eq!(file(&drafts).load(&mut problems).unwrap(), None);
+        file(&drafts).keep(&draft("typed later")).unwrap();
+        assert_eq!(fs::read_to_string(&problems[0].aside).unwrap(), "{\"text\": \"half of it");
+        assert!(problems[0].to_string().contains("root.json"), "{}", problems[0]);
+        assert_eq!(file(&drafts).load(&mut problems).unwrap(), Some(draft("typed later")));
     }
 
     #[test]

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+/// Damaged versions of one file that are kept.
+const MOST_SET_ASIDE: u32 = 100;
+
 /// A file of ours that could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("could not {what} {}: {source}", path.display())]
@@ -48,19 +51,33 @@ pub fn remove(path: &Path) -> Result<(), FileError> {
     }
 }
 
+/// Puts a file that cannot be understood out of the way, where nobody overwrites it. Returns where it is now.
+pub fn set_aside(path: &Path) -> Result<PathBuf, FileError> {
+    let failed = |source| FileError { what: "set aside", path: path.to_owned(), source };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    for number in 1..=MOST_SET_ASIDE {
+        let aside = path.with_file_name(format!("{name}.damaged-{number}"));
+        // What was set aside before stays.
+        if !aside.exists() {
+            return fs::rename(path, &aside).map(|()| aside).map_err(failed);
+        }
+    }
+    Err(failed(io::Error::other("too many damaged files are kept beside it")))
+}
+
 #[cfg(unix)]
-fn make_directory(path: &Path) -> io::Result<()> {
+pub fn make_directory(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 #[cfg(not(unix))]
-fn make_directory(path: &Path) -> io::Result<()> {
+pub fn make_directory(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
 #[cfg(unix)]
-fn private_file(path: &Path) -> io::Result<fs::File> {
+pub fn private_file(path: &Path) -> io::Result<fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     // One left by a crash may have another mode.
     let _ = fs::remove_file(path);
@@ -68,7 +85,7 @@ fn private_file(path: &Path) -> io::Result<fs::File> {
 }
 
 #[cfg(not(unix))]
-fn private_file(path: &Path) -> io::Result<fs::File> {
+pub fn private_file(path: &Path) -> io::Result<fs::File> {
     fs::File::create(path)
 }
 
@@ -93,5 +110,18 @@ mod tests {
         remove(&path).unwrap();
         fs::write(&path, "{").unwrap();
         assert!(read::<Vec<u32>>(&path).unwrap_err().to_string().starts_with("could not read "));
+    }
+
+    #[test]
+    fn a_damaged_file_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file.json");
+        for number in 1..=2 {
+            fs::write(&path, format!("{{{number}")).unwrap();
+            let aside = set_aside(&path).unwrap();
+            assert_eq!(fs::read_to_string(&aside).unwrap(), format!("{{{number}"));
+            assert!(!path.exists());
+        }
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
     }
 }

@@ -10,8 +10,10 @@ pub mod document;
 pub mod drafts;
 pub mod files;
 pub mod gateways;
+pub mod hidden;
 pub mod icons;
 pub mod local_gateway;
+pub mod notices;
 pub mod places;
 pub mod session;
 pub mod settings;
@@ -21,7 +23,7 @@ pub mod tokens;
 pub mod views;
 pub mod workbench;
 
-use gpui_kit::component::{TitleBar, WindowExt as _, notification::Notification};
+use gpui_kit::component::TitleBar;
 use gpui_kit::prelude::*;
 use gpui_kit::{AnyWindowHandle, App, Bounds, Entity, WindowBounds, WindowOptions, px, size};
 
@@ -74,7 +76,7 @@ pub fn open_window(places: Places, cx: &mut App) -> gpui_kit::Result<(AnyWindowH
         let session = cx.new(|cx| Session::new(gateway, incoming, places, cx));
         workbench::connect(&session, &settings, cx).detach();
         if let Some(problem) = problem {
-            window.push_notification(Notification::error(problem), cx);
+            notices::problem(&problem, window, cx);
         }
         cx.new(|cx| Workbench::new(session, settings, window, cx))
     })

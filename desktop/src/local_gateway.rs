@@ -2,12 +2,17 @@
 
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use crate::files;
+use crate::places::{self, Places};
 use crate::strings::link as words;
+
+/// Lines of a gateway's log that say why it ended: the error, its hints, and what it was doing.
+const LAST_LINES: usize = 4;
 
 /// Why no gateway was started.
 #[derive(Debug, thiserror::Error)]
@@ -31,11 +36,15 @@ pub fn find(own: Option<&Path>, path: Option<&OsStr>) -> Option<PathBuf> {
 pub fn start(program: &Path, data: &Path, log: &Path) -> Result<Child, StartError> {
     let failed = |source| StartError::Failed { program: program.to_owned(), source };
     if let Some(directory) = log.parent() {
-        fs::create_dir_all(directory).map_err(failed)?;
+        files::make_directory(directory).map_err(failed)?;
     }
-    let log = File::create(log).map_err(failed)?;
+    let log = files::private_file(log).map_err(failed)?;
     let mut command = Command::new(program);
     command.arg("--data").arg(data).arg("serve").stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    // They are ours, and it warns of variables that it does not know.
+    for variable in [places::STATE_VARIABLE, places::PROGRAM_VARIABLE] {
+        command.env_remove(variable);
+    }
     #[cfg(unix)]
     {
         use std::os::unix::process::CommandExt as _;
@@ -45,15 +54,31 @@ pub fn start(program: &Path, data: &Path, log: &Path) -> Result<Child, StartErro
     command.spawn().map_err(failed)
 }
 
+/// Where a gateway that was started here writes what it has to say.
+pub fn log(places: &Places) -> PathBuf {
+    places.state.join("gateway.log")
+}
+
 /// Finds the command and starts it.
-pub fn find_and_start(data: &Path, log: &Path) -> Result<Child, StartError> {
+pub fn find_and_start(places: &Places) -> Result<Child, StartError> {
     let own = std::env::current_exe().ok();
-    let program = find(own.as_deref(), std::env::var_os("PATH").as_deref()).ok_or(StartError::NotFound)?;
-    start(&program, data, log)
+    let found = || find(own.as_deref(), std::env::var_os("PATH").as_deref());
+    let program = places.program.clone().or_else(found).ok_or(StartError::NotFound)?;
+    start(&program, &places.data, &log(places))
+}
+
+/// What a gateway that ended said last, which is why it ended.
+pub fn last_words(places: &Places) -> String {
+    let text = fs::read(log(places)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]

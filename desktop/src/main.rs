@@ -1,4 +1,4 @@
-//! The native application: `foreword-desktop [--data DIR] [--state DIR]`.
+//! The native application: `foreword-desktop [--data DIR] [--state DIR] [--foreword FILE]`.
 
 use std::process::ExitCode;
 

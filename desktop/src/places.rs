@@ -10,6 +10,10 @@ use etcetera::base_strategy::choose_native_strategy;
 const GATEWAY: &str = "foreword";
 const OWN: &str = "foreword-desktop";
 
+/// Variables of this program, which the command does not know.
+pub const STATE_VARIABLE: &str = "FOREWORD_DESKTOP_STATE";
+pub const PROGRAM_VARIABLE: &str = "FOREWORD_PROGRAM";
+
 /// The directories that this program looks at.
 #[derive(Debug, Clone)]
 pub struct Places {
@@ -17,6 +21,8 @@ pub struct Places {
     pub data: PathBuf,
     /// What this program itself keeps: settings, drafts, and tokens where there is no keyring.
     pub state: PathBuf,
+    /// The command `foreword`; none: beside this program, or on the PATH.
+    pub program: Option<PathBuf>,
 }
 
 /// What the command line said.
@@ -24,14 +30,17 @@ pub struct Places {
 pub struct Arguments {
     pub data: Option<PathBuf>,
     pub state: Option<PathBuf>,
+    pub program: Option<PathBuf>,
 }
 
 /// Why the command line cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum UsageError {
-    #[error("`{0}` is not an option of this program\nhint: the options are --data DIR and --state DIR")]
+    #[error(
+        "`{0}` is not an option of this program\nhint: the options are --data DIR, --state DIR and --foreword FILE"
+    )]
     Unknown(String),
-    #[error("`{0}` needs a directory")]
+    #[error("`{0}` needs a path")]
     NoValue(&'static str),
     #[error(
         "cannot find your home directory\nhint: set HOME, or name the directories with --data and --state"
@@ -47,6 +56,7 @@ impl Arguments {
             let (name, place) = match argument.to_str() {
                 Some("--data") => ("--data", &mut parsed.data),
                 Some("--state") => ("--state", &mut parsed.state),
+                Some("--foreword") => ("--foreword", &mut parsed.program),
                 _ => return Err(UsageError::Unknown(argument.to_string_lossy().into_owned())),
             };
             let value = arguments.next().filter(|value| !value.is_empty());
@@ -68,15 +78,16 @@ impl Places {
             Some(data) => data,
             None => platform()?.data_dir().join(GATEWAY),
         };
-        let state = match arguments.state.or_else(|| named("FOREWORD_DESKTOP_STATE")) {
+        let state = match arguments.state.or_else(|| named(STATE_VARIABLE)) {
             Some(state) => state,
             None => {
                 let platform = platform()?;
                 platform.state_dir().unwrap_or_else(|| platform.data_dir()).join(OWN)
             }
         };
+        let program = arguments.program.or_else(|| named(PROGRAM_VARIABLE));
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-        Ok(Self { data: absolute(data), state: absolute(state) })
+        Ok(Self { data: absolute(data), state: absolute(state), program: program.map(absolute) })
     }
 }
 
@@ -90,10 +101,11 @@ mod tests {
 
     #[test]
     fn flags_win_over_variables() {
-        let arguments = parse(&["--data", "/d"]).unwrap();
+        let arguments = parse(&["--data", "/d", "--foreword", "/f"]).unwrap();
         let variable = |name: &str| (name == "FOREWORD_DESKTOP_STATE").then(|| OsString::from("/s"));
         let places = Places::find(arguments, variable).unwrap();
         assert_eq!((places.data, places.state), ("/d".into(), "/s".into()));
+        assert_eq!(places.program, Some("/f".into()));
     }
 
     #[test]

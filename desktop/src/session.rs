@@ -5,7 +5,7 @@ mod tree;
 
 use std::rc::Rc;
 
-use client::{ClientError, LiveTree, Notification, Scope};
+use client::{ClientError, Failure, LiveTree, Notification, Scope};
 use gpui_kit::{Context, EventEmitter, Task};
 use protocol::method::{WorkspaceList, WorkspaceListParams};
 use protocol::{InstanceId, Method, ThreadId, Workspace, WorkspaceId};
@@ -49,6 +49,8 @@ pub enum SessionEvent {
     Open(Place),
     /// What was asked for could not be done, in words.
     Problem(String),
+    /// So many documents of the workspace have text that was typed earlier and not saved.
+    DraftsLeft(usize),
 }
 
 /// A connection and the workspace that is open.
@@ -62,6 +64,8 @@ pub struct Session {
     workspaces: Vec<Workspace>,
     workspace: Option<Workspace>,
     tree: Option<LiveTree>,
+    /// Wakes the tree where something is to be tried again.
+    tree_timer: Option<Task<()>>,
     /// Whether the changes of the open workspace are followed.
     followed: bool,
     _incoming: Task<()>,
@@ -93,6 +97,7 @@ impl Session {
             workspaces: Vec::new(),
             workspace: None,
             tree: None,
+            tree_timer: None,
             followed: false,
             _incoming: task,
         }
@@ -151,7 +156,7 @@ impl Session {
             let answer = call.await;
             this.update(cx, |this, cx| match answer {
                 Ok(result) => then(this, result, cx),
-                Err(error) => cx.emit(SessionEvent::Problem(error.to_string())),
+                Err(error) => cx.emit(SessionEvent::Problem(Failure::from(&error).message)),
             })
             .ok();
         })
@@ -198,9 +203,21 @@ impl Session {
     pub fn open_workspace(&mut self, id: &WorkspaceId, cx: &mut Context<Self>) {
         let Some(workspace) = self.workspaces.iter().find(|workspace| workspace.id == *id) else { return };
         self.workspace = Some(workspace.clone());
-        self.start_tree(cx);
+        self.start_workspace(cx);
         cx.emit(SessionEvent::Workspaces);
         cx.notify();
+    }
+
+    fn start_workspace(&mut self, cx: &mut Context<Self>) {
+        self.start_tree(cx);
+        if let (Ok(drafts), Some(instance), Some(workspace_id)) =
+            (&self.drafts, &self.instance, self.workspace_id())
+        {
+            match drafts.left(instance, workspace_id) {
+                0 => {}
+                documents => cx.emit(SessionEvent::DraftsLeft(documents)),
+            }
+        }
     }
 
     pub fn load_workspaces(&mut self, cx: &mut Context<Self>) {
@@ -213,14 +230,21 @@ impl Session {
     }
 
     fn workspaces_loaded(&mut self, answer: Result<Vec<Workspace>, ClientError>, cx: &mut Context<Self>) {
-        // A lost connection is told by its state, and the list is asked for again when it is back.
-        let Ok(workspaces) = answer else { return };
+        let workspaces = match answer {
+            Ok(workspaces) => workspaces,
+            // A lost connection is told by its state, and the list is asked for again when it is back.
+            Err(ClientError::Lost | ClientError::NotConnected) => return,
+            Err(error) => {
+                cx.emit(SessionEvent::Problem(Failure::from(&error).message));
+                return;
+            }
+        };
         self.workspaces = workspaces;
         let open = self.workspace_id().cloned();
         let still = self.workspaces.iter().find(|workspace| Some(&workspace.id) == open.as_ref());
         self.workspace = still.or(self.workspaces.first()).cloned();
         if self.workspace_id().cloned() != open || self.tree.is_none() {
-            self.start_tree(cx);
+            self.start_workspace(cx);
         } else {
             self.resume_tree(cx);
         }

@@ -13,13 +13,14 @@ use gpui_kit::component::scroll::Scrollbar;
 use gpui_kit::component::{ActiveTheme as _, Icon, Sizable as _, h_flex, v_flex};
 use gpui_kit::prelude::*;
 use gpui_kit::{
-    AnyElement, App, Context, Entity, FocusHandle, Focusable, ScrollStrategy, Subscription,
+    AnyElement, App, Context, Entity, FocusHandle, Focusable, Role, ScrollStrategy, Subscription,
     TestSupportExt as _, UniformListScrollHandle, Window, div, uniform_list,
 };
 use protocol::FolderId;
 
 use self::row::DraggedRow;
 use crate::actions::{self, *};
+use crate::hidden;
 use crate::icons::IconName;
 use crate::session::{Place, Session, SessionEvent, Subject};
 use crate::strings::{self, sidebar as words};
@@ -175,14 +176,16 @@ impl Sidebar {
 
     fn header(&self, cx: &mut Context<Self>) -> impl IntoElement {
         let session = self.session.read(cx);
-        let name = session.workspace().map_or(words::NO_WORKSPACE, |workspace| workspace.name.as_str());
+        let name = session
+            .workspace()
+            .map_or_else(|| words::NO_WORKSPACE.into(), |workspace| hidden::name(&workspace.name));
         let open = session.workspace_id().cloned();
         let workspaces: Vec<_> =
-            session.workspaces().iter().map(|one| (one.id.clone(), one.name.clone())).collect();
+            session.workspaces().iter().map(|one| (one.id.clone(), hidden::name(&one.name))).collect();
         let shared = self.session.clone();
         let chooser = Button::new("workspaces")
             .ghost()
-            .label(name.to_owned())
+            .label(name)
             .icon(Icon::new(IconName::Library))
             .dropdown_caret(true)
             .tooltip(words::CHOOSE_WORKSPACE)
@@ -264,7 +267,13 @@ impl Sidebar {
 impl Render for Sidebar {
     fn render(&mut self, _: &mut Window, cx: &mut Context<Self>) -> impl IntoElement {
         let count = self.session.read(cx).tree().map_or(0, client::LiveTree::len);
-        let carrying = self.carried.as_ref().map(|key| words::carrying(&self.name_of(key, cx)));
+        let carrying =
+            self.carried.as_ref().map(|key| words::carrying(&hidden::name(&self.name_of(key, cx))));
+        let session = self.session.read(cx);
+        // Without a connection the line at the bottom says enough.
+        let tree = session.tree().filter(|_| session.link().is_connected());
+        let problem =
+            tree.and_then(client::LiveTree::problem).map(|reason| words::incomplete(&hidden::line(reason)));
         let sidebar = cx.entity();
         v_flex()
             .id("sidebar")
@@ -331,6 +340,32 @@ impl Render for Sidebar {
                     })
                     .context_menu(move |menu, window, cx| menu::of_root(menu, &sidebar, window, cx)),
             )
+            .when_some(problem, |this, problem| {
+                this.child(
+                    h_flex()
+                        .p_2()
+                        .gap_2()
+                        .text_xs()
+                        .border_t_1()
+                        .border_color(cx.theme().sidebar_border)
+                        .child(Icon::new(IconName::TriangleAlert).xsmall().text_color(cx.theme().warning))
+                        .child(
+                            div()
+                                .id("tree-problem")
+                                .role(Role::Status)
+                                .aria_label(problem.clone())
+                                .test_support()
+                                .flex_1()
+                                .min_w_0()
+                                .child(problem),
+                        )
+                        .child(Button::new("retry-tree").xsmall().outline().label(words::RETRY).on_click(
+                            cx.listener(|this, _, _, cx| {
+                                this.session.update(cx, |session, cx| session.resume_tree(cx));
+                            }),
+                        )),
+                )
+            })
             .when_some(carrying, |this, carrying| {
                 this.child(
                     div()

@@ -19,8 +19,22 @@ pub mod link {
     pub const START_TIP: &str =
         "Runs `foreword serve` on this machine; it goes on after the window is closed";
     pub const STARTING: &str = "Starting a gateway…";
-    pub const NOT_FOUND: &str = "the command `foreword` was not found beside this program or on the PATH";
+    pub const NOT_FOUND: &str = "the command `foreword` was not found beside this program or on the PATH\nhint: install it with \
+                                 `cargo install --locked --path crates/cli`, or name it with --foreword FILE";
     pub const CHOOSE: &str = "Gateways…";
+
+    pub fn connected(server: &str) -> String {
+        format!("{CONNECTED} · {server}")
+    }
+    pub fn lost(reason: &str) -> String {
+        format!("{LOST}: {reason}")
+    }
+    pub fn refused(reason: &str) -> String {
+        format!("{REFUSED}: {reason}")
+    }
+    pub fn ended(words: &str) -> String {
+        format!("The gateway that was started has ended:\n{words}")
+    }
 }
 
 pub mod sidebar {
@@ -48,6 +62,9 @@ pub mod sidebar {
     pub const DRAFT_TIP: &str = "Only white space: agents here still read what is inherited";
     pub const NEW_TIP: &str = "Nothing is saved here yet, and nothing is inherited";
     pub const FOLDER_OWN_TIP: &str = "This folder has its own document";
+    pub const FOLDER_DRAFT_TIP: &str =
+        "This folder has a draft: only white space, so what is inherited counts";
+    pub const RETRY: &str = "Try again";
     pub const FOLDER_INHERITS_TIP: &str = "This folder inherits its document";
     pub const LOADING: &str = "Loading…";
     pub const NOTHING: &str = "Nothing here yet";
@@ -57,6 +74,9 @@ pub mod sidebar {
 
     pub fn inherited_from(place: &str) -> String {
         format!("Nothing is saved here: agents read the document of {place}")
+    }
+    pub fn incomplete(reason: &str) -> String {
+        format!("Not everything could be loaded: {reason}")
     }
     pub fn more(threads: u64) -> String {
         format!("{threads} more threads")
@@ -136,11 +156,26 @@ pub mod editor {
     pub const OVER: &str = "only the first 16,000 reach a prompt";
     pub const DRAFT_FAILED: &str = "what you type cannot be kept on this machine";
 
+    pub fn drafts_left(documents: usize) -> String {
+        let documents = match documents {
+            1 => "one document".to_owned(),
+            documents => format!("{documents} documents"),
+        };
+        format!(
+            "What was typed in {documents} of this workspace was kept and is not saved. Open it to save it."
+        )
+    }
     pub fn saved_version(version: u64) -> String {
         format!("{SAVED} · version {version}")
     }
     pub fn failed(message: &str) -> String {
         format!("Not saved: {message}")
+    }
+    pub fn too_long(bytes: usize, limit: usize) -> String {
+        let (bytes, limit) = (crate::strings::thousands(bytes), crate::strings::thousands(limit));
+        format!(
+            "Not saved: {bytes} bytes are more than the {limit} of a document; it is kept on this machine"
+        )
     }
     pub fn inherited_from(place: &str) -> String {
         format!("from {place}")
@@ -224,6 +259,17 @@ pub mod keys {
     pub const TAKE_REMOTE: &str = "Conflict: reload remote";
     pub const OVERWRITE: &str = "Conflict: overwrite remote";
     pub const MERGE: &str = "Conflict: merge";
+    pub const NEW_WORKSPACE: &str = "New workspace";
+    pub const START: &str = "Start a gateway on this machine";
+    pub const THREAD: &str = "Thread";
+    pub const SEND: &str = "Send the message";
+    pub const ALLOW: &str = "Allow the call that asks";
+    pub const DENY: &str = "Deny it";
+    pub const CANCEL: &str = "Stop the running turn";
+    pub const LISTS: &str = "History and everywhere else";
+    pub const NEWER: &str = "Newer version";
+    pub const OLDER: &str = "Older version";
+    pub const NEXT_CONTROL: &str = "Next button or field; Enter presses it";
 }
 
 pub mod welcome {

@@ -5,7 +5,6 @@ mod welcome;
 
 use client::{GatewayPlace, RowKey, Scope, Target};
 use gpui_kit::component::button::{Button, ButtonVariants as _};
-use gpui_kit::component::notification::Notification;
 use gpui_kit::component::status_bar::StatusBar;
 use gpui_kit::component::{
     ActiveTheme as _, Icon, Sizable as _, TitleBar, WindowExt as _, h_flex, h_resizable, resizable_panel,
@@ -23,7 +22,11 @@ use crate::appearance;
 use crate::ask::{self, Field};
 use crate::bridge::Link;
 use crate::document::DocumentEditor;
+use crate::hidden;
 use crate::icons::IconName;
+use crate::local_gateway;
+use crate::notices;
+use crate::places::Places;
 use crate::session::{Place, Session, SessionEvent};
 use crate::settings::{Appearance, Settings};
 use crate::sidebar::Sidebar;
@@ -111,11 +114,12 @@ impl Workbench {
     ) {
         match event {
             SessionEvent::Open(place) => self.open(place.clone(), window, cx),
-            SessionEvent::Problem(problem) => {
-                window.push_notification(Notification::error(problem.clone()), cx);
-            }
+            SessionEvent::Problem(problem) => notices::problem(problem, window, cx),
             SessionEvent::Link if session.read(cx).link().is_connected() => self.starting = false,
             SessionEvent::Workspaces => self.close_foreign(window, cx),
+            SessionEvent::DraftsLeft(documents) => {
+                notices::reminder(&strings::editor::drafts_left(*documents), window, cx);
+            }
             _ => {}
         }
         self.leaving.retain(|editor| !editor.read(cx).is_settled());
@@ -217,10 +221,10 @@ impl Workbench {
         cx: &mut Context<Self>,
         change: impl FnOnce(&mut Settings),
     ) {
-        change(&mut self.settings);
         let state = self.session.read(cx).places().state.clone();
-        if let Err(error) = self.settings.store(&state) {
-            window.push_notification(Notification::error(error.to_string()), cx);
+        match Settings::change(&state, change) {
+            Ok(settings) => self.settings = settings,
+            Err(error) => notices::problem(&error.to_string(), window, cx),
         }
         appearance::apply(&self.settings, window, cx);
         cx.notify();
@@ -249,17 +253,38 @@ impl Workbench {
     }
 
     fn start_gateway(&mut self, window: &mut Window, cx: &mut Context<Self>) {
-        let places = self.session.read(cx).places().clone();
-        match crate::local_gateway::find_and_start(&places.data, &places.state.join("gateway.log")) {
-            Ok(mut child) => {
-                self.starting = true;
-                self.session.read(cx).gateway().retry();
-                // Whoever starts a process has to hear of its end.
-                std::thread::spawn(move || child.wait());
-            }
-            Err(error) => window.push_notification(Notification::error(error.to_string()), cx),
+        if self.starting {
+            return;
         }
+        let places = self.session.read(cx).places().clone();
+        let mut child = match local_gateway::find_and_start(&places) {
+            Ok(child) => child,
+            Err(error) => return notices::problem(&error.to_string(), window, cx),
+        };
+        self.starting = true;
+        self.session.read(cx).gateway().retry();
+        let (ended, waiting) = tokio::sync::oneshot::channel();
+        std::thread::spawn(move || {
+            // Whoever starts a process has to hear of its end; the window may be gone by then.
+            let _ = child.wait();
+            let _ = ended.send(());
+        });
+        let task = cx.spawn_in(window, async move |this, cx| {
+            if waiting.await.is_ok() {
+                this.update_in(cx, |this, window, cx| this.gateway_ended(&places, window, cx)).ok();
+            }
+        });
+        self._tasks.push(task);
         cx.notify();
+    }
+
+    /// A gateway that was started here is no longer there. One that worked is missed by the connection.
+    fn gateway_ended(&mut self, places: &Places, window: &mut Window, cx: &mut Context<Self>) {
+        if self.starting {
+            self.starting = false;
+            notices::problem(&link_words::ended(&local_gateway::last_words(places)), window, cx);
+            cx.notify();
+        }
     }
 
     fn new_workspace(&mut self, window: &mut Window, cx: &mut Context<Self>) {
@@ -336,16 +361,16 @@ impl Workbench {
             _ if self.starting => (IconName::Loader, muted, link_words::STARTING.to_owned()),
             Link::Connecting => (IconName::Loader, muted, link_words::CONNECTING.to_owned()),
             Link::Connected { server, .. } => {
-                (IconName::PlugZap, theme.success, format!("{} · {server}", link_words::CONNECTED))
+                (IconName::PlugZap, theme.success, link_words::connected(&hidden::name(server)))
             }
             Link::Waiting { not_running: true, .. } => {
                 (IconName::ServerOff, theme.warning, link_words::NOT_RUNNING.to_owned())
             }
             Link::Waiting { reason, .. } => {
-                (IconName::WifiOff, theme.warning, format!("{}: {reason}", link_words::LOST))
+                (IconName::WifiOff, theme.warning, link_words::lost(&hidden::line(reason)))
             }
             Link::Refused { reason } => {
-                (IconName::CircleX, theme.danger, format!("{}: {reason}", link_words::REFUSED))
+                (IconName::CircleX, theme.danger, link_words::refused(&hidden::line(reason)))
             }
         };
         let text = SharedString::from(text);
@@ -428,7 +453,16 @@ impl Render for Workbench {
             .size_full()
             .bg(cx.theme().background)
             .text_color(cx.theme().foreground)
-            .on_action(cx.listener(|_, _: &Quit, _, cx| cx.quit()))
+            // Every window saves first; the last one that is closed ends the application.
+            .on_action(cx.listener(|_, _: &Quit, _, cx| {
+                for window in cx.windows() {
+                    cx.defer(move |cx| {
+                        window
+                            .update(cx, |_, window, cx| window.dispatch_action(Box::new(CloseWindow), cx))
+                            .ok();
+                    });
+                }
+            }))
             .on_action(cx.listener(|this, _: &CloseWindow, window, cx| {
                 if this.may_close(window, cx) {
                     window.remove_window();
@@ -437,7 +471,7 @@ impl Render for Workbench {
             .on_action(cx.listener(|this, _: &NewWindow, window, cx| {
                 let places = this.session.read(cx).places().clone();
                 if let Err(error) = crate::open_window(places, cx) {
-                    window.push_notification(Notification::error(error.to_string()), cx);
+                    notices::problem(&error.to_string(), window, cx);
                 }
             }))
             .on_action(cx.listener(|this, _: &ZoomIn, window, cx| this.zoom(1, window, cx)))

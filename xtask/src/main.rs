@@ -40,6 +40,7 @@ use clap::{Parser, Subcommand};
 
 use dist::Program;
 use gate::Gate;
+use size::Measured;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The developer's commands")]
@@ -142,6 +143,9 @@ enum Task {
     Book,
     /// Build the command from nothing and print what that cost and how large it is; takes minutes
     Size {
+        /// The native application instead
+        #[arg(long)]
+        desktop: bool,
         /// Which profile, such as `dist`
         #[arg(long, default_value = "release")]
         profile: String,
@@ -172,7 +176,8 @@ fn main() -> ExitCode {
         Task::Dist { profile, program: None } => dist::run(root(), Program::Install { profile }),
         Task::Pictures => desktop::draw_pictures(root()),
         Task::Book => book::run(root()),
-        Task::Size { profile } => size::run(&profile),
+        Task::Size { desktop: true, profile } => size::run(Measured::Desktop, &profile),
+        Task::Size { desktop: false, profile } => size::run(Measured::Command, &profile),
         Task::Check => check::run(root()),
     };
     match outcome {

@@ -178,6 +178,9 @@ const OF_DESKTOP: &[Prerequisite] = &[
     of_desktop("Xvfb", "real windows without a screen", Found::Command(&["Xvfb"]), "xvfb"),
     of_desktop("xdotool", "typing into real windows", Found::Command(&["xdotool"]), "xdotool"),
     of_desktop("xclip", "reading what real windows show", Found::Command(&["xclip"]), "xclip"),
+    of_desktop("jq", "reading what the command prints", Found::Command(&["jq"]), "jq"),
+    of_desktop("D-Bus", "a session with a keyring", Found::Command(&["dbus-run-session"]), "dbus"),
+    of_desktop("a keyring", "keeping tokens", Found::Command(&["gnome-keyring-daemon"]), "gnome-keyring"),
 ];
 
 const fn of_desktop(

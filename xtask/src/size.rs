@@ -1,4 +1,4 @@
-//! `cargo xtask size`: what a cold build of the command costs, and how large the result is.
+//! `cargo xtask size`: what a cold build of the command or of the native application costs, and how large the result is.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
 use crate::process::{cargo, judge, shown};
-use crate::{metadata, print_status};
+use crate::{desktop, metadata, prerequisites, print_status};
 
 /// Crates that are listed, the most expensive first.
 const LISTED: usize = 15;
@@ -24,8 +24,35 @@ struct Unit {
     duration: f64,
 }
 
+/// What is built.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Measured {
+    Command,
+    Desktop,
+}
+
+impl Measured {
+    /// Which package, as cargo is told.
+    fn package(self) -> Vec<&'static str> {
+        match self {
+            Self::Command => vec!["--package", "foreword"],
+            Self::Desktop => desktop::MANIFEST.to_vec(),
+        }
+    }
+
+    fn program(self) -> &'static str {
+        match self {
+            Self::Command => "foreword",
+            Self::Desktop => "foreword-desktop",
+        }
+    }
+}
+
 /// Builds from nothing, in a directory of its own, and prints the figures.
-pub(crate) fn run(profile: &str) -> Result<()> {
+pub(crate) fn run(measured: Measured, profile: &str) -> Result<()> {
+    if matches!(measured, Measured::Desktop) {
+        prerequisites::ensure_for_desktop()?;
+    }
     let directory = metadata::read()?.target_directory.join("size");
     match fs::remove_dir_all(&directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
@@ -33,15 +60,15 @@ pub(crate) fn run(profile: &str) -> Result<()> {
     }
     let (started, used) = (Instant::now(), processor_seconds());
     let mut build = cargo();
-    build.args(["build", "--quiet", "--package", "foreword", "--timings", "--profile", profile]);
+    build.arg("build").args(measured.package()).args(["--quiet", "--timings", "--profile", profile]);
     build.arg("--target-dir").arg(&directory);
     print_status(shown(&build));
     let status = build.status().context("could not start cargo")?;
     judge(&build, status)?;
     let seconds = started.elapsed().as_secs_f64();
 
-    let program = directory.join(profile).join("foreword");
-    let stripped = directory.join("foreword-stripped");
+    let program = directory.join(profile).join(measured.program());
+    let stripped = directory.join("stripped");
     let mut strip = Command::new("strip");
     strip.arg("-o").arg(&stripped).arg(&program).stdin(Stdio::null());
     let status = strip.status().context("could not start strip")?;

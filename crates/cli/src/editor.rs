@@ -6,6 +6,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use client::Marks;
 use protocol::local::DRAFTS_DIRECTORY;
 use protocol::{FolderId, Timestamp, Version, WorkspaceId};
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,9 @@ pub(crate) struct DraftOrigin {
     pub(crate) version: Version,
     /// Its text.
     pub(crate) base: String,
+    /// The marks of merges that were put into the draft.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) marks: Vec<Marks>,
 }
 
 /// Where drafts are kept.

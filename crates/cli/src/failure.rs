@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use client::ClientError;
 use protocol::ErrorKind;
-use protocol::error::{ErrorData, ErrorObject, ErrorSubject};
+use protocol::error::{ErrorData, ErrorSubject};
 use protocol::local::OWNER_TOKEN_FILE;
 use rpc::websocket::ConnectError;
 
@@ -108,35 +108,11 @@ impl From<ClientError> for Failure {
             ) => Exit::Usage,
             _ => Exit::Failed,
         };
-        let mut failure = Failure::new(exit, message(&error)).hints(hint(&error).as_deref());
+        let mut failure = Failure::new(exit, error.words()).hints(hint(&error).as_deref());
         if let ClientError::Refused(refused) = error {
             failure.data = refused.data;
         }
         failure
-    }
-}
-
-fn message(error: &ClientError) -> String {
-    match error {
-        ClientError::Connect(ConnectError::Refused { status: UNAUTHENTICATED, .. }) => {
-            "the gateway does not know the token, or it was revoked".to_owned()
-        }
-        ClientError::Connect(ConnectError::Refused { status, body }) => {
-            format!("the gateway refused the connection: {}", refusal(*status, body))
-        }
-        _ => error.to_string(),
-    }
-}
-
-/// What a gateway said instead of opening a connection; something else may have answered in its place.
-fn refusal(status: u16, body: &str) -> String {
-    #[derive(serde::Deserialize)]
-    struct Refusal {
-        error: ErrorObject,
-    }
-    match serde_json::from_str::<Refusal>(body) {
-        Ok(refusal) => refusal.error.message,
-        Err(_) => format!("it answered with status {status}, which no gateway does"),
     }
 }
 
@@ -161,7 +137,7 @@ fn hint(error: &ClientError) -> Option<String> {
             let data = refused.data.as_ref()?;
             return data.hint.clone().or_else(|| hint_of_refusal(data));
         }
-        _ => return None,
+        _ => error.hint()?,
     };
     Some(hint.to_owned())
 }

@@ -2,8 +2,8 @@
 //!
 //! Pure: it holds no connection, reads no clock and draws nothing. Whoever owns it feeds it what the user typed, what the
 //! gateway answered and announced, and what time it is; [`Editing::poll`] says what to send next. At most one request is
-//! under way. [`Editing::disconnected`] gives up its answer: whoever owns this drops one that comes later all the same,
-//! because another request may be under way by then.
+//! awaited. [`Editing::disconnected`] gives it up; every request has a number, so that an answer which comes all the same
+//! is not taken for that of the request after it.
 //!
 //! Three texts matter: the *base* is what the gateway last confirmed and the user's text grew from, the *text* is what the
 //! user sees, and the *remote* is what the gateway has instead of the base. Nothing typed is lost: the text changes only by
@@ -14,20 +14,29 @@ mod resolution;
 
 use std::time::{Duration, Instant};
 
-use protocol::limits::PROMPT_DOCUMENT_CHARACTERS;
+use protocol::limits::{MAX_DOCUMENT_BYTES, PROMPT_DOCUMENT_CHARACTERS};
 use protocol::text::normalise;
 use protocol::{Document, DocumentSummary, SaveReason, Version};
 
-use crate::{Failure, backoff};
+use crate::{Failure, Marks, RequestNumber, backoff};
 
 pub use draft::{DraftChange, LocalDraft};
 
 /// How long after the last key a text is saved.
 pub const AUTOSAVE_AFTER: Duration = Duration::from_millis(700);
 
+/// What to ask the gateway for, and how to report what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditingRequest {
+    /// Its number, which the report names.
+    pub number: RequestNumber,
+    /// What to ask for.
+    pub call: EditingCall,
+}
+
 /// What to ask the gateway for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EditingRequest {
+pub enum EditingCall {
     /// Save a text.
     Save(Save),
     /// Get the scope's own document.
@@ -62,6 +71,13 @@ pub enum EditingStatus {
     Conflict,
     /// A merge left marks in the text; it is saved once they are gone.
     Unmerged,
+    /// The text is longer than a gateway takes; it is kept as a local draft and saved once it is shorter.
+    TooLong {
+        /// Bytes of the text.
+        bytes: usize,
+        /// Bytes that a gateway takes.
+        limit: usize,
+    },
     /// The gateway did not save, or did not answer with the document.
     Failed {
         /// What happened.
@@ -109,7 +125,13 @@ impl Known {
 
 /// A request that has no answer yet.
 #[derive(Debug, Clone)]
-enum UnderWay {
+struct UnderWay {
+    number: RequestNumber,
+    asked: Asked,
+}
+
+#[derive(Debug, Clone)]
+enum Asked {
     Save { text: String },
     Fetch,
 }
@@ -159,9 +181,11 @@ pub struct Editing {
     remote: Option<Known>,
     is_loaded: bool,
     is_offline: bool,
-    /// A merge with marks was taken, and they may still be in the text.
-    is_merging: bool,
+    /// The marks of merges that were taken, as far as they are still in the text.
+    marks: Vec<Marks>,
     under_way: Option<UnderWay>,
+    /// The number of the last request.
+    last_request: RequestNumber,
     /// A save whose answer was lost: it may have happened or not, or still be about to. So it stays until a save is answered,
     /// or its text turns up.
     unconfirmed: Option<String>,
@@ -183,8 +207,9 @@ impl Editing {
             remote: None,
             is_loaded: true,
             is_offline: false,
-            is_merging: false,
+            marks: Vec::new(),
             under_way: None,
+            last_request: RequestNumber::default(),
             unconfirmed: None,
             announced: None,
             due: None,
@@ -199,7 +224,7 @@ impl Editing {
         if let Some(draft) = draft {
             editing.base = Known { text: draft.base_text.clone(), version: draft.base_version };
             editing.text.clone_from(&draft.text);
-            editing.is_merging = draft.unmerged;
+            editing.marks.clone_from(&draft.marks);
             // It may have been on its way to the gateway when the program ended.
             editing.unconfirmed = Some(draft.text.clone());
             editing.told_draft = Some(draft);
@@ -256,7 +281,7 @@ impl Editing {
         if self.is_offline {
             return EditingStatus::Offline;
         }
-        if matches!(self.under_way, Some(UnderWay::Save { .. })) {
+        if self.is_saving() {
             return EditingStatus::Saving;
         }
         if let Some(Problem { message, retries_at, .. }) = &self.problem {
@@ -268,6 +293,9 @@ impl Editing {
         if self.has_marks() {
             return EditingStatus::Unmerged;
         }
+        if self.is_too_long() {
+            return EditingStatus::TooLong { bytes: normalise(&self.text).len(), limit: MAX_DOCUMENT_BYTES };
+        }
         if self.has_unsaved() { EditingStatus::Unsaved } else { EditingStatus::Saved }
     }
 
@@ -278,9 +306,7 @@ impl Editing {
             return;
         }
         self.text = text;
-        if self.is_merging && !self.has_marks() {
-            self.is_merging = false;
-        }
+        self.marks.retain(|marks| marks.are_in(&self.text));
         // Typing what the gateway has leaves nothing to choose between.
         if let Some(remote) = self.remote.take_if(|remote| normalise(&self.text) == remote.text) {
             self.base = remote;
@@ -302,7 +328,7 @@ impl Editing {
 
     /// The user asks for a save: now, also after a failure, and with marks of a merge in the text.
     pub fn save(&mut self, now: Instant) {
-        self.is_merging = false;
+        self.marks.clear();
         self.problem = None;
         if self.has_unsaved() {
             self.due = Some(Due { at: now, reason: SaveReason::Manual });
@@ -327,17 +353,31 @@ impl Editing {
                 return None;
             }
             self.announced = None;
-            self.under_way = Some(UnderWay::Fetch);
-            return Some(EditingRequest::Fetch);
+            return Some(self.request(Asked::Fetch, EditingCall::Fetch));
         }
         if self.retry_of(Attempt::Save).is_some_and(|at| at.is_none_or(|at| at > now)) {
             return None;
         }
         let due = self.due.filter(|due| due.at <= now && self.may_save())?;
         self.due = None;
-        self.under_way = Some(UnderWay::Save { text: self.text.clone() });
         let (content, expected_version) = (self.text.clone(), self.base.version);
-        Some(EditingRequest::Save(Save { content, expected_version, reason: due.reason }))
+        let asked = Asked::Save { text: content.clone() };
+        Some(self.request(asked, EditingCall::Save(Save { content, expected_version, reason: due.reason })))
+    }
+
+    fn request(&mut self, asked: Asked, call: EditingCall) -> EditingRequest {
+        let number = self.last_request.next();
+        self.under_way = Some(UnderWay { number, asked });
+        EditingRequest { number, call }
+    }
+
+    /// The text of the save that a report is about; none when it was given up, or is another request.
+    fn take_save(&mut self, number: RequestNumber) -> Option<String> {
+        let is_it = |it: &mut UnderWay| it.number == number && matches!(it.asked, Asked::Save { .. });
+        match self.under_way.take_if(is_it)?.asked {
+            Asked::Save { text } => Some(text),
+            Asked::Fetch => None,
+        }
     }
 
     /// When to call [`poll`](Self::poll) although nothing happened.
@@ -356,9 +396,8 @@ impl Editing {
     }
 
     /// The gateway saved.
-    pub fn saved(&mut self, document: &Document, now: Instant) {
-        let is_save = |under_way: &mut UnderWay| matches!(under_way, UnderWay::Save { .. });
-        let Some(UnderWay::Save { text }) = self.under_way.take_if(is_save) else { return };
+    pub fn saved(&mut self, number: RequestNumber, document: &Document, now: Instant) {
+        let Some(text) = self.take_save(number) else { return };
         self.problem = None;
         self.unconfirmed = None;
         self.base = Known::of(Some(document));
@@ -371,37 +410,36 @@ impl Editing {
     }
 
     /// The gateway said that somebody else saved first.
-    pub fn conflicted(&mut self, current: Option<&Document>, now: Instant) {
-        if !matches!(self.under_way, Some(UnderWay::Save { .. })) {
+    pub fn conflicted(&mut self, number: RequestNumber, current: Option<&Document>, now: Instant) {
+        if self.take_save(number).is_none() {
             return;
         }
-        self.under_way = None;
         self.problem = None;
         self.compare(Known::of(current), now);
         self.forget_announced();
     }
 
     /// The document as the gateway has it now, which was asked for.
-    pub fn fetched(&mut self, document: Option<&Document>, now: Instant) {
-        if !matches!(self.under_way, Some(UnderWay::Fetch)) {
+    pub fn fetched(&mut self, number: RequestNumber, document: Option<&Document>, now: Instant) {
+        let is_it = |it: &mut UnderWay| it.number == number && matches!(it.asked, Asked::Fetch);
+        if self.under_way.take_if(is_it).is_none() {
             return;
         }
-        self.under_way = None;
         self.problem.take_if(|problem| problem.of == Attempt::Fetch);
         self.is_loaded = true;
         self.compare(Known::of(document), now);
         self.forget_announced();
     }
 
-    /// The request that is under way failed, for another reason than a conflict. The text stays to be saved again.
-    pub fn failed(&mut self, failure: Failure, now: Instant) {
-        let of = match self.under_way.take() {
-            None => return,
-            Some(UnderWay::Fetch) => {
+    /// A request failed, for another reason than a conflict. The text stays to be saved again.
+    pub fn failed(&mut self, number: RequestNumber, failure: Failure, now: Instant) {
+        let Some(under_way) = self.under_way.take_if(|it| it.number == number) else { return };
+        let of = match under_way.asked {
+            Asked::Fetch => {
                 self.announced = Some(Announced::Anything);
                 Attempt::Fetch
             }
-            Some(UnderWay::Save { text }) => {
+            Asked::Save { text } => {
                 if failure.is_outcome_unknown {
                     // The next save would be a conflict with our own text if this one happened.
                     self.unconfirmed = Some(text);
@@ -435,9 +473,9 @@ impl Editing {
     /// The connection is gone, and with it the answer that was awaited.
     pub fn disconnected(&mut self) {
         self.is_offline = true;
-        match self.under_way.take() {
-            Some(UnderWay::Save { text }) => self.unconfirmed = Some(text),
-            Some(UnderWay::Fetch) => self.announced = Some(Announced::Anything),
+        match self.under_way.take().map(|under_way| under_way.asked) {
+            Some(Asked::Save { text }) => self.unconfirmed = Some(text),
+            Some(Asked::Fetch) => self.announced = Some(Announced::Anything),
             None => {}
         }
     }
@@ -463,7 +501,7 @@ impl Editing {
             self.replace_text(remote.text.clone());
             self.base = remote;
             self.remote = None;
-            self.is_merging = false;
+            self.marks.clear();
             self.unconfirmed = None;
         } else if remote.text == self.base.text && remote.exists() == self.base.exists() {
             self.base = remote;
@@ -502,11 +540,24 @@ impl Editing {
     }
 
     fn may_save(&self) -> bool {
-        self.is_loaded && self.remote.is_none() && self.has_unsaved() && !self.has_marks()
+        self.is_loaded
+            && self.remote.is_none()
+            && self.has_unsaved()
+            && !self.has_marks()
+            && !self.is_too_long()
+    }
+
+    /// Whether a gateway would refuse the text; one that is far too long would cost the connection.
+    fn is_too_long(&self) -> bool {
+        normalise(&self.text).len() > MAX_DOCUMENT_BYTES
     }
 
     fn has_marks(&self) -> bool {
-        self.is_merging && crate::has_marks(&self.text)
+        self.marks.iter().any(|marks| marks.are_in(&self.text))
+    }
+
+    fn is_saving(&self) -> bool {
+        self.under_way.as_ref().is_some_and(|under_way| matches!(under_way.asked, Asked::Save { .. }))
     }
 
     fn replace_text(&mut self, text: String) {

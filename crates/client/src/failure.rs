@@ -17,12 +17,8 @@ pub struct Failure {
 
 impl From<&ClientError> for Failure {
     fn from(error: &ClientError) -> Self {
-        let hint = match error {
-            ClientError::Refused(error) => error.data.as_ref().and_then(|data| data.hint.as_deref()),
-            _ => None,
-        };
         Self {
-            message: with_hint(error.to_string(), hint),
+            message: with_hint(error.words(), error.hint()),
             is_transient: error.is_transient(),
             is_outcome_unknown: matches!(error, ClientError::Lost),
         }

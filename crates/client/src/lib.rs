@@ -29,25 +29,27 @@
 //! ```
 //! use std::time::Instant;
 //!
-//! use client::{AUTOSAVE_AFTER, Editing, EditingRequest, EditingStatus};
+//! use client::{AUTOSAVE_AFTER, Editing, EditingCall, EditingStatus};
 //!
 //! let start = Instant::now();
 //! let mut editing = Editing::new(None);
 //! editing.edit("# Rules\n", start);
 //! assert_eq!(editing.poll(start), None, "not before a pause in typing");
-//! let Some(EditingRequest::Save(save)) = editing.poll(start + AUTOSAVE_AFTER) else { panic!() };
+//! let request = editing.poll(start + AUTOSAVE_AFTER).unwrap();
+//! let EditingCall::Save(save) = request.call else { panic!() };
 //! assert_eq!((save.content.as_str(), save.expected_version.0), ("# Rules\n", 0));
 //!
 //! // The connection is lost before the answer comes; the text stays, and the document is looked at when it is back.
 //! editing.disconnected();
 //! assert_eq!(editing.status(), EditingStatus::Offline);
 //! editing.reconnected(start + AUTOSAVE_AFTER);
-//! assert_eq!(editing.poll(start + AUTOSAVE_AFTER), Some(EditingRequest::Fetch));
+//! assert_eq!(editing.poll(start + AUTOSAVE_AFTER).unwrap().call, EditingCall::Fetch);
 //! ```
 
 #![warn(missing_docs)]
 
 mod backoff;
+mod client;
 mod connection;
 mod deleted;
 mod editing;
@@ -57,15 +59,17 @@ mod failure;
 mod gateways;
 mod live_tree;
 mod merge;
-mod reconnect;
+mod request;
 mod target;
 mod tree;
 mod watched_turn;
 
-pub use connection::Client;
+pub use client::Client;
+pub use connection::{Connection, ConnectionRequest, ConnectionState};
 pub use deleted::DeletedFolders;
 pub use editing::{
-    AUTOSAVE_AFTER, CharacterCount, DraftChange, Editing, EditingRequest, EditingStatus, LocalDraft, Save,
+    AUTOSAVE_AFTER, CharacterCount, DraftChange, Editing, EditingCall, EditingRequest, EditingStatus,
+    LocalDraft, Save,
 };
 pub use error::ClientError;
 pub use events::{Event, Events};
@@ -74,9 +78,9 @@ pub use gateways::{GatewayEntry, GatewayList, GatewayPlace, InvalidGateway};
 pub use live_tree::{
     DocumentRow, DocumentState, FolderRow, LiveTree, RowKey, Scope, TreeRequest, TreeRow, TreeRowKind,
 };
-pub use merge::{Merged, has_marks, merge};
-pub use reconnect::{Connection, ConnectionRequest, ConnectionState};
+pub use merge::{Marks, Merged, merge};
+pub use request::RequestNumber;
 pub use rpc::{Caller, Notification};
 pub use target::{Located, Target};
 pub use tree::{TreeModel, TreeNode};
-pub use watched_turn::{CallState, TurnItem, TurnRequest, WatchedTurn};
+pub use watched_turn::{CallState, TurnCall, TurnItem, TurnRequest, WatchedTurn};

@@ -7,6 +7,7 @@
 //! [`TreeModel`](crate::TreeModel) is apart because it arranges one whole answer for a command that ends after it.
 
 mod events;
+mod failures;
 mod fetching;
 mod place;
 mod rows;

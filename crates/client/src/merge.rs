@@ -1,12 +1,43 @@
 //! Two edits of one text, merged: what only one of them changed is taken, what both changed differently is marked.
 
-use diffy::{ConflictStyle, MergeOptions};
+use diffy::{ConflictStyle, IncompleteHunkStyle, MergeOptions};
+use serde::{Deserialize, Serialize};
 
-/// How the marks of a conflict begin, as the library writes them.
-const OURS: &str = "<<<<<<< ours";
-/// The same in words that fit whoever edits.
-const YOURS: &str = "<<<<<<< yours";
-const THEIRS: &str = ">>>>>>> theirs";
+/// How long marks are where no line of the texts looks like one.
+const USUAL_LENGTH: usize = 7;
+
+/// The lines that stand before and after what both changed. They are told apart by their length from everything that stands
+/// in the texts, such as what explains how to read marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Marks {
+    length: usize,
+}
+
+impl Marks {
+    /// Marks that none of the texts has a line like.
+    fn for_texts(texts: [&str; 3]) -> Self {
+        let lines = texts.iter().flat_map(|text| text.lines());
+        let longest = lines.map(run_of_mark).max().unwrap_or_default();
+        Self { length: USUAL_LENGTH.max(longest + 1) }
+    }
+
+    fn line(self, sign: char, name: &str) -> String {
+        format!("{} {name}", String::from_iter(std::iter::repeat_n(sign, self.length)))
+    }
+
+    /// Whether some of them still stand in a text.
+    pub fn are_in(self, text: &str) -> bool {
+        let (yours, theirs) = (self.line('<', "yours"), self.line('>', "theirs"));
+        text.lines().any(|line| line == yours || line == theirs)
+    }
+}
+
+/// How many signs of a mark a line begins with.
+fn run_of_mark(line: &str) -> usize {
+    let Some(first) = line.chars().next().filter(|first| ['<', '=', '>'].contains(first)) else { return 0 };
+    line.chars().take_while(|sign| *sign == first).count()
+}
 
 /// What two edits of one text come to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,14 +45,19 @@ pub enum Merged {
     /// They do not touch each other.
     Clean(String),
     /// Both changed the same lines: both versions stand in the text, between marks.
-    Marked(String),
+    Marked {
+        /// The text.
+        text: String,
+        /// How its marks look.
+        marks: Marks,
+    },
 }
 
 impl Merged {
     /// The text, with marks or without.
     pub fn text(&self) -> &str {
         match self {
-            Self::Clean(text) | Self::Marked(text) => text,
+            Self::Clean(text) | Self::Marked { text, .. } => text,
         }
     }
 }
@@ -35,17 +71,21 @@ pub fn merge(base: &str, yours: &str, theirs: &str) -> Merged {
     if base == theirs {
         return Merged::Clean(yours.to_owned());
     }
+    let marks = Marks::for_texts([base, yours, theirs]);
     let mut options = MergeOptions::new();
-    options.set_conflict_style(ConflictStyle::Merge);
+    options
+        .set_conflict_style(ConflictStyle::Merge)
+        .set_conflict_marker_length(marks.length)
+        .set_incomplete_hunk_style(IncompleteHunkStyle::Git);
     match options.merge(base, yours, theirs) {
         Ok(text) => Merged::Clean(text),
-        Err(text) => Merged::Marked(text.replace(OURS, YOURS)),
+        Err(text) => {
+            // The library's name for it means nothing to whoever edits.
+            let (ours, named) = (marks.line('<', "ours"), marks.line('<', "yours"));
+            let lines = text.split('\n').map(|line| if line == ours { named.as_str() } else { line });
+            Merged::Marked { text: lines.collect::<Vec<_>>().join("\n"), marks }
+        }
     }
-}
-
-/// Whether a text still has marks of a conflict in it.
-pub fn has_marks(text: &str) -> bool {
-    text.lines().any(|line| line == YOURS || line == THEIRS)
 }
 
 #[cfg(test)]
@@ -62,8 +102,28 @@ mod tests {
     fn edits_of_one_line_stand_between_marks() {
         let merged = merge("a\nb\nc\n", "a\nmine\nc\n", "a\nyours\nc\n");
         let marked = "a\n<<<<<<< yours\nmine\n=======\nyours\n>>>>>>> theirs\nc\n";
-        assert_eq!(merged, Merged::Marked(marked.to_owned()));
-        assert!(has_marks(marked) && !has_marks("a\nb <<<<<<< yours\n"));
+        let Merged::Marked { text, marks } = merged else { panic!("{merged:?}") };
+        assert_eq!(text, marked);
+        assert!(marks.are_in(marked) && !marks.are_in("a\nb <<<<<<< yours\n"));
+    }
+
+    #[test]
+    fn marks_stand_in_lines_of_their_own_where_no_line_ends_the_text() {
+        let merged = merge("a", "mine", "theirs");
+        assert_eq!(merged.text(), "<<<<<<< yours\nmine\n=======\ntheirs\n>>>>>>> theirs\n");
+    }
+
+    #[test]
+    fn a_text_about_marks_keeps_its_own() {
+        let about = "<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n";
+        let (base, yours, theirs) =
+            (format!("{about}end\n"), format!("{about}mine\n"), format!("{about}theirs\n"));
+        let Merged::Marked { text, marks } = merge(&base, &yours, &theirs) else { panic!() };
+        assert_eq!(text, format!("{about}<<<<<<<< yours\nmine\n========\ntheirs\n>>>>>>>> theirs\n"));
+        assert!(marks.are_in(&text) && !marks.are_in(&yours), "its own lines are no marks of the merge");
+        // A merge of a text with marks in it has other marks.
+        let Merged::Marked { text, marks: longer } = merge(&theirs, &text, &base) else { panic!() };
+        assert!(longer != marks && longer.are_in(&text), "{text}");
     }
 
     #[test]

@@ -83,8 +83,10 @@ fn announced(data: &Path) -> Result<String, ClientError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(not_running()),
         Err(source) => return Err(ClientError::File { path, source }),
     };
-    let file: GatewayFile = serde_json::from_str(&text).map_err(|_| not_running())?;
-    Ok(from_here(file.url))
+    match serde_json::from_str::<GatewayFile>(&text) {
+        Ok(file) => Ok(from_here(file.url)),
+        Err(source) => Err(ClientError::Announcement { path, source }),
+    }
 }
 
 /// The address by which this machine reaches its own gateway: one that listens on every address of the machine
@@ -144,6 +146,18 @@ mod tests {
         for (announced, reached) in cases {
             assert_eq!(from_here(announced.to_owned()), reached);
         }
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_not_taken_for_nothing() {
+        let data = tempfile::tempdir().unwrap();
+        let lock = File::create(data.path().join(LOCK_FILE)).unwrap();
+        fs::write(data.path().join(GATEWAY_FILE), "{\"url\":").unwrap();
+        let locate = || announced(data.path());
+        assert!(matches!(locate(), Err(ClientError::NotRunning { .. })), "nobody holds the lock");
+        lock.lock().unwrap();
+        let error = locate().unwrap_err();
+        assert!(matches!(error, ClientError::Announcement { .. }) && error.is_transient(), "{error}");
     }
 
     #[test]

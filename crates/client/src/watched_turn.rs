@@ -16,14 +16,23 @@ use protocol::turn::{TurnReminder, TurnStep, TurnToolResult};
 use protocol::{MessageRole, ToolCall, Turn, TurnApproval, TurnId, TurnStatus};
 use serde::Deserialize;
 
-use crate::{Failure, backoff};
+use crate::{Failure, RequestNumber, backoff};
 
 /// How often a turn is looked at that another gateway runs, which sends no pieces of its answer.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// What to ask the gateway for, and how to report what became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnRequest {
+    /// Its number, which the report names.
+    pub number: RequestNumber,
+    /// What to ask for.
+    pub call: TurnCall,
+}
+
 /// What to ask the gateway for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TurnRequest {
+pub enum TurnCall {
     /// `turn/watch`: the text so far, and what follows it.
     Watch,
     /// `turn/get`: the steps after so many.
@@ -88,7 +97,9 @@ pub struct WatchedTurn {
     retrying: Option<TurnRetrying>,
     wants_watch: bool,
     wants_steps: bool,
+    /// The request whose answer is awaited. One that was given up may be answered all the same.
     under_way: Option<TurnRequest>,
+    last_request: RequestNumber,
     is_offline: bool,
     looks_again_at: Option<Instant>,
     failures: u32,
@@ -120,6 +131,7 @@ impl WatchedTurn {
             wants_watch: true,
             wants_steps: true,
             under_way: None,
+            last_request: RequestNumber::default(),
             is_offline: false,
             looks_again_at: None,
             failures: 0,
@@ -185,17 +197,17 @@ impl WatchedTurn {
             self.looks_again_at = None;
             self.wants_steps = true;
         }
-        let request = if self.wants_watch {
+        let call = if self.wants_watch {
             self.wants_watch = false;
-            TurnRequest::Watch
+            TurnCall::Watch
         } else if self.wants_steps {
             self.wants_steps = false;
-            TurnRequest::Steps { after: u32::try_from(self.steps.len()).unwrap_or(u32::MAX) }
+            TurnCall::Steps { after: u32::try_from(self.steps.len()).unwrap_or(u32::MAX) }
         } else {
             return None;
         };
-        self.under_way = Some(request);
-        Some(request)
+        self.under_way = Some(TurnRequest { number: self.last_request.next(), call });
+        self.under_way
     }
 
     /// When to call [`poll`](Self::poll) although nothing happened.
@@ -204,8 +216,8 @@ impl WatchedTurn {
     }
 
     /// The answer of `turn/watch`.
-    pub fn watched(&mut self, answer: TurnWatchResult, now: Instant) {
-        if self.under_way != Some(TurnRequest::Watch) {
+    pub fn watched(&mut self, number: RequestNumber, answer: TurnWatchResult, now: Instant) {
+        if self.awaited(number) != Some(TurnCall::Watch) {
             return;
         }
         self.answered();
@@ -224,11 +236,9 @@ impl WatchedTurn {
         }
     }
 
-    /// The answer of `turn/get` for the steps after so many.
-    pub fn steps_loaded(&mut self, after: u32, answer: TurnGetResult, now: Instant) {
-        if self.under_way != Some(TurnRequest::Steps { after }) {
-            return;
-        }
+    /// The answer of `turn/get`.
+    pub fn steps_loaded(&mut self, number: RequestNumber, answer: TurnGetResult, now: Instant) {
+        let Some(TurnCall::Steps { after }) = self.awaited(number) else { return };
         self.answered();
         let TurnGetResult { turn, steps, next, approvals, decided, delegated } = answer;
         self.steps.truncate(after as usize);
@@ -250,13 +260,14 @@ impl WatchedTurn {
         }
     }
 
-    /// The request that is under way failed.
-    pub fn request_failed(&mut self, failure: Failure, now: Instant) {
-        match self.under_way.take() {
-            Some(TurnRequest::Watch) => self.wants_watch = true,
-            Some(TurnRequest::Steps { .. }) => self.wants_steps = true,
+    /// A request failed.
+    pub fn request_failed(&mut self, number: RequestNumber, failure: Failure, now: Instant) {
+        match self.awaited(number) {
+            Some(TurnCall::Watch) => self.wants_watch = true,
+            Some(TurnCall::Steps { .. }) => self.wants_steps = true,
             None => return,
         }
+        self.under_way = None;
         self.failures += 1;
         self.problem = Some(failure.message);
         if failure.is_transient {
@@ -264,6 +275,11 @@ impl WatchedTurn {
         } else {
             (self.wants_watch, self.wants_steps) = (false, false);
         }
+    }
+
+    /// What the request with this number asked for; none when it was given up.
+    fn awaited(&self, number: RequestNumber) -> Option<TurnCall> {
+        self.under_way.filter(|request| request.number == number).map(|request| request.call)
     }
 
     fn answered(&mut self) {

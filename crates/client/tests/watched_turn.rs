@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use client::{CallState, Failure, TurnItem, TurnRequest, WatchedTurn};
+use client::{CallState, Failure, RequestNumber, TurnCall, TurnItem, TurnRequest, WatchedTurn};
 use proptest::prelude::*;
 use protocol::method::{TurnGetResult, TurnWatchResult};
 use protocol::notification::TurnDelta;
@@ -75,14 +75,60 @@ fn approval(call_id: &str, turn_id: Option<&str>) -> TurnApproval {
     serde_json::from_value(value).unwrap()
 }
 
+/// A turn whose reports are about its last request, as they are while none is given up.
+#[derive(Clone)]
+struct Watcher {
+    turn: WatchedTurn,
+    last: RequestNumber,
+}
+
+impl Watcher {
+    fn new() -> Self {
+        Self { turn: WatchedTurn::new("t".parse().unwrap()), last: RequestNumber::default() }
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<TurnCall> {
+        let request = self.turn.poll(now)?;
+        self.last = request.number;
+        Some(request.call)
+    }
+
+    fn watched(&mut self, answer: TurnWatchResult, now: Instant) {
+        self.turn.watched(self.last, answer, now);
+    }
+
+    fn steps_loaded(&mut self, answer: TurnGetResult, now: Instant) {
+        self.turn.steps_loaded(self.last, answer, now);
+    }
+
+    fn request_failed(&mut self, message: &str, is_transient: bool, now: Instant) {
+        let failure = Failure { message: message.to_owned(), is_transient, is_outcome_unknown: false };
+        self.turn.request_failed(self.last, failure, now);
+    }
+}
+
+impl std::ops::Deref for Watcher {
+    type Target = WatchedTurn;
+
+    fn deref(&self) -> &WatchedTurn {
+        &self.turn
+    }
+}
+
+impl std::ops::DerefMut for Watcher {
+    fn deref_mut(&mut self) -> &mut WatchedTurn {
+        &mut self.turn
+    }
+}
+
 /// A turn whose text so far and steps have come.
-fn watched(text: &str, next_index: u64, now: Instant) -> WatchedTurn {
-    let mut turn = WatchedTurn::new("t".parse().unwrap());
-    assert_eq!(turn.poll(now), Some(TurnRequest::Watch));
+fn watched(text: &str, next_index: u64, now: Instant) -> Watcher {
+    let mut turn = Watcher::new();
+    assert_eq!(turn.poll(now), Some(TurnCall::Watch));
     turn.watched(watch_answer(text, Some(next_index)), now);
-    assert_eq!(turn.poll(now), Some(TurnRequest::Steps { after: 0 }));
+    assert_eq!(turn.poll(now), Some(TurnCall::Steps { after: 0 }));
     let steps = vec![step(MessageRole::User, "Fix it.")];
-    turn.steps_loaded(0, get_answer(TurnStatus::Running, steps), now);
+    turn.steps_loaded(get_answer(TurnStatus::Running, steps), now);
     assert_eq!(turn.poll(now), None);
     turn
 }
@@ -103,7 +149,7 @@ fn a_piece_that_is_missing_is_asked_for() {
     let now = Instant::now();
     let mut turn = watched("a", 1, now);
     turn.delta(delta(2, "c"));
-    assert_eq!((turn.live_text(), turn.clone().poll(now)), ("a", Some(TurnRequest::Watch)));
+    assert_eq!((turn.live_text(), turn.clone().poll(now)), ("a", Some(TurnCall::Watch)));
     turn.poll(now).unwrap();
     turn.delta(delta(3, "d"));
     turn.watched(watch_answer("abc", Some(3)), now);
@@ -113,7 +159,7 @@ fn a_piece_that_is_missing_is_asked_for() {
 #[test]
 fn pieces_that_come_before_the_answer_are_kept() {
     let now = Instant::now();
-    let mut turn = WatchedTurn::new("t".parse().unwrap());
+    let mut turn = Watcher::new();
     turn.delta(delta(0, "a"));
     turn.delta(delta(1, "b"));
     turn.poll(now).unwrap();
@@ -128,7 +174,7 @@ fn calls_are_drawn_with_what_became_of_them() {
     let mut turn = watched("I write.", 1, now);
     let asked = json!({ "turn_id": "t", "call_id": "c2" }).to_string();
     assert!(turn.notification("turn/approval_requested", &asked));
-    assert_eq!(turn.poll(now), Some(TurnRequest::Steps { after: 1 }), "only what is new");
+    assert_eq!(turn.poll(now), Some(TurnCall::Steps { after: 1 }), "only what is new");
     let call =
         |id: &str| ToolCall { id: id.to_owned(), name: "write_file".to_owned(), arguments: "{}".to_owned() };
     let mut said = step(MessageRole::Assistant, "I write.");
@@ -143,8 +189,8 @@ fn calls_are_drawn_with_what_became_of_them() {
     results.results = vec![result];
     let mut answer = get_answer(TurnStatus::Running, vec![said, results]);
     answer.approvals = vec![approval("c2", None), approval("c3", Some("child"))];
-    turn.steps_loaded(1, answer.clone(), now);
-    let states = |turn: &WatchedTurn| -> Vec<CallState> {
+    turn.steps_loaded(answer.clone(), now);
+    let states = |turn: &Watcher| -> Vec<CallState> {
         let states = turn.items().into_iter().filter_map(|item| match item {
             TurnItem::Call { state, .. } => Some(state),
             _ => None,
@@ -158,7 +204,7 @@ fn calls_are_drawn_with_what_became_of_them() {
     // The end.
     turn.notification("turn/cancelled", &json!({ "turn_id": "t" }).to_string());
     turn.poll(now).unwrap();
-    turn.steps_loaded(3, get_answer(TurnStatus::Cancelled, vec![step(MessageRole::Assistant, "Done")]), now);
+    turn.steps_loaded(get_answer(TurnStatus::Cancelled, vec![step(MessageRole::Assistant, "Done")]), now);
     assert_eq!(states(&turn), [CallState::Done, CallState::Abandoned, CallState::Abandoned]);
     assert!(!turn.is_running() && turn.approvals().is_empty() && turn.poll(now).is_none());
     assert_eq!(turn.items().last(), Some(&TurnItem::Said("Done")));
@@ -170,11 +216,11 @@ fn news_of_delegated_turns_are_news() {
     let mut turn = watched("", 0, now);
     let started = json!({ "turn_id": "child", "parent_turn_id": "t" }).to_string();
     assert!(turn.notification("turn/started", &started));
-    assert_eq!(turn.poll(now), Some(TurnRequest::Steps { after: 1 }));
+    assert_eq!(turn.poll(now), Some(TurnCall::Steps { after: 1 }));
     let mut answer = get_answer(TurnStatus::Running, vec![]);
     let child: TurnId = "child".parse().unwrap();
     answer.delegated = vec![Turn { id: child, ..crate::turn(TurnStatus::Running) }];
-    turn.steps_loaded(1, answer, now);
+    turn.steps_loaded(answer, now);
     assert_eq!(turn.children().len(), 1);
     assert!(
         turn.notification("turn/delta", &json!({ "turn_id": "child", "index": 0, "text": "x" }).to_string())
@@ -188,42 +234,50 @@ fn news_of_delegated_turns_are_news() {
 #[test]
 fn a_turn_of_another_gateway_is_looked_at_from_time_to_time() {
     let now = Instant::now();
-    let mut turn = WatchedTurn::new("t".parse().unwrap());
+    let mut turn = Watcher::new();
     turn.poll(now).unwrap();
     turn.watched(watch_answer("", None), now);
-    assert_eq!(turn.poll(now), Some(TurnRequest::Steps { after: 0 }));
-    turn.steps_loaded(0, get_answer(TurnStatus::Running, vec![]), now);
+    assert_eq!(turn.poll(now), Some(TurnCall::Steps { after: 0 }));
+    turn.steps_loaded(get_answer(TurnStatus::Running, vec![]), now);
     let later = now + Duration::from_secs(1);
     assert_eq!((turn.poll(now), turn.wake_at()), (None, Some(later)));
-    assert_eq!(turn.poll(later), Some(TurnRequest::Steps { after: 0 }));
-    turn.steps_loaded(
-        0,
-        get_answer(TurnStatus::Completed, vec![step(MessageRole::Assistant, "Done")]),
-        later,
-    );
+    assert_eq!(turn.poll(later), Some(TurnCall::Steps { after: 0 }));
+    turn.steps_loaded(get_answer(TurnStatus::Completed, vec![step(MessageRole::Assistant, "Done")]), later);
     assert_eq!((turn.wake_at(), turn.poll(later)), (None, None));
 }
 
 #[test]
 fn failures_are_tried_again_or_shown() {
     let now = Instant::now();
-    let mut turn = WatchedTurn::new("t".parse().unwrap());
+    let mut turn = Watcher::new();
     turn.poll(now).unwrap();
-    turn.request_failed(
-        Failure { message: "busy".to_owned(), is_transient: true, is_outcome_unknown: false },
-        now,
-    );
+    turn.request_failed("busy", true, now);
     assert_eq!((turn.problem(), turn.clone().poll(now)), (Some("busy"), None));
     let later = turn.wake_at().unwrap();
-    assert_eq!(turn.poll(later), Some(TurnRequest::Watch));
-    turn.request_failed(
-        Failure { message: "no such turn".to_owned(), is_transient: false, is_outcome_unknown: false },
-        later,
-    );
+    assert_eq!(turn.poll(later), Some(TurnCall::Watch));
+    turn.request_failed("no such turn", false, later);
     assert_eq!((turn.wake_at(), turn.clone().poll(later)), (None, None));
     turn.disconnected();
     turn.reconnected();
-    assert_eq!(turn.poll(later), Some(TurnRequest::Watch));
+    assert_eq!(turn.poll(later), Some(TurnCall::Watch));
+}
+
+#[test]
+fn a_late_answer_is_not_taken_for_that_of_another_request() {
+    let now = Instant::now();
+    let mut turn = WatchedTurn::new("t".parse().unwrap());
+    let old = turn.poll(now).unwrap();
+    turn.disconnected();
+    turn.reconnected();
+    let new = turn.poll(now).unwrap();
+    assert_eq!((old.call, new.call), (TurnCall::Watch, TurnCall::Watch));
+    turn.watched(old.number, watch_answer("a", Some(1)), now);
+    assert_eq!(turn.live_text(), "", "pieces after it were not heard");
+    let no = Failure { message: "no".to_owned(), is_transient: false, is_outcome_unknown: false };
+    turn.request_failed(old.number, no, now);
+    assert_eq!(turn.problem(), None);
+    turn.watched(new.number, watch_answer("abc", Some(3)), now);
+    assert_eq!(turn.live_text(), "abc");
 }
 
 #[derive(Debug, Clone)]
@@ -233,6 +287,8 @@ enum Step {
     Lose,
     Ask,
     Answer,
+    /// The answer of a request that was given up arrives after all.
+    Late,
 }
 
 proptest! {
@@ -247,6 +303,7 @@ proptest! {
         1 => Just(Step::Lose),
         3 => Just(Step::Ask),
         3 => Just(Step::Answer),
+        1 => Just(Step::Late),
     ], 1..200)) {
         let now = Instant::now();
         let mut turn = WatchedTurn::of(turn(TurnStatus::Running));
@@ -254,16 +311,21 @@ proptest! {
         // Pieces on their way, from the last `turn/watch` on; and the answer on its way.
         let mut heard: Option<usize> = None;
         let mut asked: Option<TurnRequest> = None;
+        // Requests that were given up, with how much had been said.
+        let mut late: Vec<(TurnRequest, usize)> = Vec::new();
+        let report = |turn: &mut WatchedTurn, request: TurnRequest, said: &[String]| match request.call {
+            TurnCall::Watch => {
+                turn.watched(request.number, watch_answer(&said.concat(), Some(said.len() as u64)), now);
+            }
+            TurnCall::Steps { .. } => {
+                turn.steps_loaded(request.number, get_answer(TurnStatus::Running, vec![]), now);
+            }
+        };
         let answer = |turn: &mut WatchedTurn, asked: &mut Option<TurnRequest>, heard: &mut Option<usize>, said: &[String]| {
-            match asked.take() {
-                Some(TurnRequest::Watch) => {
-                    turn.watched(watch_answer(&said.concat(), Some(said.len() as u64)), now);
-                    *heard = Some(said.len());
-                }
-                Some(TurnRequest::Steps { after }) => {
-                    turn.steps_loaded(after, get_answer(TurnStatus::Running, vec![]), now);
-                }
-                None => {}
+            let Some(request) = asked.take() else { return };
+            report(turn, request, said);
+            if request.call == TurnCall::Watch {
+                *heard = Some(said.len());
             }
         };
         for step in &steps {
@@ -278,12 +340,18 @@ proptest! {
                     }
                 }
                 Step::Lose => {
-                    (asked, heard) = (None, None);
+                    late.extend(asked.take().map(|request| (request, said.len())));
+                    heard = None;
                     turn.disconnected();
                     turn.reconnected();
                 }
                 Step::Ask => asked = asked.or(turn.poll(now)),
                 Step::Answer => answer(&mut turn, &mut asked, &mut heard, &said),
+                Step::Late => {
+                    if let Some((request, known)) = late.pop() {
+                        report(&mut turn, request, &said[..known]);
+                    }
+                }
             }
             prop_assert!(said.concat().starts_with(turn.live_text()), "{:?}", turn.live_text());
         }

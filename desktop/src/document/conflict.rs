@@ -8,6 +8,7 @@ use gpui_kit::{AnyElement, App, Context, FontWeight, div, px, rems};
 
 use super::DocumentEditor;
 use crate::alignment::{Cell, Mark, Shown, align, fold};
+use crate::hidden;
 use crate::icons::IconName;
 use crate::strings::{conflict as words, editor};
 
@@ -80,7 +81,9 @@ impl DocumentEditor {
                             .label(words::OVERWRITE)
                             .icon(Icon::new(IconName::Upload))
                             .tooltip(words::OVERWRITE_TIP)
-                            .on_click(cx.listener(|this, _, window, cx| this.overwrite_remote(window, cx))),
+                            .on_click(cx.listener(|this, _, window, cx| {
+                                this.choose(window, cx, |editing, now| editing.overwrite_remote(now));
+                            })),
                     )
                     .child(
                         Button::new("take-merge")
@@ -89,7 +92,9 @@ impl DocumentEditor {
                             .label(merge)
                             .icon(Icon::new(IconName::GitMerge))
                             .tooltip(merge_tip)
-                            .on_click(cx.listener(|this, _, window, cx| this.take_merge(window, cx))),
+                            .on_click(cx.listener(|this, _, window, cx| {
+                                this.choose(window, cx, |editing, now| editing.take_merge(now));
+                            })),
                     ),
             )
             .child(heads)
@@ -156,5 +161,5 @@ fn cell(cell: &Cell, cx: &App) -> impl IntoElement + use<> {
                 .child(number),
         )
         .child(div().w(rems(0.8)).flex_shrink_0().text_center().child(sign))
-        .child(div().flex_1().min_w_0().pr_2().child(cell.text.clone()))
+        .child(div().flex_1().min_w_0().pr_2().child(hidden::text(&cell.text)))
 }

@@ -1,5 +1,6 @@
 //! What would apply here without this document: shown beside it, read-only.
 
+use client::Failure;
 use gpui_kit::component::text::TextView;
 use gpui_kit::component::{ActiveTheme as _, Icon, Sizable as _, h_flex, v_flex};
 use gpui_kit::prelude::*;
@@ -8,6 +9,7 @@ use protocol::ResolvedDocument;
 use protocol::method::{DocumentResolveForFolder, DocumentScopeParams};
 
 use super::DocumentEditor;
+use crate::hidden;
 use crate::icons::IconName;
 use crate::strings::{self, editor as words};
 
@@ -43,7 +45,7 @@ impl DocumentEditor {
                     Ok(result) => result
                         .effective
                         .map_or(Inherited::Nothing, |found| Inherited::Document(Box::new(found))),
-                    Err(error) => Inherited::Failed(error.to_string()),
+                    Err(error) => Inherited::Failed(Failure::from(&error).message),
                 };
                 cx.notify();
             })
@@ -71,7 +73,7 @@ impl DocumentEditor {
             Inherited::Document(resolved) => {
                 let place = match resolved.source_path.as_slice() {
                     [] => strings::ROOT.to_owned(),
-                    names => names.join(" / "),
+                    names => hidden::name(&names.join(" / ")).to_string(),
                 };
                 let own = !self.editing.text().trim().is_empty();
                 let note = if own { words::HIDDEN } else { words::APPLIES };

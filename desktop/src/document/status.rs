@@ -7,6 +7,7 @@ use gpui_kit::prelude::*;
 use gpui_kit::{Context, Hsla, Role, SharedString, TestSupportExt as _, div};
 
 use super::DocumentEditor;
+use crate::hidden;
 use crate::icons::IconName;
 use crate::strings::{self, editor as words};
 
@@ -24,7 +25,8 @@ impl DocumentEditor {
             EditingStatus::Offline => words::OFFLINE.to_owned(),
             EditingStatus::Conflict => words::CONFLICT.to_owned(),
             EditingStatus::Unmerged => words::UNMERGED.to_owned(),
-            EditingStatus::Failed { message, .. } => words::failed(&message),
+            EditingStatus::TooLong { bytes, limit } => words::too_long(bytes, limit),
+            EditingStatus::Failed { message, .. } => words::failed(&hidden::line(&message)),
         }
     }
 
@@ -37,7 +39,9 @@ impl DocumentEditor {
             EditingStatus::Unsaved => (IconName::CircleDashed, muted),
             EditingStatus::Offline => (IconName::CloudOff, theme.warning),
             EditingStatus::Conflict | EditingStatus::Unmerged => (IconName::GitMerge, theme.warning),
-            EditingStatus::Failed { .. } => (IconName::CircleAlert, theme.danger),
+            EditingStatus::Failed { .. } | EditingStatus::TooLong { .. } => {
+                (IconName::CircleAlert, theme.danger)
+            }
         };
         let failed = matches!(self.editing.status(), EditingStatus::Failed { .. });
         let text = SharedString::from(self.status_text());
@@ -63,13 +67,11 @@ impl DocumentEditor {
                     .child(text),
             )
             .when(failed, |this| {
-                this.child(
-                    Button::new("retry")
-                        .xsmall()
-                        .outline()
-                        .label(words::RETRY)
-                        .on_click(cx.listener(|this, _, window, cx| this.retry(window, cx))),
-                )
+                this.child(Button::new("retry").xsmall().outline().label(words::RETRY).on_click(cx.listener(
+                    |this, _, window, cx| {
+                        this.input(window, cx, |editing, now| editing.retry(now));
+                    },
+                )))
             })
             .when_some(self.draft_problem.clone(), |this, problem| {
                 this.child(

@@ -1,14 +1,16 @@
 //! Feeds the tree of the open workspace: with the parts it asks for, and with what happens.
 
 use std::ops::Range;
+use std::time::Instant;
 
-use client::{ClientError, LiveTree, Notification, Scope, TreeRequest};
+use client::{ClientError, Failure, LiveTree, Notification, Scope, TreeRequest};
 use gpui_kit::Context;
 use protocol::method::{FolderGet, ThreadGet, ThreadList, ThreadTree};
 use protocol::notification::{DocumentChanged, Notification as _, TreeChange, TreeChanged};
 use protocol::{ErrorKind, Method};
 
 use super::Session;
+use crate::hidden;
 use crate::strings;
 
 impl Session {
@@ -35,7 +37,7 @@ impl Session {
     /// A place for people: the names of its folders, or what the root is called.
     pub fn path_of(&self, scope: &Scope) -> String {
         match (&self.tree, scope) {
-            (Some(tree), Some(_)) => tree.path(scope).join(" / "),
+            (Some(tree), Some(_)) => hidden::name(&tree.path(scope).join(" / ")).to_string(),
             _ => strings::ROOT.to_owned(),
         }
     }
@@ -58,8 +60,8 @@ impl Session {
         }
     }
 
-    /// The connection is back: what failed while it was away is asked for again.
-    pub(super) fn resume_tree(&mut self, cx: &mut Context<Self>) {
+    /// Asks again for what could not be loaded, because the connection is back or somebody wants it.
+    pub fn resume_tree(&mut self, cx: &mut Context<Self>) {
         if let Some(tree) = &mut self.tree {
             tree.retry();
             self.feed_tree(cx);
@@ -91,8 +93,10 @@ impl Session {
         self.feed_tree(cx);
     }
 
+    /// Asks for what the tree wants, and sees to it that it is woken.
     fn feed_tree(&mut self, cx: &mut Context<Self>) {
-        while let Some(request) = self.tree.as_mut().and_then(LiveTree::poll) {
+        let now = cx.background_executor().now();
+        while let Some(request) = self.tree.as_mut().and_then(|tree| tree.poll(now)) {
             match &request {
                 TreeRequest::Part(params) => {
                     let asked = params.clone();
@@ -120,6 +124,13 @@ impl Session {
                 }
             }
         }
+        self.tree_timer = self.tree.as_ref().and_then(LiveTree::wake_at).map(|at| {
+            let pause = at.saturating_duration_since(now);
+            cx.spawn(async move |this, cx| {
+                cx.background_executor().timer(pause).await;
+                this.update(cx, |this, cx| this.feed_tree(cx)).ok();
+            })
+        });
     }
 
     fn fetch<M: Method>(
@@ -144,7 +155,9 @@ impl Session {
                 let Some(tree) = &mut this.tree else { return };
                 match answer {
                     Ok(result) => loaded(tree, result),
-                    Err(error) => request_failed(tree, &request, &error),
+                    Err(error) => {
+                        request_failed(tree, &request, &error, cx.background_executor().now());
+                    }
                 }
                 this.follow_tree();
                 this.feed_tree(cx);
@@ -173,12 +186,12 @@ fn is_about_workspace(change: TreeChange) -> bool {
     matches!(change, WorkspaceArchived | WorkspaceCreated | WorkspaceRestored | WorkspaceUpdated)
 }
 
-fn request_failed(tree: &mut LiveTree, request: &TreeRequest, error: &ClientError) {
+fn request_failed(tree: &mut LiveTree, request: &TreeRequest, error: &ClientError, now: Instant) {
     let gone = error.kind() == Some(ErrorKind::NotFound);
     match request {
         TreeRequest::Folder(params) if gone => tree.folder_loaded(&params.folder_id, None),
         TreeRequest::Thread(params) if gone => tree.thread_loaded(&params.thread_id, None),
         request if gone => tree.place_gone(request),
-        request => tree.request_failed(request),
+        request => tree.request_failed(request, Failure::from(error), now),
     }
 }

@@ -8,6 +8,7 @@ use protocol::{FolderId, ThreadMode};
 
 use super::Sidebar;
 use crate::ask::{self, Field};
+use crate::hidden;
 use crate::icons::IconName;
 use crate::session::Place;
 use crate::strings::{ask as questions, sidebar as words};
@@ -42,7 +43,7 @@ fn makings(menu: PopupMenu, sidebar: &Entity<Sidebar>, folder_id: Option<FolderI
             this.new_thread(thread.clone(), window, cx);
         }));
     let this = sidebar.read(cx);
-    match this.carried.as_ref().map(|key| words::put_here(&this.name_of(key, cx))) {
+    match this.carried.as_ref().map(|key| words::put_here(&hidden::name(&this.name_of(key, cx)))) {
         Some(label) => menu.item(entry(sidebar, label, IconName::CornerDownRight, move |this, _, cx| {
             this.put_down(put.clone(), cx);
         })),
@@ -78,7 +79,8 @@ pub(super) fn of_row(
     let (rename, carry, delete) = (copy(), copy(), copy());
     let menu = match key {
         RowKey::More(_) => return menu,
-        RowKey::Document(_) => {
+        RowKey::Document(scope) => {
+            let is_there = sidebar.read(cx).session.read(cx).has_document(scope);
             return menu
                 .item(entry(sidebar, words::OPEN, IconName::FileText, move |this, _, cx| {
                     this.open(&open, cx)
@@ -90,9 +92,12 @@ pub(super) fn of_row(
                     this.show_effective(effective.clone(), cx);
                 }))
                 .separator()
-                .item(entry(sidebar, words::ARCHIVE, IconName::Archive, move |this, window, cx| {
-                    this.delete(delete.clone(), window, cx);
-                }));
+                .item(
+                    entry(sidebar, words::ARCHIVE, IconName::Archive, move |this, window, cx| {
+                        this.delete(delete.clone(), window, cx);
+                    })
+                    .disabled(!is_there),
+                );
         }
         RowKey::Folder(id) => makings(menu, sidebar, Some(id.clone()), cx).separator(),
         RowKey::Thread(_) => menu
@@ -181,7 +186,7 @@ impl Sidebar {
         let name = self.name_of(&key, cx);
         let session = self.session.clone();
         let fields = vec![Field::new("new-name", label).value(name.clone())];
-        let title = questions::rename(&name);
+        let title = questions::rename(&hidden::name(&name));
         ask::texts(title, questions::RENAME, fields, window, cx, move |texts, _, cx| {
             session.update(cx, |session, cx| session.rename_row(&key, first(texts), cx));
         });
@@ -189,7 +194,7 @@ impl Sidebar {
 
     pub(super) fn delete(&mut self, key: Option<RowKey>, window: &mut Window, cx: &mut Context<Self>) {
         let Some(key) = key else { return };
-        let name = self.name_of(&key, cx);
+        let name = hidden::name(&self.name_of(&key, cx));
         let (title, description, ok) = match &key {
             RowKey::Folder(_) => {
                 (questions::delete_folder(&name), questions::DELETE_FOLDER, questions::DELETE)

@@ -7,13 +7,17 @@ use gpui_kit::component::{ActiveTheme as _, Icon, Sizable as _, h_flex};
 use gpui_kit::prelude::*;
 use gpui_kit::{
     AnyElement, Context, ElementId, FontWeight, Hsla, Render, Role, SharedString, TestSupportExt as _,
-    Window, div, px, rems,
+    Window, div, rems,
 };
 use protocol::{ThreadMode, ThreadSummary};
 
 use super::{Sidebar, menu};
+use crate::hidden;
 use crate::icons::IconName;
 use crate::strings::{self, sidebar as words};
+
+/// Rows further down are not moved to the right any more, so that names of deep trees can be read.
+const DEEPEST_INDENT: usize = 12;
 
 /// A row on its way to another folder.
 pub(super) struct DraggedRow {
@@ -103,10 +107,12 @@ impl Look {
 
     fn of_folder(row: &FolderRow<'_>) -> Self {
         let icon = if row.is_expanded { IconName::FolderOpen } else { IconName::Folder };
-        let mut look = Self::new(icon, row.folder.name.clone());
+        let mut look = Self::new(icon, hidden::name(&row.folder.name));
+        look.tip = Some(look.label.clone());
         look.expanded = Some(row.is_expanded);
         look.document = match row.state {
-            DocumentState::Active | DocumentState::Draft => Some((IconName::FileText, words::FOLDER_OWN_TIP)),
+            DocumentState::Active => Some((IconName::FileText, words::FOLDER_OWN_TIP)),
+            DocumentState::Draft => Some((IconName::FilePen, words::FOLDER_DRAFT_TIP)),
             DocumentState::Inherited(_) => Some((IconName::FileUp, words::FOLDER_INHERITS_TIP)),
             DocumentState::Missing => None,
         };
@@ -118,8 +124,8 @@ impl Look {
             ThreadMode::Agent => IconName::Bot,
             ThreadMode::Chat => IconName::MessageSquare,
         };
-        let mut look = Self::new(icon, thread.title.clone());
-        look.tip = Some(thread.title.clone().into());
+        let mut look = Self::new(icon, hidden::name(&thread.title));
+        look.tip = Some(look.label.clone());
         look
     }
 }
@@ -157,7 +163,9 @@ impl Sidebar {
             TreeRowKind::Folder(folder) => Look::of_folder(folder),
             TreeRowKind::Thread(thread) => Look::of_thread(thread),
             TreeRowKind::More { threads, .. } => {
-                let mut look = Look::new(IconName::Ellipsis, words::more(*threads));
+                // Folders, or how many threads there are, are not known yet.
+                let label = if *threads == 0 { words::LOADING.to_owned() } else { words::more(*threads) };
+                let mut look = Look::new(IconName::Ellipsis, label);
                 look.muted = true;
                 look
             }
@@ -179,6 +187,8 @@ impl Sidebar {
         cx: &mut Context<Self>,
     ) -> AnyElement {
         let theme = cx.theme();
+        #[expect(clippy::cast_precision_loss, reason = "it is a small number")]
+        let indent = depth.min(DEEPEST_INDENT) as f32;
         let muted = theme.muted_foreground;
         let color: Hsla = if look.muted { muted } else { theme.sidebar_foreground };
         let sidebar = cx.entity();
@@ -207,7 +217,7 @@ impl Sidebar {
             .w_full()
             .h(rems(1.75))
             .pr_2()
-            .pl(px(6.) + rems(0.9).to_pixels(px(16.)) * depth as f32)
+            .pl(rems(0.4 + 0.9 * indent))
             .gap_1p5()
             .text_sm()
             .text_color(color)

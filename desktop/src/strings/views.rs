@@ -16,6 +16,15 @@ pub mod history {
     pub const BASE_TIP: &str = "Show the difference from this version to the selected one";
     pub const SAME: &str = "Both versions have the same text.";
     pub const BEFORE_FIRST: &str = "nothing";
+    pub const AUTOSAVE: &str = "autosave";
+    pub const SAVED: &str = "saved";
+    pub const ARCHIVED: &str = "archived";
+    pub const RESTORED: &str = "restored";
+    pub const SOMEBODY: &str = "somebody";
+
+    pub fn restored_from(version: u64) -> String {
+        format!("{RESTORED} from {version}")
+    }
 
     pub fn title(place: &str) -> String {
         format!("History of {place}")
@@ -45,13 +54,17 @@ pub mod history {
 }
 
 pub mod effective {
-    pub const TITLE: &str = "Effective AGENTS.md";
+    pub const OF_THREAD: &str = "What applies in this thread";
     pub const NONE: &str = "No document counts here. Make an AGENTS.md in this folder or in one above it.";
     pub const COUNTS: &str = "counts here";
     pub const DRAFT: &str = "draft: only white space, so it counts for nothing";
     pub const HIDDEN: &str = "hidden by the nearer one";
     pub const ROOT: &str = "Workspace root";
     pub const OWN: &str = "It is this place's own document.";
+
+    pub fn title(place: &str) -> String {
+        format!("What applies in {place}")
+    }
 
     pub fn inherited(from: &str) -> String {
         format!("It is inherited from {from}.")
@@ -126,11 +139,11 @@ pub mod thread {
     pub const SEND: &str = "Send";
     pub const SEND_TIP: &str = "Send the message (Ctrl+Enter)";
     pub const CANCEL: &str = "Cancel";
-    pub const CANCEL_TIP: &str = "Stop the running turn";
+    pub const CANCEL_TIP: &str = "Stop the running turn (Alt+C)";
     pub const ALLOW: &str = "Allow";
-    pub const ALLOW_TIP: &str = "Let exactly this run";
+    pub const ALLOW_TIP: &str = "Let exactly this run (Alt+A, for the first of several questions)";
     pub const DENY: &str = "Deny";
-    pub const DENY_TIP: &str = "The model is told that the call was denied, and continues";
+    pub const DENY_TIP: &str = "The model is told that the call was denied, and continues (Alt+D, for the first of several questions)";
     pub const EARLIER: &str = "Load earlier turns";
     pub const PROMPT: &str = "Prompt";
     pub const PROMPT_TIP: &str = "Look at the prompt of the next turn";
@@ -139,13 +152,30 @@ pub mod thread {
     pub const YOU: &str = "You";
     pub const MODEL: &str = "Model";
     pub const REMINDER: &str = "Reminder to the model";
-    pub const CHILDREN: &str = "Delegated to";
+    pub const SHOW_ALL_TIP: &str = "Show everything that the tool answered";
+    pub const SHOW_LESS: &str = "Show less";
+    pub const TURN_RUNNING: &str = "running";
+    pub const TURN_COMPLETED: &str = "completed";
+    pub const TURN_FAILED: &str = "failed";
+    pub const TURN_CANCELLED: &str = "cancelled";
     pub const WAITING: &str = "waits for a decision";
     pub const RUNNING: &str = "runs";
     pub const DONE: &str = "done";
     pub const FAILED: &str = "failed";
     pub const ABANDONED: &str = "without an answer";
     pub const NEW_FILE: &str = "The file is not there yet.";
+
+    pub fn call(tool: &str, state: &str) -> String {
+        format!("⚙ {tool} ({state})")
+    }
+
+    pub fn show_all(characters: usize) -> String {
+        format!("Show all {} characters", crate::strings::thousands(characters))
+    }
+
+    pub fn delegated(status: &str, input: &str) -> String {
+        format!("Delegated, {status}: {input}")
+    }
 
     pub fn turn(ordinal: u64, status: &str) -> String {
         format!("Turn {ordinal}: {status}")
@@ -168,8 +198,8 @@ pub mod compare {
     pub const TITLE: &str = "What each agent reads";
     pub const NO_ROOT: &str =
         "This workspace has no directory. Give it one with `foreword workspace update --root DIR`.";
-    pub const PATH: &str = "Directory";
-    pub const READING: &str = "When a tool reads";
+    pub const PATH: &str = "Directory in the workspace";
+    pub const READING: &str = "When a tool reads this file";
     pub const COMPARE: &str = "Compare";
     pub const COMPARE_TIP: &str = "Ask again for this directory";
     pub const FILE: &str = "File";

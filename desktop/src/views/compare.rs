@@ -5,17 +5,21 @@ use gpui_kit::component::input::{Input, InputEvent, InputState};
 use gpui_kit::component::scroll::ScrollableElement as _;
 use gpui_kit::component::{ActiveTheme as _, Sizable as _, h_flex, v_flex};
 use gpui_kit::prelude::*;
-use gpui_kit::{App, Context, Entity, FocusHandle, Focusable, SharedString, Subscription, Window, div, px};
+use gpui_kit::{
+    App, Context, Entity, FocusHandle, Focusable, SharedString, Subscription, Task, Window, div, rems,
+};
 use protocol::compare::{ComparedAgent, ComparedFile, Comparison};
 use protocol::method::{InstructionsCompare, InstructionsCompareParams};
 use protocol::{Outcome, ReadingTime};
 
 use super::parts::{self, Loaded};
+use crate::hidden;
 use crate::session::{Session, SessionEvent};
 use crate::strings::views as strings;
 
-const FILE_WIDTH: f32 = 220.;
-const AGENT_WIDTH: f32 = 112.;
+/// Widths of the columns, in heights of a line of text so that they grow with it.
+const FILE_WIDTH: f32 = 16.;
+const AGENT_WIDTH: f32 = 7.;
 
 pub struct CompareView {
     session: Entity<Session>,
@@ -23,6 +27,8 @@ pub struct CompareView {
     path: Entity<InputState>,
     reading: Entity<InputState>,
     comparison: Loaded<Comparison>,
+    /// The question that is out; another one takes its place.
+    loading: Option<Task<()>>,
     _subscriptions: Vec<Subscription>,
 }
 
@@ -33,7 +39,11 @@ impl CompareView {
         let mut subscriptions =
             vec![cx.subscribe(&session, |this: &mut Self, _, event: &SessionEvent, cx| match event {
                 SessionEvent::Workspaces | SessionEvent::Reload => this.load(cx),
-                SessionEvent::Link if this.comparison.ready().is_none() => this.load(cx),
+                SessionEvent::Link
+                    if this.comparison.ready().is_none() && this.session.read(cx).link().is_connected() =>
+                {
+                    this.load(cx);
+                }
                 _ => {}
             })];
         for input in [&path, &reading] {
@@ -50,6 +60,7 @@ impl CompareView {
             path,
             reading,
             comparison: Loaded::Loading,
+            loading: None,
             _subscriptions: subscriptions,
         };
         view.load(cx);
@@ -90,15 +101,14 @@ impl CompareView {
         };
         let call = session.gateway().call::<InstructionsCompare>(params);
         self.comparison = Loaded::Loading;
-        cx.spawn(async move |this, cx| {
+        self.loading = Some(cx.spawn(async move |this, cx| {
             let answer = call.await;
             this.update(cx, |this, cx| {
                 this.comparison = answer.into();
                 cx.notify();
             })
             .ok();
-        })
-        .detach();
+        }));
     }
 }
 
@@ -136,10 +146,10 @@ fn is_loss(file: Option<&ComparedFile>) -> bool {
 impl CompareView {
     fn table(comparison: &Comparison, cx: &App) -> impl IntoElement + use<> {
         let cell = |text: SharedString| {
-            div().w(px(AGENT_WIDTH)).flex_none().px_1().overflow_hidden().whitespace_nowrap().child(text)
+            div().w(rems(AGENT_WIDTH)).flex_none().px_1().overflow_hidden().whitespace_nowrap().child(text)
         };
         let first = |text: SharedString| {
-            div().w(px(FILE_WIDTH)).flex_none().px_1().overflow_hidden().whitespace_nowrap().child(text)
+            div().w(rems(FILE_WIDTH)).flex_none().px_1().overflow_hidden().whitespace_nowrap().child(text)
         };
         let line = || h_flex().border_b_1().border_color(cx.theme().border).py_0p5().text_sm();
         let heading = line()
@@ -148,14 +158,14 @@ impl CompareView {
             .children(comparison.agents.iter().map(|agent| cell(agent.agent.clone().into())));
         let root = format!("{}/", comparison.path);
         let rows = files(comparison).into_iter().enumerate().map(|(index, (path, when))| {
-            let shown = path.strip_prefix(&root).unwrap_or(path);
+            let shown = hidden::name(path.strip_prefix(&root).unwrap_or(path));
             let mark = if when == ReadingTime::Reading { " ↓" } else { "" };
             let cells = comparison.agents.iter().enumerate().map(|(column, agent)| {
                 let file = agent.files.iter().find(|file| file.path == path && file.when == when);
                 let text = outcome(agent, path, when);
                 let words = parts::words(SharedString::from(format!("cell-{index}-{column}")), text);
                 let words = if is_loss(file) { words.text_color(cx.theme().danger) } else { words };
-                div().w(px(AGENT_WIDTH)).flex_none().px_1().child(words)
+                div().w(rems(AGENT_WIDTH)).flex_none().px_1().child(words)
             });
             line().child(first(format!("{shown}{mark}").into())).children(cells.collect::<Vec<_>>())
         });
@@ -172,7 +182,7 @@ impl CompareView {
                     let words = parts::words(("lost", column), text);
                     let words =
                         if agent.lost_bytes > 0 { words.text_color(cx.theme().danger) } else { words };
-                    div().w(px(AGENT_WIDTH)).flex_none().px_1().child(words)
+                    div().w(rems(AGENT_WIDTH)).flex_none().px_1().child(words)
                 })
                 .collect::<Vec<_>>(),
         );
@@ -205,13 +215,13 @@ impl Render for CompareView {
                 let sentences = sentences
                     .into_iter()
                     .enumerate()
-                    .map(|(index, text)| parts::words(("difference", index), parts::visible(&text)))
+                    .map(|(index, text)| parts::words(("difference", index), hidden::visible(&text)))
                     .collect::<Vec<_>>();
                 div().flex_1().min_h_0().child(
                     v_flex()
                         .p_4()
                         .gap_3()
-                        .child(parts::words("path", comparison.path.clone()))
+                        .child(parts::words("path", hidden::name(&comparison.path)))
                         .child(Self::table(comparison, cx))
                         .children(sentences)
                         .overflow_scrollbar(),
@@ -235,13 +245,13 @@ impl Render for CompareView {
                         Input::new(&self.path)
                             .id("compare-path")
                             .aria_label(strings::compare::PATH)
-                            .w(px(220.)),
+                            .w(rems(14.)),
                     )
                     .child(
                         Input::new(&self.reading)
                             .id("compare-reading")
                             .aria_label(strings::compare::READING)
-                            .w(px(180.)),
+                            .w(rems(14.)),
                     )
                     .child(compare),
             )

@@ -5,7 +5,7 @@ use gpui_kit::component::button::{Button, ButtonVariants as _};
 use gpui_kit::component::scroll::ScrollableElement as _;
 use gpui_kit::component::{ActiveTheme as _, Sizable as _, h_flex, v_flex};
 use gpui_kit::prelude::*;
-use gpui_kit::{App, Context, Entity, FocusHandle, Focusable, Subscription, Window, div};
+use gpui_kit::{App, Context, Entity, FocusHandle, Focusable, Subscription, Task, Window, div};
 use protocol::method::{
     DocumentResolveForFolder, DocumentScopeParams, ThreadGet, ThreadGetParams, ThreadTree, ThreadTreeParams,
     ThreadTreeResult,
@@ -15,6 +15,7 @@ use protocol::{DocumentStatus, DocumentSummary, FolderId, ResolvedDocument, Work
 
 use super::parts::{self, Loaded};
 use crate::bridge::Gateway;
+use crate::hidden;
 use crate::session::{Place, Session, SessionEvent, Subject};
 use crate::strings::views as strings;
 
@@ -51,6 +52,8 @@ pub struct EffectiveView {
     subject: Subject,
     focus: FocusHandle,
     effective: Loaded<Effective>,
+    /// The question that is out; another one takes its place.
+    loading: Option<Task<()>>,
     _subscription: Subscription,
 }
 
@@ -63,12 +66,14 @@ impl EffectiveView {
                 {
                     this.load(cx);
                 }
-                SessionEvent::Link | SessionEvent::Reload => this.load(cx),
+                SessionEvent::Link if this.session.read(cx).link().is_connected() => this.load(cx),
+                SessionEvent::Reload => this.load(cx),
                 _ => {}
             });
         let focus = cx.focus_handle();
+        let effective = Loaded::Loading;
         let mut view =
-            Self { session, subject, focus, effective: Loaded::Loading, _subscription: subscription };
+            Self { session, subject, focus, effective, loading: None, _subscription: subscription };
         view.load(cx);
         view
     }
@@ -81,7 +86,7 @@ impl EffectiveView {
         let Some(workspace_id) = self.session.read(cx).workspace_id().cloned() else { return };
         let gateway = self.session.read(cx).gateway().clone();
         let subject = self.subject.clone();
-        cx.spawn(async move |this, cx| {
+        self.loading = Some(cx.spawn(async move |this, cx| {
             let answer = find(&gateway, workspace_id, subject).await;
             this.update(cx, |this, cx| {
                 // What is known stays on the screen while the connection is away.
@@ -91,8 +96,7 @@ impl EffectiveView {
                 cx.notify();
             })
             .ok();
-        })
-        .detach();
+        }));
     }
 }
 
@@ -148,7 +152,11 @@ fn candidates(scope: &Scope, tree: ThreadTreeResult) -> Vec<Candidate> {
 }
 
 fn place_name(path: &[String]) -> String {
-    if path.is_empty() { strings::effective::ROOT.to_owned() } else { path.join(" / ") }
+    if path.is_empty() {
+        strings::effective::ROOT.to_owned()
+    } else {
+        hidden::name(&path.join(" / ")).to_string()
+    }
 }
 
 impl Focusable for EffectiveView {
@@ -206,12 +214,16 @@ impl Render for EffectiveView {
                 )
             }
         };
+        let title = match &self.subject {
+            Subject::Scope(scope) => strings::effective::title(&self.session.read(cx).path_of(scope)),
+            Subject::Thread(_) => strings::effective::OF_THREAD.to_owned(),
+        };
         v_flex()
             .id("effective")
             .text_sm()
             .track_focus(&self.focus)
             .size_full()
-            .child(parts::heading(strings::effective::TITLE, cx))
+            .child(parts::heading(title, cx))
             .child(content)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use client::{ClientError, Scope};
+use client::{ClientError, Failure, Scope};
 use gpui_kit::component::button::{Button, ButtonVariants as _};
 use gpui_kit::component::diff::{Diff, DiffFile, DiffMode, DiffState};
 use gpui_kit::component::scroll::ScrollableElement as _;
@@ -19,6 +19,7 @@ use protocol::notification::{DocumentChanged, Notification as _};
 use protocol::{ErrorKind, RevisionReason, RevisionSummary, Version, WorkspaceId};
 
 use super::parts::{self, Loaded};
+use crate::hidden;
 use crate::session::{Session, SessionEvent};
 use crate::strings::views as strings;
 
@@ -60,7 +61,11 @@ impl HistoryView {
                         this.load(cx);
                     }
                 }
-                SessionEvent::Link | SessionEvent::Reload => this.load(cx),
+                SessionEvent::Link if this.session.read(cx).link().is_connected() => {
+                    this.message = None;
+                    this.load(cx);
+                }
+                SessionEvent::Reload => this.load(cx),
                 _ => {}
             });
         let mut view = Self {
@@ -243,9 +248,9 @@ impl HistoryView {
     }
 
     fn show(&mut self, from: Option<Version>, to: Version, cx: &mut Context<Self>) {
-        let text = |version: Version| self.texts.get(&version).map_or("", String::as_str);
-        let old = from.map_or("", text);
-        let patch = diff::LineDiff::new(old, text(to)).unified("AGENTS.md", "AGENTS.md");
+        let text = |version: Version| hidden::text(self.texts.get(&version).map_or("", String::as_str));
+        let old = from.map(text).unwrap_or_default();
+        let patch = diff::LineDiff::new(&old, &text(to)).unified("AGENTS.md", "AGENTS.md");
         // It is made by us a line above; one that cannot be read shows nothing, and the texts are still there.
         let files = DiffFile::parse(&patch).unwrap_or_default();
         self.diff.update(cx, |diff, cx| diff.set_files(files, cx));
@@ -279,7 +284,7 @@ impl HistoryView {
                         let actual = refused.data.as_ref().and_then(|data| data.actual).unwrap_or_default();
                         strings::history::conflict(actual).into()
                     }
-                    Err(error) => error.to_string().into(),
+                    Err(error) => Failure::from(&error).message.into(),
                 });
                 this.load(cx);
                 cx.notify();
@@ -331,7 +336,7 @@ impl HistoryView {
                 revision
                     .message
                     .as_ref()
-                    .map(|message| div().pl_4().child(parts::quiet(parts::visible(message), cx))),
+                    .map(|message| div().pl_4().child(parts::quiet(hidden::visible(message), cx))),
             )
     }
 
@@ -379,15 +384,16 @@ impl HistoryView {
 }
 
 fn label(revision: &RevisionSummary) -> String {
-    let reason = match revision.save_reason {
-        RevisionReason::Autosave => "autosave",
-        RevisionReason::Manual => "saved",
-        RevisionReason::Archive => "archived",
-        RevisionReason::Restore => "restored",
+    use strings::history as words;
+    let reason = match (revision.save_reason, revision.restored_from) {
+        (RevisionReason::Autosave, _) => words::AUTOSAVE.to_owned(),
+        (RevisionReason::Manual, _) => words::SAVED.to_owned(),
+        (RevisionReason::Archive, _) => words::ARCHIVED.to_owned(),
+        (RevisionReason::Restore, Some(from)) => words::restored_from(from.0),
+        (RevisionReason::Restore, None) => words::RESTORED.to_owned(),
     };
-    let by = revision.saved_by.as_deref().unwrap_or("somebody");
-    let from = revision.restored_from.map_or_else(String::new, |from| format!(" from {}", from.0));
-    format!("{}  {}  {by}  {reason}{from}", revision.version.0, parts::minute(revision.saved_at))
+    let by = hidden::name(revision.saved_by.as_deref().unwrap_or(words::SOMEBODY));
+    format!("{}  {}  {by}  {reason}", revision.version.0, parts::minute(revision.saved_at))
 }
 
 impl Focusable for HistoryView {

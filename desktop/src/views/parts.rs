@@ -1,13 +1,15 @@
 //! What several views are made of.
 
+use client::{ClientError, Failure};
 use gpui_kit::TestSupportExt as _;
 use gpui_kit::base::ObservedElement;
 use gpui_kit::component::button::Button;
 use gpui_kit::component::{ActiveTheme as _, h_flex, v_flex};
 use gpui_kit::prelude::*;
-use gpui_kit::{App, Div, ElementId, Role, SharedString, Stateful, div, px};
+use gpui_kit::{App, Div, ElementId, HighlightStyle, Role, SharedString, Stateful, StyledText, div, px};
 use protocol::Timestamp;
 
+use crate::hidden::visible;
 use crate::strings::views as strings;
 
 /// Something that is asked of the gateway.
@@ -27,11 +29,11 @@ impl<T> Loaded<T> {
     }
 }
 
-impl<T, E: std::fmt::Display> From<Result<T, E>> for Loaded<T> {
-    fn from(answer: Result<T, E>) -> Self {
+impl<T> From<Result<T, ClientError>> for Loaded<T> {
+    fn from(answer: Result<T, ClientError>) -> Self {
         match answer {
             Ok(value) => Self::Ready(value),
-            Err(error) => Self::Failed(error.to_string()),
+            Err(error) => Self::Failed(Failure::from(&error).message),
         }
     }
 }
@@ -39,7 +41,7 @@ impl<T, E: std::fmt::Display> From<Result<T, E>> for Loaded<T> {
 /// The heading of a view, and what can be done there.
 pub(super) fn heading(title: impl Into<SharedString>, cx: &App) -> Div {
     let title: SharedString = title.into();
-    h_flex().w_full().flex_none().p_2().gap_2().border_b_1().border_color(cx.theme().border).child(
+    h_flex().w_full().flex_none().px_4().py_2().gap_2().border_b_1().border_color(cx.theme().border).child(
         div()
             .flex_1()
             .min_w_0()
@@ -90,10 +92,40 @@ pub(super) fn problem(text: &str, retry: Button, cx: &App) -> Div {
 /// A text in the font of code, with its line ends.
 pub(super) fn code(id: impl Into<ElementId>, text: &str, cx: &App) -> ObservedElement<Stateful<Div>> {
     let text = visible(text);
+    coded(id, text.clone(), text, cx)
+}
+
+/// The same for what would change: the signs before the lines are coloured with them.
+pub(super) fn difference(id: impl Into<ElementId>, text: &str, cx: &App) -> ObservedElement<Stateful<Div>> {
+    let text = visible(text);
+    let mut highlights = Vec::new();
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let end = start + line.trim_end_matches('\n').len();
+        let colour = match line.as_bytes() {
+            [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] | [b'@', b'@', ..] => {
+                Some(cx.theme().muted_foreground)
+            }
+            [b'+', ..] => Some(cx.theme().success),
+            [b'-', ..] => Some(cx.theme().danger),
+            _ => None,
+        };
+        highlights.extend(colour.map(|colour| (start..end, HighlightStyle::color(colour))));
+        start += line.len();
+    }
+    coded(id, text.clone(), StyledText::new(text).with_highlights(highlights), cx)
+}
+
+fn coded(
+    id: impl Into<ElementId>,
+    label: SharedString,
+    text: impl IntoElement,
+    cx: &App,
+) -> ObservedElement<Stateful<Div>> {
     div()
         .id(id)
         .role(Role::Document)
-        .aria_label(text.clone())
+        .aria_label(label)
         .p_2()
         .rounded(px(4.))
         .bg(cx.theme().muted)
@@ -107,39 +139,4 @@ pub(super) fn code(id: impl Into<ElementId>, text: &str, cx: &App) -> ObservedEl
 pub(super) fn minute(time: Timestamp) -> String {
     let text = time.to_string();
     text.get(..16).unwrap_or(&text).replace('T', " ")
-}
-
-/// A text with its hidden characters made visible: what a person decides about must be all of what runs.
-pub(super) fn visible(text: &str) -> SharedString {
-    let is_hidden = |character: char| {
-        let plain = matches!(character, '\n' | '\t');
-        let formats = matches!(character,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
-        !plain && (character.is_control() || formats)
-    };
-    if !text.chars().any(is_hidden) {
-        return text.to_owned().into();
-    }
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        if is_hidden(character) {
-            shown.push_str(&format!("⟨U+{:04X}⟩", character as u32));
-        } else {
-            shown.push(character);
-        }
-    }
-    shown.into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_hides_in_what_somebody_decides_about() {
-        assert_eq!(visible("a\tb\n"), "a\tb\n");
-        assert_eq!(visible("rm\u{202e}x\u{200b}\u{1b}"), "rm⟨U+202E⟩x⟨U+200B⟩⟨U+001B⟩");
-    }
 }

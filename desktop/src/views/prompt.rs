@@ -6,7 +6,9 @@ use gpui_kit::component::button::{Button, ButtonVariants as _};
 use gpui_kit::component::scroll::ScrollableElement as _;
 use gpui_kit::component::{ActiveTheme as _, Selectable as _, Sizable as _, h_flex, v_flex};
 use gpui_kit::prelude::*;
-use gpui_kit::{App, Context, Entity, FocusHandle, Focusable, Hsla, Subscription, Window, div, px, relative};
+use gpui_kit::{
+    App, Context, Entity, FocusHandle, Focusable, Hsla, Subscription, Task, Window, div, px, relative,
+};
 use protocol::method::{
     PromptDiff, PromptDiffParams, PromptDiffResult, PromptPreview, PromptPreviewParams, PromptResult,
     TurnList, TurnListParams,
@@ -17,6 +19,7 @@ use protocol::{ThreadId, WorkspaceId};
 
 use super::parts::{self, Loaded};
 use crate::bridge::Gateway;
+use crate::hidden;
 use crate::session::{Session, SessionEvent};
 use crate::strings::views as strings;
 
@@ -40,6 +43,8 @@ pub struct PromptView {
     focus: FocusHandle,
     inspected: Loaded<Inspected>,
     shows: Shows,
+    /// The question that is out; another one takes its place.
+    loading: Option<Task<()>>,
     _subscription: Subscription,
 }
 
@@ -58,7 +63,8 @@ impl PromptView {
                 {
                     this.load(cx);
                 }
-                SessionEvent::Link | SessionEvent::Reload => this.load(cx),
+                SessionEvent::Link if this.session.read(cx).link().is_connected() => this.load(cx),
+                SessionEvent::Reload => this.load(cx),
                 _ => {}
             });
         let mut view = Self {
@@ -67,6 +73,7 @@ impl PromptView {
             focus: cx.focus_handle(),
             inspected: Loaded::Loading,
             shows: Shows::Sections,
+            loading: None,
             _subscription: subscription,
         };
         view.load(cx);
@@ -81,7 +88,7 @@ impl PromptView {
         let Some(workspace_id) = self.session.read(cx).workspace_id().cloned() else { return };
         let gateway = self.session.read(cx).gateway().clone();
         let thread_id = self.thread_id.clone();
-        cx.spawn(async move |this, cx| {
+        self.loading = Some(cx.spawn(async move |this, cx| {
             let answer = inspect(&gateway, workspace_id, thread_id).await;
             this.update(cx, |this, cx| {
                 if answer.is_ok() || this.inspected.ready().is_none() {
@@ -90,8 +97,7 @@ impl PromptView {
                 cx.notify();
             })
             .ok();
-        })
-        .detach();
+        }));
     }
 
     fn show(&mut self, shows: Shows, cx: &mut Context<Self>) {
@@ -220,7 +226,7 @@ impl PromptView {
                     .bg(cx.theme().muted)
                     .child(div().h_full().rounded(px(3.)).bg(colour).w(relative(share.clamp(0.005, 1.)))),
             )
-            .child(parts::quiet(parts::visible(&sources(&section.sources)), cx))
+            .child(parts::quiet(hidden::visible(&sources(&section.sources)), cx))
     }
 
     fn sections(&self, inspected: &Inspected, cx: &App) -> impl IntoElement {
@@ -247,7 +253,7 @@ impl PromptView {
             .enumerate()
             .map(|(index, diagnostic)| {
                 let text = format!("⚠ {}: {}", diagnostic.code.name(), diagnostic.message);
-                parts::words(("diagnostic", index), parts::visible(&text)).text_color(cx.theme().warning)
+                parts::words(("diagnostic", index), hidden::visible(&text)).text_color(cx.theme().warning)
             })
             .collect();
         let fine = diagnostics.is_empty().then(|| parts::quiet(strings::prompt::NO_DIAGNOSTICS, cx));
@@ -255,9 +261,14 @@ impl PromptView {
             .p_4()
             .gap_3()
             .children(size.map(|size| parts::words("size", size)))
-            .child(v_flex().gap_1().children(
-                explained.into_iter().enumerate().map(|(index, text)| parts::words(("cache", index), text)),
-            ))
+            .child(
+                v_flex().gap_1().children(
+                    explained
+                        .into_iter()
+                        .enumerate()
+                        .map(|(index, text)| parts::words(("cache", index), hidden::visible(&text))),
+                ),
+            )
             .children(rows)
             .children(diagnostics)
             .children(fine)

@@ -3,9 +3,9 @@
 mod approval;
 mod drawing;
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
-use client::{ClientError, Failure, TurnRequest, WatchedTurn};
+use client::{ClientError, Failure, TurnCall, TurnRequest, WatchedTurn};
 use gpui_kit::component::input::{InputEvent, TextareaState};
 use gpui_kit::prelude::*;
 use gpui_kit::{
@@ -37,6 +37,10 @@ pub struct ThreadView {
     has_earlier: bool,
     input: Entity<TextareaState>,
     is_sending: bool,
+    /// Long answers of tools that are shown to their end.
+    whole_results: HashSet<SharedString>,
+    /// The turn and the call of the first question as it was drawn: a key must not answer one that nobody has seen.
+    first_question: Option<(TurnId, String)>,
     message: Option<SharedString>,
     scroll: ScrollHandle,
     /// Wakes a turn that wants to be looked at again.
@@ -70,6 +74,8 @@ impl ThreadView {
             has_earlier: false,
             input,
             is_sending: false,
+            whole_results: HashSet::new(),
+            first_question: None,
             message: None,
             scroll: ScrollHandle::new(),
             timer: None,
@@ -129,6 +135,7 @@ impl ThreadView {
             }
             SessionEvent::Link => {
                 if self.session.read(cx).link().is_connected() {
+                    self.message = None;
                     self.turns.iter_mut().for_each(WatchedTurn::reconnected);
                     self.load(cx);
                 } else {
@@ -180,8 +187,14 @@ impl ThreadView {
     ) {
         match answer {
             Ok(turns) => {
+                let is_full = turns.len() == PAGE as usize;
+                let is_known = |turn: &Turn| self.turns.iter().any(|known| known.id() == &turn.id);
+                if before.is_none() && is_full && !turns.iter().any(is_known) {
+                    // More was asked meanwhile than was listed: what is shown would have a hole.
+                    self.turns.clear();
+                }
                 if before.is_some() || self.turns.is_empty() {
-                    self.has_earlier = turns.len() == PAGE as usize;
+                    self.has_earlier = is_full;
                 }
                 // Newest first, so that those in front come last.
                 for turn in turns {
@@ -192,7 +205,9 @@ impl ThreadView {
                 }
                 self.drive(cx);
             }
-            Err(error) => self.message = Some(error.to_string().into()),
+            // Told by the line at the bottom; the turns are asked for again when the connection is back.
+            Err(ClientError::Lost | ClientError::NotConnected) => {}
+            Err(error) => self.message = Some(Failure::from(&error).message.into()),
         }
         cx.notify();
     }
@@ -246,26 +261,27 @@ impl ThreadView {
         cx.spawn(async move |this, cx| {
             enum Answer {
                 Watched(protocol::method::TurnWatchResult),
-                Steps(u32, protocol::method::TurnGetResult),
+                Steps(protocol::method::TurnGetResult),
             }
-            let answer = match request {
-                TurnRequest::Watch => {
+            let answer = match request.call {
+                TurnCall::Watch => {
                     let params = TurnGetParams { workspace_id, turn_id: turn_id.clone() };
                     gateway.call::<TurnWatch>(params).await.map(Answer::Watched)
                 }
-                TurnRequest::Steps { after } => {
+                TurnCall::Steps { after } => {
                     let params =
                         TurnPageParams { workspace_id, turn_id: turn_id.clone(), after: Some(after) };
-                    gateway.call::<TurnGet>(params).await.map(|answer| Answer::Steps(after, answer))
+                    gateway.call::<TurnGet>(params).await.map(Answer::Steps)
                 }
             };
             this.update(cx, |this, cx| {
                 let now = cx.background_executor().now();
                 let Some(turn) = this.turns.iter_mut().find(|turn| turn.id() == &turn_id) else { return };
+                let number = request.number;
                 match answer {
-                    Ok(Answer::Watched(answer)) => turn.watched(answer, now),
-                    Ok(Answer::Steps(after, answer)) => turn.steps_loaded(after, answer, now),
-                    Err(error) => turn.request_failed(Failure::from(&error), now),
+                    Ok(Answer::Watched(answer)) => turn.watched(number, answer, now),
+                    Ok(Answer::Steps(answer)) => turn.steps_loaded(number, answer, now),
+                    Err(error) => turn.request_failed(number, Failure::from(&error), now),
                 }
                 this.drive(cx);
                 cx.notify();
@@ -317,6 +333,21 @@ impl ThreadView {
         let params = TurnGetParams { workspace_id, turn_id };
         let call = self.session.read(cx).gateway().call::<TurnCancel>(params);
         self.report(async move { call.await.map(|_| ()) }, cx);
+    }
+
+    /// Decides about the first question that is on the screen.
+    fn decide_first(&mut self, allow: bool, cx: &mut Context<Self>) {
+        if let Some((turn_id, call_id)) = self.first_question.clone() {
+            self.decide(turn_id, &call_id, allow, cx);
+        }
+    }
+
+    /// Shows a long answer of a tool to its end, or its beginning again.
+    fn toggle_result(&mut self, id: &SharedString, cx: &mut Context<Self>) {
+        if !self.whole_results.remove(id) {
+            self.whole_results.insert(id.clone());
+        }
+        cx.notify();
     }
 
     /// Decides about a call, which is named by the digest of what was shown.

@@ -1,16 +1,15 @@
 //! The connection: lost and found again, other gateways, a gateway that is started.
 
-use desktop::Link;
+use desktop::{Link, Places, Settings};
 use gpui_kit::test::TestQueryExt as _;
+use protocol::Role;
+use protocol::method::{TokenCreate, TokenCreateParams, TokenRevoke, TokenRevokeParams};
 
-use crate::harness::{Desk, Other};
+use crate::harness::{Desk, Other, context, program, state};
+use crate::proxy::Proxy;
 
-fn state() -> tempfile::TempDir {
-    tempfile::tempdir().unwrap()
-}
-
-#[test]
-fn after_a_lost_connection_nothing_is_missed() {
+/// A window with a document in which something was typed after the gateway was gone.
+fn typed_offline(text: &str) -> (Other, Desk) {
     let mut other = Other::start();
     other.save(None, "one\n");
     let mut desk = Desk::connected(&other, &state());
@@ -18,9 +17,15 @@ fn after_a_lost_connection_nothing_is_missed() {
     desk.until_status("Saved · version 1");
     other.kill();
     desk.until("the loss", |workbench, _, cx| !workbench.read(cx).session().read(cx).link().is_connected());
-    desk.input("typed offline, ");
+    desk.input(text);
     desk.until_status("Offline");
     other.start_again();
+    (other, desk)
+}
+
+#[test]
+fn after_a_lost_connection_nothing_is_missed() {
+    let (mut other, mut desk) = typed_offline("typed offline, ");
     other.folder(None, "made meanwhile");
     desk.until_label("made meanwhile");
     desk.until_status("Saved · version 2");
@@ -29,19 +34,161 @@ fn after_a_lost_connection_nothing_is_missed() {
 
 #[test]
 fn a_document_that_changed_while_the_connection_was_lost_is_a_conflict() {
+    let (mut other, mut desk) = typed_offline("mine ");
+    other.save(None, "theirs\n");
+    desk.until_status("Somebody else saved meanwhile");
+    assert_eq!(desk.text(), "mine one\n");
+}
+
+/// A window on a data directory where nothing runs, with a command that it can start.
+fn without_gateway(command: &str) -> (tempfile::TempDir, Desk) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = state();
+    let script = directory.path().join("foreword");
+    std::fs::write(&script, format!("#!/bin/sh\n{command}\n")).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let desk = Desk::open_at(
+        context(),
+        Places {
+            data: directory.path().join("data"),
+            state: directory.path().join("state"),
+            program: Some(script),
+        },
+    );
+    (directory, desk)
+}
+
+#[test]
+fn a_gateway_is_started_and_goes_on_after_the_window() {
+    let program = program().display().to_string();
+    // It says which process it is, and takes a port of its own so that it is in nobody's way.
+    let command = format!(
+        "echo $$ >\"$(dirname \"$0\")/pid\"\nexport FOREWORD_HOME=\"$(dirname \"$0\")/home\"\nexec '{program}' \"$@\" --listen 127.0.0.1:0"
+    );
+    let (directory, mut desk) = without_gateway(&command);
+    desk.until_link("No gateway is running");
+    desk.click("start-gateway");
+    desk.until_link("Connected");
+    let pid = std::fs::read_to_string(directory.path().join("pid")).unwrap();
+    let _started = Started(pid.trim().to_owned());
+    desk.until_label("New workspace…");
+    desk.click_label("New workspace…");
+    desk.until_id("workspace-name");
+    desk.input("made in the window");
+    desk.press("enter");
+    desk.until("the workspace", |workbench, _, cx| {
+        let session = workbench.read(cx).session().read(cx);
+        session.workspace().is_some_and(|workspace| workspace.name == "made in the window")
+    });
+    drop(desk);
+    // Others may have come to use it: a second window finds it.
+    let mut desk = Desk::open(directory.path().join("data"), &state());
+    desk.until_link("Connected");
+}
+
+/// A process that the window started, ended with the test.
+struct Started(String);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("kill").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_gateway_that_does_not_start_says_why() {
+    let (_directory, mut desk) = without_gateway("echo 'error: the port is taken' >&2; exit 3");
+    desk.until_link("No gateway is running");
+    desk.press("secondary-shift-s");
+    desk.until_said("notice", |words| words.contains("error: the port is taken"));
+    // It can be tried again.
+    desk.until_link("No gateway is running");
+}
+
+/// The window is connected to this address from its start.
+fn uses(state: &tempfile::TempDir, url: &str, token: &str) {
+    Settings::change(state.path(), |settings| {
+        settings.gateways.add_address("team", url).map(drop).unwrap();
+        settings.gateway = Some("team".to_owned());
+    })
+    .unwrap();
+    let tokens = serde_json::json!({ url: token }).to_string();
+    std::fs::write(state.path().join("tokens.json"), tokens).unwrap();
+}
+
+#[test]
+fn a_token_that_is_revoked_is_told_and_costs_nothing_that_was_typed() {
+    let mut other = Other::start();
+    other.save(None, "one\n");
+    let params = TokenCreateParams {
+        name: "window".to_owned(),
+        role: Role::Editor,
+        workspace_id: None,
+        expires_at: None,
+    };
+    let secret = other.call::<TokenCreate>(&params).secret;
+    let state = state();
+    uses(&state, &other.url(), &secret);
+    let mut desk = Desk::connected(&other, &state);
+    desk.click("document-root");
+    desk.until_status("Saved · version 1");
+    other.call::<TokenRevoke>(&TokenRevokeParams { name: "window".to_owned() });
+    desk.until_link("Refused: the gateway does not know the token, or it was revoked");
+    desk.input("typed later, ");
+    desk.until_status("Offline");
+    drop(desk);
+    // With another token it is still there, and saved.
+    let owner = std::fs::read_to_string(other.data().join("owner.token")).unwrap();
+    std::fs::write(
+        state.path().join("tokens.json"),
+        serde_json::json!({ other.url(): owner.trim() }).to_string(),
+    )
+    .unwrap();
+    let mut desk = Desk::connected(&other, &state);
+    desk.click("document-root");
+    desk.until_status("Saved · version 2");
+    assert_eq!(other.text(None), "typed later, one\n");
+}
+
+#[test]
+fn a_save_whose_answer_is_cut_off_is_no_conflict() {
+    let mut other = Other::start();
+    other.save(None, "one\n");
+    let proxy = Proxy::to(&other.url());
+    let token = std::fs::read_to_string(other.data().join("owner.token")).unwrap();
+    let state = state();
+    uses(&state, &proxy.url(), token.trim());
+    let mut desk = Desk::connected(&other, &state);
+    desk.click("document-root");
+    desk.until_status("Saved · version 1");
+    proxy.hold();
+    desk.input("first, ");
+    desk.press("secondary-s");
+    desk.until("the save", |_, _, _| other.text(None) == "first, one\n");
+    assert_eq!(desk.status(), "Saving…", "its answer is on its way");
+    desk.input("second, ");
+    proxy.cut();
+    proxy.release();
+    desk.until_status("Saved · version 3");
+    assert_eq!(other.text(None), "first, second, one\n");
+}
+
+#[test]
+fn a_slow_gateway_is_waited_for() {
     let mut other = Other::start();
     other.save(None, "one\n");
     let mut desk = Desk::connected(&other, &state());
     desk.click("document-root");
     desk.until_status("Saved · version 1");
-    other.kill();
-    desk.until("the loss", |workbench, _, cx| !workbench.read(cx).session().read(cx).link().is_connected());
-    desk.input("mine ");
-    desk.until_status("Offline");
-    other.start_again();
-    other.save(None, "theirs\n");
-    desk.until_status("Somebody else saved meanwhile");
-    assert_eq!(desk.text(), "mine one\n");
+    other.gateway.freeze().unwrap();
+    desk.input("slowly, ");
+    desk.press("secondary-s");
+    desk.until_status("Saving…");
+    desk.input("and more, ");
+    assert_eq!(desk.text(), "slowly, and more, one\n", "typing goes on");
+    other.gateway.thaw().unwrap();
+    desk.until_status("Saved · version 3");
+    assert_eq!(other.text(None), "slowly, and more, one\n");
 }
 
 #[test]
@@ -56,7 +203,7 @@ fn without_a_gateway_the_window_says_what_to_do() {
 fn another_gateway_is_added_and_used() {
     let (here, there) = (Other::start(), Other::start());
     let token = std::fs::read_to_string(there.data().join("owner.token")).unwrap();
-    let url = there.gateway.target().locate().unwrap().url;
+    let url = there.url();
     let state = state();
     let mut desk = Desk::connected(&here, &state);
     desk.press("secondary-shift-g");

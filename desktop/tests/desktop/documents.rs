@@ -4,11 +4,7 @@ use std::time::Duration;
 
 use gpui_kit::test::TestQueryExt as _;
 
-use crate::harness::{Desk, Other};
-
-fn state() -> tempfile::TempDir {
-    tempfile::tempdir().unwrap()
-}
+use crate::harness::{Desk, Other, state};
 
 /// Opens the document of the root and waits until it is loaded.
 fn open_root(desk: &mut Desk) {
@@ -197,9 +193,11 @@ fn what_is_typed_survives_the_end_of_the_application() {
     drop(desk);
     other.start_again();
     let mut desk = Desk::connected(&other, &state);
+    desk.until_said("notice", |words| words.starts_with("What was typed in one document"));
     open_root(&mut desk);
     desk.until_status("Saved · version 2");
     assert_eq!(other.text(None), "typed saved\n");
+    assert_eq!(desk.text(), "typed saved\n");
 }
 
 #[test]

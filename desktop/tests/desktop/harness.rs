@@ -65,6 +65,11 @@ impl Other {
         }
     }
 
+    /// Where it listens.
+    pub(crate) fn url(&self) -> String {
+        self.gateway.target().locate().unwrap().url
+    }
+
     pub(crate) fn call<M: Method>(&mut self, params: &M::Params) -> M::Result {
         let target = self.gateway.target();
         let runtime = &self.runtime;
@@ -158,6 +163,17 @@ impl Other {
     }
 }
 
+/// A directory for what a window keeps.
+pub(crate) fn state() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// An application that draws nothing.
+pub(crate) fn context() -> HeadlessAppContext {
+    let text_system = gpui_kit::platform::current_platform(true).text_system();
+    HeadlessAppContext::with_asset_source(text_system, Arc::new(gpui_kit::assets::AllAssets))
+}
+
 /// A window and the application around it.
 pub(crate) struct Desk {
     pub(crate) cx: HeadlessAppContext,
@@ -168,15 +184,16 @@ pub(crate) struct Desk {
 impl Desk {
     /// Opens a window on a gateway's data directory.
     pub(crate) fn open(data: PathBuf, state: &TempDir) -> Self {
-        let text_system = gpui_kit::platform::current_platform(true).text_system();
-        let cx = HeadlessAppContext::with_asset_source(text_system, Arc::new(gpui_kit::assets::AllAssets));
-        Self::open_in(cx, data, state)
+        Self::open_in(context(), data, state)
     }
 
-    pub(crate) fn open_in(mut cx: HeadlessAppContext, data: PathBuf, state: &TempDir) -> Self {
+    pub(crate) fn open_in(cx: HeadlessAppContext, data: PathBuf, state: &TempDir) -> Self {
+        Self::open_at(cx, Places { data, state: state.path().to_owned(), program: None })
+    }
+
+    pub(crate) fn open_at(mut cx: HeadlessAppContext, places: Places) -> Self {
         // The gateway lives in another process, with a clock of its own.
         cx.allow_parking();
-        let places = Places { data, state: state.path().to_owned() };
         let (window, workbench) = cx
             .update(|cx| {
                 desktop::init(cx);
@@ -196,6 +213,27 @@ impl Desk {
         desk
     }
 
+    /// Opens a second window of the same application and goes there; returns the first.
+    pub(crate) fn open_another(
+        &mut self,
+        data: PathBuf,
+        state: &TempDir,
+    ) -> (AnyWindowHandle, Entity<Workbench>) {
+        let places = Places { data, state: state.path().to_owned(), program: None };
+        let opened = self.cx.update(|cx| desktop::open_window(places, cx)).unwrap();
+        self.switch(opened)
+    }
+
+    /// Goes to another window; returns the one that was in use.
+    pub(crate) fn switch(
+        &mut self,
+        to: (AnyWindowHandle, Entity<Workbench>),
+    ) -> (AnyWindowHandle, Entity<Workbench>) {
+        let from = (self.window, std::mem::replace(&mut self.workbench, to.1));
+        self.window = to.0;
+        from
+    }
+
     pub(crate) fn update<R>(&mut self, act: impl FnOnce(&mut Window, &mut App) -> R) -> R {
         self.cx.update_window(self.window, |_, window, cx| act(window, cx)).unwrap()
     }
@@ -205,14 +243,19 @@ impl Desk {
         self.update(|window, cx| window.render_frame(cx));
     }
 
-    /// Waits until nothing has been told for a while.
-    pub(crate) fn settle(&mut self) {
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_millis(1_500) {
-            self.frame();
-            self.cx.advance_clock(TICK);
-            std::thread::sleep(Duration::from_millis(5));
-        }
+    /// Waits until the elements with an id, whatever it is made of, say something that is as it should be.
+    pub(crate) fn until_said(&mut self, id: impl Into<gpui_kit::ElementId>, is_meant: impl Fn(&str) -> bool) {
+        let id = id.into();
+        self.until(&format!("{id:?}"), |_, window, _| {
+            let elements = window.elements();
+            let mut named = elements.iter().filter(|element| element.path().last() == Some(&id));
+            named.any(|element| element.label().is_some_and(&is_meant))
+        });
+    }
+
+    /// What the line at the bottom says.
+    pub(crate) fn until_link(&mut self, beginning: &str) {
+        self.until_said("link", |words| words.starts_with(beginning));
     }
 
     /// Waits for something, while the window's clock goes on.
@@ -302,7 +345,10 @@ impl Desk {
 
     pub(crate) fn text(&mut self) -> String {
         let editor = self.editor().unwrap();
-        self.update(|_, cx| editor.read(cx).text().to_owned())
+        let (text, shown) =
+            self.update(|_, cx| (editor.read(cx).text().to_owned(), editor.read(cx).shown_text(cx)));
+        assert_eq!(text, shown, "what is saved is what is seen");
+        text
     }
 
     pub(crate) fn status(&mut self) -> String {

@@ -4,11 +4,7 @@ use std::time::Instant;
 
 use gpui_kit::test::TestQueryExt as _;
 
-use crate::harness::{Desk, Other};
-
-fn state() -> tempfile::TempDir {
-    tempfile::tempdir().unwrap()
-}
+use crate::harness::{Desk, Other, state};
 
 /// Goes to the end as often as more is read, and returns how many frames that took and how long the slowest was.
 fn go_to_the_end(desk: &mut Desk, count: usize) -> (u32, std::time::Duration) {

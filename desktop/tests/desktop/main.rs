@@ -8,6 +8,13 @@
 mod connection;
 mod documents;
 mod harness;
+mod history;
+mod hostile;
+mod keys;
 mod large;
 mod pictures;
+mod prompts;
+mod proxy;
+mod stage;
+mod threads;
 mod tree;

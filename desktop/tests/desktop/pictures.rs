@@ -49,6 +49,7 @@ Everything here moves money. Small steps, each with a test.
 - `ledger/` is double-entry; see `docs/ledger.md` before touching it
 ";
 
+/// An application that draws.
 fn context() -> HeadlessAppContext {
     HeadlessAppContext::with_platform(
         gpui_kit::platform::current_platform(true).text_system(),
@@ -57,15 +58,25 @@ fn context() -> HeadlessAppContext {
     )
 }
 
-/// Draws what the window shows, and writes it down where that is asked for.
+/// Draws what the window shows, for the docs where that is asked for.
 fn picture(desk: &mut Desk, name: &str) {
+    draw(desk, name, std::env::var_os("UPDATE_DOCS").is_some());
+}
+
+/// Draws what the window shows, for whoever wants to look.
+fn look(desk: &mut Desk, name: &str) {
+    draw(desk, name, false);
+}
+
+fn draw(desk: &mut Desk, name: &str, is_for_docs: bool) {
     desk.frame();
     let image = desk.cx.capture_screenshot(desk.window).unwrap();
     let colours: std::collections::HashSet<_> = image.pixels().map(|pixel| pixel.0).collect();
     assert!(colours.len() > 50, "the picture of {name} is blank");
-    let directory = match std::env::var_os("UPDATE_DOCS") {
-        Some(_) => Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures"),
-        None => Path::new(env!("CARGO_TARGET_TMPDIR")).join("pictures"),
+    let directory = if is_for_docs {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures")
+    } else {
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("pictures")
     };
     std::fs::create_dir_all(&directory).unwrap();
     image.save(directory.join(format!("desktop-{name}.png"))).unwrap();
@@ -124,6 +135,11 @@ fn editor_and_conflict() {
     desk.press("secondary-shift-l");
     picture(&mut desk, "editor-dark");
     desk.press("secondary-shift-l");
+    for _ in 0..6 {
+        desk.press("secondary-=");
+    }
+    look(&mut desk, "editor-large");
+    desk.press("secondary-0");
 
     desk.press("secondary-end");
     desk.input("- `refunds/` is new: ask before you change its states\n");
@@ -134,6 +150,30 @@ fn editor_and_conflict() {
     shop.other.save(Some(&folder), &theirs);
     desk.until_status("Somebody else saved meanwhile");
     picture(&mut desk, "conflict");
+}
+
+/// What somebody sees who begins.
+#[test]
+fn beginnings() {
+    let (data, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut desk = Desk::open_in(context(), data.path().join("nothing"), &state);
+    desk.until_link("No gateway is running");
+    look(&mut desk, "no-gateway");
+    drop(desk);
+    let other = Other::start();
+    let mut desk = Desk::open_in(context(), other.data(), &state);
+    desk.until_link("Connected");
+    desk.until_id("write-root");
+    look(&mut desk, "empty-workspace");
+    desk.press("secondary-n");
+    desk.until_status("Nothing is saved here yet");
+    look(&mut desk, "new-document");
+    desk.press("secondary-shift-g");
+    desk.until_id("add-gateway");
+    look(&mut desk, "gateways");
+    desk.press("f1");
+    desk.until_id("keys");
+    look(&mut desk, "keys");
 }
 
 #[test]
@@ -150,10 +190,10 @@ fn history_of_a_document() {
     desk.click(&format!("document-{folder}"));
     desk.until_status("Saved");
     desk.press("secondary-h");
-    desk.settle();
+    desk.until_said("compared", |words| words == "From version 2 to version 3");
     picture(&mut desk, "history");
     desk.press("secondary-e");
-    desk.settle();
+    desk.until_said("from", |words| !words.is_empty());
     picture(&mut desk, "effective");
 }
 
@@ -167,8 +207,12 @@ fn prompt_and_thread() {
     );
     let mut launch = Launch { configuration, ..Launch::new(program()) };
     launch.variables.push(("ANTHROPIC_API_KEY", "key".into()));
-    let project = tempfile::Builder::new().prefix("shop-").tempdir().unwrap();
-    let root = project.path().canonicalize().unwrap();
+    // What the pictures show of directories should be what a reader could have.
+    let home = home();
+    std::fs::create_dir_all(home.path().join("foreword")).unwrap();
+    std::fs::write(home.path().join("foreword/config.toml"), &launch.configuration).unwrap();
+    launch.variables.push(("FOREWORD_HOME", home.path().join("foreword").into()));
+    let root = home.path().join("projects/shop");
     std::fs::create_dir_all(root.join("services/payments")).unwrap();
     std::fs::create_dir(root.join(".git")).unwrap();
     std::fs::write(
@@ -176,12 +220,14 @@ fn prompt_and_thread() {
         "# Shop\n\nRun `just check` before you say that something works.\n",
     )
     .unwrap();
+    std::fs::write(root.join("CLAUDE.md"), "@AGENTS.md\n").unwrap();
+    std::fs::write(root.join("services/AGENTS.md"), "# Services\n\nEach has its own database.\n").unwrap();
     std::fs::write(root.join("services/payments/refund.rs"), REFUND).unwrap();
-    let shop = shop_on(Other::start_with(launch, Some(root.to_str().unwrap().to_owned())));
+    let mut shop = shop_on(Other::start_with(launch, Some(root.to_str().unwrap().to_owned())));
     let state = tempfile::tempdir().unwrap();
     let mut desk = open_shop(&shop, &state);
     desk.click(&format!("thread-{}", shop.refunds));
-    desk.settle();
+    desk.until_said("placeholder", |words| words.starts_with("Nothing was asked here yet."));
 
     let read = serde_json::json!({ "path": "services/payments/refund.rs" }).to_string();
     model.answer(Answer::text("I look at what a refund is today.").tool_call("call_1", "read_file", &read));
@@ -204,16 +250,41 @@ fn prompt_and_thread() {
     model.answer(Answer::text("Done."));
     say(&mut desk, "Yes, in small steps.");
     desk.until("the question", |_, window, _| window.try_find(("allow", 0_usize)).is_some());
-    desk.settle();
+    desk.until_said("item-1-2", |words| words.contains("waits for a decision"));
     picture(&mut desk, "thread");
     desk.update(|window, cx| window.click(("allow", 0_usize), cx));
     desk.until_label("Turn 2: completed");
     desk.press("secondary-p");
-    desk.settle();
+    desk.until_said(("cache", 0_usize), |words| words.starts_with("Since turn 2 nothing has changed"));
+    let payments = shop.payments.clone();
+    shop.other.save(Some(&payments), &PAYMENTS.replace("Small steps", "Very small steps"));
+    desk.until_said(("cache", 1_usize), |words| words.starts_with("It breaks in section agents_md"));
     picture(&mut desk, "prompt");
     desk.press("secondary-shift-c");
-    desk.settle();
+    desk.until_said(("lost", 0_usize), |_| true);
     picture(&mut desk, "compare");
+}
+
+/// The home directory of whoever is in the pictures: `PICTURES_HOME`, or a temporary one.
+fn home() -> Home {
+    match std::env::var_os("PICTURES_HOME") {
+        Some(home) => Home::Named(home.into()),
+        None => Home::Temporary(tempfile::tempdir().unwrap()),
+    }
+}
+
+enum Home {
+    Named(std::path::PathBuf),
+    Temporary(tempfile::TempDir),
+}
+
+impl Home {
+    fn path(&self) -> std::path::PathBuf {
+        match self {
+            Self::Named(path) => path.clone(),
+            Self::Temporary(directory) => directory.path().canonicalize().unwrap(),
+        }
+    }
 }
 
 fn say(desk: &mut Desk, text: &str) {

@@ -2,11 +2,7 @@
 
 use gpui_kit::test::{TestQueryExt as _, TestWindowExt as _};
 
-use crate::harness::{Desk, Other};
-
-fn state() -> tempfile::TempDir {
-    tempfile::tempdir().unwrap()
-}
+use crate::harness::{Desk, Other, state};
 
 #[test]
 fn what_others_make_appears() {

@@ -4,6 +4,7 @@ use protocol::Version;
 use serde::{Deserialize, Serialize};
 
 use super::Editing;
+use crate::Marks;
 
 /// A text that the gateway does not have, and what it grew from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,9 +15,9 @@ pub struct LocalDraft {
     pub base_text: String,
     /// What the user typed.
     pub text: String,
-    /// Whether marks of a merge are left in it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unmerged: bool,
+    /// The marks of merges that are left in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Marks>,
 }
 
 /// What to do with the stored draft of a document.
@@ -35,7 +36,7 @@ impl Editing {
             base_version: self.base.version,
             base_text: self.base.text.clone(),
             text: self.text.clone(),
-            unmerged: self.is_merging,
+            marks: self.marks.clone(),
         })
     }
 
@@ -49,7 +50,7 @@ impl Editing {
                     && told.text == self.text
                     && told.base_version == self.base.version
                     && told.base_text == self.base.text
-                    && told.unmerged == self.is_merging
+                    && told.marks == self.marks
             }
         };
         if is_told {

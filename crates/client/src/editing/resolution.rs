@@ -20,7 +20,7 @@ impl Editing {
         self.text_epoch += 1;
         self.base = remote;
         self.due = None;
-        self.is_merging = false;
+        self.marks.clear();
         Some(given_up)
     }
 
@@ -37,9 +37,13 @@ impl Editing {
         let (Some(merged), Some(remote)) = (self.merged(), self.remote.take()) else { return };
         self.base = remote;
         // A clean merge leaves the marks of one before it in the text.
-        self.is_merging |= matches!(merged, Merged::Marked(_));
-        let (Merged::Clean(text) | Merged::Marked(text)) = merged;
-        self.replace_text(text);
+        match merged {
+            Merged::Clean(text) => self.replace_text(text),
+            Merged::Marked { text, marks } => {
+                self.marks.push(marks);
+                self.replace_text(text);
+            }
+        }
         self.due = self.has_unsaved().then_some(Due { at: now, reason: SaveReason::Manual });
     }
 }

@@ -1,14 +1,17 @@
 //! Which parts of a tree to ask for, and what their answers change.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::Instant;
 
 use protocol::method::{
     FolderGetParams, ThreadGetParams, ThreadListParams, ThreadListResult, ThreadTreeParams, ThreadTreeResult,
 };
 use protocol::{Folder, FolderId, Sequence, Thread, ThreadId, ThreadSummary};
 
+use super::failures::Failures;
 use super::place::Place;
 use super::{LiveTree, Scope};
+use crate::Failure;
 
 /// Threads of each folder that come with a part.
 const PART_THREADS: u32 = 200;
@@ -33,7 +36,7 @@ pub enum TreeRequest {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Wanted {
+pub(super) enum Wanted {
     Part(Scope),
     Page(Scope),
     Folder(FolderId),
@@ -49,7 +52,7 @@ pub(super) struct Fetching {
     wanted: BTreeSet<Wanted>,
     /// With the newest change that was announced when it was asked for.
     under_way: HashMap<Wanted, Sequence>,
-    failed: BTreeSet<Wanted>,
+    failures: Failures,
     /// Answers that are on their way from before everything was loaded again.
     outdated: HashSet<Wanted>,
     /// The last change that was announced of each, while older answers may be on their way.
@@ -68,7 +71,7 @@ impl Fetching {
     }
 
     fn want_unless_asked(&mut self, wanted: Wanted) {
-        if !self.under_way.contains_key(&wanted) && !self.failed.contains(&wanted) {
+        if !self.under_way.contains_key(&wanted) && !self.failures.contains(&wanted) {
             self.wanted.insert(wanted);
         }
     }
@@ -111,12 +114,13 @@ impl Fetching {
 
     /// Whether a folder was announced, and may not have been seen since.
     pub(super) fn may_have_moved(&self, id: &FolderId) -> bool {
-        self.folders.contains_key(id) || self.failed.contains(&Wanted::Folder(id.clone()))
+        self.folders.contains_key(id) || self.failures.contains(&Wanted::Folder(id.clone()))
     }
 
     /// Takes note of an answer; none when it is to be ignored, otherwise what was known when it was asked for.
     fn answered(&mut self, wanted: &Wanted) -> Option<Sequence> {
         let asked_at = self.under_way.remove(wanted)?;
+        self.failures.succeeded();
         if self.outdated.remove(wanted) {
             self.wanted.insert(wanted.clone());
             return None;
@@ -135,7 +139,8 @@ impl Fetching {
 
 impl LiveTree {
     /// What to ask the gateway for now. Several requests may be under way.
-    pub fn poll(&mut self) -> Option<TreeRequest> {
+    pub fn poll(&mut self, now: Instant) -> Option<TreeRequest> {
+        self.fetching.wanted.append(&mut self.fetching.failures.take_due(now));
         if self.fetching.under_way.len() >= AT_ONCE {
             return None;
         }
@@ -145,6 +150,7 @@ impl LiveTree {
         let mut waiting = fetching.wanted.iter().filter(may_ask);
         let wanted = waiting.find(|wanted| !fetching.under_way.contains_key(*wanted))?.clone();
         self.fetching.wanted.remove(&wanted);
+        self.fetching.failures.forget(&wanted);
         let workspace_id = self.workspace_id.clone();
         let request = match &wanted {
             Wanted::Part(folder_id) => TreeRequest::Part(ThreadTreeParams {
@@ -170,8 +176,14 @@ impl LiveTree {
         Some(request)
     }
 
-    /// A request failed, for another reason than that there is no such thing. [`retry`](Self::retry) asks for it again.
-    pub fn request_failed(&mut self, request: &TreeRequest) {
+    /// When to call [`poll`](Self::poll) although nothing happened.
+    pub fn wake_at(&self) -> Option<Instant> {
+        self.fetching.failures.wake_at()
+    }
+
+    /// A request failed, for another reason than that there is no such thing. It is tried again by itself where that may
+    /// help, else by [`retry`](Self::retry).
+    pub fn request_failed(&mut self, request: &TreeRequest, failure: Failure, now: Instant) {
         let wanted = match request {
             TreeRequest::Part(params) => Wanted::Part(params.folder_id.clone()),
             TreeRequest::Page(params) => Wanted::Page(params.folder_id.clone()),
@@ -180,7 +192,7 @@ impl LiveTree {
         };
         if self.fetching.under_way.remove(&wanted).is_some() {
             self.fetching.outdated.remove(&wanted);
-            self.fetching.failed.insert(wanted);
+            self.fetching.failures.add(wanted, failure, now);
         }
     }
 
@@ -199,23 +211,23 @@ impl LiveTree {
         self.arrange();
     }
 
-    /// Whether something could not be loaded.
-    pub fn has_failed(&self) -> bool {
-        !self.fetching.failed.is_empty()
+    /// Why something is missing in the tree, as far as that is not mended.
+    pub fn problem(&self) -> Option<&str> {
+        self.fetching.failures.message()
     }
 
     /// Asks again for what failed, such as when the connection is back.
     pub fn retry(&mut self) {
-        let failed = std::mem::take(&mut self.fetching.failed);
-        self.fetching.wanted.extend(failed);
+        let mut failed = self.fetching.failures.take_all();
+        self.fetching.wanted.append(&mut failed);
     }
 
     /// Loads everything that is shown again: changes may have been missed.
     pub fn reload(&mut self) {
-        let Fetching { wanted, under_way, failed, outdated, threads, folders } = &mut self.fetching;
+        let Fetching { wanted, under_way, failures, outdated, threads, folders } = &mut self.fetching;
         outdated.extend(under_way.keys().cloned());
         wanted.clear();
-        failed.clear();
+        failures.take_all();
         threads.clear();
         folders.clear();
         self.seq = None;

@@ -2,17 +2,17 @@
 
 use std::time::Instant;
 
-use client::{AUTOSAVE_AFTER, Editing, EditingRequest, EditingStatus, Failure, Merged};
+use client::{AUTOSAVE_AFTER, EditingCall, EditingStatus, Failure, Merged};
 use protocol::{Document, Version};
 
-use crate::model::document;
+use crate::model::{Editor, document};
 
 const BASE: &str = "a\nb\nc\nd\ne\n";
 
 /// An editor with local edits whose save meets another version.
-fn conflict(local: &str, remote: Option<&Document>) -> (Editing, Instant) {
+fn conflict(local: &str, remote: Option<&Document>) -> (Editor, Instant) {
     let start = Instant::now();
-    let mut editing = Editing::new(Some(&document(3, BASE)));
+    let mut editing = Editor::new(Some(&document(3, BASE)));
     editing.edit(local, start);
     editing.save(start);
     editing.poll(start).unwrap();
@@ -21,25 +21,25 @@ fn conflict(local: &str, remote: Option<&Document>) -> (Editing, Instant) {
 }
 
 /// What is saved next, and over which version.
-fn next_save(editing: &mut Editing, now: Instant) -> Option<(String, Version)> {
+fn next_save(editing: &mut Editor, now: Instant) -> Option<(String, Version)> {
     match editing.poll(now)? {
-        EditingRequest::Save(save) => Some((save.content, save.expected_version)),
-        EditingRequest::Fetch => panic!("nothing was announced"),
+        EditingCall::Save(save) => Some((save.content, save.expected_version)),
+        EditingCall::Fetch => panic!("nothing was announced"),
     }
 }
 
 #[test]
 fn a_remote_change_under_a_clean_editor_is_followed() {
     let start = Instant::now();
-    let mut editing = Editing::new(Some(&document(3, "a")));
+    let mut editing = Editor::new(Some(&document(3, "a")));
     editing.remote_changed(Some(&document(3, "a").summary()));
     assert_eq!(editing.poll(start), None, "that version is known");
     editing.remote_changed(Some(&document(4, "b").summary()));
-    assert_eq!(editing.poll(start), Some(EditingRequest::Fetch));
+    assert_eq!(editing.poll(start), Some(EditingCall::Fetch));
     editing.fetched(Some(&document(4, "b")), start);
     assert_eq!((editing.text(), editing.text_epoch(), editing.status()), ("b", 1, EditingStatus::Saved));
     editing.remote_changed(None);
-    assert_eq!(editing.poll(start), Some(EditingRequest::Fetch));
+    assert_eq!(editing.poll(start), Some(EditingCall::Fetch));
     editing.fetched(None, start);
     assert_eq!((editing.text(), editing.version()), ("", Version(0)));
 }
@@ -47,10 +47,10 @@ fn a_remote_change_under_a_clean_editor_is_followed() {
 #[test]
 fn a_remote_change_under_local_edits_is_a_conflict_before_anything_is_saved() {
     let start = Instant::now();
-    let mut editing = Editing::new(Some(&document(3, "a")));
+    let mut editing = Editor::new(Some(&document(3, "a")));
     editing.edit("mine", start);
     editing.remote_changed(Some(&document(4, "theirs").summary()));
-    assert_eq!(editing.poll(start), Some(EditingRequest::Fetch));
+    assert_eq!(editing.poll(start), Some(EditingCall::Fetch));
     editing.fetched(Some(&document(4, "theirs")), start);
     assert_eq!(editing.status(), EditingStatus::Conflict);
     assert_eq!((editing.base(), editing.text(), editing.remote()), ("a", "mine", Some(Some("theirs"))));
@@ -110,7 +110,7 @@ fn a_merge_with_marks_is_saved_when_they_are_edited_away() {
     asked.save(later);
     assert!(next_save(&mut asked, later).unwrap().0.contains("<<<<<<< yours"), "the user's own wish");
     // What a crash leaves of it is not saved with its marks either.
-    let mut again = Editing::open(editing.draft());
+    let mut again = Editor::open(editing.draft());
     again.poll(later).unwrap();
     again.fetched(Some(&document(5, "a\ntheirs\nc\nd\ne\n")), later);
     assert_eq!((again.status(), again.poll(later)), (EditingStatus::Unmerged, None));
@@ -136,7 +136,7 @@ fn a_change_that_was_undone_is_no_conflict() {
 fn the_announcement_of_an_own_save_is_no_news_whenever_it_comes() {
     let start = Instant::now();
     for before_the_answer in [true, false] {
-        let mut editing = Editing::new(None);
+        let mut editing = Editor::new(None);
         editing.edit("a", start);
         editing.save(start);
         editing.poll(start).unwrap();
@@ -155,12 +155,12 @@ fn the_announcement_of_an_own_save_is_no_news_whenever_it_comes() {
 #[test]
 fn a_change_announced_while_the_document_is_fetched_is_fetched_again() {
     let start = Instant::now();
-    let mut editing = Editing::new(Some(&document(3, "a")));
+    let mut editing = Editor::new(Some(&document(3, "a")));
     editing.remote_changed(Some(&document(4, "b").summary()));
     editing.poll(start).unwrap();
     editing.remote_changed(Some(&document(5, "c").summary()));
     editing.fetched(Some(&document(4, "b")), start);
-    assert_eq!(editing.poll(start), Some(EditingRequest::Fetch));
+    assert_eq!(editing.poll(start), Some(EditingCall::Fetch));
     editing.fetched(Some(&document(5, "c")), start);
     assert_eq!((editing.poll(start), editing.text()), (None, "c"));
 }
@@ -190,14 +190,14 @@ fn a_clean_merge_does_not_save_the_marks_of_one_before_it() {
 fn a_save_whose_answer_was_lost_is_no_conflict_with_oneself() {
     for comes_late in [false, true] {
         let now = Instant::now();
-        let mut editing = Editing::new(Some(&document(3, "a")));
+        let mut editing = Editor::new(Some(&document(3, "a")));
         editing.edit("b", now);
         editing.save(now);
         editing.poll(now).unwrap();
         let lost = Failure { message: "lost".to_owned(), is_transient: true, is_outcome_unknown: true };
         editing.failed(lost, now);
         editing.edit("b and more", now);
-        assert_eq!(editing.poll(now), Some(EditingRequest::Fetch), "first it is asked what is there");
+        assert_eq!(editing.poll(now), Some(EditingCall::Fetch), "first it is asked what is there");
         if comes_late {
             // It is committed only after this answer.
             editing.fetched(Some(&document(3, "a")), now);
@@ -211,4 +211,20 @@ fn a_save_whose_answer_was_lost_is_no_conflict_with_oneself() {
         editing.retry(now);
         assert_eq!(next_save(&mut editing, now), Some(("b and more".to_owned(), Version(4))));
     }
+}
+
+#[test]
+fn a_text_about_marks_is_saved_with_its_own() {
+    let about = "a\n<<<<<<< yours\n=======\n>>>>>>> theirs\n";
+    let start = Instant::now();
+    let mut editing = Editor::new(Some(&document(1, about)));
+    editing.edit(format!("{about}mine\n"), start);
+    editing.save(start);
+    editing.poll(start).unwrap();
+    editing.conflicted(Some(&document(2, &format!("{about}theirs\n"))), start);
+    editing.take_merge(start);
+    assert_eq!(editing.status(), EditingStatus::Unmerged);
+    let later = start + AUTOSAVE_AFTER;
+    editing.edit(format!("{about}mine, theirs\n"), start);
+    assert_eq!(next_save(&mut editing, later), Some((format!("{about}mine, theirs\n"), Version(2))));
 }

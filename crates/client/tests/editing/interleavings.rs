@@ -1,10 +1,11 @@
 //! Several editors of one document, a gateway, and everything that happens between them in any order: nothing typed is
 //! lost, and all see the same text in the end.
 
-use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use client::{DraftChange, Editing, EditingRequest, EditingStatus, Failure, LocalDraft};
+use client::{
+    DraftChange, Editing, EditingCall, EditingRequest, EditingStatus, Failure, LocalDraft, RequestNumber,
+};
 use proptest::prelude::*;
 use protocol::Document;
 
@@ -17,18 +18,21 @@ enum Step {
     Type(usize, usize),
     Leave(usize),
     Save(usize),
+    Retry(usize),
     Wait(u64),
-    /// The gateway does what it was asked.
-    Handle(usize),
-    /// The gateway answers with an error instead.
-    Refuse(usize, bool),
-    /// The answer arrives.
-    Answer(usize),
+    /// The gateway does one of the things that it was asked.
+    Handle(usize, usize),
+    /// One of them fails.
+    Fail(usize, usize, How),
+    /// One of the answers arrives.
+    Answer(usize, usize),
     /// The next change is announced.
     Announce(usize),
     /// The connection is lost, with what is on its way to the gateway or with the answer to it.
     Lose(usize, bool),
     Restore(usize),
+    /// Everything is to be loaded again, over the connection that is there: what was asked is still answered.
+    Reload(usize),
     /// The program ends and is started again.
     Crash(usize),
     Resolve(usize, Choice),
@@ -45,18 +49,27 @@ enum Choice {
     Merge,
 }
 
+/// How something fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// It is refused, for now or for good.
+    Refused { is_transient: bool },
+    /// It is done or not, and nobody hears of it.
+    Unknown { is_done: bool },
+}
+
 #[derive(Debug)]
 enum Answered {
     Saved(Document),
     Conflict(Option<Box<Document>>),
     Fetched(Option<Document>),
-    Failed(bool),
+    Failed(Failure),
 }
 
 struct Editor {
     editing: Editing,
-    asked: Option<EditingRequest>,
-    answers: VecDeque<Answered>,
+    asked: Vec<EditingRequest>,
+    answers: Vec<(RequestNumber, Answered)>,
     /// How much of the change log was announced to it.
     heard: usize,
     is_connected: bool,
@@ -76,8 +89,8 @@ impl World {
     fn new(editors: usize) -> Self {
         let editor = || Editor {
             editing: Editing::open(None),
-            asked: None,
-            answers: VecDeque::new(),
+            asked: Vec::new(),
+            answers: Vec::new(),
             heard: 0,
             is_connected: true,
             draft: None,
@@ -107,24 +120,32 @@ impl World {
             }
             Step::Leave(index) => self.editors[*index].editing.leave(now),
             Step::Save(index) => self.editors[*index].editing.save(now),
-            Step::Handle(index) => self.handle(*index, None),
-            Step::Refuse(index, is_transient) => self.handle(*index, Some(*is_transient)),
-            Step::Answer(index) => self.answer(*index),
+            Step::Retry(index) => self.editors[*index].editing.retry(now),
+            Step::Handle(index, which) => self.handle(*index, *which, None),
+            Step::Fail(index, which, how) => self.handle(*index, *which, Some(*how)),
+            Step::Answer(index, which) => self.answer(*index, *which),
             Step::Announce(index) => self.announce(*index),
             Step::Lose(index, before_it_arrives) => {
-                if !before_it_arrives {
-                    self.handle(*index, None);
+                while !before_it_arrives && !self.editors[*index].asked.is_empty() {
+                    self.handle(*index, 0, None);
                 }
                 let editor = &mut self.editors[*index];
-                editor.asked = None;
+                editor.asked.clear();
                 editor.answers.clear();
                 editor.is_connected = false;
                 editor.editing.disconnected();
             }
             Step::Restore(index) => self.restore(*index),
+            Step::Reload(index) => {
+                let editor = &mut self.editors[*index];
+                if editor.is_connected {
+                    editor.editing.disconnected();
+                    editor.editing.reconnected(now);
+                }
+            }
             Step::Crash(index) => {
                 let editor = &mut self.editors[*index];
-                editor.asked = None;
+                editor.asked.clear();
                 editor.answers.clear();
                 editor.heard = self.scope.log.len();
                 editor.editing = Editing::open(editor.draft.clone());
@@ -155,7 +176,8 @@ impl World {
             }
             if let Some(request) = editor.editing.poll(self.now) {
                 assert!(editor.is_connected, "nothing is sent without a connection");
-                assert!(editor.asked.replace(request).is_none(), "one request at a time");
+                assert!(editor.editing.poll(self.now).is_none(), "one request at a time is awaited");
+                editor.asked.push(request);
             }
             assert!(
                 editor.editing.draft().is_none() || editor.draft == editor.editing.draft(),
@@ -164,34 +186,41 @@ impl World {
         }
     }
 
-    fn handle(&mut self, index: usize, refused: Option<bool>) {
+    fn handle(&mut self, index: usize, which: usize, fails: Option<How>) {
         let editor = &mut self.editors[index];
-        let Some(request) = editor.asked.take() else { return };
-        editor.answers.push_back(match (refused, request) {
-            (Some(is_transient), _) => Answered::Failed(is_transient),
-            (None, EditingRequest::Fetch) => Answered::Fetched(self.scope.current.clone()),
-            (None, EditingRequest::Save(save)) => {
-                match self.scope.save(&save.content, save.expected_version) {
-                    Ok(saved) => Answered::Saved(saved),
-                    Err(current) => Answered::Conflict(current),
-                }
-            }
+        if editor.asked.is_empty() {
+            return;
+        }
+        let request = editor.asked.remove(which % editor.asked.len());
+        let is_done = !matches!(fails, Some(How::Refused { .. } | How::Unknown { is_done: false }));
+        let done = is_done.then(|| match request.call {
+            EditingCall::Fetch => Answered::Fetched(self.scope.current.clone()),
+            EditingCall::Save(save) => match self.scope.save(&save.content, save.expected_version) {
+                Ok(saved) => Answered::Saved(saved),
+                Err(current) => Answered::Conflict(current),
+            },
         });
+        let failed = fails.map(|how| {
+            let (is_transient, is_outcome_unknown) = match how {
+                How::Refused { is_transient } => (is_transient, false),
+                How::Unknown { .. } => (true, true),
+            };
+            Answered::Failed(Failure { message: "no".to_owned(), is_transient, is_outcome_unknown })
+        });
+        self.editors[index].answers.extend(failed.or(done).map(|answer| (request.number, answer)));
     }
 
-    fn answer(&mut self, index: usize) {
+    fn answer(&mut self, index: usize, which: usize) {
         let (now, editor) = (self.now, &mut self.editors[index]);
-        match editor.answers.pop_front() {
-            Some(Answered::Saved(document)) => editor.editing.saved(&document, now),
-            Some(Answered::Conflict(current)) => editor.editing.conflicted(current.as_deref(), now),
-            Some(Answered::Fetched(document)) => editor.editing.fetched(document.as_ref(), now),
-            Some(Answered::Failed(is_transient)) => {
-                editor.editing.failed(
-                    Failure { message: "no".to_owned(), is_transient, is_outcome_unknown: false },
-                    now,
-                );
-            }
-            None => {}
+        if editor.answers.is_empty() {
+            return;
+        }
+        let (number, answer) = editor.answers.remove(which % editor.answers.len());
+        match answer {
+            Answered::Saved(document) => editor.editing.saved(number, &document, now),
+            Answered::Conflict(current) => editor.editing.conflicted(number, current.as_deref(), now),
+            Answered::Fetched(document) => editor.editing.fetched(number, document.as_ref(), now),
+            Answered::Failed(failure) => editor.editing.failed(number, failure, now),
         }
     }
 
@@ -232,18 +261,18 @@ impl World {
                 while self.editors[index].heard < self.scope.log.len() {
                     self.take(&Step::Announce(index));
                 }
-                self.take(&Step::Handle(index));
-                self.take(&Step::Answer(index));
+                self.take(&Step::Handle(index, 0));
+                self.take(&Step::Answer(index, 0));
                 self.take(&Step::Resolve(index, Choice::Merge));
                 self.take(&Step::Unmark(index));
                 // Whoever sees a failure tries again.
                 if matches!(self.editors[index].editing.status(), EditingStatus::Failed { .. }) {
-                    self.take(&Step::Save(index));
+                    self.take(&Step::Retry(index));
                 }
             }
             self.take(&Step::Wait(1_000));
             let at_rest = self.editors.iter().all(|editor| {
-                editor.asked.is_none()
+                editor.asked.is_empty()
                     && editor.answers.is_empty()
                     && editor.heard == self.scope.log.len()
                     && editor.editing.status() == EditingStatus::Saved
@@ -258,19 +287,28 @@ impl World {
     }
 }
 
+fn how() -> impl Strategy<Value = How> {
+    prop_oneof![
+        any::<bool>().prop_map(|is_transient| How::Refused { is_transient }),
+        any::<bool>().prop_map(|is_done| How::Unknown { is_done }),
+    ]
+}
+
 fn step(editors: usize, choices: &'static [Choice]) -> impl Strategy<Value = Step> {
     let index = 0..editors;
     let choice = proptest::sample::select(choices);
     prop_oneof![
         4 => (index.clone(), 0..40_usize).prop_map(|(index, line)| Step::Type(index, line)),
         1 => index.clone().prop_map(Step::Leave),
+        1 => index.clone().prop_map(Step::Retry),
         2 => prop_oneof![1..300_u64, 500..1_000_u64].prop_map(Step::Wait),
-        5 => index.clone().prop_map(Step::Handle),
-        5 => index.clone().prop_map(Step::Answer),
+        5 => (index.clone(), 0..4_usize).prop_map(|(index, which)| Step::Handle(index, which)),
+        5 => (index.clone(), 0..4_usize).prop_map(|(index, which)| Step::Answer(index, which)),
         4 => index.clone().prop_map(Step::Announce),
-        1 => (index.clone(), any::<bool>()).prop_map(|(index, is)| Step::Refuse(index, is)),
+        1 => (index.clone(), 0..4_usize, how()).prop_map(|(index, which, how)| Step::Fail(index, which, how)),
         1 => (index.clone(), any::<bool>()).prop_map(|(index, is)| Step::Lose(index, is)),
         2 => index.clone().prop_map(Step::Restore),
+        1 => index.clone().prop_map(Step::Reload),
         1 => index.clone().prop_map(Step::Crash),
         2 => (index.clone(), choice).prop_map(|(index, choice)| Step::Resolve(index, choice)),
         1 => index.prop_map(Step::Unmark),
@@ -310,6 +348,9 @@ proptest! {
         let text = same_for_all(&world);
         for word in &world.typed {
             prop_assert!(text.lines().any(|line| line == word), "{word} is not in {text:?}");
+        }
+        for revision in &world.scope.revisions {
+            prop_assert!(!revision.contains("<<<<<<<"), "nobody asked for marks to be saved: {revision:?}");
         }
     }
 

@@ -1,5 +1,9 @@
-//! A gateway's document of one scope, in memory.
+//! A gateway's document of one scope, in memory, and an editor of it.
 
+use std::ops::{Deref, DerefMut};
+use std::time::Instant;
+
+use client::{Editing, EditingCall, Failure, LocalDraft, RequestNumber};
 use protocol::{ContentHash, Document, DocumentStatus, Timestamp, Version};
 
 pub(crate) fn document(version: u64, content: &str) -> Document {
@@ -59,5 +63,58 @@ impl Scope {
             self.version += 1;
             self.log.push(None);
         }
+    }
+}
+
+/// An editor whose reports are about its last request, as they are while none is given up.
+#[derive(Clone)]
+pub(crate) struct Editor {
+    editing: Editing,
+    last: RequestNumber,
+}
+
+impl Editor {
+    pub(crate) fn new(document: Option<&Document>) -> Self {
+        Self { editing: Editing::new(document), last: RequestNumber::default() }
+    }
+
+    pub(crate) fn open(draft: Option<LocalDraft>) -> Self {
+        Self { editing: Editing::open(draft), last: RequestNumber::default() }
+    }
+
+    pub(crate) fn poll(&mut self, now: Instant) -> Option<EditingCall> {
+        let request = self.editing.poll(now)?;
+        self.last = request.number;
+        Some(request.call)
+    }
+
+    pub(crate) fn saved(&mut self, document: &Document, now: Instant) {
+        self.editing.saved(self.last, document, now);
+    }
+
+    pub(crate) fn conflicted(&mut self, current: Option<&Document>, now: Instant) {
+        self.editing.conflicted(self.last, current, now);
+    }
+
+    pub(crate) fn fetched(&mut self, document: Option<&Document>, now: Instant) {
+        self.editing.fetched(self.last, document, now);
+    }
+
+    pub(crate) fn failed(&mut self, failure: Failure, now: Instant) {
+        self.editing.failed(self.last, failure, now);
+    }
+}
+
+impl Deref for Editor {
+    type Target = Editing;
+
+    fn deref(&self) -> &Editing {
+        &self.editing
+    }
+}
+
+impl DerefMut for Editor {
+    fn deref_mut(&mut self) -> &mut Editing {
+        &mut self.editing
     }
 }

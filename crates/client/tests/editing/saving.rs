@@ -2,16 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use client::{
-    AUTOSAVE_AFTER, DraftChange, Editing, EditingRequest, EditingStatus, Failure, LocalDraft, Save,
-};
+use client::{AUTOSAVE_AFTER, DraftChange, Editing, EditingCall, EditingStatus, Failure, LocalDraft, Save};
 use protocol::{SaveReason, Version};
 
-use crate::model::document;
+use crate::model::{Editor, document};
 
-fn save(content: &str, expected_version: u64, reason: SaveReason) -> Option<EditingRequest> {
+fn save(content: &str, expected_version: u64, reason: SaveReason) -> Option<EditingCall> {
     let (content, expected_version) = (content.to_owned(), Version(expected_version));
-    Some(EditingRequest::Save(Save { content, expected_version, reason }))
+    Some(EditingCall::Save(Save { content, expected_version, reason }))
+}
+
+fn save_of(content: &str, expected_version: u64) -> EditingCall {
+    save(content, expected_version, SaveReason::Autosave).unwrap()
 }
 
 fn failure(is_transient: bool) -> Failure {
@@ -21,7 +23,7 @@ fn failure(is_transient: bool) -> Failure {
 #[test]
 fn a_text_is_saved_a_moment_after_the_last_key() {
     let start = Instant::now();
-    let mut editing = Editing::new(Some(&document(3, "a")));
+    let mut editing = Editor::new(Some(&document(3, "a")));
     assert_eq!((editing.status(), editing.wake_at()), (EditingStatus::Saved, None));
     editing.edit("ab", start);
     let second = start + Duration::from_millis(500);
@@ -39,7 +41,7 @@ fn a_text_is_saved_a_moment_after_the_last_key() {
 #[test]
 fn typing_during_a_save_is_saved_next() {
     let start = Instant::now();
-    let mut editing = Editing::new(None);
+    let mut editing = Editor::new(None);
     editing.edit("a", start);
     editing.leave(start);
     assert_eq!(editing.poll(start), save("a", 0, SaveReason::Autosave), "leaving does not wait");
@@ -54,7 +56,7 @@ fn typing_during_a_save_is_saved_next() {
 #[test]
 fn nothing_is_saved_where_nothing_was_typed() {
     let start = Instant::now();
-    let mut editing = Editing::new(None);
+    let mut editing = Editor::new(None);
     editing.edit("a", start);
     editing.edit("", start);
     editing.leave(start);
@@ -65,7 +67,7 @@ fn nothing_is_saved_where_nothing_was_typed() {
 #[test]
 fn line_ends_follow_the_gateway() {
     let start = Instant::now();
-    let mut editing = Editing::new(None);
+    let mut editing = Editor::new(None);
     editing.edit("a\r\n", start);
     editing.save(start);
     assert_eq!(editing.poll(start), save("a\r\n", 0, SaveReason::Manual));
@@ -78,7 +80,7 @@ fn line_ends_follow_the_gateway() {
 #[test]
 fn a_save_that_fails_temporarily_is_tried_again_by_itself() {
     let start = Instant::now();
-    let mut editing = Editing::new(None);
+    let mut editing = Editor::new(None);
     editing.edit("a", start);
     editing.save(start);
     editing.poll(start).unwrap();
@@ -95,7 +97,7 @@ fn a_save_that_fails_temporarily_is_tried_again_by_itself() {
 #[test]
 fn a_save_that_fails_for_good_waits_for_the_user() {
     let start = Instant::now();
-    let mut editing = Editing::new(None);
+    let mut editing = Editor::new(None);
     editing.edit("a", start);
     editing.save(start);
     editing.poll(start).unwrap();
@@ -104,7 +106,7 @@ fn a_save_that_fails_for_good_waits_for_the_user() {
     assert_eq!((editing.poll(later), editing.wake_at()), (None, None));
     // Whoever may not save can still follow.
     editing.remote_changed(Some(&document(1, "theirs").summary()));
-    assert_eq!(editing.poll(later), Some(EditingRequest::Fetch));
+    assert_eq!(editing.poll(later), Some(EditingCall::Fetch));
     editing.fetched(None, later);
     assert!(matches!(editing.status(), EditingStatus::Failed { retries_at: None, .. }));
     let mut asked = editing.clone();
@@ -117,7 +119,7 @@ fn a_save_that_fails_for_good_waits_for_the_user() {
 #[test]
 fn without_a_connection_the_draft_is_kept_and_saved_when_it_is_back() {
     let start = Instant::now();
-    let mut editing = Editing::new(Some(&document(1, "a")));
+    let mut editing = Editor::new(Some(&document(1, "a")));
     editing.disconnected();
     editing.edit("ab", start);
     let later = start + AUTOSAVE_AFTER;
@@ -127,12 +129,12 @@ fn without_a_connection_the_draft_is_kept_and_saved_when_it_is_back() {
         base_version: Version(1),
         base_text: "a".to_owned(),
         text: "ab".to_owned(),
-        unmerged: false,
+        marks: vec![],
     };
     assert_eq!(editing.take_draft_change(), Some(DraftChange::Keep(draft)));
     assert_eq!(editing.take_draft_change(), None);
     editing.reconnected(later);
-    assert_eq!(editing.poll(later), Some(EditingRequest::Fetch), "first, what happened meanwhile");
+    assert_eq!(editing.poll(later), Some(EditingCall::Fetch), "first, what happened meanwhile");
     editing.fetched(Some(&document(1, "a")), later);
     assert_eq!(editing.poll(later), save("ab", 1, SaveReason::Autosave));
     editing.saved(&document(2, "ab"), later);
@@ -142,7 +144,7 @@ fn without_a_connection_the_draft_is_kept_and_saved_when_it_is_back() {
 #[test]
 fn a_save_whose_answer_was_lost_is_recognised() {
     let start = Instant::now();
-    let mut editing = Editing::new(Some(&document(1, "a")));
+    let mut editing = Editor::new(Some(&document(1, "a")));
     editing.edit("ab", start);
     editing.save(start);
     editing.poll(start).unwrap();
@@ -162,14 +164,14 @@ fn what_a_crash_left_behind_comes_back() {
         base_version: Version(1),
         base_text: "a".to_owned(),
         text: "ab".to_owned(),
-        unmerged: false,
+        marks: vec![],
     };
     let text = serde_json::to_string(&draft).unwrap();
     let draft: LocalDraft = serde_json::from_str(&text).unwrap();
     let open = || {
-        let mut editing = Editing::open(Some(draft.clone()));
+        let mut editing = Editor::open(Some(draft.clone()));
         assert_eq!((editing.text(), editing.status()), ("ab", EditingStatus::Loading));
-        assert_eq!(editing.poll(start), Some(EditingRequest::Fetch));
+        assert_eq!(editing.poll(start), Some(EditingCall::Fetch));
         editing
     };
     // Nothing happened since: it is saved.
@@ -186,7 +188,7 @@ fn what_a_crash_left_behind_comes_back() {
     editing.fetched(Some(&document(2, "theirs")), start);
     assert_eq!((editing.status(), editing.base()), (EditingStatus::Conflict, "a"));
     // There is no connection at all.
-    let mut editing = Editing::open(Some(draft));
+    let mut editing = Editor::open(Some(draft));
     editing.disconnected();
     editing.edit("abc", start);
     assert_eq!((editing.status(), editing.poll(start)), (EditingStatus::Offline, None));
@@ -196,21 +198,78 @@ fn what_a_crash_left_behind_comes_back() {
 #[test]
 fn a_document_that_is_loading_is_not_saved_over() {
     let start = Instant::now();
-    let mut editing = Editing::open(None);
-    assert_eq!(editing.poll(start), Some(EditingRequest::Fetch));
+    let mut editing = Editor::open(None);
+    assert_eq!(editing.poll(start), Some(EditingCall::Fetch));
     editing.failed(failure(true), start);
     assert!(matches!(editing.status(), EditingStatus::Failed { .. }));
     editing.edit("typed early", start);
     let later = start + AUTOSAVE_AFTER;
-    assert_eq!(editing.poll(later), Some(EditingRequest::Fetch));
+    assert_eq!(editing.poll(later), Some(EditingCall::Fetch));
     editing.fetched(Some(&document(9, "theirs")), later);
     assert_eq!((editing.status(), editing.remote()), (EditingStatus::Conflict, Some(Some("theirs"))));
 }
 
 #[test]
 fn characters_are_counted_against_what_a_prompt_carries() {
-    let editing = Editing::new(Some(&document(1, "äöü")));
+    let editing = Editor::new(Some(&document(1, "äöü")));
     assert_eq!((editing.characters().count, editing.characters().limit), (3, 16_000));
     assert!(!editing.characters().is_over());
-    assert!(Editing::new(Some(&document(1, &"ä".repeat(16_001)))).characters().is_over());
+    assert!(Editor::new(Some(&document(1, &"ä".repeat(16_001)))).characters().is_over());
+}
+
+#[test]
+fn a_late_answer_is_not_taken_for_that_of_another_request() {
+    let start = Instant::now();
+    let (known, later) = (document(1, "a"), start + AUTOSAVE_AFTER);
+    // A save is given up, such as because everything is loaded again, and the document is fetched.
+    let given_up = || {
+        let mut editing = Editing::new(Some(&known));
+        editing.edit("ab", start);
+        let save = editing.poll(later).unwrap();
+        editing.disconnected();
+        editing.reconnected(later);
+        let fetch = editing.poll(later).unwrap();
+        assert_eq!(fetch.call, EditingCall::Fetch);
+        (editing, save.number, fetch.number)
+    };
+    let (mut editing, save, fetch) = given_up();
+    editing.saved(save, &document(2, "ab"), later);
+    assert_eq!(editing.version(), Version(1), "the answer of the save changes nothing");
+    editing.fetched(fetch, Some(&document(2, "ab")), later);
+    assert_eq!((editing.status(), editing.version()), (EditingStatus::Saved, Version(2)));
+
+    let (mut editing, save, fetch) = given_up();
+    editing.failed(save, failure(false), later);
+    editing.conflicted(save, Some(&document(9, "theirs")), later);
+    assert_eq!(editing.status(), EditingStatus::Unsaved, "nothing has failed, and nothing is in conflict");
+    editing.fetched(fetch, Some(&known), later);
+    assert_eq!(editing.poll(later).unwrap().call, save_of("ab", 1));
+
+    // An older document does not replace the newer one that was asked for after it.
+    let mut editing = Editing::new(Some(&known));
+    editing.remote_changed(Some(&document(2, "b").summary()));
+    let old = editing.poll(start).unwrap();
+    editing.disconnected();
+    editing.reconnected(start);
+    let new = editing.poll(start).unwrap();
+    editing.fetched(old.number, Some(&document(2, "b")), start);
+    assert_eq!(editing.text(), "a");
+    editing.fetched(new.number, Some(&document(3, "c")), start);
+    assert_eq!((editing.text(), editing.version()), ("c", Version(3)));
+}
+
+#[test]
+fn a_text_that_no_gateway_takes_is_kept_here_until_it_is_shorter() {
+    let start = Instant::now();
+    let later = start + AUTOSAVE_AFTER;
+    let mut editing = Editor::new(None);
+    editing.edit("ä".repeat(32_769), start);
+    assert_eq!(editing.status(), EditingStatus::TooLong { bytes: 65_538, limit: 65_536 });
+    editing.save(start);
+    assert_eq!((editing.poll(later), editing.wake_at()), (None, None));
+    assert!(matches!(editing.take_draft_change(), Some(DraftChange::Keep(_))));
+    // Line ends count as the gateway counts them.
+    editing.edit("\r\n".repeat(65_536), start);
+    assert_eq!(editing.status(), EditingStatus::Unsaved);
+    assert!(editing.poll(later).is_some());
 }

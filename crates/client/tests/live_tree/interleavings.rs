@@ -1,7 +1,9 @@
 //! A tree that others change while it is loaded: whatever order requests, answers and notifications take, in the end it
 //! shows what the gateway has.
 
-use client::{LiveTree, Scope, TreeRequest};
+use std::time::{Duration, Instant};
+
+use client::{Failure, LiveTree, Scope, TreeRequest};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use protocol::DocumentStatus::{Active, Draft};
@@ -30,6 +32,9 @@ enum Step {
     Handle(Index),
     /// One of the answers arrives.
     Answer(Index),
+    /// One of the requests fails, for now or for good.
+    Fail(Index, bool),
+    Wait(u64),
     /// The connection is lost with everything on its way.
     Lose,
     Announce,
@@ -45,12 +50,14 @@ struct World {
     /// The last change that was announced; none before the tree says from where on it follows.
     heard: Option<Sequence>,
     names: u64,
+    now: Instant,
 }
 
 impl World {
     fn new() -> Self {
         let (gateway, tree) = (Gateway::new(2), LiveTree::new(workspace()));
-        Self { gateway, tree, requests: Vec::new(), answers: Vec::new(), heard: None, names: 0 }
+        let now = Instant::now();
+        Self { gateway, tree, requests: Vec::new(), answers: Vec::new(), heard: None, names: 0, now }
     }
 
     fn scope(&self, index: &Index) -> Scope {
@@ -106,7 +113,7 @@ impl World {
             Step::Toggle(at) => folder(at).iter().for_each(|id| self.tree.toggle(id)),
             Step::Filter(is_on) => self.tree.set_filter(if *is_on { "n1" } else { "" }),
             Step::ShowAll => self.tree.shown(0..self.tree.len()),
-            Step::Ask => self.requests.extend(self.tree.poll()),
+            Step::Ask => self.requests.extend(self.tree.poll(self.now)),
             Step::Handle(at) => {
                 if !self.requests.is_empty() {
                     self.handle(at.index(self.requests.len()));
@@ -131,9 +138,16 @@ impl World {
                     }
                 });
                 let lost: Vec<TreeRequest> = answers.chain(self.requests.drain(..)).collect();
-                lost.iter().for_each(|request| self.tree.request_failed(request));
+                lost.iter().for_each(|request| self.fail(request, true));
                 self.tree.retry();
             }
+            Step::Fail(at, is_transient) => {
+                if !self.requests.is_empty() {
+                    let request = self.requests.remove(at.index(self.requests.len()));
+                    self.fail(&request, *is_transient);
+                }
+            }
+            Step::Wait(milliseconds) => self.now += Duration::from_millis(*milliseconds),
             Step::Announce => self.announce(),
             Step::Prune => {
                 self.heard = None;
@@ -158,6 +172,11 @@ impl World {
         take(&mut self.tree, answer);
     }
 
+    fn fail(&mut self, request: &TreeRequest, is_transient: bool) {
+        let failure = Failure { message: "no".to_owned(), is_transient, is_outcome_unknown: is_transient };
+        self.tree.request_failed(request, failure, self.now);
+    }
+
     fn announce(&mut self) {
         if let Some(heard) = &mut self.heard
             && let Some(event) = self.gateway.log.get(usize::try_from(heard.0).unwrap())
@@ -179,9 +198,16 @@ impl World {
             self.step(&Step::Announce);
             let is_at_rest =
                 self.requests.is_empty() && self.answers.is_empty() && self.heard == Some(self.gateway.seq());
+            // What fails for now needs time alone, what fails for good somebody who asks again.
+            match self.tree.wake_at() {
+                Some(at) => self.now = self.now.max(at),
+                None if self.requests.is_empty() && self.answers.is_empty() => self.tree.retry(),
+                None => {}
+            }
             if is_at_rest {
-                let next = self.tree.poll();
+                let next = self.tree.poll(self.now);
                 if next.is_none() {
+                    assert_eq!((self.tree.problem(), self.tree.wake_at()), (None, None));
                     return;
                 }
                 self.requests.extend(next);
@@ -210,6 +236,8 @@ fn step() -> impl Strategy<Value = Step> {
         5 => Just(Step::Ask),
         5 => index().prop_map(Step::Handle),
         5 => index().prop_map(Step::Answer),
+        1 => (index(), any::<bool>()).prop_map(|(at, is_transient)| Step::Fail(at, is_transient)),
+        1 => prop_oneof![1..300_u64, 1_000..6_000_u64].prop_map(Step::Wait),
         1 => Just(Step::Lose),
         6 => Just(Step::Announce),
         1 => Just(Step::Prune),
@@ -269,16 +297,16 @@ fn a_page_from_before_a_folder_was_deleted_hides_none_of_its_threads() {
         gateway.make_thread(scope.cloned(), title);
     }
     let mut tree = LiveTree::new(workspace());
-    let part = tree.poll().unwrap();
+    let part = tree.poll(Instant::now()).unwrap();
     take(&mut tree, gateway.answer(part));
     tree.shown(0..tree.len());
-    let page = tree.poll().unwrap();
+    let page = tree.poll(Instant::now()).unwrap();
     assert!(matches!(page, TreeRequest::Page(_)), "{page:?}");
     let page = gateway.answer(page);
     let known = gateway.log.len();
     gateway.delete_folder(&folder);
     announce_since(&mut tree, &gateway, known);
-    let part = tree.poll().unwrap();
+    let part = tree.poll(Instant::now()).unwrap();
     take(&mut tree, gateway.answer(part));
     take(&mut tree, page);
     open_all(&mut tree, &gateway);
@@ -310,7 +338,7 @@ fn what_is_gone_does_not_come_back_with_an_answer_from_before() {
     gateway.rename_folder(&folder, "renamed");
     gateway.rename_thread(&thread, "renamed");
     announce_since(&mut tree, &gateway, known);
-    let requests = [tree.poll().unwrap(), tree.poll().unwrap()];
+    let requests = [tree.poll(Instant::now()).unwrap(), tree.poll(Instant::now()).unwrap()];
     let before = requests.map(|request| gateway.answer(request));
     let known = gateway.log.len();
     gateway.archive_thread(&thread);

@@ -1,6 +1,7 @@
 //! A gateway's tree of one workspace, in memory, and the answers it gives.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use client::{LiveTree, RowKey, Scope, TreeRequest, TreeRowKind};
 use protocol::method::{ThreadListParams, ThreadListResult, ThreadTreeParams, ThreadTreeResult, TreeMore};
@@ -309,7 +310,7 @@ pub(crate) fn announce(tree: &mut LiveTree, event: &Event) {
 
 /// Answers everything that a tree asks for.
 pub(crate) fn serve(tree: &mut LiveTree, gateway: &Gateway) {
-    while let Some(request) = tree.poll() {
+    while let Some(request) = tree.poll(Instant::now()) {
         take(tree, gateway.answer(request));
     }
 }

@@ -1,10 +1,12 @@
 //! What a tree shows, row by row.
 
-use client::{DocumentState, LiveTree, RowKey, TreeRowKind};
+use std::time::{Duration, Instant};
+
+use client::{DocumentState, Failure, LiveTree, RowKey, TreeRowKind};
 use protocol::DocumentStatus::{Active, Draft};
 use protocol::FolderId;
 
-use crate::model::{Gateway, announce, drawn, open_all, serve, workspace};
+use crate::model::{Gateway, announce, drawn, open_all, serve, take, workspace};
 
 fn loaded(gateway: &Gateway) -> LiveTree {
     let mut tree = LiveTree::new(workspace());
@@ -37,7 +39,7 @@ fn folders_are_loaded_when_they_are_opened() {
     serve(&mut tree, &gateway);
     assert_eq!(drawn(&tree)[3..], [" api/", " deploy", "loose"]);
     tree.expand(&api);
-    assert_eq!(tree.poll(), None, "what came with the part above is not asked for again");
+    assert_eq!(tree.poll(Instant::now()), None, "what came with the part above is not asked for again");
     assert_eq!(drawn(&tree)[3..], [" api/", "  AGENTS.md Draft", "  endpoints", " deploy", "loose"]);
     tree.collapse(&services);
     assert_eq!(tree.len(), 4);
@@ -58,7 +60,7 @@ fn a_row_says_where_its_instructions_come_from() {
     gateway.save_document(&services, Active);
     gateway.archive_document(&root);
     gateway.log[known..].iter().for_each(|event| announce(&mut tree, event));
-    assert_eq!(tree.poll(), None, "a notification has all that the row shows");
+    assert_eq!(tree.poll(Instant::now()), None, "a notification has all that the row shows");
     assert_eq!(tree.inherits_from(&api), Some(services.clone()));
     assert_eq!(tree.document_state(&root), DocumentState::Missing);
     assert_eq!(drawn(&tree), gateway.rows());
@@ -135,16 +137,44 @@ fn nothing_is_moved_into_itself() {
     assert!(!tree.can_move(&RowKey::Document(None), &None));
 }
 
+fn failure(message: &str, is_transient: bool) -> Failure {
+    Failure { message: message.to_owned(), is_transient, is_outcome_unknown: false }
+}
+
 #[test]
-fn a_request_that_failed_is_made_again_when_asked() {
+fn what_fails_for_now_is_asked_for_again_by_itself() {
     let (gateway, ..) = sample();
     let mut tree = LiveTree::new(workspace());
-    let request = tree.poll().unwrap();
-    tree.request_failed(&request);
-    assert!(tree.poll().is_none() && tree.has_failed());
+    let start = Instant::now();
+    let request = tree.poll(start).unwrap();
+    tree.request_failed(&request, failure("busy", true), start);
+    assert_eq!((tree.poll(start), tree.problem()), (None, Some("busy")));
+    let first = tree.wake_at().unwrap();
+    assert_eq!(tree.poll(first), Some(request.clone()));
+    assert_eq!((tree.problem(), tree.wake_at()), (Some("busy"), None), "it is not mended yet");
+    tree.request_failed(&request, failure("still busy", true), first);
+    let second = tree.wake_at().unwrap();
+    assert!(second - first > first - start, "each pause is longer");
+    let request = tree.poll(second).unwrap();
+    take(&mut tree, gateway.answer(request));
+    assert!(tree.is_loaded());
+    assert_eq!((tree.problem(), tree.wake_at()), (None, None));
+}
+
+#[test]
+fn what_fails_for_good_waits_for_somebody() {
+    let (mut gateway, services, _) = sample();
+    let mut tree = loaded(&gateway);
+    let (now, known) = (Instant::now(), gateway.log.len());
+    gateway.rename_folder(&services, "renamed");
+    announce(&mut tree, &gateway.log[known]);
+    let request = tree.poll(now).unwrap();
+    tree.request_failed(&request, failure("forbidden", false), now);
+    let later = now + Duration::from_secs(3_600);
+    assert_eq!((tree.poll(later), tree.wake_at(), tree.problem()), (None, None, Some("forbidden")));
     tree.retry();
     serve(&mut tree, &gateway);
-    assert!(tree.is_loaded() && !tree.has_failed());
+    assert_eq!((tree.problem(), tree.path(&Some(services))), (None, vec!["renamed"]));
 }
 
 #[test]
@@ -180,11 +210,31 @@ fn many_changes_at_once_are_loaded_again_in_parts() {
     }
     gateway.log.clone().iter().for_each(|event| announce(&mut tree, event));
     let mut requests = 0;
-    while let Some(request) = tree.poll() {
+    while let Some(request) = tree.poll(Instant::now()) {
         requests += 1;
         crate::model::take(&mut tree, gateway.answer(request));
     }
     assert!(requests < 100, "{requests}");
     open_all(&mut tree, &gateway);
     assert_eq!(drawn(&tree), gateway.rows());
+}
+
+#[test]
+fn a_tree_may_be_very_deep() {
+    let mut gateway = Gateway::new(100);
+    let mut folders: Vec<FolderId> = Vec::new();
+    for level in 0..1_000 {
+        folders.push(gateway.make_folder(folders.last().cloned(), &format!("level {level}")));
+    }
+    let deepest = folders.last().cloned();
+    gateway.make_thread(deepest.clone(), "at the bottom");
+    let mut tree = loaded(&gateway);
+    for folder in &folders {
+        tree.expand(folder);
+        serve(&mut tree, &gateway);
+    }
+    assert_eq!((tree.len(), tree.path(&deepest).len()), (1_001, 1_000));
+    assert_eq!(tree.row(1_000).unwrap().depth, 1_000);
+    tree.set_filter("bottom");
+    assert_eq!(tree.len(), 1_001, "a match is shown with everything above it");
 }

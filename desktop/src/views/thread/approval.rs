@@ -8,6 +8,7 @@ use protocol::{TurnApproval, TurnId};
 
 use super::super::parts;
 use super::ThreadView;
+use crate::hidden;
 use crate::strings::views as strings;
 
 /// A longer difference scrolls, so that the answers stay in sight.
@@ -27,9 +28,13 @@ impl ThreadView {
         facts.extend(request.paths.iter().cloned());
         facts.extend(request.new_file.then(|| strings::thread::NEW_FILE.to_owned()));
         facts.extend(request.replaces_lines.filter(|lines| *lines > 0).map(strings::thread::replaces));
+        let id = ("difference", index);
         let body = match &request.diff {
-            Some(diff) => diff.clone(),
-            None => serde_json::to_string_pretty(&request.arguments).unwrap_or_default(),
+            Some(diff) => parts::difference(id, diff, cx),
+            None => {
+                let arguments = serde_json::to_string_pretty(&request.arguments).unwrap_or_default();
+                parts::code(id, &arguments, cx)
+            }
         };
         let answer = |id: &'static str, label, tip, allow| {
             let (turn_id, call_id) = (turn_id.clone(), request.call_id.clone());
@@ -46,7 +51,7 @@ impl ThreadView {
             .border_color(cx.theme().warning)
             .rounded(cx.theme().radius)
             .children(facts.into_iter().enumerate().map(|(line, fact)| {
-                parts::words(SharedString::from(format!("question-{index}-{line}")), parts::visible(&fact))
+                parts::words(SharedString::from(format!("question-{index}-{line}")), hidden::visible(&fact))
             }))
             .child(
                 div()
@@ -54,7 +59,7 @@ impl ThreadView {
                     .w_full()
                     .max_h(px(DIFFERENCE_HEIGHT))
                     .overflow_y_scroll()
-                    .child(parts::code(("difference", index), &body, cx)),
+                    .child(body),
             )
             .child(
                 h_flex()

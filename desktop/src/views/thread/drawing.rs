@@ -10,10 +10,12 @@ use protocol::TurnStatus;
 
 use super::super::parts::{self, Loaded};
 use super::ThreadView;
+use crate::actions::{self, AllowCall, CancelTurn, DenyCall};
+use crate::hidden;
 use crate::session::{Place, Subject};
 use crate::strings::views as strings;
 
-/// Characters of a tool's answer that are shown; the rest is a click away in the command line.
+/// Characters of a tool's answer that are shown at first; the rest is a click away.
 const SHOWN_RESULT: usize = 4_000;
 
 impl ThreadView {
@@ -29,49 +31,38 @@ impl ThreadView {
                     .child(parts::code(id, &reminder.text, cx))
                     .into_any_element(),
                 TurnItem::Call { call, state, result } => {
-                    let heading = format!("⚙ {} ({})", call.name, state_words(state));
-                    let result = result.map(|result| cut(&result.text));
+                    let heading = strings::thread::call(&hidden::name(&call.name), state_words(state));
+                    let arguments = SharedString::from(format!("{id}-arguments"));
+                    let result = result.map(|result| self.result(&id, &result.text, cx));
                     v_flex()
                         .gap_1()
-                        .child(parts::words(id.clone(), heading))
-                        .child(parts::code(
-                            SharedString::from(format!("{id}-arguments")),
-                            &call.arguments,
-                            cx,
-                        ))
-                        .children(result.map(|result| {
-                            parts::code(SharedString::from(format!("{id}-result")), &result, cx)
-                        }))
+                        .child(parts::words(id, heading))
+                        .child(parts::code(arguments, &spread(&call.arguments), cx))
+                        .children(result)
                         .into_any_element()
                 }
             }
         });
         let items: Vec<AnyElement> = items.collect();
         let status = turn.turn().map(|turn| {
-            let status = match turn.status {
-                TurnStatus::Running => "running",
-                TurnStatus::Completed => "completed",
-                TurnStatus::Failed => "failed",
-                TurnStatus::Cancelled => "cancelled",
-            };
-            let text = strings::thread::turn(turn.ordinal, status);
+            let text = strings::thread::turn(turn.ordinal, status_words(turn.status));
             parts::words(("turn", number), text).text_sm().text_color(cx.theme().muted_foreground)
         });
         let error = turn.turn().and_then(|turn| turn.error.as_ref()).map(|error| {
             let text = protocol::error::with_hint(error.message.clone(), error.hint.as_deref());
-            parts::words(("turn-error", number), text).text_color(cx.theme().danger)
+            parts::words(("turn-error", number), hidden::visible(&text)).text_color(cx.theme().danger)
         });
         let retrying = turn.retrying().map(|it| {
             let text = strings::thread::retrying(it.attempt, it.delay_ms.div_ceil(1_000), &it.message);
-            parts::words(("retrying", number), text)
+            parts::words(("retrying", number), hidden::visible(&text))
         });
         let problem =
             turn.problem().map(|problem| parts::words(("turn-problem", number), problem.to_owned()));
         let children = turn.children().iter().enumerate().map(|(index, child)| {
-            let text = format!("{} {:?}: {}", strings::thread::CHILDREN, child.status, child.input);
+            let text = strings::thread::delegated(status_words(child.status), &child.input);
             let thread_id = child.thread_id.clone();
             let id = SharedString::from(format!("child-{number}-{index}"));
-            h_flex().gap_2().child(parts::words(id.clone(), parts::visible(&text)).flex_1()).child(
+            h_flex().gap_2().child(parts::words(id.clone(), hidden::visible(&text)).flex_1()).child(
                 Button::new(SharedString::from(format!("open-{id}")))
                     .small()
                     .ghost()
@@ -91,6 +82,37 @@ impl ThreadView {
             .children(problem)
             .children(error)
             .children(status)
+            .into_any_element()
+    }
+
+    /// What a tool answered: the beginning of a long answer, or all of it.
+    fn result(&self, id: &str, text: &str, cx: &Context<Self>) -> AnyElement {
+        let id = SharedString::from(format!("{id}-result"));
+        let end = text.char_indices().nth(SHOWN_RESULT).map(|(end, _)| end);
+        let is_whole = self.whole_results.contains(&id);
+        let shown = match end {
+            Some(end) if !is_whole => &text[..end],
+            _ => text,
+        };
+        let more = end.map(|_| {
+            let label = if is_whole {
+                strings::thread::SHOW_LESS.to_owned()
+            } else {
+                strings::thread::show_all(text.chars().count())
+            };
+            let result = id.clone();
+            Button::new(SharedString::from(format!("{id}-all")))
+                .small()
+                .ghost()
+                .label(label)
+                .tooltip(strings::thread::SHOW_ALL_TIP)
+                .on_click(cx.listener(move |this, _, _, cx| this.toggle_result(&result, cx)))
+        });
+        v_flex()
+            .items_start()
+            .gap_1()
+            .child(parts::code(id, shown, cx).w_full())
+            .children(more)
             .into_any_element()
     }
 
@@ -132,7 +154,7 @@ fn speech(who: &'static str, id: SharedString, text: &str, cx: &Context<ThreadVi
     v_flex()
         .gap_1()
         .child(parts::quiet(who, cx))
-        .child(parts::words(id, parts::visible(text)))
+        .child(parts::words(id, hidden::visible(text)))
         .into_any_element()
 }
 
@@ -146,18 +168,25 @@ fn state_words(state: CallState) -> &'static str {
     }
 }
 
-/// The beginning of a long answer, and how much is missing.
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(SHOWN_RESULT) {
-        Some((end, _)) => format!("{}\n… {} more bytes", &text[..end], text.len() - end),
-        None => text.to_owned(),
+fn status_words(status: TurnStatus) -> &'static str {
+    match status {
+        TurnStatus::Running => strings::thread::TURN_RUNNING,
+        TurnStatus::Completed => strings::thread::TURN_COMPLETED,
+        TurnStatus::Failed => strings::thread::TURN_FAILED,
+        TurnStatus::Cancelled => strings::thread::TURN_CANCELLED,
     }
+}
+
+/// Arguments of a call, one to a line. What is no JSON stays as the model wrote it.
+fn spread(arguments: &str) -> String {
+    let parsed = serde_json::from_str::<serde_json::Value>(arguments);
+    parsed.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| arguments.to_owned())
 }
 
 impl Render for ThreadView {
     fn render(&mut self, _: &mut Window, cx: &mut Context<Self>) -> impl IntoElement {
         let title = match &self.thread {
-            Loaded::Ready(thread) => parts::visible(&thread.title),
+            Loaded::Ready(thread) => hidden::name(&thread.title),
             Loaded::Loading => strings::LOADING.into(),
             Loaded::Failed(error) => error.clone().into(),
         };
@@ -193,6 +222,8 @@ impl Render for ThreadView {
             });
         let turns: Vec<AnyElement> =
             self.turns.iter().enumerate().map(|(number, turn)| self.turn(number, turn, cx)).collect();
+        let first = self.waiting().into_iter().next();
+        self.first_question = first.map(|(turn_id, approval)| (turn_id, approval.request.call_id.clone()));
         let questions: Vec<_> = self
             .waiting()
             .into_iter()
@@ -214,6 +245,10 @@ impl Render for ThreadView {
         };
         v_flex()
             .id("thread")
+            .key_context(actions::THREAD)
+            .on_action(cx.listener(|this, _: &AllowCall, _, cx| this.decide_first(true, cx)))
+            .on_action(cx.listener(|this, _: &DenyCall, _, cx| this.decide_first(false, cx)))
+            .on_action(cx.listener(|this, _: &CancelTurn, _, cx| this.cancel(cx)))
             .text_sm()
             .size_full()
             .child(heading)

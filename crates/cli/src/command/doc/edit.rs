@@ -51,7 +51,7 @@ pub(super) async fn run(
             }
             return Ok(Exit::Done);
         }
-        if client::has_marks(&text) {
+        if origin.marks.iter().any(|marks| marks.are_in(&text)) {
             let message = "the text still has the marks of a conflict";
             return Err(not_saved(Failure::new(Exit::CheckFailed, message), context, scope, &draft));
         }
@@ -95,6 +95,7 @@ async fn opened(context: &Context, client: &Client, scope: &InScope) -> Result<D
         folder_id,
         version: document.map_or(Version(0), |document| document.version),
         base: base.clone(),
+        marks: Vec::new(),
     };
     Draft::new(&drafts_directory(&context.directories.data), &base, origin)
 }
@@ -144,7 +145,11 @@ fn merge_into(context: &Context, draft: &mut Draft, mine: &str, theirs: &ErrorDa
     // Whatever becomes of the merge, the text as it was typed can be had back.
     let own = draft.keep_own(mine)?;
     draft.write(merged.text())?;
-    draft.set_origin(DraftOrigin { version, base: text.to_owned(), ..origin })?;
+    let mut marks = origin.marks;
+    if let Merged::Marked { marks: new, .. } = &merged {
+        marks.push(*new);
+    }
+    draft.set_origin(DraftOrigin { version, base: text.to_owned(), marks, ..origin })?;
     let author = other.and_then(|document| document.updated_by.as_deref());
     let author = author.map_or_else(|| "somebody".to_owned(), shown_name);
     let what = match (other, &merged) {
@@ -152,7 +157,7 @@ fn merge_into(context: &Context, draft: &mut Draft, mine: &str, theirs: &ErrorDa
         (Some(_), Merged::Clean(_)) => {
             format!("saved version {version} meanwhile; both edits are in the text, look it over")
         }
-        (Some(_), Merged::Marked(_)) => {
+        (Some(_), Merged::Marked { .. }) => {
             format!("saved version {version} meanwhile and changed the same lines; choose between the marks")
         }
     };

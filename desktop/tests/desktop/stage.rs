@@ -1,6 +1,5 @@
 //! A gateway with a scripted model, and windows on it.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use client::Client;
@@ -19,6 +18,8 @@ use protocol::method::{
 use protocol::{Document, FolderId, Method, ThreadId, ThreadMode, Version, WorkspaceId};
 use scripted_model::{ScriptedModel, Wire};
 
+use crate::harness::program;
+
 /// How long something may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -32,13 +33,6 @@ pub(crate) struct Stage {
     state: tempfile::TempDir,
     // Last, because the others need it to end.
     runtime: tokio::runtime::Runtime,
-}
-
-/// The `foreword` program of the other workspace, which has to be built before.
-fn program() -> PathBuf {
-    let program = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/debug/foreword"));
-    assert!(program.exists(), "build it first: cargo build -p foreword");
-    program
 }
 
 impl Stage {
@@ -103,7 +97,7 @@ impl Stage {
         let (gateway, incoming) = Gateway::start().unwrap();
         gateway.connect(self.gateway.target());
         let client::Target::Local { data } = self.gateway.target() else { panic!() };
-        let places = Places { data, state: self.state.path().to_owned() };
+        let places = Places { data, state: self.state.path().to_owned(), program: None };
         let session = cx.update(|cx| cx.new(|cx| Session::new(gateway, incoming, places, cx)));
         until(cx, |cx| session.read(cx).workspace_id().is_some());
         let (window, view) = cx.update(|cx| {

@@ -1,0 +1,74 @@
+//! Characters that hide something: others choose names and texts, and people decide by what they see of them.
+
+use gpui_kit::SharedString;
+
+/// A text with everything that cannot be seen made visible: what a person decides about must be all of what runs.
+pub fn visible(text: &str) -> SharedString {
+    spelled_out(text, |character| is_hidden(character) && !is_space(character))
+}
+
+/// A text for people. What joins the signs of a script or of an emoji stays.
+pub fn text(text: &str) -> SharedString {
+    spelled_out(text, |character| is_hidden(character) && !is_space(character) && !joins(character))
+}
+
+/// The name of something, in one line.
+pub fn name(text: &str) -> SharedString {
+    spelled_out(text, |character| is_hidden(character) && !joins(character))
+}
+
+fn is_space(character: char) -> bool {
+    matches!(character, '\n' | '\t')
+}
+
+fn joins(character: char) -> bool {
+    matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
+}
+
+/// A message of several lines, in one.
+pub fn line(text: &str) -> SharedString {
+    name(&text.lines().collect::<Vec<_>>().join("; "))
+}
+
+fn is_hidden(character: char) -> bool {
+    let formats = matches!(character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
+    character.is_control() || formats
+}
+
+fn spelled_out(text: &str, is_meant: impl Fn(char) -> bool) -> SharedString {
+    if !text.chars().any(&is_meant) {
+        return text.to_owned().into();
+    }
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_meant(character) {
+            shown.push_str(&format!("⟨U+{:04X}⟩", character as u32));
+        } else {
+            shown.push(character);
+        }
+    }
+    shown.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_hides_in_what_somebody_decides_about() {
+        assert_eq!(visible("a\tb\n"), "a\tb\n");
+        assert_eq!(visible("rm\u{202e}x\u{200b}\u{1b}"), "rm⟨U+202E⟩x⟨U+200B⟩⟨U+001B⟩");
+    }
+
+    #[test]
+    fn a_name_is_one_line_in_one_direction() {
+        assert_eq!(name("a\nb\u{202e}c"), "a⟨U+000A⟩b⟨U+202E⟩c");
+        assert_eq!(line("no\nhint: ask"), "no; hint: ask");
+        for kept in ["❤\u{fe0f}", "👩\u{200d}🔧", "می\u{200c}خواهم", "静かに"] {
+            assert_eq!((name(kept), text(kept)), (kept.into(), kept.into()));
+        }
+    }
+}
