@@ -11,6 +11,7 @@ use gpui_kit::{
 };
 use secrecy::SecretString;
 
+use crate::bridge::Link;
 use crate::icons::IconName;
 use crate::session::Session;
 use crate::strings::{gateways as words, link};
@@ -183,6 +184,7 @@ impl Render for GatewaysView {
             .map(|entry| self.entry(entry, settings.gateway.as_ref() == Some(&entry.name), cx))
             .collect();
         let muted = cx.theme().muted_foreground;
+        let can_start = matches!(self.session.read(cx).link(), Link::Waiting { not_running: true, .. });
         v_flex()
             .id("gateways-page")
             .test_support()
@@ -220,16 +222,20 @@ impl Render for GatewaysView {
                                     }),
                             ),
                     )
-                    .child(
-                        Button::new("start-local")
-                            .ghost()
-                            .small()
-                            .label(link::START)
-                            .tooltip(link::START_TIP)
-                            .on_click(|_, window, cx| {
-                                window.dispatch_action(Box::new(crate::actions::StartGateway), cx);
-                            }),
-                    ),
+                    .when(can_start, |this| {
+                        this.child(
+                            h_flex().child(
+                                Button::new("start-local")
+                                    .outline()
+                                    .small()
+                                    .label(link::START)
+                                    .tooltip(link::START_TIP)
+                                    .on_click(|_, window, cx| {
+                                        window.dispatch_action(Box::new(crate::actions::StartGateway), cx);
+                                    }),
+                            ),
+                        )
+                    }),
             )
             .into_any_element()
     }

@@ -317,10 +317,15 @@ impl Workbench {
                             .child(what)
                     }))
             });
-            dialog
-                .w(px(520.))
-                .title(strings::keys::TITLE)
-                .child(v_flex().id("keys").gap_4().max_h(px(520.)).overflow_y_scroll().children(groups))
+            dialog.w(px(520.)).title(strings::keys::TITLE).child(
+                v_flex()
+                    .id("key-list")
+                    .test_support()
+                    .gap_4()
+                    .max_h(px(520.))
+                    .overflow_y_scroll()
+                    .children(groups),
+            )
         });
     }
 

@@ -6,7 +6,9 @@ use gpui_kit::base::ObservedElement;
 use gpui_kit::component::button::Button;
 use gpui_kit::component::{ActiveTheme as _, h_flex, v_flex};
 use gpui_kit::prelude::*;
-use gpui_kit::{App, Div, ElementId, HighlightStyle, Role, SharedString, Stateful, StyledText, div, px};
+use gpui_kit::{
+    App, Div, ElementId, HighlightStyle, Hsla, Role, SharedString, Stateful, StyledText, div, px,
+};
 use protocol::Timestamp;
 
 use crate::hidden::visible;
@@ -95,22 +97,26 @@ pub(super) fn code(id: impl Into<ElementId>, text: &str, cx: &App) -> ObservedEl
     coded(id, text.clone(), text, cx)
 }
 
-/// The same for what would change: the signs before the lines are coloured with them.
+/// The same for what would change: lines that come and go have a colour besides their sign.
 pub(super) fn difference(id: impl Into<ElementId>, text: &str, cx: &App) -> ObservedElement<Stateful<Div>> {
     let text = visible(text);
     let mut highlights = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let end = start + line.trim_end_matches('\n').len();
-        let colour = match line.as_bytes() {
+        let behind = |colour: Hsla| HighlightStyle {
+            background_color: Some(colour.opacity(0.2)),
+            ..HighlightStyle::default()
+        };
+        let style = match line.as_bytes() {
             [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] | [b'@', b'@', ..] => {
-                Some(cx.theme().muted_foreground)
+                Some(HighlightStyle::color(cx.theme().muted_foreground))
             }
-            [b'+', ..] => Some(cx.theme().success),
-            [b'-', ..] => Some(cx.theme().danger),
+            [b'+', ..] => Some(behind(cx.theme().success)),
+            [b'-', ..] => Some(behind(cx.theme().danger)),
             _ => None,
         };
-        highlights.extend(colour.map(|colour| (start..end, HighlightStyle::color(colour))));
+        highlights.extend(style.map(|style| (start..end, style)));
         start += line.len();
     }
     coded(id, text.clone(), StyledText::new(text).with_highlights(highlights), cx)

@@ -172,7 +172,9 @@ fn beginnings() {
     desk.until_id("add-gateway");
     look(&mut desk, "gateways");
     desk.press("f1");
-    desk.until_id("keys");
+    desk.until_id("key-list");
+    // It comes slowly.
+    desk.cx.advance_clock(std::time::Duration::from_secs(1));
     look(&mut desk, "keys");
 }
 
