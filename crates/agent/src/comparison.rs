@@ -43,6 +43,8 @@ pub struct SurveyedPlace {
     pub workspace_id: WorkspaceId,
     /// A directory, or a file in it; none: the workspace's own.
     pub path: Option<String>,
+    /// A file that is worked on there, or about to be made.
+    pub file: Option<String>,
     /// Whose rules; none: the workspace's.
     pub profile: Option<&'static Profile>,
     /// Whether files of the user's own count.
@@ -53,12 +55,19 @@ impl Agent {
     /// What one agent would read in a directory of a workspace, and why.
     pub fn survey(&self, place: SurveyedPlace) -> BoxFuture<'_, Result<Resolution, AgentError>> {
         Box::pin(async move {
-            let SurveyedPlace { workspace_id, path, profile, own_files } = place;
+            let SurveyedPlace { workspace_id, path, file, profile, own_files } = place;
             let mut directory = self.directory_for(&workspace_id, path.as_deref(), own_files).await?;
             if let Some(profile) = profile {
                 directory.settings = compare::settings_for(profile, &directory.settings);
             }
-            blocking(move || Ok(instructions::survey(&directory.request())?)).await
+            blocking(move || {
+                let file = file.map(|file| directory.file(Path::new(&file))).transpose()?;
+                Ok(match file {
+                    Some(file) => instructions::survey_for(&directory.request(), &file)?,
+                    None => instructions::survey(&directory.request())?,
+                })
+            })
+            .await
         })
     }
 

@@ -460,6 +460,10 @@ fn about_files(session: &Session) -> Vec<PromptDiagnostic> {
             DiagnosticCode::ZeroWidth => {
                 (PromptDiagnosticCode::UnsafeText, "characters in it cannot be seen")
             }
+            DiagnosticCode::SettingNotFollowed => (
+                PromptDiagnosticCode::SectionOmitted,
+                "a setting in it changes what the agent reads, and is not followed",
+            ),
             DiagnosticCode::DanglingMarker | DiagnosticCode::Other => (
                 PromptDiagnosticCode::FileReadError,
                 "there is something about the file; `foreword explain` says what",

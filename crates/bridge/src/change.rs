@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use diff::LineDiff;
+use instructions::file::{Found, read_anywhere};
 use instructions::{ContentHash, stored_path};
 use serde::{Deserialize, Serialize};
 
@@ -78,16 +79,21 @@ impl Content {
             Ok(metadata) if metadata.is_symlink() => {
                 Ok(Self::Link(path.read_link().map_err(ChangeError::io("read", path))?))
             }
-            Ok(metadata) if !metadata.is_file() => Err(ChangeError::refused(path, "it is not a file")),
-            Ok(metadata) if metadata.len() > MAX_BYTES => {
-                Err(ChangeError::refused(path, format!("it has more than {MAX_BYTES} bytes")))
-            }
-            Ok(_) => {
-                let bytes = std::fs::read(path).map_err(ChangeError::io("read", path))?;
-                String::from_utf8(bytes)
+            Ok(_) => match read_anywhere(path, MAX_BYTES) {
+                Found::File { content, .. } if !content.whole => {
+                    Err(ChangeError::refused(path, format!("it has more than {MAX_BYTES} bytes")))
+                }
+                Found::File { content, .. } => String::from_utf8(content.bytes.clone())
                     .map(Self::Text)
-                    .map_err(|_| ChangeError::refused(path, "it is not UTF-8"))
-            }
+                    .map_err(|_| ChangeError::refused(path, "it is not UTF-8")),
+                Found::Absent => Ok(Self::Absent),
+                Found::Unreadable { reason } => {
+                    Err(ChangeError::io("read", path)(io::Error::other(reason.to_string())))
+                }
+                Found::NotAFile { .. } | Found::Outside | Found::Private => {
+                    Err(ChangeError::refused(path, "it is not a file"))
+                }
+            },
         }
     }
 
@@ -215,20 +221,32 @@ struct Record {
     path: PathBuf,
     before: Content,
     after: ContentHash,
+    /// What an earlier change left, until this one is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    replaced: Option<ContentHash>,
     /// How many of the directories above it were made for it.
     made: usize,
+}
+
+impl Record {
+    /// Whether a file is as we left it.
+    fn left(&self, now: &Content) -> bool {
+        let now = now.digest();
+        self.after == now || self.replaced.as_ref() == Some(&now)
+    }
 }
 
 impl Journal<'_> {
     /// Makes a change and remembers it. A second one for the same reason goes back to what was before the first, if
     /// nobody else has changed the file in between.
     pub fn make(&self, change: &Change) -> Result<(), ChangeError> {
-        let earlier = self.record(&change.path).filter(|record| record.after == change.before.digest());
+        let earlier = self.record(&change.path).filter(|record| record.left(&change.before));
         let mut record = Record {
             reason: self.reason.to_owned(),
             path: change.path.clone(),
             before: change.before.clone(),
             after: change.after.digest(),
+            replaced: None,
             made: 0,
         };
         // Written first: a change without its record could not be undone.
@@ -236,11 +254,13 @@ impl Journal<'_> {
         if let Some((before, made)) = kept {
             record.before = before;
             record.made = made;
+            record.replaced = Some(change.before.digest());
         }
         self.keep(&record)?;
         let made = change.make()?;
-        if made > 0 {
-            record.made = made;
+        if made > 0 || record.replaced.is_some() {
+            record.made = record.made.max(made);
+            record.replaced = None;
             self.keep(&record)?;
         }
         Ok(())
@@ -255,7 +275,7 @@ impl Journal<'_> {
     ) -> Result<Option<(Change, Undone)>, ChangeError> {
         let now = Content::at(path)?;
         let record = self.record(path);
-        if let Some(record) = record.as_ref().filter(|record| record.after == now.digest()) {
+        if let Some(record) = record.as_ref().filter(|record| record.left(&now)) {
             // What was there before may have had entries of ours, of a change that somebody else's came after.
             let after = match &record.before {
                 Content::Text(text) => match take_out(text) {

@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use instructions::file::read_whole;
 use instructions::{
     Announcement, Cache, ContentHash, FileRead, FileSettings, InlineRoom, Purpose, Reminder, Request,
     ResolveError, Resolver, SessionFileError, survey_reading,
@@ -82,6 +83,14 @@ pub enum HookError {
         /// What the system said.
         source: io::Error,
     },
+    /// The agent's own file about trusted folders says nothing that can be understood.
+    #[error("nothing is told, because {} does not say whom its user trusts: {reason}", path.display())]
+    Trust {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Nobody reads the answer.
     #[error("could not write the answer: {0}")]
     Answer(io::Error),
@@ -102,7 +111,9 @@ pub fn answer(hook: &Hook<'_>, input: &[u8], output: &mut dyn Write) -> Result<(
         EventKind::Started | EventKind::Resumed | EventKind::Tool => {}
     }
     let cwd = instructions::path::normalise(input.cwd_or(hook.cwd), hook.cwd);
-    if hooks.trust_file.is_some_and(|file| trust::is_distrusted(file, hook, &cwd)) {
+    if let Some(file) = hooks.trust_file
+        && trust::is_distrusted(file, hook, &cwd)?
+    {
         return Ok(());
     }
     let own = FileSettings { homes: hook.rules.homes.clone(), ..FileSettings::of(reader) };
@@ -187,12 +198,8 @@ fn whole_file(tool: &ToolUse, path: &Path) -> Option<FileRead> {
     if in_part.iter().any(|key| tool.input.get(key).is_some_and(|value| !value.is_null())) {
         return None;
     }
-    let metadata = path.metadata().ok()?;
-    // Files of the kernel, which may never end, say that they are empty.
-    if !metadata.is_file() || !(1..=MAX_READ_BYTES).contains(&metadata.len()) {
-        return None;
-    }
-    let sha256 = ContentHash::of(std::fs::read(path).ok()?);
+    let bytes = read_whole(path, MAX_READ_BYTES).filter(|bytes| !bytes.is_empty())?;
+    let sha256 = ContentHash::of(bytes);
     Some(FileRead { path: path.to_owned(), sha256, version: None })
 }
 

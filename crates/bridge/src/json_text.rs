@@ -2,7 +2,7 @@
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
@@ -145,14 +145,6 @@ impl Object {
             property.remove();
         }
         Ok(())
-    }
-
-    /// All of it.
-    pub(crate) fn fields(&self) -> Option<Map<String, Value>> {
-        match self.object.to_serde_value()? {
-            Value::Object(fields) => Some(fields),
-            _ => None,
-        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -4,11 +4,11 @@
 //! started in or above, and its older versions never; so each AGENTS.md gets a CLAUDE.md beside it. Gemini CLI reads the names
 //! that `context.fileName` lists.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use ignore::{DirEntry, WalkBuilder};
+use compare::{Names, Tree};
+use instructions::file::{Found, read_anywhere};
 use instructions::{CLAUDE_CODE, ContentHash, FileSettings, InstructionFile, Request, resolve};
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ const IMPORT: &str = "@AGENTS.md\n";
 const GEMINI_SETTINGS: &str = ".gemini/settings.json";
 const GEMINI_NAME: &str = "GEMINI.md";
 
-/// Most that is read of a file to learn whether it has a text, and of one that says what version control ignores.
+/// Most that is read of a file to learn whether it has a text.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// What the journal says of these changes.
@@ -73,6 +73,14 @@ pub fn plan(root: &Path, means: Means, settings: &FileSettings) -> Plan {
             plan.changes.push(change);
         }
     }
+    for directory in not_followed_from_below(&plan.sources, means, settings) {
+        plan.kept.push(Kept {
+            path: directory.join(CLAUDE),
+            reason: "imports AGENTS.md, which Claude Code does not follow where it is started further down"
+                .to_owned(),
+            remedy: "make it a link: ln -sf AGENTS.md CLAUDE.md",
+        });
+    }
     if !plan.sources.is_empty() {
         match for_gemini(root) {
             Ok(change) => plan.changes.extend(change),
@@ -99,48 +107,27 @@ pub fn undoing(root: &Path, journal: &Journal<'_>) -> Result<Vec<(Change, Undone
 /// The directories of the project that have one of the names, as far as Git would see them. The files themselves may be
 /// ignored: agents read them all the same.
 fn directories(root: &Path) -> Vec<PathBuf> {
-    if !can_be_walked(root) {
-        return Vec::new();
-    }
-    let mut walk = WalkBuilder::new(root);
-    // The same on every machine: the ignore files of a person or of other tools do not count, and neither do those above.
-    walk.hidden(false).ignore(false).git_global(false).parents(false).require_git(false).follow_links(false);
-    walk.filter_entry(|entry| !is_directory(entry) || is_of_the_project(entry));
-    let has_one = |directory: &Path| {
-        [SOURCE, CLAUDE].iter().any(|name| directory.join(name).symlink_metadata().is_ok())
+    let Ok(tree) = Tree::walk(root, &Names::new([])) else { return Vec::new() };
+    let is_wanted = |name: &OsString| name == SOURCE || name == CLAUDE;
+    let found = tree.directories().iter().filter(|directory| directory.instructions.iter().any(is_wanted));
+    let found = found.map(|directory| directory.path.clone());
+    found.filter(|directory| is_of_the_project(root, directory)).collect()
+}
+
+/// Packages of others and other repositories are none of this project's.
+fn is_of_the_project(root: &Path, directory: &Path) -> bool {
+    let mut below = directory.ancestors().take_while(|above| *above != root);
+    let is_foreign = |above: &Path| {
+        above.file_name() == Some(OsStr::new("node_modules")) || above.join(".git").symlink_metadata().is_ok()
     };
-    let found = walk.build().flatten().filter(is_directory).map(DirEntry::into_path);
-    let mut directories: Vec<PathBuf> = found.filter(|directory| has_one(directory)).collect();
-    directories.sort();
-    directories
-}
-
-fn is_directory(entry: &DirEntry) -> bool {
-    entry.file_type().is_some_and(|kind| kind.is_dir())
-}
-
-/// Version control's own directories, packages of others and other repositories are none of this project's.
-fn is_of_the_project(entry: &DirEntry) -> bool {
-    let name = entry.file_name();
-    let is_foreign = [".git", ".jj", ".hg", "node_modules"].iter().any(|foreign| name == *foreign);
-    let is_repository = || entry.path().join(".git").symlink_metadata().is_ok();
-    entry.depth() == 0 || (!is_foreign && !is_repository() && can_be_walked(entry.path()))
-}
-
-/// Whether what says what is ignored in a directory is a file of a sensible size. The walk opens it whatever it is, and
-/// waits for ever for a pipe.
-fn can_be_walked(directory: &Path) -> bool {
-    [".gitignore", ".git/info/exclude"].iter().all(|name| match directory.join(name).metadata() {
-        Ok(metadata) => metadata.is_file() && metadata.len() <= MAX_BYTES,
-        Err(_) => true,
-    })
+    !below.any(is_foreign)
 }
 
 fn has_text(path: &Path) -> bool {
-    let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
-    let mut bytes = Vec::new();
-    let read = || File::open(path)?.take(MAX_BYTES).read_to_end(&mut bytes);
-    is_file && { read }().is_ok() && bytes.iter().any(|byte| !byte.is_ascii_whitespace())
+    match read_anywhere(path, MAX_BYTES) {
+        Found::File { content, .. } => content.bytes.iter().any(|byte| !byte.is_ascii_whitespace()),
+        _ => false,
+    }
 }
 
 fn for_claude(directory: &Path, means: Means, settings: &FileSettings, plan: &mut Plan) {
@@ -166,16 +153,34 @@ fn for_claude(directory: &Path, means: Means, settings: &FileSettings, plan: &mu
     } else if matches!(before, Content::Link(_)) && !path.exists() {
         let reason = "is a link that leads nowhere".to_owned();
         plan.kept.push(Kept { path, reason, remedy: "remove it and run this again" });
-    } else if !claude_reads(directory, settings) {
+    } else if !claude_reads(directory, directory, settings) {
         let reason = "has a text of its own".to_owned();
         plan.kept.push(Kept { path, reason, remedy: "add the line `@AGENTS.md` to it" });
     }
 }
 
-/// Whether Claude Code, started in a directory, gets its AGENTS.md by whatever CLAUDE.md is there.
-fn claude_reads(directory: &Path, settings: &FileSettings) -> bool {
+/// Directories whose CLAUDE.md imports the AGENTS.md beside it, which is lost where Claude Code is started further down. With
+/// `--import` somebody has chosen that.
+fn not_followed_from_below<'a>(
+    sources: &'a [PathBuf],
+    means: Means,
+    settings: &FileSettings,
+) -> Vec<&'a Path> {
+    let directories: Vec<&Path> = sources.iter().filter_map(|source| source.parent()).collect();
+    let is_lost = |directory: &&Path| {
+        let is_text = matches!(Content::at(&directory.join(CLAUDE)), Ok(Content::Text(text)) if !text.trim().is_empty());
+        let below = directories.iter().find(|below| below.starts_with(directory) && *below != directory);
+        let reads = |cwd: &Path| claude_reads(cwd, directory, settings);
+        is_text && reads(directory) && below.is_some_and(|below| !reads(below))
+    };
+    let asked = directories.iter().copied().filter(|_| means == Means::Link);
+    asked.filter(is_lost).collect()
+}
+
+/// Whether Claude Code, started in a directory, gets the AGENTS.md of another, by whatever CLAUDE.md is there.
+fn claude_reads(cwd: &Path, directory: &Path, settings: &FileSettings) -> bool {
     let settings = FileSettings { homes: settings.homes.clone(), ..FileSettings::of(&CLAUDE_CODE) };
-    let Ok(resolution) = resolve(&Request { cwd: directory, settings: &settings }, None) else {
+    let Ok(resolution) = resolve(&Request { cwd, settings: &settings }, None) else {
         return false;
     };
     let real = |path: &Path| path.canonicalize().ok();

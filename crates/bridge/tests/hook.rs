@@ -275,7 +275,21 @@ fn gemini_gets_agents_files_unless_its_user_distrusts_the_folder() {
     let folders = json!({ project.root.to_str().unwrap(): "DO_NOT_TRUST" });
     project.write("../home/.gemini/trustedFolders.json", &folders.to_string());
     assert_eq!(project.event("SessionStart", "startup"), "");
-    assert_eq!(project.after("read_file", input), "");
+    assert_eq!(project.after("read_file", input.clone()), "");
+    // A list that cannot be understood says nothing, least of all that a folder is trusted.
+    project.write("../home/.gemini/trustedFolders.json", "{");
+    let event = json!({ "hook_event_name": "SessionStart", "session_id": "s", "source": "startup" });
+    let error = project.raw(event.to_string().as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("trustedFolders.json does not say whom its user trusts"), "{error}");
+}
+
+#[test]
+fn gemini_is_not_told_what_its_settings_make_it_read() {
+    let project = Project::new("gemini-cli", TREE);
+    project.write(".gemini/settings.json", r#"{"context": {"fileName": "AGENTS.md"}}"#);
+    assert_eq!(project.event("SessionStart", "startup"), "");
+    let input = json!({ "absolute_path": project.root.join("sub/deep/x.rs") });
+    assert_eq!(project.after("read_file", input), "", "it brings those in by itself");
 }
 
 #[test]
@@ -313,6 +327,30 @@ fn bad_input_is_an_error_and_never_a_panic() {
     assert_eq!(project.raw(b"{\"hook_event_name\":\"Stop\"}").unwrap(), "");
     for path in ["", "/", "\0", "../../../..", "sub/\nname\"'", "/dev/zero", "/proc/self/mem"] {
         project.after("Read", json!({ "file_path": path }));
+    }
+    // What another version may send: other events, other types, more keys. What is understood of it counts.
+    for (input, is_told) in [
+        (json!({ "hook_event_name": "BeforeEverything", "version": 99 }), false),
+        (json!({ "hook_event_name": 7, "tool_name": "Bash", "tool_input": { "command": "ls sub" } }), true),
+        (json!({ "event": { "name": "PostToolUse" }, "payload": [] }), false),
+        (
+            json!({ "hook_event_name": "PostToolUse", "tool_name": ["Bash"], "tool_input": 5, "session_id": 1 }),
+            false,
+        ),
+        (
+            json!({ "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": null, "cwd": 3 }),
+            false,
+        ),
+        (
+            json!({
+                "hook_event_name": "PostToolUse", "schema": "v9", "session_id": "new", "cwd": project.root,
+                "tool_name": "Bash", "tool_input": { "command": "ls sub", "options": [{}] }, "extra": { "a": [1] },
+            }),
+            true,
+        ),
+    ] {
+        let told = project.raw(input.to_string().as_bytes());
+        assert_eq!(told.is_ok_and(|told| told.contains("RULES")), is_told, "{input}");
     }
     let opencode = Project::new("opencode", TREE);
     assert!(matches!(opencode.raw(b"{}"), Err(HookError::NoHooks { .. })));

@@ -123,3 +123,17 @@ fn who_follows_a_resource_is_told_when_it_is_another() {
         drop(ours);
     });
 }
+
+#[test]
+fn a_message_that_is_too_long_and_ids_that_are_none_are_answered_and_the_next_one_is_heard() {
+    let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":"{}"}}"#, "x".repeat(9 * 1024 * 1024));
+    let answers = say(&[
+        &long,
+        r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#,
+    ]);
+    let codes: Vec<Option<i64>> = answers.iter().map(|answer| answer["error"]["code"].as_i64()).collect();
+    assert_eq!(codes, [Some(-32600), Some(-32600), Some(-32600), None]);
+    assert_eq!(answers[3]["id"], 2);
+}

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bridge::sync::{self, Means, Plan};
 use bridge::{Content, Journal};
-use instructions::{CLAUDE_CODE, FileSettings, Request, resolve};
+use instructions::{CLAUDE_CODE, FileSettings, GEMINI_CLI, Request, resolve};
 use tempfile::TempDir;
 
 struct Tree {
@@ -79,6 +79,10 @@ fn each_agents_file_gets_a_claude_file_and_gemini_is_told() {
     let plan = tree.plan(Means::Link);
     assert!(plan.changes.is_empty() && plan.kept.is_empty(), "{plan:?}");
     assert!(tree.plan(Means::Import).changes.is_empty(), "what leads there is enough");
+    // What was written is what the agent reads by our own rules, too.
+    let settings = FileSettings::of(&GEMINI_CLI);
+    let read = resolve(&Request { cwd: &tree.root, settings: &settings }, None).unwrap();
+    assert!(read.text.as_deref().is_some_and(|text| text.contains("ROOT")), "{read:?}");
     tree.undo();
     assert_eq!(tree.names(&tree.plan(Means::Link)).len(), 3);
     assert!(!tree.root.join(".gemini").exists());
@@ -100,7 +104,11 @@ fn imports_are_one_line() {
     let tree = Tree::new(TREE);
     tree.make(Means::Import);
     assert_eq!(std::fs::read_to_string(tree.root.join("CLAUDE.md")).unwrap(), "@AGENTS.md\n");
-    assert!(tree.plan(Means::Link).changes.is_empty());
+    let plan = tree.plan(Means::Link);
+    assert!(plan.changes.is_empty());
+    let lost = "imports AGENTS.md, which Claude Code does not follow where it is started further down";
+    assert_eq!(kept(&plan), [(tree.root.join("CLAUDE.md"), lost)]);
+    assert!(tree.plan(Means::Import).kept.is_empty(), "somebody has chosen it");
     tree.undo();
     assert!(!tree.root.join("CLAUDE.md").exists());
 }

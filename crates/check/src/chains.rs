@@ -63,12 +63,8 @@ impl Chain {
             let reading = match decision.outcome {
                 Outcome::OverBudget if !is_listed() => Reading::Cut { kept: 0 },
                 Outcome::Duplicate => Reading::Whole,
-                // One whose front matter is no YAML waits for nothing.
-                Outcome::NotApplicable
-                    if !decision.detail.as_ref().is_some_and(|why| why.contains("not YAML")) =>
-                {
-                    Reading::Later
-                }
+                Outcome::OutsideRoot | Outcome::TooDeep if !is_listed() => Reading::NotImported,
+                Outcome::NotApplicable if decision.waits => Reading::Later,
                 _ => return None,
             };
             Some((&*decision.path, reading))
@@ -87,6 +83,8 @@ pub(crate) enum Reading {
     },
     /// When something that its front matter names comes up.
     Later,
+    /// Not at all here: an import is not followed as far as it.
+    NotImported,
 }
 
 /// Resolves every directory for every agent. What is on this machine but not in the project does not count, so that the
@@ -126,7 +124,7 @@ pub(crate) fn resolve(
     chains.into_iter().map(|(_, chain)| chain).collect()
 }
 
-fn settings(agent: &'static Profile, root: &Path, config: &AgentsConfig) -> FileSettings {
+pub(crate) fn settings(agent: &'static Profile, root: &Path, config: &AgentsConfig) -> FileSettings {
     let mut settings = FileSettings::of(agent);
     if *agent == FOREWORD {
         settings.agents.merge(config);

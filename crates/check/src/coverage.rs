@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use instructions::Profile;
 use serde::Serialize;
 
+use crate::document::Document;
 use crate::finding::shown;
 use crate::others::is_ambiguous;
 use crate::project::{Kind, Project};
@@ -18,7 +20,7 @@ pub struct FileCoverage {
     pub bytes: u64,
     /// Whether it is there only because others import it.
     pub imported: bool,
-    /// Agents that read it somewhere.
+    /// Agents that read it somewhere, and those that would if nothing else came first.
     pub agents: Vec<Reader>,
 }
 
@@ -41,21 +43,30 @@ pub enum When {
     Start,
     /// When something that its front matter names comes up.
     Matching,
+    /// Never in its own directory, because a file of another name comes first.
+    Never,
 }
 
 pub(crate) fn of(project: &Project) -> Vec<FileCoverage> {
     let rows = project.documents.iter().map(|document| {
+        let bytes = document.bytes.len() as u64;
         let agents = document.readers.iter().map(|agent| {
             let losses = document.losses.iter().filter(|loss| loss.agent == *agent);
+            let dropped = losses.map(|loss| loss.lost).max().unwrap_or(0);
+            let is_dropped = document.not_imported.contains(agent) || is_shadowed(document, agent);
             Reader {
                 agent: agent.name,
                 when: if document.at_start.contains(agent) { When::Start } else { When::Matching },
-                lost_bytes: losses.map(|loss| loss.lost).max().unwrap_or(0),
+                lost_bytes: if is_dropped { bytes } else { dropped },
             }
         });
+        let unread = document.shadows.iter().map(|shadow| shadow.agent);
+        let unread = unread.filter(|agent| !document.readers.contains(agent));
+        let never = unread.map(|agent| Reader { agent: agent.name, when: When::Never, lost_bytes: bytes });
+        let agents = agents.chain(never);
         FileCoverage {
             path: document.path.clone(),
-            bytes: document.bytes.len() as u64,
+            bytes,
             imported: document.is_import,
             agents: agents.collect(),
         }
@@ -66,6 +77,10 @@ pub(crate) fn of(project: &Project) -> Vec<FileCoverage> {
     rows.extend(linked(project));
     rows.sort_by(|one, other| one.path.cmp(&other.path));
     rows
+}
+
+fn is_shadowed(document: &Document, agent: &Profile) -> bool {
+    document.shadows.iter().any(|shadow| shadow.agent == agent)
 }
 
 /// Links that lead out of the project: their texts are nobody's here, and agents read them all the same.

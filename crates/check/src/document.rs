@@ -11,6 +11,7 @@ use instructions::profile::RuleFolder;
 use rustix::fs::Mode;
 
 use crate::markdown::Markdown;
+use crate::shadowed::Shadow;
 
 /// What is looked at of a file. More than this is lost on every reader.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
@@ -32,6 +33,10 @@ pub(crate) struct Document {
     pub(crate) at_start: Vec<&'static Profile>,
     /// Where agents drop it, or the end of it.
     pub(crate) losses: Vec<Loss>,
+    /// Agents that do not read it in its own directory, because something else comes first.
+    pub(crate) shadows: Vec<Shadow>,
+    /// Agents that do not follow an import as far as it when they are started elsewhere.
+    pub(crate) not_imported: Vec<&'static Profile>,
     /// Whether it is there only because others import it.
     pub(crate) is_import: bool,
     /// Whether it is a link to another document of the same directory, whose text is looked at under its own name.
@@ -95,6 +100,8 @@ impl Document {
             readers: Vec::new(),
             at_start: Vec::new(),
             losses: Vec::new(),
+            shadows: Vec::new(),
+            not_imported: Vec::new(),
             is_import: false,
             is_alias: false,
             folder,
@@ -131,6 +138,8 @@ pub(crate) fn decode(bytes: &[u8]) -> (String, Encoding) {
 /// The text of a file that its byte order mark calls UTF-16, if it is.
 pub(crate) fn utf16(bytes: &[u8]) -> Option<String> {
     let (join, rest): (fn([u8; 2]) -> u16, _) = match bytes {
+        // UTF-32 begins like UTF-16.
+        [0xff, 0xfe, 0, 0, ..] => return None,
         [0xff, 0xfe, rest @ ..] => (u16::from_le_bytes, rest),
         [0xfe, 0xff, rest @ ..] => (u16::from_be_bytes, rest),
         _ => return None,
@@ -139,7 +148,7 @@ pub(crate) fn utf16(bytes: &[u8]) -> Option<String> {
         return None;
     }
     let units: Vec<u16> = rest.chunks_exact(2).map(|pair| join([pair[0], pair[1]])).collect();
-    String::from_utf16(&units).ok()
+    String::from_utf16(&units).ok().filter(|text| !text.contains('\0'))
 }
 
 #[cfg(test)]
@@ -153,6 +162,8 @@ mod tests {
         assert_eq!(decode(b"\xfe\xff\0a"), ("a".to_owned(), Encoding::Utf16));
         assert_eq!(decode(b"a\nb\xff").1, Encoding::Invalid { line: 2 });
         assert_eq!(decode(b"a\n\nb\0").1, Encoding::ZeroBytes { line: 3 });
+        assert!(matches!(decode(b"\xff\xfe\0\0a\0\0\0").1, Encoding::Invalid { .. }), "UTF-32");
+        assert!(matches!(decode(b"\xff\xfea\0\0\0").1, Encoding::Invalid { .. }), "no text");
         assert!(matches!(decode(b"\xff\xfea").1, Encoding::Invalid { line: 1 }), "half a unit");
         assert!(matches!(decode(b"\xff\xfe\x00\xd8").1, Encoding::Invalid { .. }), "half a pair");
     }

@@ -92,6 +92,10 @@ impl<'a> Findings<'a> {
         }
     }
 
+    pub(crate) fn extend(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        findings.into_iter().for_each(|finding| self.push(finding));
+    }
+
     /// By path, line and rule, each once.
     pub(crate) fn sorted(mut self) -> Vec<Finding> {
         let key =
@@ -109,12 +113,7 @@ pub(crate) fn titles(agents: &[&'static Profile]) -> String {
 
 /// Words as a sentence lists them.
 pub(crate) fn list(words: impl IntoIterator<Item = String>, last: &str) -> String {
-    let words: Vec<String> = words.into_iter().collect();
-    match words.as_slice() {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., end] => format!("{} {last} {end}", first.join(", ")),
-    }
+    compare::joined(&words.into_iter().collect::<Vec<_>>(), last)
 }
 
 /// A word of somebody else's in one of our sentences: on one line, not too long, without what cannot be seen.

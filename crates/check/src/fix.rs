@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::document::utf16;
@@ -65,6 +66,9 @@ fn rewrite(path: &Path, rules: &[RuleId]) -> io::Result<bool> {
     let metadata = path.symlink_metadata()?;
     if !metadata.is_file() {
         return Ok(false);
+    }
+    if metadata.nlink() > 1 {
+        return Err(io::Error::other("it has another name (a hard link), which would keep the old text"));
     }
     let before = std::fs::read(path)?;
     let mut after = match utf16(&before) {

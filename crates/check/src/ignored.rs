@@ -5,6 +5,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use instructions::file::read_whole;
+
+/// Largest file of patterns that is read.
+const MAX_BYTES: u64 = 1024 * 1024;
 
 /// The `.gitignore` files that were looked at, each once.
 #[derive(Default)]
@@ -27,11 +31,11 @@ impl Ignored {
 
 fn read(directory: &Path) -> Option<Gitignore> {
     let file = directory.join(".gitignore");
-    if !file.is_file() {
-        return None;
-    }
+    let text = read_whole(&file, MAX_BYTES)?;
     let mut builder = GitignoreBuilder::new(directory);
-    // Lines that are no globs count for nothing, as with Git.
-    let _ = builder.add(&file);
+    for line in String::from_utf8_lossy(&text).lines() {
+        // Lines that are no globs count for nothing, as with Git.
+        let _ = builder.add_line(Some(file.clone()), line);
+    }
     builder.build().ok()
 }

@@ -19,6 +19,7 @@
 #![warn(missing_docs)]
 
 mod chains;
+mod conflicts;
 mod coverage;
 mod document;
 mod finding;
@@ -32,12 +33,14 @@ mod project;
 mod rule;
 mod rules;
 mod search;
+mod shadowed;
 mod shell;
 
 use std::path::{Path, PathBuf};
 
 use instructions::{AgentsConfig, FOREWORD, FileSettings};
 
+pub use conflicts::conflicts;
 pub use coverage::{FileCoverage, Reader, When};
 pub use finding::Finding;
 pub use fix::{FixError, Fixed, fix};

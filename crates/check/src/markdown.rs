@@ -138,6 +138,19 @@ impl Markdown {
     }
 }
 
+/// Where code is in a text.
+pub(crate) fn code_ranges(text: &str) -> Vec<Range<usize>> {
+    let events = Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter();
+    let is_code = |event: &Event<'_>| matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(_)));
+    events.filter(|(event, _)| is_code(event)).map(|(_, range)| range).collect()
+}
+
+/// Whether a position is in one of some ranges, which are in order.
+pub(crate) fn is_in(ranges: &[Range<usize>], position: usize) -> bool {
+    let behind = ranges.partition_point(|range| range.start <= position);
+    behind.checked_sub(1).is_some_and(|last| ranges[last].contains(&position))
+}
+
 /// Lets a list item reach as far as what is in it.
 fn extend(paragraph: &mut Option<Range<usize>>, range: &Range<usize>) {
     if let Some(paragraph) = paragraph {

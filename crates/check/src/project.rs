@@ -15,6 +15,7 @@ use crate::document::{self, Document, Loss};
 use crate::ignored::Ignored;
 use crate::others::{AMBIGUOUS, OTHERS};
 use crate::policy::Policy;
+use crate::shadowed;
 
 /// Something on disk that has an instruction file's name.
 #[derive(Debug)]
@@ -83,7 +84,12 @@ impl Project {
         config: &AgentsConfig,
         policy: &Policy,
     ) -> Result<Self, CheckError> {
-        let fallbacks = config.fallback_filenames.clone().unwrap_or_default();
+        let mut fallbacks = config.fallback_filenames.clone().unwrap_or_default();
+        for agent in policy.agents() {
+            let settings = chains::settings(agent, root, config);
+            let request = instructions::Request { cwd: root, settings: &settings };
+            fallbacks.extend(instructions::configured_names(&request));
+        }
         let names = Names::new(OTHERS.iter().map(|(name, _)| *name))
             .with_fallbacks(fallbacks.iter().map(String::as_str));
         let tree = Tree::walk(directory, &names)?;
@@ -148,10 +154,10 @@ impl Project {
         if let Some(folder) = folders.into_iter().find(is_in) {
             return Some(Known::Rule(folder));
         }
-        let file_name = path.file_name()?.to_str()?;
-        if fallbacks.iter().any(|fallback| fallback == file_name) {
+        if fallbacks.iter().any(|fallback| path.ends_with(fallback)) {
             return Some(Known::Fallback);
         }
+        let file_name = path.file_name()?.to_str()?;
         let is_variant = |name: &&str| {
             file_name.eq_ignore_ascii_case(name) && !AMBIGUOUS.contains(name) && !name.starts_with('.')
         };
@@ -215,16 +221,26 @@ impl Project {
             for (path, reading) in chain.readings() {
                 let Some(place) = self.places.get(path) else { continue };
                 let document = &mut self.documents[*place];
+                if reading == Reading::NotImported {
+                    add(&mut document.not_imported, agent);
+                    continue;
+                }
                 add(&mut document.readers, agent);
                 if reading != Reading::Later {
                     add(&mut document.at_start, agent);
                 }
-                if let Reading::Cut { kept } = reading {
+                // Where no limit of the agent's is known, it is we who stop reading.
+                if let Reading::Cut { kept } = reading
+                    && agent.has_limit()
+                {
                     let lost = (document.bytes.len() as u64).saturating_sub(kept);
                     let (directory, limit) = (chain.directory.clone(), chain.limit);
                     document.losses.push(Loss { agent, directory, kept, lost, limit });
                 }
             }
+        }
+        for (place, shadow) in shadowed::find(self) {
+            self.documents[place].shadows.push(shadow);
         }
         let order = |agent: &&'static Profile| self.agents.iter().position(|known| known == agent);
         let named: HashSet<&Path> =

@@ -54,6 +54,7 @@ pub enum RuleId {
     WrapperTag,
     LetterCase,
     AgentRefuses,
+    ShadowedFile,
 }
 
 /// A rule.
@@ -356,6 +357,17 @@ pub static RULES: &[Rule] = &[
         mend: "Correct the settings file.",
         fix: None,
     },
+    Rule {
+        id: RuleId::ShadowedFile,
+        code: "FW026",
+        name: "shadowed-file",
+        severity: Severity::Warning,
+        what: "A file that an agent would read in its directory, but for a file of another name there or above.",
+        why: "Claude Code reads AGENTS.md only where there is no CLAUDE.md with a text in the directory that it is started in or \
+              above: one CLAUDE.md in the root hides every AGENTS.md of the tree from it, and it says nothing.",
+        mend: "Put a CLAUDE.md beside the file which imports or links to it; `foreword sync` does that for the whole tree.",
+        fix: None,
+    },
 ];
 
 #[cfg(test)]
@@ -372,7 +384,7 @@ mod tests {
                 assert!(text.ends_with('.') && !text.contains("  "), "{}: {text}", rule.code);
             }
         }
-        assert_eq!(RULES.last().map(|rule| rule.id), Some(RuleId::AgentRefuses));
+        assert_eq!(RULES.last().map(|rule| rule.id), Some(RuleId::ShadowedFile));
     }
 
     #[test]

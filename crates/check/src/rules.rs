@@ -1,7 +1,7 @@
 //! Holds a tree against the rules.
 
 mod commands;
-mod contradictions;
+pub(crate) mod contradictions;
 mod disk;
 mod front_matter;
 mod hidden;

@@ -2,35 +2,68 @@
 //! need a walk over its files, which is not made where there are none, and ends with the last answer.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use compare::{Names, Tree};
 use ignore::WalkState;
+use instructions::file::read_whole;
 use instructions::{AppliesTo, Target};
 
-use crate::finding::{Finding, Findings};
+use crate::finding::{Finding, Findings, list, quoted};
 use crate::project::Project;
+use crate::rule::RuleId;
 
 /// The file that has a package's scripts.
 pub(crate) const PACKAGE: &str = "package.json";
 /// Most bytes of one that are read.
 const MAX_PACKAGE_BYTES: u64 = 1024 * 1024;
 
-/// Whether a file matches a glob, and what is found where none does.
-struct GlobQuestion {
-    glob: AppliesTo,
-    base: PathBuf,
-    finding: Finding,
+/// Globs of one rule that are looked for; nobody writes more by hand.
+const MAX_GLOBS: usize = 256;
+
+/// The globs of one rule.
+pub(crate) struct RuleGlobs {
+    pub(crate) path: PathBuf,
+    /// What they count from, and how that is shown.
+    pub(crate) base: PathBuf,
+    pub(crate) shown_base: String,
+    pub(crate) globs: Vec<RuleGlob>,
+}
+
+impl RuleGlobs {
+    fn questions(&self) -> impl Iterator<Item = GlobQuestion<'_>> {
+        let ask = |glob| GlobQuestion { rule: self, glob, is_answered: AtomicBool::new(false) };
+        self.globs.iter().map(ask)
+    }
+}
+
+/// A glob as it is written, and where.
+pub(crate) struct RuleGlob {
+    pub(crate) glob: AppliesTo,
+    pub(crate) written: String,
+    pub(crate) line: usize,
+}
+
+/// Whether a file matches a glob of a rule.
+struct GlobQuestion<'a> {
+    rule: &'a RuleGlobs,
+    glob: &'a RuleGlob,
     is_answered: AtomicBool,
 }
+
+/// What files define that commands run, by their paths: each is read once.
+type KnownNames = RefCell<HashMap<PathBuf, Option<Rc<HashSet<String>>>>>;
 
 /// All questions, each with what is found where the answer is no.
 #[derive(Default)]
 pub(crate) struct Search {
-    globs: Vec<GlobQuestion>,
+    globs: Vec<RuleGlobs>,
+    known: KnownNames,
     /// Whether any path ends like this.
     endings: Vec<(PathBuf, Finding)>,
     /// Whether any package has a script of this name.
@@ -38,9 +71,20 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    pub(crate) fn for_glob(&mut self, glob: AppliesTo, base: &Path, finding: Finding) {
-        let base = base.to_owned();
-        self.globs.push(GlobQuestion { glob, base, finding, is_answered: AtomicBool::new(false) });
+    pub(crate) fn for_globs(&mut self, mut rule: RuleGlobs) {
+        rule.globs.truncate(MAX_GLOBS);
+        self.globs.push(rule);
+    }
+
+    /// The names that a file defines, as `read` finds them.
+    pub(crate) fn names_in(
+        &self,
+        path: &Path,
+        read: impl FnOnce(&Path) -> Option<Vec<String>>,
+    ) -> Option<Rc<HashSet<String>>> {
+        let mut known = self.known.borrow_mut();
+        let names = known.entry(path.to_owned());
+        names.or_insert_with(|| Some(Rc::new(read(path)?.into_iter().collect()))).clone()
     }
 
     pub(crate) fn for_ending(&mut self, ending: PathBuf, finding: Finding) {
@@ -53,7 +97,7 @@ impl Search {
 
     /// Looks, and takes what is found where no answer was.
     pub(crate) fn run(self, project: &Project, findings: &mut Findings<'_>) {
-        walk(self.globs, &project.root, findings);
+        walk(&self.globs, &project.root, findings);
         if self.endings.is_empty() && self.scripts.is_empty() {
             return;
         }
@@ -99,7 +143,8 @@ fn is_there(ending: &Path, directories: &HashMap<&OsStr, Vec<&Path>>) -> bool {
     alike.any(|directory| directory.ends_with(parent) && directory.join(name).symlink_metadata().is_ok())
 }
 
-fn walk(questions: Vec<GlobQuestion>, root: &Path, findings: &mut Findings<'_>) {
+fn walk(rules: &[RuleGlobs], root: &Path, findings: &mut Findings<'_>) {
+    let questions: Vec<GlobQuestion<'_>> = rules.iter().flat_map(RuleGlobs::questions).collect();
     if questions.is_empty() {
         return;
     }
@@ -113,7 +158,7 @@ fn walk(questions: Vec<GlobQuestion>, root: &Path, findings: &mut Findings<'_>) 
             }
             for question in &questions {
                 if !question.is_answered.load(Ordering::Relaxed)
-                    && question.glob.matches(Target::File(entry.path()), &question.base)
+                    && question.glob.glob.matches(Target::File(entry.path()), &question.rule.base)
                     && !question.is_answered.swap(true, Ordering::Relaxed)
                 {
                     open.fetch_sub(1, Ordering::Relaxed);
@@ -122,20 +167,33 @@ fn walk(questions: Vec<GlobQuestion>, root: &Path, findings: &mut Findings<'_>) 
             if open.load(Ordering::Relaxed) == 0 { WalkState::Quit } else { WalkState::Continue }
         })
     });
-    for question in questions {
-        if !question.is_answered.into_inner() {
-            findings.push(question.finding);
-        }
+    for rule in rules {
+        let of_rule = questions.iter().filter(|question| std::ptr::eq(question.rule, rule));
+        let unmatched: Vec<&RuleGlob> = of_rule
+            .filter(|question| !question.is_answered.load(Ordering::Relaxed))
+            .map(|question| question.glob)
+            .collect();
+        findings.extend(unmatched_globs(rule, &unmatched));
     }
+}
+
+/// What is found where globs of a rule match nothing.
+fn unmatched_globs(rule: &RuleGlobs, unmatched: &[&RuleGlob]) -> Option<Finding> {
+    const NAMED: usize = 3;
+    let first = unmatched.first()?;
+    let mut named: Vec<String> = unmatched.iter().take(NAMED).map(|glob| quoted(&glob.written)).collect();
+    if unmatched.len() > NAMED {
+        named.push(format!("{} more", unmatched.len() - NAMED));
+    }
+    let effect = if unmatched.len() == rule.globs.len() { ", so the rule never applies" } else { "" };
+    let message = format!("no file below {} matches {}{effect}", rule.shown_base, list(named, "or"));
+    Some(Finding::new(RuleId::GlobMatchesNothing, &rule.path, message).at_line(first.line))
 }
 
 /// The names of a package's scripts; none where there is no such file, or it cannot be read.
 pub(crate) fn scripts(path: &Path) -> Option<Vec<String>> {
-    let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    if metadata.len() > MAX_PACKAGE_BYTES {
-        return None;
-    }
-    let package: serde_json::Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    let bytes = read_whole(path, MAX_PACKAGE_BYTES)?;
+    let package: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
     let scripts = package.get("scripts").and_then(serde_json::Value::as_object);
     Some(scripts.map(|scripts| scripts.keys().cloned().collect()).unwrap_or_default())
 }

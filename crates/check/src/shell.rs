@@ -154,6 +154,7 @@ fn changes_directory(sentence: &str) -> bool {
         || sentence.contains(" in `")
         || sentence.contains("from `")
         || sentence.contains("inside `")
+        || sentence.contains("into `")
 }
 
 fn has_any(sentence: &str, words: &[&str]) -> bool {

@@ -1,5 +1,6 @@
 //! What goes wrong in the first hour: each is one clear message on standard error, the right exit code, and no data.
 
+mod instruction_files;
 mod permissions;
 
 use std::net::TcpListener;

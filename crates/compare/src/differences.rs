@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
-use instructions::profile::ChainOrder;
-use instructions::{BlockRole, Outcome, Profile, Relation};
+use instructions::profile::{ChainOrder, ImportBounds};
+use instructions::{BlockRole, Diagnostic, DiagnosticCode, Outcome, Profile, Relation, Resolution};
 use protocol::ReadingTime;
 
 use crate::loss::is_loss;
-use crate::side_by_side::{CompareRequest, Seen, SeenFile};
-use crate::words::{bytes, list, one_line, verb};
+use crate::side_by_side::{CompareRequest, Seen, SeenFile, known_role};
+use crate::words::{alternatives, bytes, list, one_line, verb};
 
 /// Files that are named of each agent's losses, and at all of those that some agents do not read; more would hide them.
 const NAMED: usize = 4;
@@ -22,6 +22,7 @@ pub(crate) fn find(request: &CompareRequest<'_>, seen: &[Seen], base: &Path) -> 
     for agent in seen {
         sentences.extend(agent.refusal.clone());
     }
+    view.not_followed(&mut sentences);
     view.traps(&mut sentences);
     for agent in seen {
         view.losses(agent, &mut sentences);
@@ -74,6 +75,7 @@ impl<'a> View<'a> {
     /// A path for people: from the project, or from the home directory, on one line whatever it is called.
     fn shown(&self, path: &Path) -> String {
         let shown = match (path.strip_prefix(self.base), self.user.map(|user| path.strip_prefix(user))) {
+            (Ok(below), _) if below.as_os_str().is_empty() => ".".to_owned(),
             (Ok(below), _) if self.base.parent().is_some() => below.to_string_lossy().into_owned(),
             (_, Some(Ok(below))) => format!("~/{}", below.to_string_lossy()),
             _ => path.to_string_lossy().into_owned(),
@@ -93,6 +95,9 @@ impl<'a> View<'a> {
                 Outcome::TooDeep => {
                     format!("{title} does not follow the imports as far as {path}, and loses its {size}")
                 }
+                Outcome::OutsideRoot if stays_where_it_is_started(seen.profile) => format!(
+                    "{title} follows nothing out of the directory that it is started in, and loses the {size} of {path}"
+                ),
                 Outcome::OutsideRoot => {
                     format!("{title} follows no link or import as far as {path}, and loses its {size}")
                 }
@@ -103,6 +108,14 @@ impl<'a> View<'a> {
             let size = bytes(more.iter().map(|file| file.lost_bytes()).sum());
             let files = if more.len() == 1 { "1 more file" } else { &format!("{} more files", more.len()) };
             sentences.push(format!("{title} drops {size} of {files}"));
+        }
+    }
+
+    /// Settings that change what an agent reads in ways that are not known here.
+    fn not_followed(&self, sentences: &mut Vec<String>) {
+        for diagnostic in self.seen.iter().filter_map(|seen| seen.start.as_ref()).flat_map(not_followed) {
+            let path = diagnostic.path.as_deref().map_or_else(String::new, |path| self.shown(path));
+            sentences.push(format!("{path}: {}", one_line(&diagnostic.message)));
         }
     }
 
@@ -118,7 +131,7 @@ impl<'a> View<'a> {
         for pipe in pipes {
             let waits = |seen: &&Seen| {
                 let looks = seen.files.iter().any(|file| no_file(&file) && file.path == pipe);
-                looks && seen.profile.agent.rules.iter().any(|rule| rule.about == "traps")
+                looks && seen.profile.traps.pipe
             };
             let waiting = titles(self.seen.iter().filter(waits));
             if !waiting.is_empty() {
@@ -222,7 +235,7 @@ impl<'a> View<'a> {
                 Reason::HiddenByBlank(by) => format!(", because {by} comes first, which is blank"),
                 Reason::Disabled => ", because it is switched off".to_owned(),
             };
-            sentences.push(format!("{} {read} {}{why}", list(&titles), list(&files)));
+            sentences.push(format!("{} {read} {}{why}", list(&titles), alternatives(&files)));
         }
     }
 
@@ -302,7 +315,8 @@ impl<'a> View<'a> {
 
     fn roles(&self, sentences: &mut Vec<String>) {
         let reading = || self.seen.iter().filter(|seen| at_start(seen).next().is_some());
-        let of_role = |role: BlockRole| titles(reading().filter(|seen| seen.profile.role == role));
+        let of_role =
+            |role: BlockRole| titles(reading().filter(|seen| known_role(seen.profile) == Some(role)));
         let roles = [
             (BlockRole::User, "a user message"),
             (BlockRole::Developer, "a developer message"),
@@ -364,6 +378,17 @@ enum Reason {
     Shadowed(String),
     HiddenByBlank(String),
     Disabled,
+}
+
+/// Whether an agent follows imports only inside the directory that it is started in.
+fn stays_where_it_is_started(profile: &Profile) -> bool {
+    profile.imports.is_some_and(|imports| imports.bounds == ImportBounds::WorkingDirectory)
+}
+
+/// What an agent's settings say that is not followed here.
+pub(crate) fn not_followed(resolution: &Resolution) -> impl Iterator<Item = &Diagnostic> {
+    let is_meant = |diagnostic: &&Diagnostic| diagnostic.code == DiagnosticCode::SettingNotFollowed;
+    resolution.diagnostics.iter().filter(is_meant)
 }
 
 /// Files of the project whose text an agent has at its start.

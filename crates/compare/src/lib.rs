@@ -45,4 +45,4 @@ pub use printed::{Absent, Explained, Shown, kept_bytes, tokens};
 pub use side_by_side::{CompareRequest, Compared, compare, settings_for};
 pub use traces::{here, sentence};
 pub use tree::{Tree, TreeDirectory, TreeError, is_version_control, walker};
-pub use words::{grouped, outcome_word};
+pub use words::{grouped, joined, outcome_word};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use instructions::Resolution;
 use serde::Serialize;
 use tokens::{Counter, Encoding};
 
@@ -49,6 +50,8 @@ pub struct MapSet {
     pub lost: Vec<MapLoss>,
     /// Bytes that are lost.
     pub lost_bytes: u64,
+    /// What its files contradict each other in, one sentence each.
+    pub conflicts: Vec<String>,
     /// How many directories get this.
     pub directories: usize,
 }
@@ -78,8 +81,13 @@ pub struct MapLoss {
 }
 
 impl Map {
-    /// Counts what an agent gets.
-    pub fn new(tree: &Tree, effective: &Effective, counter: &Counter) -> Self {
+    /// Counts what an agent gets; `conflicts` says what texts that are read together contradict each other in.
+    pub fn new(
+        tree: &Tree,
+        effective: &Effective,
+        counter: &Counter,
+        conflicts: impl Fn(&Resolution) -> Vec<String>,
+    ) -> Self {
         let sets: Vec<MapSet> = effective
             .sets
             .iter()
@@ -110,6 +118,7 @@ impl Map {
                     files,
                     lost: lost.collect(),
                     lost_bytes: set.lost_bytes(),
+                    conflicts: conflicts(&set.resolution),
                     directories: set.directories,
                 }
             })
@@ -154,7 +163,7 @@ impl Map {
             };
             // Directories between that change nothing are part of the name.
             let name = if depth > 1 { shown(&text(&directory.path)) } else { name };
-            let MapSet { files, tokens, lost_bytes, .. } = &self.sets[set];
+            let MapSet { files, tokens, lost_bytes, conflicts, .. } = &self.sets[set];
             let known: Vec<&str> = match above {
                 Some(above) => self.sets[above].files.iter().map(|file| file.path.as_str()).collect(),
                 None => Vec::new(),
@@ -181,6 +190,10 @@ impl Map {
                 let _ = write!(outline, "  + {}", new.join(", "));
             }
             outline.push('\n');
+            let known: &[String] = above.map_or(&[], |above| &self.sets[above].conflicts);
+            for conflict in conflicts.iter().filter(|conflict| !known.contains(conflict)) {
+                let _ = writeln!(outline, "{}  ! {}", "  ".repeat(depth), one_line(conflict));
+            }
         }
         outline
     }

@@ -15,9 +15,10 @@ pub fn markdown(comparison: &Comparison, base: &Path) -> String {
     for agent in &comparison.agents {
         let version = agent.version.as_deref().unwrap_or("");
         let role = match agent.role {
-            BlockRole::System => "system",
-            BlockRole::Developer => "developer",
-            BlockRole::User => "user",
+            Some(BlockRole::System) => "system",
+            Some(BlockRole::Developer) => "developer",
+            Some(BlockRole::User) => "user",
+            None => "-",
         };
         let files = agent.files.iter().filter(|file| file.role.is_some()).count();
         let _ = writeln!(

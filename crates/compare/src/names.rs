@@ -79,6 +79,11 @@ impl Names {
             if let Some(settings) = profile.settings_file {
                 names.add_first_part(settings.in_project, agent);
             }
+            if let Some(settings) = profile.json_settings.filter(|settings| settings.names.is_some()) {
+                for path in settings.in_project {
+                    names.add_first_part(path, agent);
+                }
+            }
         }
         names.add_first_part(REPOSITORY, Agents::EVERYBODY);
         for name in OTHER_AGENTS.iter().map(|(name, _)| *name).chain(more) {

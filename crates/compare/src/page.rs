@@ -36,6 +36,7 @@ struct SetData {
     files: Vec<(usize, u64, u64)>,
     /// Path, bytes.
     lost: Vec<(usize, u64)>,
+    conflicts: Vec<String>,
     tokens: u64,
     lost_bytes: u64,
 }
@@ -76,7 +77,8 @@ pub fn page(tree: &Tree, maps: &[Map], chosen: &str) -> Result<String, serde_jso
             for file in &set.lost {
                 lost.push((place_of(&mut places, &mut paths, &file.path), file.bytes));
             }
-            sets.push(SetData { files, lost, tokens: set.tokens, lost_bytes: set.lost_bytes });
+            let (conflicts, tokens, lost_bytes) = (set.conflicts.clone(), set.tokens, set.lost_bytes);
+            sets.push(SetData { files, lost, conflicts, tokens, lost_bytes });
         }
         let title = instructions::Profile::find(map.agent).map_or(map.agent, |profile| profile.agent.title);
         agents.push(AgentData { name: map.agent, title, sets, of });

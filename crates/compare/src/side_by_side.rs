@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use instructions::profile::{ImportPlace, OnReading, PartOf, Rendering};
+use instructions::profile::{Evidence, ImportPlace, OnReading, PartOf, Rendering, Rule};
 use instructions::{
     BlockRole, Cache, Decision, FileReader, FileSettings, InstructionFile, LinkBounds, OTHER_AGENTS, Outcome,
     Profile, Reminder, Request, Resolution, ResolveError, Resolver, Session,
@@ -306,14 +306,21 @@ fn role(profile: &Profile, file: &InstructionFile) -> BlockRole {
     form.map_or(profile.role, |form| form.role)
 }
 
+/// Where an agent puts the project's files, unless all that is known of it is its documentation.
+pub(crate) fn known_role(profile: &Profile) -> Option<BlockRole> {
+    let is_documented = |rule: &Rule| rule.evidence == Evidence::Documented;
+    let rules = profile.agent.rules;
+    (rules.is_empty() || !rules.iter().all(is_documented)).then_some(profile.role)
+}
+
 impl From<Seen> for ComparedAgent {
     fn from(seen: Seen) -> Self {
         let read = || seen.files.iter().filter(|file| file.is_read());
         Self {
             agent: seen.profile.name.to_owned(),
             version: seen.profile.agent.version.map(str::to_owned),
-            role: seen.profile.role,
-            bytes: read().map(|file| file.kept_bytes).sum(),
+            role: known_role(seen.profile),
+            bytes: read().map(|file| if file.is_twice { 2 * file.kept_bytes } else { file.kept_bytes }).sum(),
             tokens: read().map(|file| file.tokens).sum(),
             lost_bytes: seen.files.iter().map(SeenFile::lost_bytes).sum(),
             files: seen.files.iter().map(ComparedFile::from).collect(),

@@ -7,9 +7,10 @@ use instructions::{
     Resolution,
 };
 
+use crate::differences::not_followed;
 use crate::loss;
 use crate::side_by_side::settings_for;
-use crate::words::{bytes, list, one_line};
+use crate::words::{alternatives, bytes, one_line};
 
 /// Files that are named in one line; more would hide the rest.
 const NAMED: usize = 3;
@@ -80,12 +81,19 @@ pub fn sentence(profile: &'static Profile, ours: &Resolution, settings: &FileSet
         .collect();
     let lost = loss::of(&theirs, &settings);
     let lost: Vec<_> = lost.into_iter().filter(|file| file.bytes > 0).collect();
+    let notes: Vec<String> = not_followed(&theirs)
+        .map(|diagnostic| {
+            let path = diagnostic.path.as_deref().map_or_else(String::new, shown);
+            format!("{path}: {}", one_line(&diagnostic.message))
+        })
+        .collect();
     if read.is_empty() && lost.is_empty() {
         let all: u64 = missing.iter().map(|file| file.bytes).sum();
-        return match all {
+        let sentence = match all {
             0 => "reads nothing here".to_owned(),
             all => format!("reads nothing here, and so loses {}", bytes(all)),
         };
+        return std::iter::once(sentence).chain(notes).collect::<Vec<_>>().join("; ");
     }
     if !missing.is_empty() {
         let mut names: Vec<String> = missing.iter().take(NAMED).map(|file| shown(&file.path)).collect();
@@ -93,7 +101,7 @@ pub fn sentence(profile: &'static Profile, ours: &Resolution, settings: &FileSet
             names.push(format!("{} more", missing.len() - NAMED));
         }
         let size = bytes(missing.iter().map(|file| file.bytes).sum());
-        parts.push(format!("does not read {} ({size})", list(&names)));
+        parts.push(format!("does not read {} ({size})", alternatives(&names)));
     }
     for file in lost.iter().take(NAMED) {
         let (size, path) = (bytes(file.bytes), shown(&file.path));
@@ -106,9 +114,10 @@ pub fn sentence(profile: &'static Profile, ours: &Resolution, settings: &FileSet
         let more: u64 = lost[NAMED..].iter().map(|file| file.bytes).sum();
         parts.push(format!("loses {} of {} more", bytes(more), lost.len() - NAMED));
     }
-    if missing.is_empty() && lost.is_empty() {
+    if missing.is_empty() && lost.is_empty() && notes.is_empty() {
         parts.push("loses nothing".to_owned());
     }
+    parts.extend(notes);
     parts.join("; ")
 }
 

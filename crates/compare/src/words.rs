@@ -20,13 +20,23 @@ pub(crate) fn bytes(number: u64) -> String {
     if number == 1 { "1 byte".to_owned() } else { format!("{} bytes", grouped(number)) }
 }
 
-/// `a, b and c`.
-pub(crate) fn list(items: &[String]) -> String {
-    match items {
+/// Words as a sentence lists them, with one before the last: `a, b and c`.
+pub fn joined(words: &[String], last: &str) -> String {
+    match words {
         [] => String::new(),
         [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        [first @ .., end] => format!("{} {last} {end}", first.join(", ")),
     }
+}
+
+/// `a, b and c`.
+pub(crate) fn list(items: &[String]) -> String {
+    joined(items, "and")
+}
+
+/// `a, b or c`, behind a verb with a `not` in it.
+pub(crate) fn alternatives(items: &[String]) -> String {
+    joined(items, "or")
 }
 
 /// A verb behind a list of who does it.

@@ -21,13 +21,14 @@ use crate::cache::{Cache, CacheEvidence, DirectoryReader};
 use crate::decision::{Decision, Outcome};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::file::{BLOCK, Bounds, Content, Found, Stamp};
+use crate::json_settings::NamedFiles;
 use crate::profile::{
     Blank, DanglingLink, FrontMatterRule, NameChoice, Profile, RuleFolder, RuleFolderPlace, Unreadable,
 };
 use crate::resolution::{EffectiveRequest, FileScope, Request, Resolution, ResolveError};
 use crate::rewriting::Waiting;
 use crate::root;
-use crate::settings::{FileSettings, MAX_BYTES, ProjectBounds, SettingsError, candidate_names};
+use crate::settings::{MAX_BYTES, ProjectBounds, SettingsError, candidate_names};
 use crate::{path, text};
 
 /// Most bytes of a user's own file.
@@ -118,6 +119,10 @@ pub(crate) struct Chain<'a> {
     /// How many of the names that are looked for can win, and how many are added after the winner.
     pub(crate) winning: usize,
     pub(crate) added: usize,
+    /// How many of the user's own there are.
+    pub(crate) own: usize,
+    /// Names that the agent's settings list.
+    named: Option<&'a NamedFiles>,
     place: Place,
     pub(crate) bounds: Bounds<'a>,
     pub(crate) max_file_bytes: u64,
@@ -149,17 +154,20 @@ impl<'a> Chain<'a> {
     ) -> Result<(Resolution, CacheEvidence), ResolveError> {
         let request = effective.request;
         let profile = request.settings.profile;
-        let (mut names, winning) = names(request.settings)?;
+        let (mut names, winning) = names(effective)?;
         let markers = root::markers(request.settings)?;
         names.extend(markers.iter().cloned());
 
         let mut reader = DirectoryReader::new(cache, &names);
         check_directory(request.cwd, &mut reader)?;
-        let mut diagnostics = Vec::new();
+        let mut diagnostics = effective.notes.to_vec();
         let root = root::find(&request, &markers, &mut reader, &mut diagnostics)?;
         let max_bytes = request.settings.max_bytes();
-        let target = Target::Directory(request.cwd);
-        let mut chain = Chain::new(request, target, &root.top, survey, reader, winning);
+        let target = match moment {
+            Moment::StartFor { file } => Target::File(file),
+            Moment::Start | Moment::Reading { .. } => Target::Directory(request.cwd),
+        };
+        let mut chain = Chain::new(effective, target, &root.top, survey, reader, winning);
         chain.has_root = root.directory.is_some();
         chain.root = root.directory.clone().unwrap_or_else(|| request.cwd.to_owned());
         chain.diagnostics = diagnostics;
@@ -169,11 +177,11 @@ impl<'a> Chain<'a> {
         chain.follow_imports();
         let started = match moment {
             Moment::Reading { file, nested } => Some(chain.go_on_to(file, nested)),
-            Moment::Start if survey == Survey::Everything => {
+            Moment::Start | Moment::StartFor { .. } if survey == Survey::Everything => {
                 chain.look_around(&directories, &names[..winning + profile.added.len()]);
                 None
             }
-            Moment::Start => None,
+            Moment::Start | Moment::StartFor { .. } => None,
         };
         let evidence = std::mem::take(&mut chain.reader.evidence);
         let mut resolution = chain.finish(root, markers, directories, max_bytes);
@@ -193,9 +201,9 @@ impl<'a> Chain<'a> {
     ) -> Result<Choice, ResolveError> {
         let request = effective.request;
         let profile = request.settings.profile;
-        let (names, winning) = names(request.settings)?;
+        let (names, winning) = names(effective)?;
         let reader = DirectoryReader::new(cache, &names);
-        let mut chain = Chain::new(request, target, root, Survey::Needed, reader, winning);
+        let mut chain = Chain::new(effective, target, root, Survey::Needed, reader, winning);
         if profile.front_matter == FrontMatterRule::Conditions {
             chain.choose_home();
             chain.chosen.retain(|chosen| chosen.scope == FileScope::Rule);
@@ -219,13 +227,14 @@ impl<'a> Chain<'a> {
     }
 
     fn new(
-        request: Request<'a>,
+        effective: &EffectiveRequest<'a>,
         target: Target<'a>,
         top: &Path,
         survey: Survey,
         reader: DirectoryReader<'a>,
         winning: usize,
     ) -> Self {
+        let request = effective.request;
         Chain {
             request,
             target,
@@ -236,6 +245,8 @@ impl<'a> Chain<'a> {
             reader,
             winning,
             added: request.settings.profile.added.len(),
+            own: own_names(effective).count(),
+            named: effective.named,
             place: Place::default(),
             bounds: Bounds::default().without(&request.settings.private_paths),
             max_file_bytes: request.settings.max_bytes().saturating_add(BLOCK),
@@ -259,13 +270,14 @@ impl<'a> Chain<'a> {
         let Some(directory) = settings.homes.of(settings.profile) else { return };
         if !settings.enabled() {
             if self.survey == Survey::Everything {
-                self.switched_off(directory, home.names, SWITCHED_OFF);
+                let names: Vec<&str> = (0..self.own).map(|index| self.own_name(index)).collect();
+                self.switched_off(directory, &names, SWITCHED_OFF);
             }
             return;
         }
         let mut winner: Option<PathBuf> = None;
-        for (index, name) in home.names.iter().enumerate() {
-            let path = directory.join(name);
+        for index in 0..self.own {
+            let path = directory.join(self.own_name(index));
             if let Some(winner) = &winner {
                 if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
                     self.decisions.push(Decision::new(path, Outcome::Shadowed).by(winner));
@@ -275,7 +287,9 @@ impl<'a> Chain<'a> {
             let place = self.winning + self.added + index;
             let found = self.reader.read(directory, place, &Bounds::default(), MAX_HOME_BYTES);
             self.place = Place { directory: 0, name: index };
-            if self.consider_home(&path, found, home.blank) && home.choice != NameChoice::All {
+            let is_taken = self.consider_home(&path, found, home.blank);
+            self.say_who_named(self.own_name(index), &path);
+            if is_taken && home.choice != NameChoice::All {
                 winner = Some(path);
             }
         }
@@ -292,6 +306,22 @@ impl<'a> Chain<'a> {
             if folder.place == RuleFolderPlace::Home {
                 self.choose_rules(directory, folder, Origin::Home);
             }
+        }
+    }
+
+    /// One of the names of the user's own files.
+    fn own_name(&self, index: usize) -> &'a str {
+        self.reader.name(self.winning + self.added + index)
+    }
+
+    /// Says of the file that was just decided about that settings name it.
+    pub(crate) fn say_who_named(&mut self, name: &str, path: &Path) {
+        let reason = self.named.and_then(|named| named.reason(name));
+        let decision = self.decisions.last_mut().filter(|decision| decision.path == path);
+        if let (Some(reason), Some(decision)) = (reason, decision)
+            && decision.outcome != Outcome::Absent
+        {
+            decision.add(reason);
         }
     }
 
@@ -435,14 +465,28 @@ impl<'a> Chain<'a> {
 
 /// The names that are looked for, and how many of them can win. Those that are added after the winner follow, then the user's
 /// own, then those that are read instead of others, and in the root alone.
-fn names(settings: &FileSettings) -> Result<(Vec<String>, usize), SettingsError> {
+fn names(effective: &EffectiveRequest<'_>) -> Result<(Vec<String>, usize), SettingsError> {
+    let settings = effective.request.settings;
     let profile = settings.profile;
-    let mut names = candidate_names(settings)?;
+    let mut names = match effective.named {
+        Some(named) => named.names.clone(),
+        None => candidate_names(settings)?,
+    };
     let winning = names.len();
-    let home = profile.home.iter().flat_map(|home| home.names);
-    let others = profile.added.iter().chain(home).chain(profile.instead).chain(profile.at_root.0);
-    names.extend(others.map(|name| (*name).to_owned()));
+    let fixed = |names: &'static [&'static str]| names.iter().map(|name| (*name).to_owned());
+    names.extend(fixed(profile.added));
+    names.extend(own_names(effective).map(str::to_owned));
+    names.extend(fixed(profile.instead).chain(fixed(profile.at_root.0)));
     Ok((names, winning))
+}
+
+/// The names of the user's own files: where settings list names, those.
+fn own_names<'a>(effective: &EffectiveRequest<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    let home = effective.request.settings.profile.home;
+    let listed = effective.named.filter(|_| home.is_some());
+    let fixed = home.filter(|_| listed.is_none());
+    let listed = listed.into_iter().flat_map(|named| named.names.iter().map(String::as_str));
+    listed.chain(fixed.into_iter().flat_map(|home| home.names.iter().copied()))
 }
 
 /// A candidate that is not there: no such name, or a link of that name that leads nowhere.

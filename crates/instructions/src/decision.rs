@@ -59,11 +59,14 @@ pub struct Decision {
     pub by: Option<PathBuf>,
     /// Why, and what to do.
     pub detail: Option<String>,
+    /// Whether it comes in later, where what it says itself fits what is touched.
+    #[serde(skip)]
+    pub waits: bool,
 }
 
 impl Decision {
     pub(crate) fn new(path: impl Into<PathBuf>, outcome: Outcome) -> Self {
-        Self { path: path.into(), outcome, by: None, detail: None }
+        Self { path: path.into(), outcome, by: None, detail: None, waits: false }
     }
 
     pub(crate) fn by(mut self, by: impl Into<PathBuf>) -> Self {
@@ -78,6 +81,12 @@ impl Decision {
             Some(before) => format!("{before}; {detail}"),
             None => detail,
         });
+    }
+
+    /// Says that it comes in later.
+    pub(crate) fn waiting(mut self) -> Self {
+        self.waits = true;
+        self
     }
 
     pub(crate) fn because(mut self, detail: impl Into<String>) -> Self {

@@ -42,6 +42,8 @@ pub enum DiagnosticCode {
     OutsideRoot,
     /// Nothing of it fits into the limit.
     OverBudget,
+    /// A setting of the agent changes what it reads, and is not followed.
+    SettingNotFollowed,
     /// Too many imports lead to it, one in the other.
     TooDeep,
     /// More imports than are followed.

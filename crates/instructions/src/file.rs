@@ -213,6 +213,19 @@ pub(crate) fn read(path: &Path, bounds: &Bounds<'_>, max_bytes: u64) -> Found {
     }
 }
 
+/// Opens and reads a file wherever it leads, at most `max_bytes` bytes of it. Nothing is waited for.
+pub fn read_anywhere(path: &Path, max_bytes: u64) -> Found {
+    read(path, &Bounds::default(), max_bytes)
+}
+
+/// The bytes of a regular file that has no more than `max_bytes` of them.
+pub fn read_whole(path: &Path, max_bytes: u64) -> Option<Vec<u8>> {
+    match read_anywhere(path, max_bytes) {
+        Found::File { content, .. } if content.whole => Arc::into_inner(content).map(|content| content.bytes),
+        _ => None,
+    }
+}
+
 /// Opens and reads a file below a directory that is open already, at most `max_bytes` bytes of it. Of `bounds` only what is
 /// kept private counts: the directory is the root.
 pub fn read_beneath(

@@ -151,6 +151,9 @@ pub(crate) fn describe(error: &serde_saphyr::Error) -> String {
     let text = text.lines().next().unwrap_or_default();
     let text = text.rsplit_once(" at line ").map_or(text, |(text, _)| text);
     let text = text.split_once(", set DuplicateKeyPolicy").map_or(text, |(text, _)| text);
+    if text.contains("budget breached") {
+        return "it has more aliases, nesting or entries than are read".to_owned();
+    }
     let hint = if text.contains("alias") { "; write a glob that begins with `*` in quotes" } else { "" };
     format!("{text}{hint}")
 }

@@ -35,6 +35,7 @@ mod front_matter;
 mod frozen;
 mod git;
 mod git_hooks;
+mod json_settings;
 mod kept_files;
 mod markup;
 mod mentions;
@@ -71,6 +72,7 @@ pub use digest::{ContentHash, hex};
 pub use front_matter::{Audience, audience_of};
 pub use frozen::{FrozenChange, FrozenFile};
 pub use git_hooks::git_places;
+pub use json_settings::{is_distrusted, settings_object};
 pub use kept_files::{is_named_by_digest, kept_files};
 pub use named_imports::{NamedImport, named_imports};
 pub use profile::{
@@ -81,7 +83,8 @@ pub use relation::Relation;
 pub use reminder::{Reminder, ReminderFile, ResumeLines, SystemReminderType};
 pub use render::Block;
 pub use resolution::{
-    FileScope, InstructionFile, Request, Resolution, ResolveError, resolve, survey, survey_reading,
+    FileScope, InstructionFile, Request, Resolution, ResolveError, configured_names, resolve, survey,
+    survey_for, survey_reading,
 };
 pub use resolver::{Announcement, PassedOver, ResolvedAgents, ResolvedFile, Resolver};
 pub use resume::ResumeDifference;

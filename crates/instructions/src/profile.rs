@@ -14,12 +14,15 @@ mod form;
 mod gemini_cli;
 mod goose;
 mod imports;
+mod json_settings;
 mod on_reading;
 mod opencode;
 mod pi;
 mod qwen_code;
 mod rules;
 mod same;
+mod text;
+mod traps;
 mod zed;
 
 use std::borrow::Cow;
@@ -37,13 +40,18 @@ pub use foreword::FOREWORD;
 pub use form::{BlockForm, Kinds, PartOf, PathForm, Piece, SectionForm, WaitingForm};
 pub use gemini_cli::GEMINI_CLI;
 pub use goose::GOOSE;
-pub use imports::{ImportBounds, ImportPlace, ImportRepeats, ImportSyntax, Imports, InPlace};
+pub use imports::{
+    ChainFiles, ImportBounds, ImportPlace, ImportRepeats, ImportSyntax, Imports, InPlace, ZeroByte,
+};
+pub use json_settings::{BrokenSettings, FolderTrust, JsonSettings, NamesSetting, OwnNames, SettingsPlace};
 pub use on_reading::{NestedFiles, OnReading, Traces};
 pub use opencode::OPENCODE;
 pub use pi::PI;
 pub use qwen_code::QWEN_CODE;
 pub use rules::{GlobMatching, RuleBody, RuleConditions, RuleFolder, RuleFolderPlace, RuleLinks, RuleOrder};
 pub use same::{SameFile, SameText};
+pub use text::{ByteOrderMark, Comments, FrontMatterRule, Invisible, WhiteSpace};
+pub use traps::Traps;
 pub use zed::ZED;
 
 use crate::reminder::ResumeLines;
@@ -87,6 +95,8 @@ pub struct Profile {
     pub private: &'static [&'static str],
     /// Whether names are read in other letter cases, too.
     pub letter_case: LetterCase,
+    /// What a backslash in the path of a directory is.
+    pub backslash: Backslash,
     /// Folders of files that are read besides, in the project and in the agent's own directory.
     pub rule_folders: &'static [RuleFolder],
     /// What is done with configured fallback names.
@@ -157,10 +167,14 @@ pub struct Profile {
     pub role: BlockRole,
     /// What a tool that reads a file brings in.
     pub on_reading: OnReading,
+    /// What keeps it from starting.
+    pub traps: Traps,
     /// What tells that somebody uses the agent.
     pub traces: Traces,
     /// The agent's own settings file, which is read besides ours.
     pub settings_file: Option<SettingsFile>,
+    /// The agent's own settings in JSON, which are read besides ours.
+    pub json_settings: Option<JsonSettings>,
     /// Prefix of the environment variables that set it.
     pub variable_prefix: &'static str,
 }
@@ -192,6 +206,15 @@ pub enum LetterCase {
     Exact,
     /// In any letter case, where a name is not there as it is written.
     Any,
+}
+
+/// What a backslash in the path of a directory is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backslash {
+    /// A character like any other.
+    Ordinary,
+    /// A slash, so that nothing is found there.
+    Slash,
 }
 
 /// What is done with configured fallback names.
@@ -341,15 +364,6 @@ pub enum OverLimit {
     StopsAtFirst,
 }
 
-/// What happens to a byte order mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ByteOrderMark {
-    /// It goes.
-    Stripped,
-    /// It stays in the text.
-    Kept,
-}
-
 /// What a file that cannot be read does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreadable {
@@ -368,44 +382,6 @@ pub enum DanglingLink {
     NotAFile,
     /// As if it were not there.
     Absent,
-}
-
-/// What a YAML block at the beginning of a file is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FrontMatterRule {
-    /// Text.
-    Text,
-    /// With `applies_to` or `audience` in it, the conditions under which the file applies; else text.
-    Conditions,
-    /// Nothing: it goes.
-    Stripped,
-}
-
-/// What becomes of comments in Markdown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comments {
-    /// They stay.
-    Kept,
-    /// Those that are blocks of their own go.
-    BlocksStripped,
-}
-
-/// What becomes of white space around a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhiteSpace {
-    /// It stays.
-    Kept,
-    /// It goes.
-    Trimmed,
-}
-
-/// What becomes of characters that nobody sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Invisible {
-    /// They stay.
-    Kept,
-    /// Those go that hide text: zero-width spaces, directions, tags, soft hyphens. Joiners stay.
-    Removed,
 }
 
 /// In which order the directories of a chain stand in the text.
@@ -519,6 +495,7 @@ const BASE: Profile = Profile {
     between: &[],
     private: &[],
     letter_case: LetterCase::Exact,
+    backslash: Backslash::Ordinary,
     rule_folders: &[],
     fallbacks: Fallbacks::Unsupported,
     blank: Blank::Included,
@@ -554,8 +531,10 @@ const BASE: Profile = Profile {
     rendering: Rendering::AgentsContext,
     role: BlockRole::System,
     on_reading: OnReading::Nothing,
+    traps: Traps::NONE,
     traces: Traces { in_user_home: &[], in_project: &[] },
     settings_file: None,
+    json_settings: None,
     variable_prefix: "FOREWORD_",
 };
 
@@ -572,6 +551,11 @@ impl Profile {
             Some(format!("{key} in {}'s {}", file.agent, file.name))
         });
         named.map_or(Cow::Borrowed(path), Cow::Owned)
+    }
+
+    /// Whether the agent was seen to have a limit; else there is only ours.
+    pub fn has_limit(&self) -> bool {
+        self.max_bytes != UNLIMITED
     }
 
     /// Every file name the profile knows without configuration.

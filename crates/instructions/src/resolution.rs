@@ -11,11 +11,12 @@ use crate::chain::{Chain, Survey};
 use crate::decision::Decision;
 use crate::diagnostic::Diagnostic;
 use crate::digest::ContentHash;
+use crate::json_settings::{self, FromSettings, NamedFiles};
 use crate::path;
-use crate::profile::OnReading;
+use crate::profile::{FOREWORD, Links, OnReading};
 use crate::render::Block;
 use crate::session::LoadedVersion;
-use crate::settings::{FileSettings, SettingsError};
+use crate::settings::{FileSettings, LinkBounds, ProjectBounds, SettingsError};
 use crate::settings_file::{self, SettingsFileError};
 
 /// What is asked.
@@ -174,6 +175,12 @@ pub fn survey(request: &Request<'_>) -> Result<Resolution, ResolveError> {
     Ok(Chain::load(&effective(request)?.borrow(request), None, Survey::Everything, Moment::Start)?.0)
 }
 
+/// The same for work on a file in the directory, or one that is about to be made there: rules of our own that match it apply.
+pub fn survey_for(request: &Request<'_>, file: &Path) -> Result<Resolution, ResolveError> {
+    let moment = Moment::StartFor { file };
+    Ok(Chain::load(&effective(request)?.borrow(request), None, Survey::Everything, moment)?.0)
+}
+
 /// What a tool that reads a file brings in besides what was there at the start, with a decision about everything on the way
 /// that could be meant for an agent. None for agents that bring nothing in, and for those whose sessions do: ask a
 /// [`Resolver`](crate::Resolver).
@@ -184,10 +191,16 @@ pub fn survey_reading(request: &Request<'_>, file: &Path) -> Result<Option<Resol
     Ok(Some(Chain::load(&effective.borrow(request), None, Survey::Everything, moment)?.0))
 }
 
+/// Names of instruction files that the agent's own settings list in a directory. None where the agent would not start.
+pub fn configured_names(request: &Request<'_>) -> Vec<String> {
+    let named = effective(request).ok().and_then(|effective| effective.from_settings.named);
+    named.map_or_else(Vec::new, |named| named.names)
+}
+
 /// Settings that include what the agent's own file says.
 pub(crate) struct Effective {
     settings: FileSettings,
-    distrusted: Option<String>,
+    from_settings: FromSettings,
     evidence: CacheEvidence,
 }
 
@@ -195,7 +208,9 @@ impl Effective {
     pub(crate) fn borrow<'a>(&'a self, request: &Request<'a>) -> EffectiveRequest<'a> {
         EffectiveRequest {
             request: Request { settings: &self.settings, ..*request },
-            distrusted: self.distrusted.as_deref(),
+            distrusted: self.from_settings.distrusted.as_deref(),
+            named: self.from_settings.named.as_ref(),
+            notes: &self.from_settings.notes,
         }
     }
 }
@@ -205,11 +220,30 @@ pub(crate) struct EffectiveRequest<'a> {
     pub(crate) request: Request<'a>,
     /// Why project files are not read, if the agent does not trust the project.
     pub(crate) distrusted: Option<&'a str>,
+    /// Names that the agent's settings list.
+    pub(crate) named: Option<&'a NamedFiles>,
+    /// What of those settings is not followed.
+    pub(crate) notes: &'a [Diagnostic],
+}
+
+/// The nearest directory with a mark of a project, or the directory itself.
+fn project_around(cwd: &Path) -> &Path {
+    let is_marked = |directory: &&Path| {
+        FOREWORD.markers.iter().any(|marker| directory.join(marker).symlink_metadata().is_ok())
+    };
+    cwd.ancestors().find(is_marked).unwrap_or(cwd)
 }
 
 pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError> {
     let mut settings = request.settings.clone();
-    let mut distrusted = None;
+    let mut from_settings = FromSettings::default();
+    // Agents that know no root read as far up as they like; a project's choice of one must not.
+    if settings.links == LinkBounds::Root
+        && settings.profile.links == Links::Anywhere
+        && settings.bounds == ProjectBounds::None
+    {
+        settings.bounds = ProjectBounds::Workspace(project_around(request.cwd).to_owned());
+    }
     let mut evidence = CacheEvidence::default();
     if let Some(file) = settings.profile.settings_file
         && let Some(home) = settings.homes.of(settings.profile)
@@ -222,7 +256,11 @@ pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError
         // What somebody set for us wins over what the agent's own file says.
         let ours = std::mem::replace(&mut settings.agents, file.agents);
         settings.agents.merge(&ours);
-        distrusted = settings_file::distrust(settings.profile, &file.projects, request.cwd, &mut evidence);
+        from_settings.distrusted =
+            settings_file::distrust(settings.profile, &file.projects, request.cwd, &mut evidence);
     }
-    Ok(Effective { settings, distrusted, evidence })
+    if let Some(described) = settings.profile.json_settings {
+        from_settings = json_settings::read(&described, request, &mut evidence)?;
+    }
+    Ok(Effective { settings, from_settings, evidence })
 }

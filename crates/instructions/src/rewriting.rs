@@ -12,7 +12,7 @@ use crate::yaml_header::{Header, MAX_BYTES, globs, parse_as_others};
 pub(crate) fn loose_header(text: &str) -> Option<Header<'_>> {
     let first =
         text.split_inclusive('\n').next().filter(|line| line.trim_end() == "---" && line.ends_with('\n'))?;
-    let length = text[first.len()..].find("---").filter(|length| *length <= MAX_BYTES)?;
+    let length = text[first.len()..].find("---")?;
     let end = first.len() + length;
     Some(Header { yaml: &text[first.len()..end], body: text[end + 3..].trim_start() })
 }
@@ -43,7 +43,8 @@ pub(crate) fn rule_header(header: Option<Header<'_>>, conditions: &RuleCondition
     let Some(header) = header else {
         return if conditions.always.is_some() { RuleHeader::Unasked } else { RuleHeader::Always };
     };
-    let Some(values) = parse_as_others(header.yaml) else {
+    let values = if header.yaml.len() <= MAX_BYTES { parse_as_others(header.yaml) } else { None };
+    let Some(values) = values else {
         return if conditions.invalid_is_lost { RuleHeader::Invalid } else { RuleHeader::Always };
     };
     if conditions.always.is_some_and(|key| values.get(key) == Some(&Value::Bool(true))) {

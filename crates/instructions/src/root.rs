@@ -130,6 +130,14 @@ fn search<'a>(
                 }
             };
             match found {
+                Marker::Present
+                    if settings.profile.marker_check == MarkerCheck::RepositoryOrFile
+                        && cwd.starts_with(directory.join(marker)) =>
+                {
+                    return Search::Nowhere {
+                        searched: format!("up to `{marker}`, which has no work tree,"),
+                    };
+                }
                 Marker::Present => return Search::Found { directory, marker },
                 Marker::Dangling => {
                     let message =

@@ -72,8 +72,8 @@ pub(super) fn run(
         };
         if let Some(script) = script(command) {
             let is_there = directories(project, document)
-                .filter_map(|directory| scripts(&directory.join(PACKAGE)))
-                .any(|scripts| scripts.iter().any(|known| known == script));
+                .filter_map(|directory| search.names_in(&directory.join(PACKAGE), scripts))
+                .any(|scripts| scripts.contains(script));
             let call = format!("{} {script}", command.word(0));
             if !is_there && has_package(project, document) && !known.contains(&call) {
                 let message = format!("no {PACKAGE} has a script {}", quoted(script));
@@ -106,7 +106,8 @@ pub(super) fn run(
         let mut all = std::iter::once(file.clone()).chain(there);
         // One of them that is made by rules nobody can foresee may have anything.
         let is_missing = all.all(|path| {
-            read(&path).and_then(|text| names(&text)).is_some_and(|names| !names.contains(wanted))
+            let names = search.names_in(&path, |path| names(&read(path)?));
+            names.is_some_and(|names| !names.contains(wanted))
         });
         if is_missing && !known.contains(&call) {
             let message = format!("{} has no {thing} {}", project.shown(&file), quoted(wanted));
@@ -145,8 +146,7 @@ fn has_package(project: &Project, document: &Document) -> bool {
 }
 
 fn read(path: &Path) -> Option<String> {
-    let is_small = path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_BYTES);
-    let bytes = is_small.then(|| std::fs::read(path).ok()).flatten()?;
+    let bytes = instructions::file::read_whole(path, MAX_BYTES)?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -50,19 +50,62 @@ pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
         }
     }
     for documents in by_directory.values() {
-        for tools in TEST_TOOLS {
-            let used = |commands: &[Command]| test_tools(tools, commands);
-            against_each_other(RuleId::TestCommands, "run tests with", documents, used, findings);
-        }
-        for managers in [JAVASCRIPT, PYTHON] {
-            let used = |commands: &[Command]| {
-                let uses = commands.iter().filter(|command| !command.is_elsewhere);
-                // The first line of each counts.
-                uses.rev().filter_map(|command| Some((manager(command, managers)?, command.line))).collect()
-            };
-            against_each_other(RuleId::PackageManagers, "use", documents, used, findings);
+        for Clash { rule, file, line, message } in
+            clashes(documents, &|other| quoted(&other.name()), "beside it ")
+        {
+            findings.push(Finding::new(rule, &file.path, message).at_line(line));
         }
     }
+}
+
+/// Contradictions between texts that one agent gets together, in sentences.
+pub(crate) fn between(documents: &[Document], shown: &dyn Fn(&Path) -> String) -> Vec<String> {
+    let is_meant = |command: &Command| !command.is_denied;
+    let with_commands: Vec<(&Document, Vec<Command>)> = documents
+        .iter()
+        .map(|document| (document, commands(document).into_iter().filter(is_meant).collect()))
+        .collect();
+    let clashes = clashes(&with_commands, &|other| shown(&other.path), "");
+    clashes
+        .into_iter()
+        .map(|Clash { file, line, message, .. }| format!("{}, line {line}: {message}", shown(&file.path)))
+        .collect()
+}
+
+/// Two texts that say to use different tools for the same thing.
+struct Clash<'a> {
+    rule: RuleId,
+    file: &'a Document,
+    line: usize,
+    message: String,
+}
+
+fn clashes<'a>(
+    documents: &[(&'a Document, Vec<Command>)],
+    shown: &dyn Fn(&Document) -> String,
+    place: &str,
+) -> Vec<Clash<'a>> {
+    let mut clashes = Vec::new();
+    for tools in TEST_TOOLS {
+        let used = |commands: &[Command]| test_tools(tools, commands);
+        clashes.extend(against_each_other(
+            RuleId::TestCommands,
+            "run tests with",
+            documents,
+            used,
+            shown,
+            place,
+        ));
+    }
+    for managers in [JAVASCRIPT, PYTHON] {
+        let used = |commands: &[Command]| {
+            let uses = commands.iter().filter(|command| !command.is_elsewhere);
+            // The first line of each counts.
+            uses.rev().filter_map(|command| Some((manager(command, managers)?, command.line))).collect()
+        };
+        clashes.extend(against_each_other(RuleId::PackageManagers, "use", documents, used, shown, place));
+    }
+    clashes
 }
 
 /// The package manager that a command runs for this project.
@@ -136,14 +179,16 @@ fn test_tools(tools: &[&'static str], commands: &[Command]) -> BTreeMap<&'static
     used
 }
 
-/// Two files of one directory with nothing in common.
-fn against_each_other(
+/// Two files with nothing in common.
+fn against_each_other<'a>(
     rule: RuleId,
     verb: &str,
-    documents: &[(&Document, Vec<Command>)],
+    documents: &[(&'a Document, Vec<Command>)],
     used: impl Fn(&[Command]) -> BTreeMap<&'static str, usize>,
-    findings: &mut Findings<'_>,
-) {
+    shown: &dyn Fn(&Document) -> String,
+    place: &str,
+) -> Vec<Clash<'a>> {
+    let mut clashes = Vec::new();
     let mut earlier: Vec<(&Document, BTreeSet<&'static str>)> = Vec::new();
     for (document, commands) in documents {
         let used = used(commands);
@@ -155,13 +200,14 @@ fn against_each_other(
         if let (Some((other, others)), Some(line)) = (against, used.values().min()) {
             let show = |names: &BTreeSet<&str>| list(names.iter().map(|name| quoted(name)), "and");
             let message = format!(
-                "it says to {verb} {}, but {} beside it says {}",
+                "it says to {verb} {}, but {} {place}says {}",
                 show(&names),
-                quoted(&other.name()),
+                shown(other),
                 show(others)
             );
-            findings.push(Finding::new(rule, &document.path, message).at_line(*line));
+            clashes.push(Clash { rule, file: document, line: *line, message });
         }
         earlier.push((document, names));
     }
+    clashes
 }

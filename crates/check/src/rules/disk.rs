@@ -3,17 +3,12 @@
 use std::path::Path;
 
 use instructions::Profile;
-use instructions::profile::SettingsFile;
+use instructions::profile::{BrokenSettings, JsonSettings, SettingsFile, Traps};
 
 use crate::document::{self, Encoding};
 use crate::finding::{Finding, Findings, titles};
 use crate::project::{Entry, Kind, Project};
 use crate::rule::RuleId;
-
-/// Agents that were seen to wait for a pipe forever when they start.
-const WAIT_FOR_PIPES: &[&str] = &["gemini-cli", "opencode", "qwen-code", "pi"];
-/// Agents that were seen to end at a circle of links.
-const END_AT_CIRCLES: &[&str] = &["gemini-cli"];
 
 pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
     for entry in project.entries.iter().filter(|entry| entry.known.is_some()) {
@@ -51,14 +46,19 @@ pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
                 look_at_settings(project, agent, &settings, directory, findings);
             }
         }
+        if let Some(settings) = agent.json_settings.filter(|json| json.broken.1 == BrokenSettings::Refused) {
+            for directory in &directories {
+                look_at_json(project, agent, &settings, directory, findings);
+            }
+        }
     }
 }
 
 fn look_at(project: &Project, entry: &Entry, findings: &mut Findings<'_>) {
     let finding = |rule, message: String| Finding::new(rule, &entry.path, message);
-    let agents = |names: &[&str]| -> Vec<&'static Profile> {
+    let agents = |is_caught: fn(&Traps) -> bool| -> Vec<&'static Profile> {
         let reads = |agent: &&&'static Profile| {
-            names.contains(&agent.name) && agent.known_names().any(|name| entry.path.ends_with(name))
+            is_caught(&agent.traps) && agent.known_names().any(|name| entry.path.ends_with(name))
         };
         project.agents.iter().filter(reads).copied().collect()
     };
@@ -77,14 +77,14 @@ fn look_at(project: &Project, entry: &Entry, findings: &mut Findings<'_>) {
             ));
         }
         Kind::Circle => {
-            let ended = agents(END_AT_CIRCLES);
+            let ended = agents(|traps| traps.link_circle);
             let who =
                 if ended.is_empty() { String::new() } else { format!("; {} ends there", titles(&ended)) };
             let message = format!("it is a link that leads back to itself{who}");
             findings.push(finding(RuleId::Trap, message).for_agents(&ended));
         }
         Kind::Other(kind @ ("pipe" | "device" | "socket")) => {
-            let waiting = if kind == "pipe" { agents(WAIT_FOR_PIPES) } else { Vec::new() };
+            let waiting = if kind == "pipe" { agents(|traps| traps.pipe) } else { Vec::new() };
             let who = match waiting.as_slice() {
                 [] => "no agent can read it".to_owned(),
                 [one] => format!("{} waits for it forever when it starts", one.agent.title),
@@ -96,6 +96,26 @@ fn look_at(project: &Project, entry: &Entry, findings: &mut Findings<'_>) {
         Kind::Other(kind) => {
             let message = format!("it is a {kind} and no file, and no agent reads it");
             findings.push(finding(RuleId::Trap, message));
+        }
+    }
+}
+
+/// Settings in JSON that the agent would stop at.
+fn look_at_json(
+    project: &Project,
+    agent: &&'static Profile,
+    settings: &JsonSettings,
+    directory: &Path,
+    findings: &mut Findings<'_>,
+) {
+    for path in settings.in_project.iter().map(|path| directory.join(path)) {
+        let instructions::file::Found::File { content, .. } = document::read(&project.root, &path) else {
+            continue;
+        };
+        if let Err(error) = instructions::settings_object(&content.bytes, settings.byte_order_mark) {
+            let message = format!("{} does not start here: {error}", agent.agent.title);
+            let finding = Finding::new(RuleId::AgentRefuses, &path, message).for_agents([agent]);
+            findings.push(finding.at_line(error.line().max(1)));
         }
     }
 }

@@ -6,11 +6,11 @@ use instructions::yaml_header::{globs, header, parse};
 use instructions::{AppliesTo, FOREWORD};
 
 use crate::document::Document;
-use crate::finding::{Finding, Findings, quoted};
+use crate::finding::{Finding, Findings};
 use crate::policy::Policy;
 use crate::project::Project;
 use crate::rule::RuleId;
-use crate::search::Search;
+use crate::search::{RuleGlob, RuleGlobs, Search};
 
 /// The key of our own rules.
 const OURS: &[&str] = &["applies_to"];
@@ -63,6 +63,12 @@ pub(super) fn run(
         }
     };
     let everything = document.folder.map_or(&[][..], |folder| folder.conditions.everything);
+    let mut rule = RuleGlobs {
+        path: document.path.clone(),
+        base: document.directory.clone(),
+        shown_base: project.shown(&document.directory),
+        globs: Vec::new(),
+    };
     for value in keys.iter().filter_map(|key| values.get(key)) {
         for glob in globs(value) {
             if glob.starts_with('!') || everything.contains(&glob.as_str()) {
@@ -71,17 +77,11 @@ pub(super) fn run(
             let line = 2 + header.yaml.lines().position(|line| line.contains(&glob)).unwrap_or(0);
             match AppliesTo::new(vec![glob.clone()]) {
                 Err(problem) => findings.push(invalid(problem, Some(line))),
-                Ok(applies_to) if policy.is_on(RuleId::GlobMatchesNothing) => {
-                    let message = format!(
-                        "no file below {} matches {}, so the rule never applies",
-                        project.shown(&document.directory),
-                        quoted(&glob)
-                    );
-                    let finding = Finding::new(RuleId::GlobMatchesNothing, &document.path, message);
-                    search.for_glob(applies_to, &document.directory, finding.at_line(line));
-                }
-                Ok(_) => {}
+                Ok(applies_to) => rule.globs.push(RuleGlob { glob: applies_to, written: glob, line }),
             }
         }
+    }
+    if policy.is_on(RuleId::GlobMatchesNothing) {
+        search.for_globs(rule);
     }
 }

@@ -1,9 +1,10 @@
 //! Characters that people do not see, and tags that look like those of agents.
 
-use instructions::{UnsafeKind, unsafe_parts};
+use instructions::{UnsafeKind, UnsafePart, unsafe_parts};
 
 use crate::document::{Document, Encoding};
 use crate::finding::{Finding, Findings, quoted};
+use crate::markdown::{code_ranges, is_in};
 use crate::rule::RuleId;
 
 /// Lines of one file that are reported for one rule; the last one says how many more there are.
@@ -11,31 +12,36 @@ const MAX_LINES: usize = 10;
 
 pub(super) fn run(document: &Document, findings: &mut Findings<'_>) {
     let parts = unsafe_parts(&document.text);
+    let code = if parts.is_empty() { Vec::new() } else { code_ranges(&document.text) };
     for (kind, rule) in [
         (UnsafeKind::Hiding, RuleId::HiddenText),
         (UnsafeKind::Invisible, RuleId::InvisibleCharacter),
         (UnsafeKind::Tag, RuleId::WrapperTag),
     ] {
-        // By line: how many, and the first.
-        let mut lines: Vec<(usize, usize, usize)> = Vec::new();
+        // By line: how many, the first, and whether one of them is outside of code.
+        let mut lines: Vec<(usize, usize, usize, bool)> = Vec::new();
         let (mut line, mut counted) = (1, 0);
         for part in parts.iter().filter(|part| part.kind == kind) {
             let start = part.range.start;
             line += document.text[counted..start].matches('\n').count();
             counted = start;
+            let is_text = !is_in(&code, start);
             match lines.last_mut() {
-                Some((last, count, _)) if *last == line => *count += 1,
-                _ => lines.push((line, 1, start)),
+                Some((last, count, _, has_text)) if *last == line => {
+                    *count += 1;
+                    *has_text |= is_text;
+                }
+                _ => lines.push((line, 1, start, is_text)),
             }
         }
         let more = lines.len().saturating_sub(MAX_LINES);
-        for (index, (line, count, start)) in lines.into_iter().take(MAX_LINES).enumerate() {
+        for (index, (line, count, start, has_text)) in lines.into_iter().take(MAX_LINES).enumerate() {
             let mut message = describe(&document.text[start..], kind, count);
             if more > 0 && index + 1 == MAX_LINES {
                 message.push_str(&format!(" (and {more} more lines)"));
             }
             let mut finding = Finding::new(rule, &document.path, message).at_line(line);
-            if kind == UnsafeKind::Invisible && is_fixable(document.encoding) {
+            if kind == UnsafeKind::Invisible && has_text && is_fixable(document.encoding) {
                 finding = finding.fixable();
             }
             findings.push(finding);
@@ -66,11 +72,14 @@ fn is_fixable(encoding: Encoding) -> bool {
     !matches!(encoding, Encoding::Invalid { .. })
 }
 
-/// A text without invisible characters that have no use. What hides text stays: somebody should look at it first.
+/// A text without invisible characters that have no use. What hides text stays: somebody should look at it first. So does what
+/// is in code, where a character may be an example.
 pub(crate) fn without_invisible(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     let mut position = 0;
-    for part in unsafe_parts(text).into_iter().filter(|part| part.kind == UnsafeKind::Invisible) {
+    let code = code_ranges(text);
+    let is_meant = |part: &UnsafePart| part.kind == UnsafeKind::Invisible && !is_in(&code, part.range.start);
+    for part in unsafe_parts(text).into_iter().filter(is_meant) {
         cleaned.push_str(&text[position..part.range.start]);
         position = part.range.end;
     }

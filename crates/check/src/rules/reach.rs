@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use compare::grouped;
-use instructions::Profile;
 use instructions::profile::{Blank, NameChoice, OverLimit};
+use instructions::{PROFILES, Profile};
 
 use crate::document::{Document, Loss};
 use crate::finding::{Finding, Findings, list, quoted, titles};
 use crate::others::{OTHERS, is_ambiguous};
 use crate::project::{Kind, Known, Project};
 use crate::rule::RuleId;
+use crate::shadowed::Shadow;
 
 pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
     for document in &project.documents {
         lost_text(project, document, findings);
         blank(project, document, findings);
+        shadowed(project, document, findings);
     }
     for entry in &project.entries {
         let document = project.document(&entry.path);
@@ -124,8 +126,29 @@ fn blank(project: &Project, document: &Document, findings: &mut Findings<'_>) {
     }
 }
 
+/// Files that an agent would read where they are, if nothing else came first.
+fn shadowed(project: &Project, document: &Document, findings: &mut Findings<'_>) {
+    for Shadow { agent, by } in &document.shadows {
+        let (title, first) = (agent.agent.title, agent.names.first().copied().unwrap_or_default());
+        let place = if by.parent() == Some(&*document.directory) { "beside it" } else { "above it" };
+        let message = format!(
+            "{title} does not read it when started here, because {} {place} comes first; a {first} beside it that imports or \
+             links to it would be read (`foreword sync` makes one)",
+            project.shown(by)
+        );
+        findings.push(Finding::new(RuleId::ShadowedFile, &document.path, message).for_agents([agent]));
+    }
+}
+
 fn agents_without_any(project: &Project, findings: &mut Findings<'_>) {
-    if project.documents.iter().all(|document| document.readers.is_empty()) {
+    let is_read = project.documents.iter().any(|document| !document.readers.is_empty());
+    // Files that agents read which are not judged now.
+    let is_known = |path: &Path| {
+        PROFILES.iter().any(|agent| agent.known_names().any(|name| path.ends_with(name)))
+            && !is_ambiguous(path)
+    };
+    let mut elsewhere = project.entries.iter().filter(|entry| entry.known.is_none());
+    if !is_read && !elsewhere.any(|entry| is_known(&entry.path)) {
         return;
     }
     let reads =

@@ -168,3 +168,69 @@ fn mending_changes_what_nobody_sees_and_nothing_else() {
     assert!(project.root.join("GEMINI.md").symlink_metadata().unwrap().is_symlink());
     assert!(check::fix(&project.report(&[])).0.is_empty(), "once is enough");
 }
+
+#[test]
+fn mending_leaves_code_and_what_is_none_of_ours_alone() {
+    let project = Project::new(&[
+        (
+            "CLAUDE.md",
+            "@x.md @y.py\nMongolian \u{1820}\u{180e}\u{1820}, \u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}\n",
+        ),
+        ("x.md", "te\u{200b}xt `co\u{200b}de`\n\n```\nco\u{200b}de\n```\n"),
+        ("y.py", "a = \"\u{200b}\"\n"),
+    ]);
+    let before = |name: &str| std::fs::read_to_string(project.root.join(name)).unwrap();
+    let (claude, program) = (before("CLAUDE.md"), before("y.py"));
+    let (fixed, errors) = check::fix(&project.report(&[]));
+    assert!(errors.is_empty());
+    assert_eq!(fixed.len(), 1, "{fixed:?}");
+    assert_eq!((before("CLAUDE.md"), before("y.py")), (claude, program));
+    assert_eq!(before("x.md"), "text `co\u{200b}de`\n\n```\nco\u{200b}de\n```\n");
+    let hidden = project.of_rule("FW013");
+    assert!(hidden.is_empty(), "a flag hides nothing: {hidden:?}");
+    // Any other sequence of tags does.
+    project.write("CLAUDE.md", "\u{1f3f4}\u{e0075}\u{e0073}\u{e007f}\n");
+    assert_eq!(project.of_rule("FW013").len(), 1);
+}
+
+#[test]
+fn mending_breaks_no_hard_link_and_takes_nothing_for_utf16_that_is_none() {
+    let project = Project::new(&[("AGENTS.md", "te\u{200b}xt\n")]);
+    std::fs::hard_link(project.root.join("AGENTS.md"), project.root.join("other.md")).unwrap();
+    let (fixed, errors) = check::fix(&project.report(&[]));
+    assert!(fixed.is_empty());
+    assert!(errors[0].to_string().contains("hard link"), "{errors:?}");
+    let utf32: Vec<u8> = "\u{feff}text\n".chars().flat_map(|it| u32::from(it).to_le_bytes()).collect();
+    let project = Project::new(&[]);
+    project.write("AGENTS.md", &utf32);
+    assert!(check::fix(&project.report(&[])).0.is_empty());
+    assert_eq!(std::fs::read(project.root.join("AGENTS.md")).unwrap(), utf32);
+}
+
+/// What is looked up for each of them must not depend on how many stand before it.
+#[test]
+fn texts_of_very_many_pieces_end() {
+    let lines = |line: &dyn Fn(usize) -> String| (0..40_000).map(line).collect::<String>();
+    let project = Project::new(&[
+        ("AGENTS.md", &lines(&|number| format!("@a{number}.md\n"))),
+        ("a/AGENTS.md", &lines(&|number| format!(" @a{number}.md"))),
+        ("b/AGENTS.md", &lines(&|number| format!("```sh\nnpm run x{number}\nmake y{number}\n```\n"))),
+        ("c/AGENTS.md", &"`a` ".repeat(100_000)),
+        ("package.json", r#"{ "scripts": { "x": "y" } }"#),
+        ("Makefile", &lines(&|number| format!("target{number}:\n\ttrue\n"))),
+        (".claude/rules/x.md", &format!("---\npaths: [{}]\n---\nx\n", "\"src/**\", ".repeat(5_000))),
+    ]);
+    project.report(&[]);
+}
+
+#[test]
+fn settings_in_json_are_judged_as_the_agent_does() {
+    let project = Project::new(&[
+        ("AGENTS.md", "x\n"),
+        (".gemini/settings.json", "{\n  // fine\n  \"a\": 1,\n}\n"),
+        (".qwen/settings.json", "{"),
+    ]);
+    let found = project.of_rule("FW025");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with(".gemini/settings.json:4 Gemini CLI does not start here"), "{found:?}");
+}

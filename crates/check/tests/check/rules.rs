@@ -90,6 +90,8 @@ fn agents_that_read_nothing_are_named() {
             .any(|found| found.contains("Gemini CLI reads nothing in this tree: it looks for `GEMINI.md`"))
     );
     assert!(!found.iter().any(|found| found.contains("Claude")), "{found:?}");
+    let others = Project::new(&[("AGENTS.md", "x\n"), ("CLAUDE.md", "x\n")]).report(&["gemini-cli"]);
+    assert_eq!(others.findings.len(), 1, "what others read is there: {others:?}");
     assert!(
         Project::new(&[("src/x.rs", "")]).report(&[]).findings.is_empty(),
         "where there is nothing at all"
@@ -129,14 +131,16 @@ fn globs_that_match_nothing() {
         ("src/a.ts", ""),
         (".claude/rules/one.md", "---\npaths:\n  - \"src/**/*.ts\"\n  - \"lib/**\"\n---\nText\n"),
         (".claude/rules/two.md", "---\npaths: \"**/*.rs, src/*.{ts,tsx}\"\n---\nText\n"),
+        (".claude/rules/none.md", "---\npaths: \"a/**, b/**, c/**, d/**\"\n---\nText\n"),
         ("web/AGENTS.md", "---\napplies_to: [\"*.css\"]\n---\nText\n"),
         ("style.css", ""),
     ]);
     assert_eq!(
         project.of_rule("FW007"),
         [
-            ".claude/rules/one.md:4 no file below the root matches `lib/**`, so the rule never applies",
-            ".claude/rules/two.md:2 no file below the root matches `**/*.rs`, so the rule never applies",
+            ".claude/rules/none.md:2 no file below the root matches `a/**`, `b/**`, `c/**` or 1 more, so the rule never applies",
+            ".claude/rules/one.md:4 no file below the root matches `lib/**`",
+            ".claude/rules/two.md:2 no file below the root matches `**/*.rs`",
             "web/AGENTS.md:2 no file below `web` matches `*.css`, so the rule never applies",
         ]
     );
@@ -225,6 +229,52 @@ fn paragraphs_at_two_levels() {
 }
 
 #[test]
+fn files_that_another_one_hides_are_named_and_counted() {
+    let project = Project::new(&[
+        ("AGENTS.md", "Root.\n"),
+        ("CLAUDE.md", "@AGENTS.md\n"),
+        ("packages/one/AGENTS.md", "One.\n"),
+        ("packages/two/AGENTS.md", "Two.\n"),
+        ("packages/two/CLAUDE.md", "@AGENTS.md\n"),
+        ("packages/three/AGENTS.md", "Three.\n"),
+        ("packages/four/AGENTS.md", "   \n"),
+    ]);
+    project.link("packages/three/CLAUDE.md", "AGENTS.md");
+    let found = project.of_rule("FW026");
+    assert_eq!(found.len(), 1, "{found:?}");
+    let start = "packages/one/AGENTS.md Claude Code does not read it when started here, because `CLAUDE.md` above it comes first";
+    assert!(found[0].starts_with(start), "{found:?}");
+    let report = project.report(&[]);
+    let of = |name: &str| {
+        let file = report.files.iter().find(|file| file.path.ends_with(name)).unwrap();
+        file.agents
+            .iter()
+            .find(|reader| reader.agent == "claude-code")
+            .map(|reader| (reader.when, reader.lost_bytes))
+    };
+    assert_eq!(of("packages/one/AGENTS.md"), Some((check::When::Never, 5)));
+    assert_eq!(of("packages/two/AGENTS.md"), Some((check::When::Start, 0)));
+    // Where it is started further down, the import of the root's leads out of the working directory.
+    let root = project.root.join("AGENTS.md");
+    let file = report.files.iter().find(|file| file.path == root).unwrap();
+    let claude = file.agents.iter().find(|reader| reader.agent == "claude-code").unwrap();
+    assert_eq!((claude.when, claude.lost_bytes), (check::When::Start, 6));
+    let beside = Project::new(&[("AGENTS.md", "One.\n"), ("CLAUDE.md", "Another.\n")]).of_rule("FW026");
+    assert!(beside[0].contains("because `CLAUDE.md` beside it comes first"), "{beside:?}");
+}
+
+#[test]
+fn what_settings_name_is_read() {
+    let project = Project::new(&[
+        ("AGENTS.md", "x\n"),
+        (".gemini/settings.json", r#"{"context": {"fileName": ["AGENTS.md", "GEMINI.md"]}}"#),
+    ]);
+    let report = project.report(&["gemini-cli"]);
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert_eq!(report.files[0].agents[0].agent, "gemini-cli");
+}
+
+#[test]
 fn package_managers_and_tests() {
     let project = Project::new(&[
         ("AGENTS.md", "Run `npm install`, then `pytest`. Publish with `npm publish`.\n"),
@@ -242,6 +292,9 @@ fn package_managers_and_tests() {
         project.of_rule("FW012"),
         ["CLAUDE.md:1 it says to run tests with `nose2`, but `AGENTS.md` beside it says `pytest`"]
     );
+    let told = "The store is installed lazily via `npm install` into `native/keyring/`.\n";
+    let project = Project::new(&[("AGENTS.md", told), ("pnpm-lock.yaml", "")]);
+    assert!(project.of_rule("FW011").is_empty(), "it says what happens elsewhere");
     let project = Project::new(&[("AGENTS.md", "`npm install`\n"), ("CLAUDE.md", "`pnpm install`\n")]);
     assert_eq!(
         project.of_rule("FW011"),

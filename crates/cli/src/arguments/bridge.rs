@@ -12,13 +12,13 @@ pub(crate) struct Hook {
 
 #[derive(Debug, Args)]
 pub(crate) struct Install {
-    /// The agent to connect
+    /// The agent to connect: claude-code, codex, gemini-cli, qwen-code, copilot or opencode
     pub(crate) agent: String,
     /// Whose settings are changed: yours, or the project's
     #[arg(long, value_enum, default_value = "user")]
     pub(crate) scope: ScopeName,
     /// Show the change and make none
-    #[arg(long, conflicts_with = "undo")]
+    #[arg(long)]
     pub(crate) dry_run: bool,
     /// Take out what was added
     #[arg(long)]

@@ -13,7 +13,7 @@ pub(crate) struct Check {
     pub(crate) path: Option<PathBuf>,
     /// Judge by the rules of this agent, by the name of its profile; more than once for more of them [default: those whose
     /// rules were observed, and our own]
-    #[arg(long = "agent", value_name = "NAME")]
+    #[arg(long = "agent", value_name = "NAME", value_delimiter = ',')]
     pub(crate) agents: Vec<String>,
     /// Mend what can be mended without anybody's judgement, then check again
     #[arg(long)]

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use check::{CheckError, FileCoverage, Finding, Fixed, Policy, PolicyError, Report, Request, Severity, When};
+use compare::grouped;
 
 use super::explain::paint;
 use crate::arguments::Check;
@@ -88,7 +89,8 @@ fn text(report: &Report) -> String {
         let gap = if text.is_empty() { "" } else { "\n" };
         text.push_str(&format!("{gap}{}", coverage(&report.files, viewpoint)));
     }
-    text.push_str(&format!("\n{}\n", wrap(&summary(report), screen, 0)));
+    let gap = if text.is_empty() { "" } else { "\n" };
+    text.push_str(&format!("{gap}{}\n", wrap(&summary(report), screen, 0)));
     text
 }
 
@@ -109,16 +111,17 @@ fn line(finding: &Finding) -> String {
 
 fn coverage(files: &[FileCoverage], viewpoint: Viewpoint<'_>) -> String {
     let rows = files.iter().map(|file| {
-        let readers = file.agents.iter().map(|reader| match reader.when {
-            When::Start => reader.agent.to_owned(),
-            When::Matching => format!("{} (when it matches)", reader.agent),
+        let readers = file.agents.iter().filter_map(|reader| match reader.when {
+            When::Start => Some(reader.agent.to_owned()),
+            When::Matching => Some(format!("{} (when it matches)", reader.agent)),
+            When::Never => None,
         });
         let readers: Vec<String> = readers.collect();
         let losses = file.agents.iter().filter(|reader| reader.lost_bytes > 0);
         let losses: Vec<String> =
             losses.map(|reader| format!("{} {}", reader.agent, count(reader.lost_bytes, "byte"))).collect();
         let readers = if readers.is_empty() { "nobody".to_owned() } else { readers.join(", ") };
-        vec![viewpoint.path(&file.path), file.bytes.to_string(), readers, losses.join(", ")]
+        vec![viewpoint.path(&file.path), grouped(file.bytes), readers, losses.join(", ")]
     });
     table(&["file", "bytes", "read by", "loses"], rows)
 }

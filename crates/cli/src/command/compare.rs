@@ -56,9 +56,10 @@ fn text(comparison: &Comparison, base: &Path) -> String {
     let mut text = format!("{}\n\n", plain(&comparison.path));
     let rows = comparison.agents.iter().map(|agent| {
         let role = match agent.role {
-            BlockRole::System => "system",
-            BlockRole::Developer => "developer",
-            BlockRole::User => "user",
+            Some(BlockRole::System) => "system",
+            Some(BlockRole::Developer) => "developer",
+            Some(BlockRole::User) => "user",
+            None => "-",
         };
         let files = agent.files.iter().filter(|file| file.role.is_some()).count();
         vec![

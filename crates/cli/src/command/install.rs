@@ -51,7 +51,7 @@ struct Installed {
 pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failure> {
     let known: Vec<&str> = Connected::names().collect();
     let agent = Connected::find(&arguments.agent)
-        .ok_or_else(|| unknown_agent(&arguments.agent, "a way to be connected", &known))?;
+        .ok_or_else(|| unknown_agent(&arguments.agent, "way to be connected", &known))?;
     let here = directory(None)?;
     let project = find_root(&here).unwrap_or(here);
     let program = std::env::current_exe()

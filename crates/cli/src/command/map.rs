@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use compare::{Map, Names, Tree, TreeError};
-use instructions::{FOREWORD, FileSettings, Profile};
+use instructions::{FOREWORD, FileSettings, Profile, Request, Resolution};
 use tokens::Counter;
 
 use crate::arguments::MapArguments;
@@ -13,6 +13,7 @@ use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
 use crate::output::{print, shown_name, shown_path};
 use crate::progress::Progress;
+use crate::terminal::{self, wrap};
 
 /// Directories that are named of those that cannot be looked into.
 const NAMED_PROBLEMS: usize = 5;
@@ -27,12 +28,14 @@ pub(crate) fn run(context: &Context, arguments: &MapArguments) -> Result<Exit, F
     let root = directory(arguments.path.as_deref())?;
     let progress = Progress::start(context.output, "walking the tree");
     let fallbacks = files.settings.agents.fallback_filenames.iter().flatten().map(String::as_str);
-    let names = Names::new([]).with_fallbacks(fallbacks);
+    let listed: Vec<String> =
+        instructions::PROFILES.iter().flat_map(|profile| listed_names(&files, profile, &root)).collect();
+    let names = Names::new([]).with_fallbacks(fallbacks.chain(listed.iter().map(String::as_str)));
     let tree = Tree::walk(&root, &names).map_err(|error| walk_failure(&error))?;
     let counter = Counter::default();
     let map = map(&files, &tree, agent, &counter)?;
     let page = match &arguments.html {
-        Some(file) => Some((file, page(&files, &tree, &map, &counter)?)),
+        Some(file) => Some((file, page(context, &files, &tree, &map, &counter)?)),
         None => None,
     };
     drop(progress);
@@ -46,26 +49,52 @@ pub(crate) fn run(context: &Context, arguments: &MapArguments) -> Result<Exit, F
     if context.output.is_json() {
         context.output.json(&map)?;
     } else {
-        let outline = map.outline(&tree, &root);
-        print(&outline.lines().map(|line| format!("{}\n", shown_name(line))).collect::<String>())?;
+        let (outline, screen) = (map.outline(&tree, &root), terminal::columns());
+        let lines = outline.lines().map(|line| {
+            let indent = line.len() - line.trim_start_matches(' ').len();
+            format!("{}\n", wrap(&shown_name(line), screen, indent + 4))
+        });
+        print(&lines.collect::<String>())?;
     }
     Ok(Exit::Done)
+}
+
+/// Names that an agent's settings list for the root; where they are the user's own, for every directory.
+fn listed_names(files: &Files, agent: &'static Profile, root: &Path) -> Vec<String> {
+    let settings = compare::settings_for(agent, &files.settings);
+    instructions::configured_names(&Request { cwd: root, settings: &settings })
 }
 
 fn map(files: &Files, tree: &Tree, agent: &'static Profile, counter: &Counter) -> Result<Map, Failure> {
     let settings: FileSettings = compare::settings_for(agent, &files.settings);
     let effective = compare::effective(tree, &settings).map_err(|error| files.failure(&error))?;
-    Ok(Map::new(tree, &effective, counter))
+    let root = tree.directories().first().map_or(Path::new(""), |directory| &*directory.path);
+    let conflicts = |resolution: &Resolution| {
+        check::conflicts(resolution.files.iter().map(|file| (&*file.path, &*file.text)), root)
+    };
+    Ok(Map::new(tree, &effective, counter, conflicts))
 }
 
 /// The page has every agent that would start; the one that was asked for is there already.
-fn page(files: &Files, tree: &Tree, map: &Map, counter: &Counter) -> Result<String, Failure> {
+fn page(
+    context: &Context,
+    files: &Files,
+    tree: &Tree,
+    map: &Map,
+    counter: &Counter,
+) -> Result<String, Failure> {
     let mut maps = Vec::with_capacity(instructions::PROFILES.len());
     for profile in instructions::PROFILES {
         if profile.name == map.agent {
             maps.push(map.clone());
-        } else if let Ok(other) = self::map(files, tree, profile, counter) {
-            maps.push(other);
+        } else {
+            match self::map(files, tree, profile, counter) {
+                Ok(other) => maps.push(other),
+                Err(failure) => {
+                    let title = profile.agent.title;
+                    context.output.warning(&format!("the page is without {title}: {failure}"), None);
+                }
+            }
         }
     }
     compare::page(tree, &maps, map.agent)

@@ -7,7 +7,7 @@ use bridge::mcp::{
     Address, CompareAsked, DocumentAddress, PlaceAsked, Refusal, SaveAsked, Saving, Source, Toolbox, serve,
 };
 use instructions::path::normalise;
-use instructions::{FileSettings, Request, Resolution, survey};
+use instructions::{FileSettings, Request, Resolution, survey, survey_for};
 use protocol::Comparison;
 use protocol::method::{
     DocumentGet, DocumentGetResult, DocumentSave, DocumentSaveParams, DocumentSaveResult,
@@ -62,6 +62,12 @@ impl Local<'_> {
         path.ancestors().find(|above| above.is_dir()).map_or_else(|| path.clone(), Path::to_owned)
     }
 
+    /// The file that was named, if it is one: of what is not there nobody can say that it will be a directory.
+    fn file(&self, path: Option<&Path>, directory: &Path) -> Option<PathBuf> {
+        let path = normalise(path?, &self.here);
+        (path != directory).then_some(path)
+    }
+
     async fn get(&self, document: &DocumentAddress) -> Result<DocumentGetResult, Failure> {
         let client = self.context.connect().await?;
         let (workspace_id, folder_id) = self.context.scope(&client, &scope(document)).await?;
@@ -102,7 +108,12 @@ impl Source for Local<'_> {
         let cwd = self.directory(place.path.as_deref());
         let asked = place.profile.map(|profile| compare::settings_for(profile, &self.settings));
         let settings = asked.as_ref().unwrap_or(&self.settings);
-        survey(&Request { cwd: &cwd, settings }).map_err(|error| Refusal::new(error.to_string()))
+        let (request, file) = (Request { cwd: &cwd, settings }, self.file(place.path.as_deref(), &cwd));
+        let found = match &file {
+            Some(file) => survey_for(&request, file),
+            None => survey(&request),
+        };
+        found.map_err(|error| Refusal::new(error.to_string()))
     }
 
     fn compare(&self, asked: &CompareAsked) -> Result<Comparison, Refusal> {
@@ -138,6 +149,11 @@ fn scope(document: &DocumentAddress) -> InScope {
 
 /// What went wrong and what to do, for a model.
 fn described(failure: Failure) -> Refusal {
-    let hints = failure.hints.iter().map(|hint| format!("\nhint: {hint}"));
+    // A model has none of our flags; what it has is the tool that reads.
+    let for_models = |hint: &String| match hint.contains("--expected-version") {
+        true => "call `document_get`, and save over the version that it names".to_owned(),
+        false => hint.clone(),
+    };
+    let hints = failure.hints.iter().map(for_models).map(|hint| format!("\nhint: {hint}"));
     Refusal::new(format!("{}{}", failure.message, hints.collect::<String>()))
 }

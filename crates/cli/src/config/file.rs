@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -35,12 +36,25 @@ pub(crate) struct Statement<'a> {
     directory: &'a Path,
 }
 
+/// Opens a file. A pipe in its place would be waited for, for ever; what a shell hands over in `/dev` comes to an end.
+fn open(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
+    if path.starts_with("/dev") {
+        return File::open(path);
+    }
+    let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
+    if file.metadata()?.file_type().is_fifo() {
+        return Err(io::Error::other("it is a pipe and no file"));
+    }
+    Ok(file)
+}
+
 impl ConfigurationFile {
     /// Reads a file; none when it does not exist.
     pub(crate) fn read(layer: Layer, path: &Path) -> Result<Option<Self>, Failure> {
         let path = path.to_owned();
         let mut bytes = Vec::new();
-        let read = File::open(&path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+        let read = open(&path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
         match read {
             Err(error) if is_absence(&error) => return Ok(None),
             Err(error) => {
@@ -343,5 +357,8 @@ mod tests {
         assert!(refused("large").ends_with("has more than 1048576 bytes"));
         assert!(refused("binary").ends_with("is not UTF-8"));
         assert!(refused("").starts_with("cannot read the configuration file "));
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, path("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert!(refused("pipe").ends_with("it is a pipe and no file"), "{}", refused("pipe"));
     }
 }

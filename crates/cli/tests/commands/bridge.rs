@@ -135,6 +135,7 @@ fn call(name: &str, arguments: serde_json::Value) -> serde_json::Value {
 #[test]
 fn instructions_are_served_over_mcp() {
     let machine = project();
+    machine.write("project/sub/AGENTS.local.md", "---\napplies_to: [\"**/*.ts\"]\n---\nTYPESCRIPT RULES\n");
     let directory = machine.project().join("sub").to_str().unwrap().replace('/', "%2F");
     let read = json!({ "uri": format!("foreword://effective/{directory}") });
     let answers = talk(
@@ -149,6 +150,10 @@ fn instructions_are_served_over_mcp() {
             call("effective_instructions", json!({ "agent": "nobody" })),
             call("document_get", json!({})),
             json!({ "jsonrpc": "2.0", "id": 7, "method": "resources/read", "params": read }),
+            call("effective_instructions", json!({ "path": "sub/new/not-there-yet.rs" })),
+            call("effective_instructions", json!({ "path": "sub/new.ts" })),
+            call("effective_instructions", json!({ "directory": "sub" })),
+            call("effective_instructions", json!([])),
         ],
     );
     let names: Vec<&str> = answers[0]["result"]["tools"]
@@ -170,6 +175,11 @@ fn instructions_are_served_over_mcp() {
     );
     assert!(answers[6]["result"]["isError"] == true && text(6).contains("hint: "), "{}", text(6));
     assert!(answers[7]["result"]["contents"][0]["text"].as_str().unwrap().contains("SUB RULES"));
+    // A file that is about to be made, and rules for files of its kind.
+    assert!(text(8).contains("SUB RULES") && !text(8).contains("TYPESCRIPT"), "{}", text(8));
+    assert!(text(9).contains("SUB RULES") && text(9).contains("TYPESCRIPT"), "{}", text(9));
+    assert!(text(10).contains("has no argument `directory`"), "{}", text(10));
+    assert!(text(11).contains("must be an object"), "{}", text(11));
 }
 
 #[test]
@@ -196,6 +206,8 @@ fn documents_are_read_and_saved_over_mcp() {
     assert_eq!(answers[1]["result"]["isError"], false, "{}", answers[1]);
     assert_eq!(answers[1]["result"]["structuredContent"]["doc"]["updated_by"], "mcp:ada");
     assert_eq!(answers[2]["result"]["isError"], true, "another version is there: {}", answers[2]);
+    let refused = answers[2].to_string();
+    assert!(refused.contains("call `document_get`") && !refused.contains("--"), "{refused}");
     assert_eq!(answers[3]["result"]["isError"], true, "{}", answers[3]);
     assert_eq!(answers[4]["result"]["structuredContent"]["explicit"]["content"], "Be brief.\n");
     assert_eq!(answers[5]["result"]["contents"][0]["text"], "Be brief.\n");

@@ -43,7 +43,7 @@ fn every_candidate_has_its_fate_under_its_directory() {
            - AGENTS.md           blank         it is only white space, so it counts as if it were not there\n  \
            - CLAUDE.md           ignored       it is for Claude Code, the profile `foreword` does not read it; \
          copy what should count into AGENTS.md\n\
-         \nclaude-code  does not read AGENTS.md and a/AGENTS.override.md (10 bytes)\n"
+         \nclaude-code  does not read AGENTS.md or a/AGENTS.override.md (10 bytes)\n"
     );
 }
 

@@ -154,6 +154,77 @@ fn a_map_is_one_page_on_request() {
 }
 
 #[test]
+fn a_map_names_what_contradicts_itself() {
+    let machine = machine();
+    machine.write("project/AGENTS.md", "Run `npm install`.\n");
+    machine.write("project/web/AGENTS.md", "\nRun `pnpm install`.\n");
+    let out = machine.tidy(&machine.run("map").done());
+    let conflict = "    ! `web/AGENTS.md`, line 2: it says to use `pnpm`, but `AGENTS.md` says `npm`";
+    assert!(out.lines().any(|line| line == conflict), "{out}");
+    let object = machine.run("map --format json").object();
+    let sets = object["sets"].as_array().unwrap();
+    let conflicts: Vec<usize> = sets.iter().map(|set| set["conflicts"].as_array().unwrap().len()).collect();
+    assert_eq!(conflicts, [0, 1], "{object}");
+    machine.run("map --html map.html").done();
+    let page = std::fs::read_to_string(machine.project().join("map.html")).unwrap();
+    assert!(page.contains("it says to use `pnpm`"), "{page}");
+}
+
+#[test]
+fn names_that_reorder_a_line_are_shown_as_what_they_are() {
+    let machine = machine();
+    machine.write("project/a\u{202e}b\u{ad}/AGENTS.md", "x\n");
+    for command in ["map", "check", "compare", "explain"] {
+        let out = machine.run(command).out;
+        assert!(!out.contains('\u{202e}'), "{command}: {out}");
+    }
+    let out = machine.run("map").done();
+    assert!(out.contains("u{202e}") && !out.contains('\u{ad}'), "{out}");
+}
+
+#[test]
+fn what_settings_make_an_agent_read_is_said_by_every_command() {
+    let machine = machine();
+    machine.write(
+        "project/.gemini/settings.json",
+        r#"{"context": {"fileName": "AGENTS.md", "importFormat": "flat"}}"#,
+    );
+    let out = machine.run("compare --agent gemini-cli").done();
+    assert!(out.contains("read: gemini-cli") && !out.contains("reads nothing"), "{out}");
+    let note = ".gemini/settings.json: `context.importFormat` changes what Gemini CLI reads, and is not followed here";
+    assert!(out.contains(note), "{out}");
+    assert!(machine.run("explain --profile gemini-cli").done().contains("`context.fileName` in"));
+    assert!(machine.run("map --agent gemini-cli").done().contains("+ AGENTS.md"));
+    assert!(!machine.run("check").out.contains("Gemini CLI reads nothing"));
+    // In a directory below, only the settings of that directory count.
+    let out = machine.run("compare web --agent gemini-cli").done();
+    assert!(out.contains("Gemini CLI reads nothing here"), "{out}");
+}
+
+/// A project may choose whose rules its own files are read by, and by no such choice what is read outside of it.
+#[test]
+fn a_profile_that_a_project_chooses_does_not_lead_out_of_it() {
+    let machine = machine();
+    machine.write("secret/key.md", "PRIVATE KEY\n");
+    let project = machine.project();
+    std::fs::remove_file(project.join("AGENTS.md")).unwrap();
+    std::fs::remove_file(project.join("CLAUDE.md")).unwrap();
+    std::fs::create_dir_all(project.join(".claude/rules")).unwrap();
+    for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md", ".claude/rules/k.md"] {
+        symlink(project.join("../secret/key.md"), project.join(name)).unwrap();
+    }
+    for profile in ["claude-code", "codex", "gemini-cli", "qwen-code", "copilot", "pi", "opencode", "zed"] {
+        machine.write("project/.foreword/config.toml", format!("[agents]\nprofile = \"{profile}\"\n"));
+        for command in ["show", "explain"] {
+            let said = machine.run(command);
+            assert!(!said.out.contains("PRIVATE KEY"), "{profile} {command}: {}", said.out);
+        }
+    }
+    // Whoever asks what the agent itself would read is told.
+    assert!(machine.run("show --profile codex").out.contains("PRIVATE KEY"));
+}
+
+#[test]
 fn trees_with_traps_are_mapped() {
     let machine = machine();
     let project = machine.project();

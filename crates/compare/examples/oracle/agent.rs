@@ -56,8 +56,13 @@ pub(crate) const AGENTS: &[RealAgent] = &[
     RealAgent {
         profile: "gemini-cli",
         program: "gemini",
-        arguments: &["--skip-trust", "-p", "Hello."],
-        variables: &[("GEMINI_API_KEY", "none"), ("GOOGLE_GEMINI_BASE_URL", "{url}")],
+        arguments: &["-p", "Hello."],
+        variables: &[
+            ("GEMINI_API_KEY", "none"),
+            ("GOOGLE_GEMINI_BASE_URL", "{url}"),
+            // A flag for the same comes too late for the settings of a project.
+            ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
+        ],
         files: &[(
             ".gemini/settings.json",
             r#"{"security":{"auth":{"selectedType":"gemini-api-key"}},"general":{"disableAutoUpdate":true}}"#,

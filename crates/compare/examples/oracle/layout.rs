@@ -114,7 +114,27 @@ impl Layout {
                 layout.put(chance, Path::new("home"), name);
             }
         }
+        layout.add_settings(chance, profile);
         layout
+    }
+
+    /// Settings of the project that name other files, for agents that have some.
+    fn add_settings(&mut self, chance: &mut Chance, profile: &Profile) {
+        let Some(settings) = profile.json_settings else { return };
+        let Some(names) = settings.names.filter(|_| chance.percent(30)) else { return };
+        let listed: Vec<&&str> = NAMES.iter().chain(&["more.md"]).filter(|_| chance.percent(25)).collect();
+        let value = match listed.as_slice() {
+            [one] if chance.percent(50) => serde_json::json!(one),
+            listed => serde_json::json!(listed),
+        };
+        let mut object = value;
+        for key in names.key.split('.').rev() {
+            object = serde_json::json!({ key: object });
+        }
+        let text = format!("// of the project\n{object}\n");
+        for path in settings.in_project {
+            self.nodes.push((self.cwd.join(path), Node::File(text.clone().into_bytes())));
+        }
     }
 
     fn put(&mut self, chance: &mut Chance, directory: &Path, name: &str) {

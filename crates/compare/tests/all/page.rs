@@ -9,7 +9,7 @@ use crate::support::Fixture;
 fn maps(tree: &Tree) -> Vec<Map> {
     let counter = Counter::default();
     let map = |profile: &&'static instructions::Profile| {
-        Map::new(tree, &effective(tree, &FileSettings::of(profile)).unwrap(), &counter)
+        Map::new(tree, &effective(tree, &FileSettings::of(profile)).unwrap(), &counter, |_| Vec::new())
     };
     PROFILES.iter().map(map).collect()
 }

@@ -61,7 +61,7 @@ fn what_is_lost_is_said_with_bytes() {
     says(&compared, "Gemini CLI reads nothing here");
     says(&compared, "Codex puts the files into a user message, the others into the system prompt");
     let [codex, opencode, gemini] = compared.comparison.agents.as_slice() else { panic!() };
-    assert_eq!((codex.bytes, codex.lost_bytes, codex.role), (32_768, 14_016, BlockRole::User));
+    assert_eq!((codex.bytes, codex.lost_bytes, codex.role), (32_768, 14_016, Some(BlockRole::User)));
     assert_eq!((opencode.bytes, opencode.lost_bytes), (46_784, 0));
     assert_eq!((gemini.bytes, gemini.tokens, gemini.version.as_deref()), (0, 0, Some("0.61.0")));
     let cut = &codex.files[0];

@@ -61,7 +61,7 @@ fn links_and_copies_stand_in_for_what_they_equal() {
     assert_eq!(
         lines(&fixture, "repo/sub"),
         [
-            "Claude Code does not read AGENTS.md and sub/AGENTS.md (2 bytes)",
+            "Claude Code does not read AGENTS.md or sub/AGENTS.md (2 bytes)",
             "Gemini CLI reads GEMINI.md, which links to AGENTS.md; reads sub/GEMINI.md, which equals sub/AGENTS.md; \
              loses nothing",
         ]

@@ -154,8 +154,10 @@ impl Source for Hosted {
 
     fn resolve(&self, place: &PlaceAsked) -> Result<Resolution, Refusal> {
         let workspace = self.workspace(place.workspace.as_deref(), place.path.as_deref())?;
+        let path = directory(&workspace, place.path.as_deref())?;
         let place = SurveyedPlace {
-            path: directory(&workspace, place.path.as_deref())?,
+            file: file(&workspace, place.path.as_deref())?,
+            path,
             workspace_id: workspace.id,
             profile: place.profile,
             own_files: own_files(&self.actor),
@@ -216,6 +218,13 @@ fn directory(workspace: &Workspace, path: Option<&Path>) -> Result<Option<String
     let mut inside = path.ancestors().take_while(|above| above.starts_with(root));
     let nearest = inside.find(|above| above.is_dir()).unwrap_or(&path);
     text(nearest).map(Some)
+}
+
+/// The file of a workspace's that was named, if it is no directory.
+fn file(workspace: &Workspace, path: Option<&Path>) -> Result<Option<String>, Refusal> {
+    let (Some(path), Some(root)) = (path, workspace.root_path.as_deref()) else { return Ok(None) };
+    let path = normalise(path, Path::new(root));
+    if path.is_dir() { Ok(None) } else { text(&path).map(Some) }
 }
 
 fn text(path: &Path) -> Result<String, Refusal> {

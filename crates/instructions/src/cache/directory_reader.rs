@@ -87,6 +87,11 @@ impl<'a> DirectoryReader<'a> {
         self.evidence = CacheEvidence::unknown();
     }
 
+    /// A name that is looked for.
+    pub(crate) fn name(&self, index: usize) -> &'a str {
+        &self.names[index]
+    }
+
     /// How many names are looked for.
     pub(crate) fn names(&self) -> usize {
         self.names.len()

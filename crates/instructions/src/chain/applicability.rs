@@ -42,7 +42,12 @@ impl Chain<'_> {
     pub(super) fn judge(&mut self, mut file: Chosen, via: Option<&str>) -> Judged {
         let profile = self.request.settings.profile;
         let identity = self.identity(&file.path, file.stamp);
-        if profile.same_file == SameFile::OncePerPath && !self.seen_paths.insert(file.path.clone()) {
+        // Rules go by where links lead.
+        let known_as = |file: &Chosen| match file.folder {
+            Some(_) => file.path.canonicalize().unwrap_or_else(|_| file.path.clone()),
+            None => file.path.clone(),
+        };
+        if profile.same_file == SameFile::OncePerPath && !self.seen_paths.insert(known_as(&file)) {
             let why = via.unwrap_or("it was read before").to_owned();
             self.decisions.push(Decision::new(file.path, Outcome::Duplicate).because(why));
             return Judged::Duplicate;
@@ -63,12 +68,14 @@ impl Chain<'_> {
             Applicability::Always => {}
             Applicability::Rule => file.scope = FileScope::Rule,
             Applicability::OtherPaths(why) => {
-                self.decisions.push(Decision::new(file.path.clone(), Outcome::NotApplicable).because(why));
+                let decision = Decision::new(file.path.clone(), Outcome::NotApplicable).because(why);
+                self.decisions.push(decision.waiting());
                 self.dormant.push(file);
                 return Judged::NotApplicable;
             }
             Applicability::OtherAudience(why) => {
-                self.decisions.push(Decision::new(file.path, Outcome::NotApplicable).because(why));
+                let decision = Decision::new(file.path, Outcome::NotApplicable).because(why);
+                self.decisions.push(decision.waiting());
                 return Judged::NotApplicable;
             }
         }

@@ -6,7 +6,9 @@ use super::{Chain, Origin, Place, Survey};
 use crate::decision::{Decision, Outcome};
 use crate::file::Found;
 use crate::git;
-use crate::profile::{AtRoot, Blank, ChainOrder, LetterCase, NameChoice, NestedWorktree, RuleFolderPlace};
+use crate::profile::{
+    AtRoot, Backslash, Blank, ChainOrder, LetterCase, NameChoice, NestedWorktree, RuleFolderPlace,
+};
 
 /// Entries of one directory that are looked at for other letter cases.
 const MAX_ENTRIES: usize = 200_000;
@@ -111,7 +113,7 @@ impl Chain<'_> {
 
     /// Says of a file that it would count elsewhere.
     fn not_between(&mut self, path: PathBuf) {
-        if self.survey == Survey::Everything && path.is_file() {
+        if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
             let why = "the agent reads it only in directories between the root and the working directory";
             self.decisions.push(Decision::new(path, Outcome::Ignored).because(why));
         }
@@ -120,8 +122,7 @@ impl Chain<'_> {
     /// The names that are read in the root alone.
     fn choose_at_root(&mut self, names: &[String]) {
         let profile = self.request.settings.profile;
-        let home = profile.home.map_or(0, |home| home.names.len());
-        let first = self.winning + self.added + home + profile.instead.len();
+        let first = self.winning + self.added + self.own + profile.instead.len();
         let root = self.root.clone();
         for name in first..first + profile.at_root.0.len() {
             self.try_name(&root, name, names);
@@ -164,7 +165,7 @@ impl Chain<'_> {
     /// Names that are read where no other one has a text.
     fn choose_instead(&mut self, directories: &[PathBuf], names: &[String], hidden: Option<&git::Worktree>) {
         let profile = self.request.settings.profile;
-        let first = self.winning + self.added + profile.home.map_or(0, |home| home.names.len());
+        let first = self.winning + self.added + self.own;
         let has_text =
             self.chosen.iter().find(|file| file.origin == Origin::Project && file.folder.is_none());
         let winner = has_text.map(|file| file.path.clone());
@@ -214,6 +215,16 @@ impl Chain<'_> {
     }
 
     fn try_name(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {
+        if self.request.settings.profile.backslash == Backslash::Slash
+            && directory.as_os_str().as_encoded_bytes().contains(&b'\\')
+        {
+            let path = directory.join(&names[name]);
+            if self.survey == Survey::Everything && path.is_file() {
+                let why = "the agent takes the backslash in its path for a slash, and does not find it";
+                self.decisions.push(Decision::new(path, Outcome::Ignored).because(why));
+            }
+            return Effect::TryNext;
+        }
         let found = self.reader.read(directory, name, &self.bounds, self.max_file_bytes);
         let path = || directory.join(&names[name]);
         let profile = self.request.settings.profile;
@@ -229,10 +240,10 @@ impl Chain<'_> {
         if matches!(found, Found::Absent) && self.survey == Survey::Needed {
             return Effect::TryNext;
         }
-        match self.consider(path(), Origin::Project, found) {
-            true => Effect::Wins,
-            false => Effect::TryNext,
-        }
+        let path = path();
+        let wins = self.consider(path.clone(), Origin::Project, found);
+        self.say_who_named(&names[name], &path);
+        if wins { Effect::Wins } else { Effect::TryNext }
     }
 
     fn shadowed(&mut self, directory: &Path, name: &str, winner: &Path) {

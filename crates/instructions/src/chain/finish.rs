@@ -118,7 +118,12 @@ impl Chain<'_> {
     /// How many bytes of a file stay and what marks the cut; none when it has no place in the text.
     fn keep(&mut self, chosen: &Chosen, share: Share, max_bytes: u64) -> Option<(usize, Option<String>)> {
         let marked = self.request.settings.profile.over_limit == crate::profile::OverLimit::NearestFirst;
-        let setting = self.request.settings.profile.setting_name(MAX_BYTES);
+        let profile = self.request.settings.profile;
+        let remedy = if profile.has_limit() {
+            format!("shorten the files, or raise {}", profile.setting_name(MAX_BYTES))
+        } else {
+            "that is how much is read here, no limit of the agent itself was seen".to_owned()
+        };
         let decision = &mut self.decisions[chosen.decision];
         let size = chosen.size();
         let kept = match share {
@@ -131,9 +136,7 @@ impl Chain<'_> {
             }
             Share::Cut(kept) => {
                 decision.outcome = Outcome::Truncated;
-                decision.add(format!(
-                    "the limit of {max_bytes} bytes leaves no more room for it; shorten the files, or raise {setting}"
-                ));
+                decision.add(format!("the limit of {max_bytes} bytes leaves no more room for it; {remedy}"));
                 kept
             }
             Share::Nothing | Share::DoesNotFit | Share::Stopped | Share::TooMany => {
@@ -152,7 +155,7 @@ impl Chain<'_> {
                 };
                 decision.add(match share {
                     Share::TooMany => format!("{why}; raise agents.initial.max_files"),
-                    _ => format!("{why}; shorten the files, or raise {setting}"),
+                    _ => format!("{why}; {remedy}"),
                 });
                 if !marked {
                     return None;

@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::file::{Bounds, Found};
 use crate::mentions;
 use crate::path;
-use crate::profile::{ImportBounds, ImportPlace, ImportSyntax, Imports};
+use crate::profile::{ChainFiles, ImportBounds, ImportPlace, ImportSyntax, Imports, ZeroByte};
 use crate::references::Reference;
 use crate::resolution::{FileScope, InstructionFile};
 use crate::settings::IMPORTS;
@@ -34,6 +34,10 @@ pub(super) struct Followed<'a> {
     /// Bytes of the user's own directory.
     home_bytes: u64,
     has_ended: bool,
+    /// Chosen files whose turn is still to come, the next one last.
+    waiting: Vec<Chosen>,
+    /// The file that names a path with a zero byte in it, which costs all of them.
+    zero_byte_in: Option<PathBuf>,
     /// Where imports of the user's own files must stay.
     home_bounds: Option<Bounds<'static>>,
     /// Where imports of the project's files must stay, where that is not the root.
@@ -52,7 +56,7 @@ struct Importer {
 
 impl Chain<'_> {
     /// Puts after each chosen file what it imports, and after that what those import. The chain itself was chosen before:
-    /// a file of it stays at its place, whoever else names it.
+    /// a file of it stays at its place, whoever else names it, unless the agent has it where it is named first.
     pub(super) fn follow_imports(&mut self) {
         let settings = self.request.settings;
         let Some(imports) = settings.profile.imports else { return };
@@ -76,12 +80,51 @@ impl Chain<'_> {
         let chosen = std::mem::take(&mut self.chosen);
         let home = chosen.iter().filter(|chosen| chosen.origin == Origin::Home);
         self.imports.home_bytes = home.map(|chosen| chosen.content.bytes.len() as u64).sum();
-        for chosen in chosen {
+        self.imports.waiting = chosen;
+        self.imports.waiting.reverse();
+        while let Some(chosen) = self.imports.waiting.pop() {
             if has_references(&chosen) {
                 self.bound_imports(chosen.origin);
             }
             self.take_with_imports(chosen, imports);
         }
+        if let Some(importer) = self.imports.zero_byte_in.take() {
+            self.lose_everything(&importer);
+        }
+    }
+
+    /// Drops all files, as an agent does that fails at one of them.
+    fn lose_everything(&mut self, importer: &Path) {
+        let why = format!("an import with a zero byte in {} costs all instructions", importer.display());
+        for chosen in std::mem::take(&mut self.chosen) {
+            let decision = &mut self.decisions[chosen.decision];
+            decision.outcome = Outcome::Unreadable;
+            decision.add(why.clone());
+        }
+    }
+
+    /// A chosen file whose turn has not come, if it is the one that an import means and the agent reads it there.
+    fn called_up(
+        &mut self,
+        identity: (u64, u64),
+        via: &str,
+        importer: &Importer,
+        imports: Imports,
+    ) -> Option<Chosen> {
+        if imports.chain_files == ChainFiles::Stay || importer.depth >= imports.max_depth {
+            return None;
+        }
+        let is_meant = |file: &Chosen| self.identity(&file.path, file.stamp) == identity;
+        let place = self.imports.waiting.iter().position(is_meant)?;
+        let mut file = self.imports.waiting.remove(place);
+        self.decisions[file.decision].add(via);
+        file.scope = FileScope::Import;
+        file.origin = importer.origin;
+        file.depth = importer.depth + 1;
+        file.imported_by = Some(importer.owner.clone());
+        file.folder = None;
+        file.is_private = importer.is_private;
+        Some(file)
     }
 
     /// Says where imports must stay from now on.
@@ -214,7 +257,11 @@ impl Chain<'_> {
         let decision = match found {
             Found::File { stamp, content } => {
                 let depth = importer.depth + 1;
-                let is_known = self.seen.contains_key(&self.identity(&path, stamp));
+                let identity = self.identity(&path, stamp);
+                let is_known = self.seen.contains_key(&identity);
+                if is_known && let Some(file) = self.called_up(identity, &via, importer, imports) {
+                    return Some(file);
+                }
                 if !is_known && depth > imports.max_depth {
                     let why = format!(
                         "{via}, which is {} imports deep already; import it further up",
@@ -266,7 +313,7 @@ impl Chain<'_> {
     }
 
     /// What a file's text names, by the rules of another agent.
-    fn mentioned_in(&self, chosen: &Chosen, imports: Imports) -> Vec<Reference> {
+    fn mentioned_in(&mut self, chosen: &Chosen, imports: Imports) -> Vec<Reference> {
         let profile = self.request.settings.profile;
         let whole = decode(&chosen.content.bytes, profile.byte_order_mark).text.into_owned();
         let text = self.passed_on(whole.clone());
@@ -283,6 +330,9 @@ impl Chain<'_> {
             // More are not looked at; one more says that there are more.
             if references.len() > MAX_LOOKS {
                 break;
+            }
+            if imports.zero_byte == ZeroByte::LosesAll && text[mention.range.clone()].contains('\0') {
+                self.imports.zero_byte_in = Some(chosen.path.clone());
             }
             if !may_be_read(&mention.path) || !known.insert(mention.path.clone()) {
                 continue;

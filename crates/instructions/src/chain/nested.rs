@@ -20,6 +20,8 @@ use crate::yaml_header::header;
 pub(crate) enum Moment<'a> {
     /// When an agent starts.
     Start,
+    /// The same, for a file that it will work on: rules of our own that match it apply.
+    StartFor { file: &'a Path },
     /// When a tool of an agent that has started reads a file.
     Reading { file: &'a Path, nested: NestedFiles },
 }
@@ -31,7 +33,7 @@ pub(super) struct Started {
     max_characters: Option<usize>,
 }
 
-impl Chain<'_> {
+impl<'a> Chain<'a> {
     /// Leaves what was chosen for the start behind, and chooses what reading a file brings in.
     pub(super) fn go_on_to(&mut self, file: &Path, nested: NestedFiles) -> Started {
         let started = Started {
@@ -76,8 +78,8 @@ impl Chain<'_> {
             self.follow_imports();
         }
         if self.survey == Survey::Everything {
-            let names = nested.names.iter().chain(nested.instead);
-            let names: Vec<String> = names.map(|name| (*name).to_owned()).collect();
+            let names = self.nested_names(nested).into_iter().chain(nested.instead.iter().copied());
+            let names: Vec<String> = names.map(str::to_owned).collect();
             for directory in &directories {
                 self.other_names(directory, &names);
             }
@@ -85,11 +87,19 @@ impl Chain<'_> {
         started
     }
 
+    /// The names that count further down: where settings list names, those.
+    fn nested_names(&self, nested: NestedFiles) -> Vec<&'a str> {
+        match self.named {
+            Some(named) if !nested.names.is_empty() => named.names.iter().map(String::as_str).collect(),
+            _ => nested.names.to_vec(),
+        }
+    }
+
     /// The files of one directory; answers with the first that has a text.
     fn choose_nested(&mut self, directory: &Path, nested: NestedFiles) -> Option<PathBuf> {
         let profile = self.request.settings.profile;
         let (mut winner, mut first): (Option<PathBuf>, Option<PathBuf>) = (None, None);
-        for name in nested.names {
+        for name in self.nested_names(nested) {
             let path = directory.join(name);
             if let Some(winner) = &winner {
                 if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
@@ -97,7 +107,9 @@ impl Chain<'_> {
                 }
                 continue;
             }
-            if self.try_nested(&path) {
+            let is_taken = self.try_nested(&path);
+            self.say_who_named(name, &path);
+            if is_taken {
                 first.get_or_insert_with(|| path.clone());
                 if nested.choice == NameChoice::FirstOfDirectory {
                     winner = Some(path);

@@ -30,8 +30,9 @@ impl Chain<'_> {
                 });
             }
             ChainOrder::ByPath => self.chosen.sort_by(|one, other| {
+                // The user's own stay as their names were listed.
                 let key = |file: &super::Chosen| {
-                    (file.origin == Origin::Project, file.path.clone().into_os_string())
+                    (file.origin == Origin::Project).then(|| file.path.clone().into_os_string())
                 };
                 key(one).cmp(&key(other))
             }),

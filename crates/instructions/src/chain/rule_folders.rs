@@ -118,6 +118,8 @@ impl Chain<'_> {
             RuleBody::Raw | RuleBody::Bare => header(&text),
         };
         let header = rule_header(header, &folder.conditions);
+        // One whose front matter is no YAML waits for nothing.
+        let waits = header != RuleHeader::Invalid;
         let not_read = match header {
             RuleHeader::Always => None,
             RuleHeader::Globs { globs, description } => {
@@ -138,7 +140,7 @@ impl Chain<'_> {
             Some(why) => {
                 file.decision = self.decisions.len();
                 let decision = Decision::new(file.path.clone(), Outcome::NotApplicable).because(why);
-                self.decisions.push(decision);
+                self.decisions.push(if waits { decision.waiting() } else { decision });
                 self.dormant.push(file);
             }
             None => {

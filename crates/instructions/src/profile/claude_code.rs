@@ -143,11 +143,11 @@ pub static CLAUDE_CODE: Profile = Profile {
             ),
             Rule::observed(
                 "AGENTS.md",
-                "only where none of those has a text, in no directory; rules and your own file do not count",
+                "only where no directory of the chain has one of those with a text in it; rules and your own file do not count",
             ),
             Rule::observed(
                 "blank files",
-                "count as if they were not there; comments and front matter are no text",
+                "count as if they were not there; a file of comments and front matter alone is blank",
             ),
             Rule::observed(
                 "walk",
@@ -170,8 +170,16 @@ pub static CLAUDE_CODE: Profile = Profile {
                 "imports",
                 "`@path` in plain Markdown text, after the file, four deep, inside the working directory; from your own file anywhere; text files by their extension",
             ),
-            Rule::observed("front matter and comments", "go, where comments are blocks of their own"),
-            Rule::observed("byte order mark and white space around a text", "go"),
+            Rule::observed(
+                "imported main files",
+                "stand where an earlier file imports them, and are called what that one is",
+            ),
+            Rule::observed("a zero byte behind an import", "costs all instructions"),
+            Rule::observed(
+                "front matter and comments",
+                "are stripped; comments only where they are blocks of their own",
+            ),
+            Rule::observed("byte order mark and white space around a text", "are stripped"),
             Rule::observed(
                 "files further down",
                 "CLAUDE.md, .claude/CLAUDE.md, CLAUDE.local.md and rules come with the result of a tool that reads there, root first, cut at 40,000 characters; AGENTS.md of a directory without them, behind all others, if none was there at the start either",
@@ -183,7 +191,7 @@ pub static CLAUDE_CODE: Profile = Profile {
             Rule::observed("role", "user message"),
             Rule::observed(
                 "not read here",
-                "settings.json: claudeMdExcludes, approved imports, setting sources",
+                "settings.json: `claudeMdExcludes` (where it is set, that is said), approved imports, setting sources",
             ),
         ],
     },
@@ -216,6 +224,8 @@ pub static CLAUDE_CODE: Profile = Profile {
         syntax: ImportSyntax::MarkdownText,
         bounds: ImportBounds::WorkingDirectory,
         extensions: EXTENSIONS,
+        chain_files: ChainFiles::Move,
+        zero_byte: ZeroByte::LosesAll,
     }),
     front_matter: FrontMatterRule::Stripped,
     comments: Comments::BlocksStripped,
@@ -261,5 +271,15 @@ pub static CLAUDE_CODE: Profile = Profile {
         in_user_home: &[".claude.json"],
         in_project: &[".claude", "CLAUDE.md", "CLAUDE.local.md"],
     },
+    json_settings: Some(JsonSettings {
+        own: &["settings.json"],
+        in_project: &[".claude/settings.json", ".claude/settings.local.json"],
+        place: SettingsPlace::WorkingDirectory,
+        names: None,
+        unfollowed: &["claudeMdExcludes"],
+        trust: None,
+        byte_order_mark: ByteOrderMark::Stripped,
+        broken: (BrokenSettings::Unknown, BrokenSettings::Unknown),
+    }),
     ..BASE
 };

@@ -125,6 +125,8 @@ pub static COPILOT: Profile = Profile {
         syntax: ImportSyntax::Punctuated,
         bounds: ImportBounds::Root,
         extensions: &[],
+        chain_files: ChainFiles::Stay,
+        zero_byte: ZeroByte::Nowhere,
     }),
     invisible: Invisible::Removed,
     order: ChainOrder::RootThenNearest,

@@ -56,6 +56,8 @@ pub static FOREWORD: Profile = Profile {
         syntax: ImportSyntax::Words,
         bounds: ImportBounds::Root,
         extensions: &[],
+        chain_files: ChainFiles::Stay,
+        zero_byte: ZeroByte::Nowhere,
     }),
     front_matter: FrontMatterRule::Conditions,
     unsafe_text: UnsafeText::MadeHarmless,

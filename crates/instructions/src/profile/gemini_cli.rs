@@ -51,11 +51,18 @@ pub static GEMINI_CLI: Profile = Profile {
         title: "Gemini CLI",
         version: Some("0.61.0"),
         rules: &[
-            Rule::observed("names", "GEMINI.md"),
+            Rule::observed(
+                "names",
+                "GEMINI.md, and those of `context.fileName` in ~/.gemini/settings.json, or in .gemini/settings.json of the working directory alone, if that is trusted",
+            ),
             Rule::observed("blank files", "count as if they were not there"),
             Rule::observed(
                 "walk",
                 "up to the nearest directory with any `.git`, else the working directory alone",
+            ),
+            Rule::observed(
+                "backslashes",
+                "in the path of a directory count as slashes, so that its GEMINI.md is not found",
             ),
             Rule::observed("order", "root first"),
             Rule::observed(
@@ -71,13 +78,17 @@ pub static GEMINI_CLI: Profile = Profile {
                 "`@path` behind white space and outside backticks, in place, five deep, inside the repository; a failure is a comment",
             ),
             Rule::observed("front matter and comments", "are text"),
-            Rule::observed("byte order mark and white space around a text", "go"),
+            Rule::observed("byte order mark and white space around a text", "are stripped"),
             Rule::observed(
                 "files further down",
                 "GEMINI.md comes with the result of a tool that reads there, root first",
             ),
             Rule::observed("role", "user message"),
-            Rule::observed("not read here", "`context` in settings.json"),
+            Rule::observed(
+                "broken settings",
+                "keep the agent from starting: comments may stand in them, trailing commas may not",
+            ),
+            Rule::observed("not read here", "what else `context` in settings.json says"),
             Rule::observed(
                 "traps",
                 "a FIFO of the name keeps the agent waiting for ever, a cycle of links ends it",
@@ -85,13 +96,15 @@ pub static GEMINI_CLI: Profile = Profile {
         ],
     },
     names: &["GEMINI.md"],
+    backslash: Backslash::Slash,
+    choice: NameChoice::All,
     blank: Blank::FallsThrough,
     home_directory: Some(HomeDirectory {
         variable: None,
         above: Some(("GEMINI_CLI_HOME", ".gemini")),
         in_user_home: ".gemini",
     }),
-    home: Some(HomeFile::first_of(&["GEMINI.md"])),
+    home: Some(HomeFile { choice: NameChoice::All, ..HomeFile::first_of(&["GEMINI.md"]) }),
     root_override: RootOverride::Ignored,
     max_bytes: UNLIMITED,
     byte_order_mark: ByteOrderMark::Stripped,
@@ -102,6 +115,8 @@ pub static GEMINI_CLI: Profile = Profile {
         syntax: ImportSyntax::SpacedOutsideBackticks,
         bounds: ImportBounds::Repository,
         extensions: &[],
+        chain_files: ChainFiles::Stay,
+        zero_byte: ZeroByte::Nowhere,
     }),
     white_space: WhiteSpace::Trimmed,
     order: ChainOrder::ByPath,
@@ -136,6 +151,25 @@ pub static GEMINI_CLI: Profile = Profile {
         },
     ]),
     on_reading: OnReading::Nested(NestedFiles { names: &["GEMINI.md"], ..NestedFiles::RULES_ALONE }),
+    traps: Traps { pipe: true, link_circle: true },
     traces: Traces { in_user_home: &[], in_project: &[".gemini", "GEMINI.md"] },
+    json_settings: Some(JsonSettings {
+        own: &["settings.json"],
+        in_project: &[".gemini/settings.json"],
+        place: SettingsPlace::WorkingDirectory,
+        names: Some(NamesSetting { key: "context.fileName", own_names: OwnNames::ComeLast }),
+        unfollowed: &[
+            "context.importFormat",
+            "context.includeDirectories",
+            "context.loadMemoryFromIncludeDirectories",
+            "context.memoryBoundaryMarkers",
+        ],
+        trust: Some(FolderTrust {
+            file: "trustedFolders.json",
+            switch: ("security.folderTrust.enabled", true),
+        }),
+        byte_order_mark: ByteOrderMark::Kept,
+        broken: (BrokenSettings::Refused, BrokenSettings::Refused),
+    }),
     ..BASE
 };

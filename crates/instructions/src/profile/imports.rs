@@ -15,6 +15,28 @@ pub struct Imports {
     pub bounds: ImportBounds,
     /// Which extensions their names may have, besides none; all where this is empty.
     pub extensions: &'static [&'static str],
+    /// Where a file stands that is read anyway and that an earlier one names, too.
+    pub chain_files: ChainFiles,
+    /// What a path with a zero byte in it does.
+    pub zero_byte: ZeroByte,
+}
+
+/// Where a file stands that is read anyway and that an earlier one names, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChainFiles {
+    /// At its own place.
+    Stay,
+    /// Where it is named first, as if it were like the file that names it.
+    Move,
+}
+
+/// What a path with a zero byte in it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ZeroByte {
+    /// It leads nowhere.
+    Nowhere,
+    /// It costs all files.
+    LosesAll,
 }
 
 /// Where the text of an imported file stands.

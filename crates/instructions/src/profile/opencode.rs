@@ -33,13 +33,13 @@ pub static OPENCODE: Profile = Profile {
             Rule::observed("size", "no limit seen up to 200 KB"),
             Rule::observed("imports", "none"),
             Rule::observed("front matter and comments", "are text"),
-            Rule::observed("byte order mark", "goes"),
+            Rule::observed("byte order mark", "is stripped"),
             Rule::observed(
                 "files further down",
                 "AGENTS.md, else CLAUDE.md, else CONTEXT.md of each directory come with the result of a tool that reads there, nearest first",
             ),
             Rule::observed("role", "system prompt"),
-            Rule::observed("not read here", "`instructions` of opencode.json"),
+            Rule::observed("not read here", "`instructions` of opencode.json; where it is set, that is said"),
             Rule::observed("traps", "a FIFO of the name keeps the agent waiting for ever"),
         ],
     },
@@ -86,6 +86,22 @@ pub static OPENCODE: Profile = Profile {
         order: ChainOrder::NearestFirst,
         ..NestedFiles::RULES_ALONE
     }),
+    traps: Traps::PIPE,
     traces: Traces { in_user_home: &[], in_project: &[".opencode", "opencode.json", "opencode.jsonc"] },
+    json_settings: Some(JsonSettings {
+        own: &["config.json", "opencode.json", "opencode.jsonc"],
+        in_project: &[
+            "opencode.json",
+            "opencode.jsonc",
+            ".opencode/opencode.json",
+            ".opencode/opencode.jsonc",
+        ],
+        place: SettingsPlace::EveryDirectory,
+        names: None,
+        unfollowed: &["instructions"],
+        trust: None,
+        byte_order_mark: ByteOrderMark::Stripped,
+        broken: (BrokenSettings::Unknown, BrokenSettings::Unknown),
+    }),
     ..BASE
 };

@@ -62,6 +62,7 @@ pub static PI: Profile = Profile {
         between: "",
         end: "",
     }]),
+    traps: Traps::PIPE,
     traces: Traces { in_user_home: &[], in_project: &[".pi"] },
     ..BASE
 };

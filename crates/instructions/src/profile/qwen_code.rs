@@ -37,7 +37,10 @@ pub static QWEN_CODE: Profile = Profile {
         title: "Qwen Code",
         version: Some("0.24.4"),
         rules: &[
-            Rule::observed("names", "QWEN.md and AGENTS.md"),
+            Rule::observed(
+                "names",
+                "QWEN.md and AGENTS.md; instead of them those of `context.fileName` in ~/.qwen/settings.json, or in .qwen/settings.json of the working directory alone",
+            ),
             Rule::observed("names in the root", ".qwen/QWEN.local.md, behind all others"),
             Rule::observed("blank files", "count as if they were not there"),
             Rule::source(
@@ -60,15 +63,22 @@ pub static QWEN_CODE: Profile = Profile {
                 "imports",
                 "`@path` behind white space and outside code, in place, five deep, by its path inside the repository; a missing file stays as it is written",
             ),
-            Rule::observed("code in lists", "does not protect an import"),
-            Rule::observed("front matter and comments", "are text, but go from rules"),
-            Rule::observed("byte order mark and white space around a text", "go"),
+            Rule::observed("code in lists", "an import in it is followed all the same"),
+            Rule::observed("front matter and comments", "are text, but stripped from rules"),
+            Rule::observed("byte order mark and white space around a text", "are stripped"),
             Rule::observed(
                 "files further down",
                 "are not brought in when a tool reads there, but rules with `paths` that match are",
             ),
             Rule::observed("role", "system prompt"),
-            Rule::observed("not read here", "`context` in settings.json, and ~/.qwen/output-language.md"),
+            Rule::observed(
+                "broken settings",
+                "of your own keep the agent from starting; those of a project it replaces by empty ones",
+            ),
+            Rule::observed(
+                "not read here",
+                "what else `context` in settings.json says, and ~/.qwen/output-language.md",
+            ),
             Rule::observed("traps", "a FIFO of the name keeps the agent waiting for ever"),
         ],
     },
@@ -97,6 +107,8 @@ pub static QWEN_CODE: Profile = Profile {
         syntax: ImportSyntax::SpacedOutsideMarkdownCode,
         bounds: ImportBounds::RepositoryByPath,
         extensions: &[],
+        chain_files: ChainFiles::Stay,
+        zero_byte: ZeroByte::Nowhere,
     }),
     white_space: WhiteSpace::Trimmed,
     order: ChainOrder::ByName,
@@ -122,6 +134,24 @@ pub static QWEN_CODE: Profile = Profile {
         end: "",
     }]),
     on_reading: OnReading::Nested(NestedFiles::RULES_ALONE),
+    traps: Traps::PIPE,
     traces: Traces { in_user_home: &[], in_project: &[".qwen", "QWEN.md"] },
+    json_settings: Some(JsonSettings {
+        own: &["settings.json"],
+        in_project: &[".qwen/settings.json"],
+        place: SettingsPlace::WorkingDirectory,
+        names: Some(NamesSetting { key: "context.fileName", own_names: OwnNames::Replaced }),
+        unfollowed: &[
+            "context.importFormat",
+            "context.includeDirectories",
+            "context.loadFromIncludeDirectories",
+        ],
+        trust: Some(FolderTrust {
+            file: "trustedFolders.json",
+            switch: ("security.folderTrust.enabled", false),
+        }),
+        byte_order_mark: ByteOrderMark::Stripped,
+        broken: (BrokenSettings::Refused, BrokenSettings::Empty),
+    }),
     ..BASE
 };

@@ -35,7 +35,7 @@ pub(super) fn hidden(before: Option<char>, character: char, after: Option<char>)
         '\u{ad}' if [before, after].into_iter().all(|it| it.is_some_and(is_letter)) => {
             Some(Hidden::Honest("an invisible character"))
         }
-        '\u{180b}'..='\u{180d}' | '\u{180f}' if before.is_some_and(is_joined) => None,
+        '\u{180b}'..='\u{180f}' if before.is_some_and(is_joined) => None,
         _ if is_ignorable(character) && !character.is_control() => {
             Some(Hidden::Misplaced("an invisible character"))
         }
@@ -48,6 +48,21 @@ pub(super) fn joins_pictures(before: &str, after: Option<char>) -> bool {
     let mut before = before.chars().rev();
     let last = before.next().and_then(|last| if last == '\u{fe0f}' { before.next() } else { Some(last) });
     last.is_some_and(is_picture) && after.is_some_and(is_picture)
+}
+
+/// The flags that are written with tag characters: England, Scotland and Wales. Any other such sequence can hide a text.
+const FLAGS: [&str; 3] = [
+    "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+    "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
+    "\u{1f3f4}\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
+];
+
+/// Whether the character at a position is a part of a flag.
+pub(super) fn is_in_flag(text: &str, position: usize) -> bool {
+    // All of their characters have four bytes.
+    let starts = (1..=6).filter_map(|characters| position.checked_sub(4 * characters));
+    let mut behind = starts.map(|start| &text.as_bytes()[start..]);
+    behind.any(|rest| FLAGS.iter().any(|flag| rest.starts_with(flag.as_bytes())))
 }
 
 /// Whether a character is not there for whoever reads: Unicode's default ignorables, and controls that are no blanks.

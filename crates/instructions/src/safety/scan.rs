@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::hidden::{FIRST_BYTES, Hidden, hidden, is_ignorable, joins_pictures};
+use super::hidden::{FIRST_BYTES, Hidden, hidden, is_ignorable, is_in_flag, joins_pictures};
 
 /// The tags our texts are wrapped in.
 pub(super) const TAGS: [&str; 4] = ["AGENTS_MD", "agents_context", "system-reminder", "INSTRUCTIONS"];
@@ -79,7 +79,8 @@ fn inspect(text: &str, position: usize) -> Option<Finding> {
         return None;
     }
     let (before, after) = (&text[..position], rest.next());
-    if character == '\u{200d}' && joins_pictures(before, after) {
+    let is_tag = matches!(character, '\u{e0020}'..='\u{e007f}');
+    if character == '\u{200d}' && joins_pictures(before, after) || is_tag && is_in_flag(text, position) {
         return None;
     }
     let found = hidden(before.chars().next_back(), character, after)?;

@@ -1,0 +1,22 @@
+//! What the texts that an agent gets together contradict each other in.
+
+use std::path::{Path, PathBuf};
+
+use crate::document::Document;
+use crate::rules::contradictions;
+
+/// Contradictions between texts, in the order in which a model reads them, one sentence each. Paths are shown from `base`.
+pub fn conflicts<'a>(texts: impl IntoIterator<Item = (&'a Path, &'a str)>, base: &Path) -> Vec<String> {
+    let documents: Vec<Document> = texts
+        .into_iter()
+        .map(|(path, text)| {
+            let directory: PathBuf = path.parent().unwrap_or(path).to_owned();
+            Document::new(path, &directory, text.as_bytes().to_vec(), None)
+        })
+        .collect();
+    let shown = |path: &Path| {
+        let below = path.strip_prefix(base).unwrap_or(path);
+        crate::finding::quoted(&below.to_string_lossy())
+    };
+    contradictions::between(&documents, &shown)
+}

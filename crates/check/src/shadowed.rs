@@ -1,0 +1,57 @@
+//! Files that an agent would read, and does not because another one of its names comes first.
+
+use std::path::PathBuf;
+
+use instructions::Profile;
+
+use crate::chains::Chain;
+use crate::document::Document;
+use crate::project::Project;
+
+/// An agent that does not read a document in its own directory, and what comes first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shadow {
+    pub(crate) agent: &'static Profile,
+    pub(crate) by: PathBuf,
+}
+
+/// The agents for which something comes before a document, by the places of the documents.
+pub(crate) fn find(project: &Project) -> Vec<(usize, Shadow)> {
+    let mut found = Vec::new();
+    for chain in project.chains.iter().filter(|chain| !chain.agent.instead.is_empty()) {
+        let of_directory = project
+            .documents
+            .iter()
+            .enumerate()
+            .filter(|(_, document)| document.directory == chain.directory && !document.is_blank());
+        for (place, document) in of_directory {
+            if let Some(by) = first(project, chain, document) {
+                found.push((place, Shadow { agent: chain.agent, by }));
+            }
+        }
+    }
+    found
+}
+
+/// What an agent reads instead of a document, if it does not get its text in another way.
+fn first(project: &Project, chain: &Chain, document: &Document) -> Option<PathBuf> {
+    let is_instead = |path: &std::path::Path| chain.agent.instead.iter().any(|name| path.ends_with(name));
+    if !is_instead(&document.path) {
+        return None;
+    }
+    let says_the_same = |path: &std::path::Path| {
+        path == document.path
+            || project
+                .document(path)
+                .is_some_and(|other| other.bytes.trim_ascii() == document.bytes.trim_ascii())
+    };
+    if chain.files.iter().any(|file| says_the_same(&file.path)) {
+        return None;
+    }
+    // Rules and what is imported come first of nothing.
+    let is_name = |path: &std::path::Path| {
+        chain.agent.names.iter().chain(chain.agent.added).any(|name| path.ends_with(name))
+    };
+    let by = chain.files.iter().find(|file| is_name(&file.path) && !is_instead(&file.path))?;
+    Some(by.path.clone())
+}
