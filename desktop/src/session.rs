@@ -4,6 +4,7 @@ mod changes;
 mod tree;
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use client::{ClientError, Failure, LiveTree, Notification, Scope};
 use gpui_kit::{Context, EventEmitter, Task};
@@ -14,6 +15,9 @@ use tokio::sync::mpsc;
 use crate::bridge::{Gateway, Incoming, Link};
 use crate::drafts::Drafts;
 use crate::places::Places;
+
+/// The pause after which workspaces are asked for again.
+const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// What an effective document is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -62,6 +66,8 @@ pub struct Session {
     link: Link,
     instance: Option<InstanceId>,
     workspaces: Vec<Workspace>,
+    /// Asks for them again where that failed for now.
+    workspaces_timer: Option<Task<()>>,
     workspace: Option<Workspace>,
     tree: Option<LiveTree>,
     /// Wakes the tree where something is to be tried again.
@@ -95,6 +101,7 @@ impl Session {
             link: Link::Idle,
             instance: None,
             workspaces: Vec::new(),
+            workspaces_timer: None,
             workspace: None,
             tree: None,
             tree_timer: None,
@@ -234,6 +241,14 @@ impl Session {
             Ok(workspaces) => workspaces,
             // A lost connection is told by its state, and the list is asked for again when it is back.
             Err(ClientError::Lost | ClientError::NotConnected) => return,
+            // Such as too many questions at once: there is no window without a workspace, so it is asked again.
+            Err(error) if error.is_transient() => {
+                self.workspaces_timer = Some(cx.spawn(async move |this, cx| {
+                    cx.background_executor().timer(ASKED_AGAIN_AFTER).await;
+                    this.update(cx, |this, cx| this.load_workspaces(cx)).ok();
+                }));
+                return;
+            }
             Err(error) => {
                 cx.emit(SessionEvent::Problem(Failure::from(&error).message));
                 return;

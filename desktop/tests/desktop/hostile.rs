@@ -4,7 +4,9 @@ use std::io::Write as _;
 
 use gpui_kit::test::TestQueryExt as _;
 
-use crate::harness::{Desk, Other, state};
+use gateway_process::Launch;
+
+use crate::harness::{Desk, Other, program, state};
 
 #[test]
 fn names_cannot_hide_what_they_are() {
@@ -149,4 +151,18 @@ fn two_windows_of_one_user_edit_one_document() {
     desk.switch(first);
     desk.until_status("Saved · version 3");
     assert_eq!(desk.text(), both);
+}
+
+#[test]
+fn a_gateway_that_refuses_for_now_is_asked_again() {
+    // Two requests a second are fewer than a window needs to begin with.
+    let configuration = "[gateway]\nrate_limit_per_second = 2\n".to_owned();
+    let mut other = Other::start_with(Launch { configuration, ..Launch::new(program()) }, None);
+    other.folder(None, "services");
+    let mut desk = Desk::open(other.data(), &state());
+    desk.until_label("services");
+    desk.press("secondary-n");
+    desk.until_status("Nothing is saved here yet");
+    desk.input("slowly\n");
+    desk.until_status("Saved · version 1");
 }

@@ -1,9 +1,9 @@
 //! A thread: asked, streamed, decided about, stopped.
 
 use desktop::views::ThreadView;
-use gpui_kit::TestAppContext;
 use gpui_kit::prelude::*;
 use gpui_kit::test::TestWindowExt as _;
+use gpui_kit::{Focusable as _, SharedString, TestAppContext};
 use protocol::{ThreadId, ThreadMode, TurnStatus};
 use scripted_model::{Answer, Release};
 use serde_json::json;
@@ -150,4 +150,54 @@ fn delegated_work_is_listed_with_its_thread(cx: &mut TestAppContext) {
     let child = opened.words(cx, "child-0-0").unwrap();
     assert!(child.contains("Count the files."), "{child}");
     assert!(opened.words(cx, "open-child-0-0").is_some());
+}
+
+/// Presses a key where somebody writes a message.
+fn press(opened: &Opened<ThreadView>, key: &str, cx: &mut TestAppContext) {
+    cx.update_window(opened.window, |_, window, cx| {
+        window.render_frame(cx);
+        opened.view.read(cx).focus_handle(cx).focus(window, cx);
+        window.render_frame(cx);
+        window.press(key, cx);
+    })
+    .unwrap();
+}
+
+#[gpui_kit::test]
+fn calls_are_decided_about_by_keys(cx: &mut TestAppContext) {
+    let stage = Stage::new();
+    let thread = stage.thread("work", ThreadMode::Agent, None);
+    let opened = open(&stage, &thread, cx);
+    for name in ["denied", "allowed"] {
+        let arguments = json!({ "path": name, "content": "new\n" }).to_string();
+        stage.model.answer(Answer::text("I write.").tool_call(name, "write_file", &arguments));
+    }
+    stage.model.answer(Answer::text("Done."));
+    say(&opened, "Write.", cx);
+    for (name, key) in [("denied", "alt-d"), ("allowed", "alt-a")] {
+        opened.until(cx, |view| view.waiting().iter().any(|(_, it)| it.request.call_id == name));
+        press(&opened, key, cx);
+    }
+    opened.until(cx, |view| status(view) == Some(TurnStatus::Completed));
+    let is_there = |name: &str| stage.root.path().join(name).exists();
+    assert!(is_there("allowed") && !is_there("denied"));
+}
+
+#[gpui_kit::test]
+fn a_long_answer_of_a_tool_is_shown_to_its_end(cx: &mut TestAppContext) {
+    let stage = Stage::new();
+    let text = "A line of a long file.\n".repeat(400) + "the end\n";
+    std::fs::write(stage.root.path().join("long.txt"), &text).unwrap();
+    let thread = stage.thread("work", ThreadMode::Agent, None);
+    let opened = open(&stage, &thread, cx);
+    let arguments = json!({ "path": "long.txt" }).to_string();
+    stage.model.answer(Answer::text("I read.").tool_call("call_1", "read_file", &arguments));
+    stage.model.answer(Answer::text("Done."));
+    say(&opened, "Read.", cx);
+    opened.until_says(cx, "item-0-3", "Done.");
+    let result = SharedString::from("item-0-2-result");
+    let shown = opened.words(cx, result.clone()).unwrap();
+    assert!(shown.chars().count() == 4_000 && !shown.contains("the end"), "{shown}");
+    opened.click(cx, SharedString::from("item-0-2-result-all"));
+    opened.until_words(cx, result, |words| words.contains("the end"));
 }
