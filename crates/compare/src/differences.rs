@@ -333,6 +333,8 @@ impl<'a> View<'a> {
         // The fewest are named first; most are the rest.
         parts.sort_by_key(|(agents, _)| agents.len());
         let last = parts.len() - 1;
+        // Of those that nobody has run it is not known.
+        let are_all_known = reading().all(|seen| known_role(seen.profile).is_some());
         let parts: Vec<String> = parts
             .into_iter()
             .enumerate()
@@ -341,7 +343,7 @@ impl<'a> View<'a> {
                     let put = verb(agents.len(), "puts", "put");
                     format!("{} {put} the files into {place}", list(&agents))
                 }
-                _ if index == last => format!("the others into {place}"),
+                _ if index == last && are_all_known => format!("the others into {place}"),
                 _ => format!("{} into {place}", list(&agents)),
             })
             .collect();

@@ -21,11 +21,11 @@ pub struct Comparison {
 pub struct ComparedAgent {
     /// Its profile.
     pub agent: String,
-    /// The version that its rules were checked against; null where nobody has run it.
-    #[serde(default)]
+    /// The version that its rules were checked against; absent where nobody has run it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Where it puts the project's files; null where nobody knows.
-    #[serde(default)]
+    /// Where it puts the project's files; absent where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<BlockRole>,
     /// Files that it reads, in the order of its text, then those that it does not.
     pub files: Vec<ComparedFile>,
