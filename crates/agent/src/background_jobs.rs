@@ -13,9 +13,11 @@ use crate::error::AgentError;
 use crate::memory_extraction;
 use crate::preparation::Agent;
 
-/// How long a job counts as being worked on by whoever claimed it.
-const LEASE: Duration = Duration::from_secs(180);
-/// How long one may take: less than that, so that no other gateway begins it meanwhile.
+/// How long a job counts as being worked on by whoever claimed it, unless they say so again.
+const LEASE: Duration = Duration::from_secs(30);
+/// How often they do.
+const RENEWAL: Duration = Duration::from_secs(10);
+/// How long one may take.
 const TIME: Duration = Duration::from_secs(120);
 
 /// What a job has found out, which is written with its end.
@@ -79,27 +81,56 @@ impl Agent {
             let mut done = 0;
             let kinds = self.job_kinds();
             while let Some(job) = self.store.claim_job(&self.node, LEASE, &kinds).await? {
-                let worked = match tokio::time::timeout(TIME, self.work_on(&job)).await {
-                    Ok(worked) => worked,
-                    Err(_) => Err(format!("it took longer than {TIME:?}")),
-                };
-                match worked {
+                let finished = match self.work_while_held(&job).await {
                     Ok(JobDone { memories, actor }) => {
-                        // What another gateway has done meanwhile is done.
-                        let actor = actor.as_deref();
-                        done += usize::from(self.store.finish_job(&job, &self.node, memories, actor).await?);
+                        let finished = self.store.finish_job(&job, &self.node, memories, actor.as_deref());
+                        finished.await.map_err(|error| error.to_string())
                     }
-                    Err(error) => {
-                        let ClaimedJob { kind, turn_id, attempt, .. } = &job;
-                        tracing::warn!(error, kind, turn = %turn_id, attempt, "a job failed");
-                        if self.store.fail_job(&job, &self.node, &error).await? == JobFailure::GivenUp {
-                            tracing::error!(error, kind, turn = %turn_id, "a job is given up");
-                        }
-                    }
+                    Err(error) => Err(error),
+                };
+                match finished {
+                    // What another gateway has done meanwhile is done.
+                    Ok(is_ours) => done += usize::from(is_ours),
+                    Err(error) => self.fail_job(&job, &error).await?,
                 }
             }
             Ok(done)
         })
+    }
+
+    async fn fail_job(&self, job: &ClaimedJob, error: &str) -> Result<(), AgentError> {
+        let ClaimedJob { kind, turn_id, attempt, .. } = job;
+        tracing::warn!(error, kind, turn = %turn_id, attempt, "a job failed");
+        if self.store.fail_job(job, &self.node, error).await? == JobFailure::GivenUp {
+            tracing::error!(error, kind, turn = %turn_id, "a job is given up");
+        }
+        Ok(())
+    }
+
+    /// Works on a job for as long as it may take and is this gateway's. A panic is a failure of this attempt: it must end
+    /// neither the gateway nor its other jobs.
+    async fn work_while_held(&self, job: &ClaimedJob) -> Result<JobDone, String> {
+        let work = tokio::time::timeout(TIME, self.work_on(job));
+        tokio::select! {
+            worked = AssertUnwindSafe(work).catch_unwind() => match worked {
+                Ok(Ok(worked)) => worked,
+                Ok(Err(_)) => Err(format!("it took longer than {TIME:?}")),
+                Err(_) => Err("it panicked".to_owned()),
+            },
+            () = self.job_lost(job) => Err("another gateway has taken it over".to_owned()),
+        }
+    }
+
+    /// Holds a job; ends only when another gateway has it.
+    async fn job_lost(&self, job: &ClaimedJob) {
+        loop {
+            tokio::time::sleep(RENEWAL).await;
+            match self.store.renew_job(job, &self.node, LEASE).await {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => tracing::warn!(%error, kind = job.kind, "a job's lease could not be renewed"),
+            }
+        }
     }
 
     /// The kinds of jobs that are done here: our own, and those of packages.
@@ -122,10 +153,9 @@ impl Agent {
         let Some(doing) = self.runtime.registry().start_job(told) else {
             return Err(format!("nobody does jobs of the kind `{}`", job.kind));
         };
-        match AssertUnwindSafe(doing).catch_unwind().await {
-            Ok(Ok(())) => Ok(JobDone { memories: Vec::new(), actor: None }),
-            Ok(Err(failure)) => Err(hooks::preview(failure.message())),
-            Err(_) => Err("it panicked".to_owned()),
+        match doing.await {
+            Ok(()) => Ok(JobDone { memories: Vec::new(), actor: None }),
+            Err(failure) => Err(hooks::preview(failure.message())),
         }
     }
 }

@@ -74,6 +74,9 @@ pub enum AgentError {
     /// A provider ended without an answer.
     #[error("the model ended without an answer")]
     NoAnswer,
+    /// A model was asked for a list and answered with something else.
+    #[error("the model's answer has no JSON array that can be read")]
+    NoList,
     /// Earlier turns take more requests than a turn may make for summaries.
     #[error("the earlier turns could not be summarised in {requests} requests")]
     SummaryTooLong {
@@ -210,6 +213,9 @@ impl Hint for AgentError {
             AgentError::QueueFull { .. } => "wait for one to begin, or cancel the one that runs",
             AgentError::TokensSpent { .. } => "wait for tomorrow, or raise limits.tokens_per_day",
             AgentError::CutCall { .. } => "ask for less at once",
+            AgentError::Rebuild(RebuildError::Purged { .. }) => {
+                "its manifest is still there: `foreword prompt manifest THREAD --turn TURN`"
+            }
             AgentError::Refused => "ask differently, or ask another model with --model",
             AgentError::OnlyCalls => {
                 "ask for less at once, or raise turns.max_rounds and turns.max_tool_calls"

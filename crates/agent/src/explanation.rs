@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use instructions::{Reminder, ReminderFile};
 use prompt::AGENTS_CONTEXT;
 use protocol::message::{AttachedReminder, Block, TurnItem, TurnMessage};
-use protocol::prompt::PromptManifestSection;
+use protocol::prompt::{PromptDiagnostic, PromptManifestSection, RoundManifest};
 use protocol::turn::{
     ExplainedFile, ExplainedHistory, ExplainedSource, ExplainedTool, FileDelivery, TurnExplanation,
 };
@@ -42,10 +42,12 @@ impl Agent {
                 sources: sections.iter().flat_map(sources).collect(),
                 left_out: left_out.to_vec(),
                 sections: sections.to_vec(),
+                diagnostics: diagnostics(&manifests),
                 hooks: self.store.hook_runs(workspace_id, turn_id).await?,
                 tools: tools(&entries),
                 approvals,
                 delegated: self.store.delegated_turns(workspace_id, turn_id).await?,
+                jobs: self.store.jobs_of_turn(workspace_id, turn_id).await?,
                 history,
                 rounds,
             })
@@ -66,6 +68,17 @@ impl Agent {
         });
         Ok(files.collect())
     }
+}
+
+/// What did not go as asked in any round, each once.
+fn diagnostics(manifests: &[RoundManifest]) -> Vec<PromptDiagnostic> {
+    let mut found: Vec<PromptDiagnostic> = Vec::new();
+    for diagnostic in manifests.iter().flat_map(|round| &round.manifest.diagnostics) {
+        if !found.contains(diagnostic) {
+            found.push(diagnostic.clone());
+        }
+    }
+    found
 }
 
 /// What was sent of earlier turns, as it was when the model was last asked.

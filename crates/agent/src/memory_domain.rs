@@ -16,6 +16,7 @@ use store::{MemoryView, Recallable, Store};
 
 use crate::document_hook::DOCUMENT_HOOK;
 use crate::memory_extraction;
+use crate::preparation::Reach;
 use crate::settings::AgentSettings;
 
 /// The id of the hook that brings what is remembered.
@@ -126,7 +127,7 @@ impl Hook for RecallHook {
 fn view(turn: &TurnContext) -> MemoryView {
     MemoryView {
         workspace_id: turn.workspace_id.clone(),
-        owner: turn.actor.clone().filter(|_| !turn.is_bound),
+        owner: Reach::of_token(turn.is_bound).memory_owner(turn.actor.as_deref()).map(str::to_owned),
         thread_id: Some(turn.thread_id.clone()),
     }
 }

@@ -72,7 +72,8 @@ impl Agent {
         request.max_output_tokens = MAX_ANSWER_TOKENS;
         let response =
             provider.complete(&request).await.map_err(|error| AgentError::Provider(Box::new(error)))?;
-        let items = extracted(&response.message.text()).ok_or(AgentError::NoAnswer)?;
+        self.store.add_job_usage(job, response.usage).await?;
+        let items = extracted(&response.message.text()).ok_or(AgentError::NoList)?;
         let memories = items.into_iter().map(|Extracted { category, text }| NewMemory {
             place: MemoryPlace::Workspace(job.workspace_id.clone()),
             category,

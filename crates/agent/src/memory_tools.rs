@@ -12,6 +12,7 @@ use store::{MemoryFilter, MemoryPlace, MemoryView, NewMemory, StoreError, WordMa
 use tools::{Arguments, Caller, Needs, RoundContext, Tool, ToolContext, ToolOutput, ToolSource, Toolbox};
 
 use crate::memory_domain::MemoryDomain;
+use crate::preparation::Reach;
 
 /// Most items that one call answers with.
 const MAX_ITEMS: u32 = 50;
@@ -80,9 +81,10 @@ struct Seen<'a> {
 
 fn seen<'a>(memory: &'a Memory, context: &'a ToolContext) -> Option<Seen<'a>> {
     let (domain, caller) = (memory.as_deref()?, context.caller()?);
+    let reach = Reach::of_token(context.is_bound());
     let view = MemoryView {
         workspace_id: caller.workspace_id.clone(),
-        owner: caller.actor.clone().filter(|_| !context.is_bound()),
+        owner: reach.memory_owner(caller.actor.as_deref()).map(str::to_owned),
         thread_id: Some(caller.thread_id.clone()),
     };
     Some(Seen { domain, caller, view })
@@ -145,27 +147,11 @@ impl Tool for SearchMemory {
         };
         let terms = QueryTerms::of(&query);
         let limit = u64::from(limit.unwrap_or(DEFAULT_MEMORY_SEARCH).min(MAX_ITEMS));
-        match domain.search(&view, &terms, limit).await {
+        match domain.store.search_memory(&view, &terms, WordMatch::AllElseAny, limit).await {
             Ok(items) if items.is_empty() => ToolOutput::text("nothing remembered has these words"),
             Ok(items) => answer(&view, shown(&items), &items),
             Err(error) => failed(&error),
         }
-    }
-}
-
-impl MemoryDomain {
-    /// Items that have all words; where none has, those that have any.
-    pub(crate) async fn search(
-        &self,
-        view: &MemoryView,
-        terms: &QueryTerms,
-        limit: u64,
-    ) -> Result<Vec<MemoryItem>, StoreError> {
-        let all = self.store.search_memory(view, terms, WordMatch::All, limit).await?;
-        if !all.is_empty() || terms.len() < 2 {
-            return Ok(all);
-        }
-        self.store.search_memory(view, terms, WordMatch::Any, limit).await
     }
 }
 
@@ -291,17 +277,13 @@ impl Tool for Remember {
         let Some(Seen { domain, caller, view }) = seen(&self.0, &context) else {
             return ToolOutput::error(NO_CALLER);
         };
-        let workspace_id = caller.workspace_id.clone();
-        let place = match (scope.unwrap_or_default(), view.owner.clone()) {
-            (MemoryScope::User, Some(owner)) => MemoryPlace::User(owner),
-            (MemoryScope::User, None) => {
-                return ToolOutput::error(
-                    "whoever started this turn is bound to one workspace, and has no memory of their own; \
-                     use the scope workspace or thread",
-                );
-            }
-            (MemoryScope::Workspace, _) => MemoryPlace::Workspace(workspace_id),
-            (MemoryScope::Thread, _) => MemoryPlace::Thread(workspace_id, caller.thread_id.clone()),
+        let scope = scope.unwrap_or_default();
+        let thread_id = (scope == MemoryScope::Thread).then(|| caller.thread_id.clone());
+        let Ok(place) = MemoryPlace::of(&view, scope, thread_id) else {
+            return ToolOutput::error(
+                "whoever started this turn is bound to one workspace, and has no memory of their own; \
+                 use the scope workspace or thread",
+            );
         };
         let source_turn = Some(caller.turn_id.clone());
         let new = NewMemory { place, category, text, source_turn, expires_at: None, supersedes };
@@ -323,8 +305,8 @@ struct Forget(Memory);
 
 impl Tool for Forget {
     fn spec(&self) -> ToolSpec {
-        let description = "Forgets one thing that was remembered, by its id, for good: its text is removed everywhere that \
-                           it was recalled. Only when the user asks for that.";
+        let description = "Forgets one thing that was remembered, by its id. Only when the user asks for that: its text is \
+                           removed for good, everywhere that it was recalled.";
         ToolSpec::of::<IdParameters>("memory_forget", description)
     }
 

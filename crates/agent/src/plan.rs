@@ -133,6 +133,7 @@ impl HeldTurn {
                 let names = directory.settings.agents.fallback_filenames.clone().unwrap_or_default();
                 let private = self.agent.settings.private_paths.clone();
                 let set_aside = self.agent.settings.set_aside.clone();
+                let skill_folders = self.agent.settings.skills.folders.clone();
                 let opened = blocking(move || {
                     let user = std::env::home_dir();
                     let places = [Path::new(&root), &cwd];
@@ -141,6 +142,7 @@ impl HeldTurn {
                     let mut context = ToolContext::open(root, cwd)?
                         .with_protected_names(names)
                         .with_places_of_git(of_git)
+                        .with_skill_folders(skill_folders)
                         .with_hidden(private);
                     if let Some(directory) = set_aside {
                         context = context.with_set_aside(directory);

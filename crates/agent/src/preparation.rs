@@ -195,9 +195,11 @@ impl Agent {
     /// leave something else.
     pub(crate) async fn turn_start(&self, subject: &Subject) -> Result<TurnStart, AgentError> {
         let (workspace_id, thread_id) = (&subject.workspace.id, &subject.thread.id);
-        let own = subject.request.actor.clone().filter(|_| subject.request.reach == Reach::Everything);
-        let view =
-            MemoryView { workspace_id: workspace_id.clone(), owner: own, thread_id: Some(thread_id.clone()) };
+        let view = MemoryView {
+            workspace_id: workspace_id.clone(),
+            owner: subject.memory_owner().map(str::to_owned),
+            thread_id: Some(thread_id.clone()),
+        };
         let start = self.store.turn_start(workspace_id, thread_id, &view).await?;
         Ok(match subject.start {
             SessionStart::Thread => start,

@@ -7,11 +7,25 @@ use protocol::message::TurnMessage;
 use protocol::prompt::PromptManifest;
 use protocol::round::ExplainedRound;
 
+use crate::preparation::Reach;
+
 /// Stands in the place of what belongs to somebody else.
 const HIDDEN: Redaction = Redaction {
     note: "[foreword: left out: what was recalled here includes what another user has remembered for themselves]",
     result: "[foreword: left out: this includes what another user has remembered for themselves]",
 };
+
+impl Reach {
+    /// Whose own memory somebody of a name has before them. One who is bound to a workspace has none: the name alone does not
+    /// say who they are.
+    pub fn memory_owner(self, actor: Option<&str>) -> Option<&str> {
+        actor.filter(|_| self == Reach::Everything)
+    }
+
+    pub(crate) fn of_token(is_bound: bool) -> Self {
+        if is_bound { Reach::Workspace } else { Reach::Everything }
+    }
+}
 
 /// Whether what belongs to somebody is not for a reader.
 pub(crate) fn is_hidden(owner: Option<&str>, reader: Option<&str>) -> bool {

@@ -157,13 +157,16 @@ fn section(activation: &Activation) -> Option<PromptSection> {
         return None;
     }
     let text = activation.runtime_text();
-    let (text, unlisted) = text.map(|text| (text.text, text.unlisted)).unwrap_or_default();
+    let (text, with_body, unlisted) =
+        text.map(|text| (text.text, text.with_body, text.unlisted)).unwrap_or_default();
     let active = activation.active();
     let listed = active.len() - unlisted;
-    let sources = active.iter().take(listed).filter_map(|(skill, _)| {
+    let sources = active.iter().take(listed).filter_map(|(skill, reason)| {
         Some(PromptSource {
             path: Some(skill.file().to_string_lossy().into_owned()),
             id: Some(skill.slug.clone()),
+            reason: Some(reason.to_string()),
+            whole: with_body.contains(&skill.slug),
             ..PromptSource::new(PromptSourceKind::Other(SOURCE.to_owned()), skill.sha256.clone()?)
         })
     });

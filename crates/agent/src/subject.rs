@@ -58,9 +58,9 @@ impl Subject {
 }
 
 impl Subject {
-    /// Whose own memory its turn may use: a name alone does not say who somebody is that is bound to a workspace.
+    /// Whose own memory its turn may use.
     pub(crate) fn memory_owner(&self) -> Option<&str> {
-        self.request.actor.as_deref().filter(|_| self.request.reach == Reach::Everything)
+        self.request.reach.memory_owner(self.request.actor.as_deref())
     }
 
     /// Whether the user wants nothing of the turn remembered: they say so, or said so where its work was given out.

@@ -65,10 +65,8 @@ impl Agent {
             let waiting = open.into_iter().filter(|approval| is_running && approval.expires_at > now);
             let mut waiting: Vec<TurnApproval> = waiting.collect();
             let delegated = self.store.delegated_turns(workspace_id, turn_id).await?;
-            for child in delegated.iter().filter(|child| child.status == TurnStatus::Running) {
-                let asked = self.store.approvals(workspace_id, &child.id).await?.into_iter();
-                let asked = asked.filter(|asked| asked.decision.is_none() && asked.expires_at > now);
-                waiting.extend(asked.map(|it| TurnApproval { turn_id: Some(child.id.clone()), ..it }));
+            if delegated.iter().any(|child| child.status == TurnStatus::Running) {
+                waiting.extend(self.store.delegated_approvals(workspace_id, turn_id).await?);
             }
             // A message of ours alone tells people nothing.
             let entries = entries.iter().filter(|(entry, _)| !entry.message.blocks.is_empty());

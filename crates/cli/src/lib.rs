@@ -12,6 +12,7 @@ mod editor;
 mod expiry;
 mod failure;
 mod files;
+mod margin;
 mod output;
 mod place;
 mod progress;
@@ -101,6 +102,9 @@ fn run(arguments: Arguments, output: Output) -> Result<Exit, Failure> {
     exit
 }
 
+/// What is never in the log.
+const SILENT: &[&str] = &["rmcp=off"];
+
 /// The log goes to standard error: warnings, with `-v` more, or what `FOREWORD_LOG` says.
 fn start_log(verbose: u8, output: Output) {
     let level = match verbose {
@@ -108,7 +112,7 @@ fn start_log(verbose: u8, output: Output) {
         1 => "info",
         _ => "debug",
     };
-    let default = || EnvFilter::new(format!("{level},sqlx=warn,rmcp=off"));
+    let default = || EnvFilter::new(format!("{level},sqlx=warn"));
     let filter = match std::env::var(LOG_VARIABLE) {
         Ok(wanted) if !wanted.is_empty() => EnvFilter::try_new(&wanted).unwrap_or_else(|error| {
             let message = format!("environment variable `{LOG_VARIABLE}` has no effect: {error}");
@@ -117,6 +121,9 @@ fn start_log(verbose: u8, output: Output) {
         }),
         _ => default(),
     };
+    // Whatever is wanted: the library that speaks to MCP servers writes down what it is answered, keys included.
+    let filter =
+        SILENT.iter().filter_map(|target| target.parse().ok()).fold(filter, EnvFilter::add_directive);
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -10,7 +10,7 @@ use test_sandbox::processes_with;
 
 use crate::commands::turns::Talk;
 use crate::sandbox::Ordinary;
-use crate::support::{Server, eventually};
+use crate::support::{Server, eventually, finish};
 
 /// The server that the tests of `mcp` attack us with.
 fn hostile_server() -> PathBuf {
@@ -136,4 +136,68 @@ fn a_server_behind_tls_is_trusted_by_its_root_and_not_without_it() {
     talk.ask("'Ask it.'").done();
     let told = last_message(&talk.model);
     assert!(told.contains("said in confidence"), "{told}");
+}
+
+#[test]
+fn a_server_that_cannot_be_used_is_told_to_whoever_asks() {
+    let settings = "[mcp.servers.gone]\ncommand = 'no-such-program'\nenv = ['NO_SUCH_VARIABLE']\n";
+    let talk = Talk::with("chat", settings);
+    talk.model.answer(Answer::text("Yes."));
+    let said = talk.ask("'Is it there?'");
+    let why = "the MCP server `gone` offers nothing: the program `no-such-program` is not on PATH";
+    assert!(said.err.contains(&format!("warning: {why}\n")), "{}", said.err);
+    assert_eq!(said.done(), "Yes.\n");
+    let explained = talk.machine.run("turn explain last").done();
+    assert!(explained.contains(&format!("\ndiagnostics\n  prompt: {why} (tools_omitted)\n")), "{explained}");
+    let wrong = talk.ask("'Again.' --mcp gane").failed(2);
+    assert!(wrong.contains("there is no MCP server `gane`\nhint: did you mean `gone`?\n"), "{wrong}");
+    let doctor = talk.machine.run("doctor").out;
+    for line in [
+        "warn  mcp: server `gone`: the program `no-such-program` is not on PATH\n      hint: install it, or write its whole path\n",
+        "warn  mcp: server `gone`: the environment variable NO_SUCH_VARIABLE (`env`) is not set\n      hint: set it where the gateway starts\n",
+    ] {
+        assert!(doctor.contains(line), "{line}: {doctor}");
+    }
+}
+
+/// A value where the name of a variable belongs is nearly always a secret.
+#[test]
+fn a_pasted_secret_is_refused_and_not_repeated() {
+    let talk = Talk::new("chat");
+    for (settings, words) in [
+        (
+            "url = 'https://x.example/?token=tok98765'\nheaders_env = { Authorization = 'Bearer tok98765' }",
+            "`headers_env`",
+        ),
+        ("command = 'python3'\nenv = ['KEY=tok98765']", "`env`"),
+        ("url = 'x.example/?token=tok98765'", "`url`"),
+    ] {
+        let file = talk.machine.write("odd.toml", format!("[mcp.servers.odd]\n{settings}\n"));
+        let mut command = talk.machine.command("config");
+        command.arg("--config").arg(&file);
+        let said = finish(command, b"");
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains(words) && !said.err.contains("tok98765"), "{said:?}");
+    }
+}
+
+#[test]
+fn what_a_server_says_is_in_no_log_whatever_is_logged() {
+    let secret = "a-secret-of-nobody";
+    let settings = format!(
+        "[mcp.servers.odd]\ncommand = 'python3'\nargs = ['{}', 'plain', '/dev/null']\nenv = ['FOREWORD_TEST_SECRET']\n\
+         write = 'allow'\nhidden = false\ntools = ['secret']\n",
+        hostile_server().display()
+    );
+    let mut talk = Talk::with("chat", &settings);
+    talk.server.take().unwrap().stop("TERM");
+    let mut command = talk.machine.command("serve --listen 127.0.0.1:0");
+    command.env("FOREWORD_LOG", "trace").env("FOREWORD_TEST_SECRET", secret);
+    let server = Server::start(&talk.machine, command);
+    talk.model.answer(Answer::empty().tool_call("1", "mcp__odd__secret", "{}"));
+    talk.model.answer(Answer::text("Yes."));
+    talk.ask("'Ask it.'").done();
+    assert!(last_message(&talk.model).contains("it is [secret]"));
+    let log = server.log();
+    assert!(log.contains("TRACE") && !log.contains(secret), "{log}");
 }

@@ -16,7 +16,7 @@ pub struct TreeModel {
 }
 
 /// One line of a drawn tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeNode<'a> {
     /// The scope's document.
     Document(&'a DocumentSummary),

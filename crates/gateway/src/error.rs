@@ -142,7 +142,9 @@ pub(crate) fn from_agent(failure: AgentError) -> ErrorObject {
         AgentError::NoInput | AgentError::ModelName(_) | AgentError::OtherThread { .. } => {
             ErrorKind::InvalidParams
         }
-        AgentError::NoModel | AgentError::NoAnswer | AgentError::Provider(_) => ErrorKind::ProviderFailed,
+        AgentError::NoModel | AgentError::NoAnswer | AgentError::NoList | AgentError::Provider(_) => {
+            ErrorKind::ProviderFailed
+        }
         // Named by the caller: with a default model of no provider, no gateway starts.
         AgentError::UnknownProvider(_)
         | AgentError::UnknownSkill { .. }

@@ -28,9 +28,9 @@ impl Context {
         Some(&self.peer.actor.name)
     }
 
-    /// Whose own memory may be shown: a name alone does not say who somebody is that is bound to a workspace.
+    /// Whose own memory may be shown.
     pub(crate) fn memory_reader(&self) -> Option<&str> {
-        self.actor().filter(|_| self.peer.actor.reach() == agent::Reach::Everything)
+        self.peer.actor.reach().memory_owner(self.actor())
     }
 }
 

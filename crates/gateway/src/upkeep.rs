@@ -113,10 +113,17 @@ async fn look_after_turns(shared: Arc<Shared>) {
     }
 }
 
-/// Does what hooks asked to be done after turns: when one of this gateway has asked, and every few seconds, because
+/// Does what hooks asked to be done after turns, and what is left of forgetting: when one of this gateway has asked, and every few seconds, because
 /// another gateway may have died over it.
 async fn do_jobs(shared: Arc<Shared>) {
     loop {
+        match shared.store.resume_purges().await {
+            Ok(0) => {}
+            Ok(count) => {
+                tracing::info!(count, "finished forgetting what another gateway had begun to forget")
+            }
+            Err(error) => tracing::warn!(%error, "what is being forgotten could not be looked for"),
+        }
         match shared.agent.run_due_jobs().await {
             Ok(0) => {}
             Ok(count) => tracing::info!(count, "did background jobs"),

@@ -16,10 +16,11 @@ use tokio::sync::Notify;
 
 use crate::definition::MAX_TOOLS;
 use crate::http;
+use crate::lines::Lines;
 use crate::process::{self, End, Ground, Pipes, Process};
 use crate::secrets::Secrets;
 use crate::settings::ServerSettings;
-use crate::watched::{Allowance, CountedLines, Watched};
+use crate::watched::{Allowance, Watched};
 
 /// Most bytes of one message of a server.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 8 << 20;
@@ -73,16 +74,14 @@ impl Connection {
             let (Pipes { reader, writer }, process) = process::start(settings, secrets, ground).await?;
             let (end, allowance) = (process.end.clone(), Allowance::default());
             // Counted as lines, because what is no message never gets further than that.
-            let reader = CountedLines::new(reader, allowance.clone(), end.clone());
+            let reader = Lines::new(reader, MAX_MESSAGE_BYTES, allowance.clone(), end.clone());
             let transport =
                 AsyncRwTransport::new_client(reader, writer).with_max_line_length(MAX_MESSAGE_BYTES);
             let transport = Watched::counted(transport, end.clone(), allowance);
             Self::introduce(transport, end, Some(process), secrets).await
         } else {
-            let (settings, secrets_of) = (settings.clone(), secrets.clone());
-            // Reading the system's certificates takes a while, but the transport belongs to the runtime.
-            let transport = http::transport(&settings, &secrets_of)?;
             let end = End::default();
+            let transport = http::transport(settings, secrets, &end).await?;
             Self::introduce(Watched::new(transport, end.clone()), end, None, secrets).await
         }
     }

@@ -3,13 +3,17 @@
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use tools::ToolOutput;
 
+use crate::secrets::Secrets;
+
 /// The text of a result. What is no text is described: models get texts from us.
-pub(crate) fn output(result: &CallToolResult) -> ToolOutput {
+pub(crate) fn output(result: &CallToolResult, secrets: &Secrets) -> ToolOutput {
     let mut parts: Vec<String> = result.content.iter().map(described).collect();
     if parts.is_empty()
         && let Some(structured) = &result.structured_content
     {
-        parts.push(serde_json::to_string_pretty(structured).unwrap_or_default());
+        // Before it is written: a line end or a quote in a secret is another character in JSON.
+        let masked = secrets.mask_values(structured.clone());
+        parts.push(serde_json::to_string_pretty(&masked).unwrap_or_default());
     }
     let text = parts.join("\n");
     let output = if text.trim().is_empty() {
@@ -51,7 +55,8 @@ mod tests {
     use super::*;
 
     fn text(result: serde_json::Value) -> ToolOutput {
-        output(&serde_json::from_value(result).unwrap())
+        let secrets = Secrets::read(["KEY"], |_| Some("-----BEGIN\n\"key\"\\".to_owned()));
+        output(&serde_json::from_value(result).unwrap(), &secrets)
     }
 
     #[test]
@@ -72,6 +77,9 @@ mod tests {
         let structured =
             text(serde_json::json!({ "content": [], "structuredContent": { "a": 1 }, "isError": true }));
         assert!(structured.is_error && structured.text.contains("\"a\": 1"), "{structured:?}");
+        let secret = serde_json::json!({ "key": ["it is -----BEGIN\n\"key\"\\", 1] });
+        let told = text(serde_json::json!({ "content": [], "structuredContent": secret }));
+        assert!(told.text.contains("\"it is [secret]\"") && !told.text.contains("BEGIN"), "{told:?}");
         assert_eq!(text(serde_json::json!({ "content": [] })).notes, ["the server answered with nothing"]);
     }
 }

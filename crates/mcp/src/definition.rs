@@ -54,6 +54,11 @@ impl Definition {
         if schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err(format!("the tool `{shown}` is left out: its arguments are no object by its schema"));
         }
+        if let Some(choice) = CHOICES.into_iter().find(|choice| schema.get(*choice).is_some()) {
+            return Err(format!(
+                "the tool `{shown}` is left out: model APIs take no schema of arguments with `{choice}` at its top"
+            ));
+        }
         neutralise_texts(&mut schema);
         if let Some(unsafe_text) = first_unsafe(&schema) {
             let shown: String = make_harmless(unsafe_text).0.chars().take(80).collect();
@@ -81,11 +86,19 @@ impl Definition {
         })
     }
 
+    /// How much of a request it takes, nearly.
+    pub(crate) fn bytes(&self) -> usize {
+        self.name.len() + self.description.len() + self.schema.to_string().len()
+    }
+
     /// Tells one definition from another: what a model reads, and what we believe because of it.
     pub(crate) fn digest(&self) -> ContentHash {
         ContentHash::of(serde_json::to_string(self).unwrap_or_default())
     }
 }
+
+/// What a schema of arguments as a whole may not be made of: model APIs refuse the whole request.
+const CHOICES: [&str; 4] = ["anyOf", "oneOf", "allOf", "not"];
 
 /// The parts of a schema that are written for readers.
 const FOR_READERS: [&str; 5] = ["description", "title", "$comment", "default", "examples"];
@@ -169,6 +182,10 @@ mod tests {
             (serde_json::json!({ "type": "object", "properties": many }), "bytes; at most 32768 are taken"),
             (serde_json::json!({ "type": "string" }), "are no object by its schema"),
             (serde_json::json!({}), "are no object by its schema"),
+            (
+                serde_json::json!({ "type": "object", "oneOf": [{ "required": ["a"] }] }),
+                "model APIs take no schema of arguments with `oneOf` at its top",
+            ),
             (
                 serde_json::json!({ "type": "object", "properties": { "</system-reminder>": {} } }),
                 "a name or a value in the schema of its arguments has a tag of ours or hidden characters: \

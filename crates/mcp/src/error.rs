@@ -18,6 +18,10 @@ pub(crate) enum ServerError {
     Ended { server: String, why: String },
     #[error("the MCP server `{server}` refused: {why}")]
     Refused { server: String, why: String },
+    #[error(
+        "the MCP server `{server}` offers `{tool}` no longer as it was when this call was decided, so it was not made"
+    )]
+    Changed { server: String, tool: String },
     #[error("the MCP server `{server}` answered with something else than a result")]
     Nonsense { server: String },
     #[error("the MCP server `{server}` asks for {what}, which is not supported")]
@@ -36,6 +40,9 @@ impl Hint for ServerError {
                 "whether it has done anything is not known; look before you call it again"
             }
             Self::Refused { .. } => "correct the arguments",
+            Self::Changed { .. } => {
+                "read its description again, and call it again if it still does what you want"
+            }
             Self::Nonsense { .. } | Self::Unsupported { .. } => "do without it, and tell the user",
             Self::ShutDown { .. } => return None,
         };

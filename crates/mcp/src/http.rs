@@ -11,37 +11,49 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use secrecy::ExposeSecret as _;
 
 use crate::http_client::BoundedClient;
+use crate::process::End;
 use crate::secrets::Secrets;
 use crate::settings::ServerSettings;
 
 /// How long a connection may take.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// A transport to the server, or why there is none. Nothing is sent yet.
-pub(crate) fn transport(
-    settings: &ServerSettings,
-    secrets: &Secrets,
-) -> Result<StreamableHttpClientTransport<BoundedClient>, String> {
-    let address = settings.url.as_deref().unwrap_or_default();
-    let url = Url::parse(address).map_err(|error| format!("its address cannot be used: {error}"))?;
+/// An address over which a server can be reached.
+pub(crate) fn address(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).map_err(|error| format!("its address cannot be used: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!("its address cannot be used: `{}` is no scheme of ours", url.scheme()));
     }
+    Ok(url)
+}
+
+/// A transport to the server, or why there is none. Nothing is sent yet.
+pub(crate) async fn transport(
+    settings: &ServerSettings,
+    secrets: &Secrets,
+    end: &End,
+) -> Result<StreamableHttpClientTransport<BoundedClient>, String> {
+    let text = settings.url.as_deref().unwrap_or_default();
+    let url = address(text)?;
     let mut headers = HashMap::new();
     for (name, variable) in &settings.headers_env {
         let variable = variable.expose_secret();
-        let value = secrets.get(variable).ok_or_else(|| {
-            format!("the environment variable {variable}, which has its header `{name}`, is not set")
-        })?;
+        let value = secrets
+            .get(variable)
+            .ok_or_else(|| format!("the environment variable for its header `{name}` is not set"))?;
         let header = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| format!("`{name}` cannot be the name of a header"))?;
-        let mut value = HeaderValue::from_str(value)
-            .map_err(|_| format!("the value of {variable} cannot be that of a header"))?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| {
+            format!("the environment variable for its header `{name}` has a value that no header can have")
+        })?;
         value.set_sensitive(true);
         headers.insert(header, value);
     }
-    let config = StreamableHttpClientTransportConfig::with_uri(address).custom_headers(headers);
-    let client = BoundedClient { client: client(&url)?, limit: settings.timeout };
+    let config = StreamableHttpClientTransportConfig::with_uri(text).custom_headers(headers);
+    // Reading the system's certificates takes a while, and nobody else is to wait for that.
+    let made = tokio::task::spawn_blocking(move || client(&url)).await;
+    let client = made.map_err(|_| "no HTTP client could be made".to_owned())??;
+    let client = BoundedClient { client, limit: settings.timeout, end: end.clone() };
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 

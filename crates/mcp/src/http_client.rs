@@ -20,11 +20,14 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::{Sse, SseStream};
 
 use crate::connection::MAX_MESSAGE_BYTES;
+use crate::process::End;
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 const SESSION: &str = "mcp-session-id";
 const LAST_EVENT: &str = "last-event-id";
+/// Why a connection has ended whose server knows it no longer.
+pub(crate) const SESSION_ENDED: &str = "it has ended the session";
 
 type HttpError = StreamableHttpError<reqwest::Error>;
 type Headers = HashMap<HeaderName, HeaderValue>;
@@ -34,6 +37,8 @@ type Headers = HashMap<HeaderName, HeaderValue>;
 pub(crate) struct BoundedClient {
     pub(crate) client: Client,
     pub(crate) limit: Duration,
+    /// Of the connection that it is for.
+    pub(crate) end: End,
 }
 
 impl StreamableHttpClient for BoundedClient {
@@ -58,7 +63,12 @@ impl StreamableHttpClient for BoundedClient {
         let status = response.status();
         match status {
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => return Ok(StreamableHttpPostResponse::Accepted),
-            StatusCode::NOT_FOUND if is_in_session => return Err(StreamableHttpError::SessionExpired),
+            // Told that a session is over, the transport would begin another one by itself, with whoever is there now: what they
+            // offer has to be asked for first.
+            StatusCode::NOT_FOUND if is_in_session => {
+                self.end.tell(SESSION_ENDED.to_owned());
+                return Err(unexpected(SESSION_ENDED.to_owned()));
+            }
             _ => {}
         }
         let session = text_of(&response, SESSION);

@@ -14,6 +14,7 @@ mod definition;
 mod error;
 mod http;
 mod http_client;
+mod lines;
 mod name;
 mod process;
 mod remembered;
@@ -24,5 +25,5 @@ mod settings;
 mod tool;
 mod watched;
 
-pub use servers::Servers;
+pub use servers::{Servers, UnusableServer};
 pub use settings::{McpSettings, ServerSettings};

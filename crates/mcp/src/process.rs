@@ -192,6 +192,12 @@ fn start_blocking(settings: &ServerSettings, secrets: &Secrets, ground: &Ground)
             .choose(weakest)
             .map_err(|why| format!("there is no sandbox as strong as its setting asks ({why})"))?,
     };
+    // A shell would say it, in its own words.
+    let path = std::env::var("PATH").ok();
+    let program = settings.command.as_deref().unwrap_or_default();
+    find_program(program, settings.cwd.as_deref(), path).map_err(|missing| {
+        if program.contains(' ') { format!("{missing}; arguments belong in `args`") } else { missing }
+    })?;
     let failed = |error: io::Error| error.to_string();
     let private = std::fs::Permissions::from_mode(0o700);
     let prefix = format!("{PREFIX}{}-", std::process::id());
@@ -234,6 +240,21 @@ fn start_blocking(settings: &ServerSettings, secrets: &Secrets, ground: &Ground)
         pipes: Pipes { reader, writer },
         directory,
     })
+}
+
+/// Whether a shell would find a program: on the path, or, where it has a directory, there.
+pub(crate) fn find_program(program: &str, cwd: Option<&Path>, path: Option<String>) -> Result<(), String> {
+    let is_program = |file: &Path| {
+        file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    if program.contains('/') {
+        let file = cwd.unwrap_or(Path::new("/")).join(program);
+        let is_found = is_program(&file);
+        return if is_found { Ok(()) } else { Err(format!("there is no program {}", file.display())) };
+    }
+    let path = path.unwrap_or_default();
+    let is_found = std::env::split_paths(&path).any(|directory| is_program(&directory.join(program)));
+    if is_found { Ok(()) } else { Err(format!("the program `{program}` is not on PATH")) }
 }
 
 /// Removes the directories of gateways that were killed: they could not do it themselves. Beside one of our own, and only what

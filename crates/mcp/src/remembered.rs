@@ -9,14 +9,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::definition::Definition;
 
+/// The version of the files.
+const SCHEMA: u32 = 1;
 /// More is not ours.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// What one server offered, and what of it was there when it was first asked or has been allowed since.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Remembered {
+    /// Of this file: another version may not know what was accepted.
+    #[serde(default)]
+    schema: u32,
     /// Of the configuration that it was asked with: another one is another server.
     configuration: String,
+    /// Whether nobody has asked it yet.
+    #[serde(skip)]
+    is_unknown: bool,
     pub(crate) tools: Vec<Definition>,
     /// Digests of definitions that calls need not ask for, by tool.
     accepted: BTreeMap<String, ContentHash>,
@@ -26,12 +34,22 @@ impl Remembered {
     /// What a new server offers: whoever configured it has accepted that.
     pub(crate) fn first(configuration: &ContentHash, tools: Vec<Definition>) -> Self {
         let accepted = tools.iter().map(|tool| (tool.name.clone(), tool.digest())).collect();
-        Self { configuration: configuration.to_string(), tools, accepted }
+        Self { schema: SCHEMA, configuration: configuration.to_string(), is_unknown: false, tools, accepted }
+    }
+
+    /// A server that was asked before, and of which nobody knows any more what was accepted: nothing was.
+    pub(crate) fn unknown(configuration: &ContentHash) -> Self {
+        Self { is_unknown: true, ..Self::first(configuration, Vec::new()) }
+    }
+
+    /// Whether it is known what it offers.
+    pub(crate) fn is_known(&self) -> bool {
+        !self.is_unknown
     }
 
     /// What it offers now. What was not there before, or was something else, is accepted by nobody yet.
     pub(crate) fn changed(&self, tools: Vec<Definition>) -> Self {
-        Self { tools, ..self.clone() }
+        Self { tools, is_unknown: false, ..self.clone() }
     }
 
     pub(crate) fn is_accepted(&self, definition: &Definition) -> bool {
@@ -42,14 +60,28 @@ impl Remembered {
         self.accepted.insert(definition.name.clone(), definition.digest());
     }
 
-    /// What was remembered of a server with this configuration. What cannot be read is as if it were not there.
-    pub(crate) fn load(directory: &Path, server: &str, configuration: &ContentHash) -> Option<Self> {
-        let path = file(directory, server);
-        if std::fs::metadata(&path).ok()?.len() > MAX_FILE_BYTES {
-            return None;
+    /// What was remembered of a server with this configuration; none of one that was never asked. What is there and cannot be
+    /// read is an error: it said what was accepted, and to ask again is not to accept again.
+    pub(crate) fn load(
+        directory: &Path,
+        server: &str,
+        configuration: &ContentHash,
+    ) -> Result<Option<Self>, String> {
+        let opened = match std::fs::File::open(file(directory, server)) {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        };
+        let mut bytes = Vec::new();
+        let read = io::Read::read_to_end(&mut io::Read::take(opened, MAX_FILE_BYTES + 1), &mut bytes);
+        if read.map_err(|error| error.to_string())? as u64 > MAX_FILE_BYTES {
+            return Err(format!("it has more than {MAX_FILE_BYTES} bytes"));
         }
-        let remembered: Self = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
-        (remembered.configuration == configuration.as_str()).then_some(remembered)
+        let remembered: Self = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+        if remembered.schema > SCHEMA {
+            return Err("a later version wrote it".to_owned());
+        }
+        Ok(Some(remembered).filter(|it| it.configuration == configuration.as_str()))
     }
 
     pub(crate) fn save(&self, directory: &Path, server: &str) -> io::Result<()> {
@@ -78,6 +110,27 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_read_accepts_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path().join("mcp");
+        let configuration = ContentHash::of("one");
+        assert_eq!(Remembered::load(&place, "s", &configuration), Ok(None), "a new server");
+        let first = Remembered::first(&configuration, vec![definition("a", "reads")]);
+        first.save(&place, "s").unwrap();
+        let written = std::fs::read_to_string(file(&place, "s")).unwrap();
+        for odd in ["", "{", &written.replace("\"schema\":1", "\"schema\":2")] {
+            std::fs::write(file(&place, "s"), odd).unwrap();
+            assert!(Remembered::load(&place, "s", &configuration).is_err(), "{odd}");
+        }
+        let unknown = Remembered::unknown(&configuration);
+        let now = unknown.changed(vec![definition("a", "reads")]);
+        assert!(!unknown.is_known() && now.is_known() && !now.is_accepted(&definition("a", "reads")));
+        // As it was written before there was a number.
+        std::fs::write(file(&place, "s"), written.replace("\"schema\":1,", "")).unwrap();
+        assert!(Remembered::load(&place, "s", &configuration).unwrap().is_some());
+    }
+
+    #[test]
     fn what_changes_is_accepted_by_nobody_until_somebody_does() {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("mcp");
@@ -90,8 +143,8 @@ mod tests {
         now.accept(&other);
         assert!(now.is_accepted(&other) && !now.is_accepted(&one));
         now.save(&place, "../s").unwrap();
-        assert_eq!(Remembered::load(&place, "../s", &configuration), Some(now));
-        assert_eq!(Remembered::load(&place, "../s", &ContentHash::of("two")), None);
+        assert_eq!(Remembered::load(&place, "../s", &configuration), Ok(Some(now)));
+        assert_eq!(Remembered::load(&place, "../s", &ContentHash::of("two")), Ok(None));
         assert_eq!(std::fs::read_dir(&place).unwrap().count(), 1);
         #[cfg(unix)]
         {

@@ -1,8 +1,10 @@
 //! Values of environment variables that a server is given, and that nobody is shown.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::Value;
 
 /// Shorter values are no secrets, and masking them would make texts unreadable.
 const MIN_CHARS: usize = 6;
@@ -28,20 +30,41 @@ impl Secrets {
 
     /// A text of the server, without the values.
     pub(crate) fn mask(&self, text: String) -> String {
-        let mut values: Vec<&str> = self.hidden().collect();
+        let mut values: Vec<Cow<'_, str>> = self.hidden().collect();
         // One may be a part of another.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        let values = values.into_iter();
-        values.fold(text, |text, value| if text.contains(value) { text.replace(value, MASK) } else { text })
+        let mask = |text: String, value: Cow<'_, str>| {
+            if text.contains(&*value) { text.replace(&*value, MASK) } else { text }
+        };
+        values.into_iter().fold(text, mask)
+    }
+
+    /// A value in JSON, without the values in its texts.
+    pub(crate) fn mask_values(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.mask(text)),
+            Value::Array(items) => items.into_iter().map(|item| self.mask_values(item)).collect(),
+            Value::Object(fields) => {
+                fields.into_iter().map(|(name, value)| (self.mask(name), self.mask_values(value))).collect()
+            }
+            other => other,
+        }
     }
 
     /// Whether a text has one of the values.
     pub(crate) fn are_in(&self, text: &str) -> bool {
-        self.hidden().any(|value| text.contains(value))
+        self.hidden().any(|value| text.contains(&*value))
     }
 
-    fn hidden(&self) -> impl Iterator<Item = &str> {
-        self.0.values().map(|value| value.expose_secret()).filter(|value| value.len() >= MIN_CHARS)
+    /// The values, as they are and as JSON has them inside of a text.
+    fn hidden(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let values = self.0.values().map(|value| value.expose_secret());
+        values.filter(|value| value.len() >= MIN_CHARS).flat_map(|value| {
+            let written = Value::from(value).to_string();
+            let written = written.get(1..written.len() - 1).unwrap_or_default().to_owned();
+            let is_same = written == value;
+            [Some(Cow::Borrowed(value)), (!is_same).then_some(Cow::Owned(written))].into_iter().flatten()
+        })
     }
 }
 
@@ -60,5 +83,7 @@ mod tests {
         assert_eq!(masked, "1: [secret], [secret]");
         assert_eq!((secrets.get("FLAG"), secrets.get("MISSING")), (Some("1"), None));
         assert!(!format!("{secrets:?}").contains("hunter"));
+        let key = Secrets::read(["KEY"], |_| Some("one\ntwo\"three".to_owned()));
+        assert_eq!(key.mask(r#"{"k": "one\ntwo\"three"}"#.to_owned()), r#"{"k": "[secret]"}"#);
     }
 }

@@ -15,6 +15,7 @@ use crate::connection::{Called, Connection, Listed, list, reason};
 use crate::content;
 use crate::definition::Definition;
 use crate::error::ServerError;
+use crate::http_client::SESSION_ENDED;
 use crate::name::fitted;
 use crate::process::Ground;
 use crate::remembered::Remembered;
@@ -28,6 +29,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 const MAX_UNANSWERED: u32 = 2;
 /// How long nothing is asked after a server has said that it offers something else: it may say so without end.
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
+/// Most bytes of what one server says of its tools: they are in every request, and one server must not fill it alone.
+const MAX_OFFER_BYTES: usize = 256 << 10;
 /// Most characters of a reason.
 const MAX_REASON_CHARS: usize = 500;
 
@@ -80,7 +83,10 @@ impl Server {
         memory: &Path,
     ) -> Arc<Self> {
         let configuration = settings.digest();
-        let remembered = Remembered::load(memory, name, &configuration);
+        let (remembered, unreadable) = match Remembered::load(memory, name, &configuration) {
+            Ok(remembered) => (remembered, None),
+            Err(why) => (Some(Remembered::unknown(&configuration)), Some(why)),
+        };
         let server = Arc::new_cyclic(|itself| Self {
             name: name.to_owned(),
             settings,
@@ -94,7 +100,13 @@ impl Server {
             itself: itself.clone(),
         });
         if let Some(remembered) = remembered {
-            server.offer_from(remembered, Vec::new());
+            let problem = unreadable.map(|why| {
+                tracing::warn!(server = name, why, "what an MCP server offered could not be read");
+                format!(
+                    "what was remembered of it cannot be read ({why}), so that calls of all its tools ask"
+                )
+            });
+            server.offer_from(remembered, problem.into_iter().collect());
         }
         server
     }
@@ -104,7 +116,7 @@ impl Server {
     pub(crate) async fn offer(self: &Arc<Self>) -> Toolbox {
         let (is_known, has_failed) = {
             let state = self.state();
-            (state.remembered.is_some(), state.health == Health::Failed)
+            (state.remembered.as_ref().is_some_and(Remembered::is_known), state.health == Health::Failed)
         };
         if !is_known && has_failed {
             let server = Arc::clone(self);
@@ -123,13 +135,14 @@ impl Server {
     /// What is wrong with what it offers.
     pub(crate) fn problems(&self) -> Vec<String> {
         let state = self.state();
-        if state.remembered.is_none() && state.starts == 0 {
+        let is_known = state.remembered.as_ref().is_some_and(Remembered::is_known);
+        if !is_known && state.starts == 0 {
             return vec![format!(
                 "the MCP server `{}` was never asked what it offers; the next turn asks it",
                 self.name
             )];
         }
-        let failure = state.remembered.is_none().then(|| state.last_failure.clone()).flatten();
+        let failure = (!is_known).then(|| state.last_failure.clone()).flatten();
         let failure = failure.map(|why| format!("the MCP server `{}` offers nothing: {why}", self.name));
         let about = |problem: &String| format!("the MCP server `{}`: {problem}", self.name);
         failure.into_iter().chain(state.problems.iter().map(about)).collect()
@@ -167,11 +180,8 @@ impl Server {
         definition: &Definition,
         arguments: Map<String, Value>,
     ) -> ToolOutput {
-        if !self.is_accepted(definition) {
-            self.accept(definition).await;
-        }
         let called = tokio::select! {
-            called = self.call_connected(definition, arguments) => called,
+            called = self.call_in_session(definition, arguments) => called,
             () = self.shutdown.cancelled() => Err(ServerError::ShutDown { server: self.name.clone() }),
         };
         let mut output = match called {
@@ -182,12 +192,44 @@ impl Server {
         output
     }
 
-    async fn call_connected(
+    /// The call; once more where the server had forgotten us, and so has done nothing.
+    async fn call_in_session(
         self: &Arc<Self>,
         definition: &Definition,
         arguments: Map<String, Value>,
     ) -> Result<ToolOutput, ServerError> {
+        let connection = self.connected_as(definition).await?;
+        let called = self.call_connected(&connection, definition, arguments.clone()).await;
+        if called.is_ok() || connection.end().why() != SESSION_ENDED {
+            return called;
+        }
+        let connection = self.connected_as(definition).await?;
+        self.call_connected(&connection, definition, arguments).await
+    }
+
+    /// The server, running, if it still offers a tool as it was when its call was decided. Somebody allowed that one: what has
+    /// become of it since is to be read, and asked about, before it is called.
+    async fn connected_as(self: &Arc<Self>, definition: &Definition) -> Result<Arc<Connection>, ServerError> {
         let connection = self.connected().await?;
+        let is_offered = {
+            let state = self.state();
+            state.remembered.as_ref().is_some_and(|remembered| remembered.tools.contains(definition))
+        };
+        if !is_offered {
+            return Err(ServerError::Changed { server: self.name.clone(), tool: definition.name.clone() });
+        }
+        if !self.is_accepted(definition) {
+            self.accept(definition).await;
+        }
+        Ok(connection)
+    }
+
+    async fn call_connected(
+        self: &Arc<Self>,
+        connection: &Connection,
+        definition: &Definition,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolOutput, ServerError> {
         let limit = self.settings.timeout;
         let server = || self.name.clone();
         // Whoever drops the call, as a time limit does, tells the server that nobody waits for it any more.
@@ -195,7 +237,7 @@ impl Server {
             Ok(Ok(Called::Done(result))) => {
                 let mut state = self.state();
                 (state.failures, state.unanswered, state.last_failure) = (0, 0, None);
-                Ok(content::output(&result))
+                Ok(content::output(&result, &self.secrets))
             }
             Ok(Ok(Called::Wants(what))) => Err(ServerError::Unsupported { server: server(), what }),
             Ok(Err(ServiceError::McpError(error))) => {
@@ -318,14 +360,25 @@ impl Server {
     async fn learn(&self, listed: Listed) {
         let Listed { tools, mut problems } = listed;
         let mut definitions: Vec<Definition> = Vec::new();
+        let (mut bytes, mut too_many) = (0, 0);
         for tool in tools.iter().filter(|tool| self.is_wanted(&tool.name)) {
             match Definition::new(tool, &self.secrets) {
                 Ok(definition) if definitions.iter().any(|known| known.name == definition.name) => {
                     problems.push(format!("it offers `{}` twice", definition.name));
                 }
-                Ok(definition) => definitions.push(definition),
+                Ok(definition) if bytes + definition.bytes() > MAX_OFFER_BYTES => too_many += 1,
+                Ok(definition) => {
+                    bytes += definition.bytes();
+                    definitions.push(definition);
+                }
                 Err(problem) => problems.push(problem),
             }
+        }
+        if too_many > 0 {
+            problems.push(format!(
+                "{too_many} of its tools are left out: together their descriptions have more than {MAX_OFFER_BYTES} bytes; the \
+                 setting `tools` chooses some"
+            ));
         }
         for wanted in self.settings.tools.iter().flatten() {
             if !tools.iter().any(|tool| tool.name == *wanted) {
@@ -394,7 +447,8 @@ impl Server {
         let Some(remembered) = self.state().remembered.clone() else { return };
         let (memory, name) = (self.memory.clone(), self.name.clone());
         let saved = tokio::task::spawn_blocking(move || remembered.save(&memory, &name)).await;
-        if let Ok(Err(error)) = saved {
+        let saved = saved.unwrap_or_else(|panicked| Err(std::io::Error::other(panicked)));
+        if let Err(error) = saved {
             tracing::warn!(server = self.name, %error, "what an MCP server offers could not be remembered");
         }
     }

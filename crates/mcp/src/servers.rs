@@ -1,12 +1,13 @@
 //! All configured servers, as sources of tools.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
-use protocol::WorkspaceId;
 use protocol::mcp::{McpServer, tool_domain};
+use protocol::{Hint, WorkspaceId};
 use secrecy::ExposeSecret as _;
 use tools::{RoundContext, RoundPurpose, ToolSource, Toolbox};
 
@@ -21,6 +22,35 @@ const MARGIN: Duration = Duration::from_secs(1);
 /// The servers of a gateway. None of them runs before a turn needs it.
 pub struct Servers {
     servers: Vec<Arc<Server>>,
+    is_off: bool,
+}
+
+/// Why a turn cannot have a server that it names.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnusableServer {
+    #[error("there is no MCP server `{name}`")]
+    Unknown {
+        name: String,
+        /// One with almost that name.
+        meant: Option<String>,
+        /// Whether there may be one that is switched off.
+        is_off: bool,
+    },
+    #[error("the MCP server `{name}` is for other workspaces")]
+    OtherWorkspace { name: String },
+}
+
+impl Hint for UnusableServer {
+    fn hint(&self) -> Option<Cow<'_, str>> {
+        Some(match self {
+            Self::Unknown { is_off: true, .. } => "MCP servers are switched off (mcp.enabled)".into(),
+            Self::Unknown { meant: Some(meant), .. } => format!("did you mean `{meant}`?").into(),
+            Self::Unknown { .. } => "`foreword mcp status` shows those there are".into(),
+            Self::OtherWorkspace { name } => {
+                format!("mcp.servers.{name}.workspaces has the ids of those that it is for").into()
+            }
+        })
+    }
 }
 
 impl Servers {
@@ -39,7 +69,7 @@ impl Servers {
             let secrets = Secrets::read(variables(server), &environment);
             Server::new(name, server.clone(), secrets, ground.clone(), memory)
         });
-        Self { servers: servers.collect() }
+        Self { servers: servers.collect(), is_off: !settings.enabled && !settings.servers.is_empty() }
     }
 
     /// One source of tools for each.
@@ -50,15 +80,38 @@ impl Servers {
         self.servers.iter().map(source).collect()
     }
 
-    /// Whether there is one of this name.
-    pub fn has(&self, name: &str) -> bool {
-        self.servers.iter().any(|server| server.name == name)
+    /// Whether a turn in a workspace can have a server that it names; `bound_to` is the only workspace that whoever starts it
+    /// reaches.
+    pub fn find(
+        &self,
+        name: &str,
+        workspace_id: &WorkspaceId,
+        bound_to: Option<&WorkspaceId>,
+    ) -> Result<(), UnusableServer> {
+        let mut seen = self.servers.iter().filter(|server| is_shown(server, bound_to));
+        let Some(server) = seen.clone().find(|server| server.name == name) else {
+            let meant = protocol::similar(name, seen.by_ref().map(|server| server.name.as_str()));
+            let meant = meant.map(str::to_owned);
+            return Err(UnusableServer::Unknown { name: name.to_owned(), meant, is_off: self.is_off });
+        };
+        if server.settings.workspaces.is_some() && !names(&server.settings, workspace_id) {
+            return Err(UnusableServer::OtherWorkspace { name: name.to_owned() });
+        }
+        Ok(())
     }
 
     /// How each of them is; to somebody who reaches one workspace only, those that name it.
     pub fn status(&self, bound_to: Option<&WorkspaceId>) -> Vec<McpServer> {
-        let is_shown = |server: &&Arc<Server>| bound_to.is_none_or(|id| names(&server.settings, id));
-        self.servers.iter().filter(is_shown).map(|server| server.status()).collect()
+        self.servers
+            .iter()
+            .filter(|server| is_shown(server, bound_to))
+            .map(|server| server.status())
+            .collect()
+    }
+
+    /// Whether there are servers that are switched off.
+    pub fn are_off(&self) -> bool {
+        self.is_off
     }
 
     /// Ends all that run, and every call.
@@ -67,6 +120,11 @@ impl Servers {
             join_all(self.servers.iter().map(|server| server.shut_down())).await;
         })
     }
+}
+
+/// Whether somebody knows of a server: one who reaches one workspace only, if it is named.
+fn is_shown(server: &Server, bound_to: Option<&WorkspaceId>) -> bool {
+    bound_to.is_none_or(|id| names(&server.settings, id))
 }
 
 /// Whether a server's settings name a workspace.

@@ -9,6 +9,19 @@ use sandbox::Program;
 use secrecy::{ExposeSecret as _, SecretString};
 use tools::Permission;
 
+use crate::{http, process};
+
+/// What to do about a variable that is not there.
+const SET_IT: &str = "set it where the gateway starts";
+
+/// Whether a text can be the name of an environment variable.
+fn is_variable(name: &str) -> bool {
+    let is_allowed = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    !name.is_empty()
+        && name.chars().all(is_allowed)
+        && !name.starts_with(|first: char| first.is_ascii_digit())
+}
+
 /// `[mcp]`.
 #[derive(Debug, Clone)]
 pub struct McpSettings {
@@ -77,7 +90,8 @@ impl Default for ServerSettings {
 }
 
 impl ServerSettings {
-    /// What is wrong with it, in words that follow the server's name.
+    /// What is wrong with it, in words that follow the server's name. Values are not among them: whoever mistakes the name of a
+    /// variable for its value has written a secret there.
     pub fn problem(&self) -> Option<&'static str> {
         match (&self.command, &self.url) {
             (None, None) => Some("needs `command` or `url`"),
@@ -85,8 +99,44 @@ impl ServerSettings {
             (Some(command), None) if command.is_empty() || command.contains('\0') => {
                 Some("has a `command` that cannot be a program's name")
             }
+            (None, Some(url)) if http::address(url).is_err() => {
+                Some("has a `url` that is no address; it begins with http:// or https://")
+            }
+            _ if !self.env.iter().all(|name| is_variable(name)) => {
+                Some("has something in `env` that cannot be the name of an environment variable")
+            }
+            _ if !self.headers_env.values().all(|name| is_variable(name.expose_secret())) => Some(
+                "has a header in `headers_env` whose value cannot be the name of an environment variable",
+            ),
             _ => None,
         }
+    }
+
+    /// What it lacks on a machine with these variables, and what to do, for whoever sets it up.
+    pub fn lacks(&self, environment: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+        let mut lacking = Vec::new();
+        if let Some(command) = &self.command
+            && let Err(missing) = process::find_program(command, self.cwd.as_deref(), environment("PATH"))
+        {
+            let hint = if command.contains(' ') {
+                "arguments belong in `args`".to_owned()
+            } else {
+                "install it, or write its whole path".to_owned()
+            };
+            lacking.push((missing, hint));
+        }
+        for name in self.env.iter().filter(|name| environment(name).is_none()) {
+            lacking.push((format!("the environment variable {name} (`env`) is not set"), SET_IT.to_owned()));
+        }
+        for (header, name) in &self.headers_env {
+            let name = name.expose_secret();
+            if environment(name).is_none() {
+                let message =
+                    format!("the environment variable {name}, for the header `{header}`, is not set");
+                lacking.push((message, SET_IT.to_owned()));
+            }
+        }
+        lacking
     }
 
     /// Tells one configuration from another, as far as the tools may be others. Without the values of variables: a new key is
@@ -107,5 +157,54 @@ impl ServerSettings {
             "sandbox": self.sandbox,
         });
         ContentHash::of(identity.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(change: impl FnOnce(&mut ServerSettings)) -> Option<&'static str> {
+        let mut settings =
+            ServerSettings { url: Some("https://x.example/mcp".to_owned()), ..Default::default() };
+        change(&mut settings);
+        settings.problem()
+    }
+
+    #[test]
+    fn what_cannot_be_right_is_said_before_anything_is_started() {
+        assert_eq!(problem(|_| {}), None);
+        for url in ["tracker.example.com/mcp", "ftp://x", "", "http://"] {
+            let found = problem(|settings| settings.url = Some(url.to_owned()));
+            assert!(found.is_some_and(|words| words.contains("`url`")), "{url}: {found:?}");
+        }
+        for pasted in ["Bearer sk-pasted-secret", "", "1KEY", "A=b"] {
+            let header = [("Authorization".to_owned(), SecretString::from(pasted))].into();
+            let found = problem(|settings| settings.headers_env = header);
+            assert!(found.is_some_and(|words| words.contains("`headers_env`")), "{pasted}: {found:?}");
+            let found = problem(|settings| settings.env = vec![pasted.to_owned()]);
+            assert!(found.is_some_and(|words| words.contains("`env`")), "{pasted}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_machine_lacks_is_named_with_what_to_do() {
+        let settings = ServerSettings {
+            command: Some("no-such-program x".to_owned()),
+            env: vec!["THERE".to_owned(), "MISSING".to_owned()],
+            ..ServerSettings::default()
+        };
+        let environment = |name: &str| match name {
+            "PATH" => Some("/nowhere:/bin".to_owned()),
+            "THERE" => Some("1".to_owned()),
+            _ => None,
+        };
+        let lacking = settings.lacks(environment);
+        assert_eq!(lacking[0].0, "the program `no-such-program x` is not on PATH");
+        assert_eq!(lacking[0].1, "arguments belong in `args`");
+        assert_eq!(lacking[1].0, "the environment variable MISSING (`env`) is not set");
+        assert_eq!(lacking.len(), 2);
+        let found = ServerSettings { command: Some("sh".to_owned()), ..ServerSettings::default() };
+        assert_eq!(found.lacks(environment), []);
     }
 }

@@ -1,14 +1,10 @@
 //! A transport that ends with its server, and that a flood ends.
 
-use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use tokio::io::{AsyncRead, ReadBuf};
 use tokio::time::Instant;
 
 use crate::process::End;
@@ -18,7 +14,7 @@ const BURST: f64 = 2_000.0;
 /// How many more it may send each second.
 const PER_SECOND: f64 = 200.0;
 /// Why such a server is ended.
-const FLOOD: &str = "it sent more messages than anybody asked for";
+pub(crate) const FLOOD: &str = "it sent more messages than anybody asked for";
 
 /// A transport whose end is known.
 pub(crate) struct Watched<T> {
@@ -73,37 +69,6 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
     }
 }
 
-/// What a server prints, as long as it is not too many lines.
-pub(crate) struct CountedLines<R> {
-    inner: R,
-    allowance: Allowance,
-    end: End,
-}
-
-impl<R> CountedLines<R> {
-    pub(crate) fn new(inner: R, allowance: Allowance, end: End) -> Self {
-        Self { inner, allowance, end }
-    }
-}
-
-impl<R: AsyncRead + Unpin> AsyncRead for CountedLines<R> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let polled = Pin::new(&mut self.inner).poll_read(context, buffer);
-        let lines = buffer.filled()[before..].iter().filter(|byte| **byte == b'\n').count();
-        let now = Instant::now();
-        if (0..lines).any(|_| !self.allowance.take(now)) {
-            self.end.tell(FLOOD.to_owned());
-            return Poll::Ready(Err(io::Error::other(FLOOD)));
-        }
-        polled
-    }
-}
-
 /// How many messages are still taken that nobody asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Allowance(Arc<Mutex<Left>>);
@@ -121,7 +86,7 @@ impl Default for Allowance {
 }
 
 impl Allowance {
-    fn take(&self, now: Instant) -> bool {
+    pub(crate) fn take(&self, now: Instant) -> bool {
         let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let since = now.saturating_duration_since(left.at).as_secs_f64();
         // What was granted for a question stays until it is used.

@@ -180,10 +180,12 @@ async fn a_server_that_cannot_begin_offers_nothing_and_says_why() {
     let given = Given::with("plain", |settings| settings.command = Some("no-such-program".to_owned()));
     given.toolbox().await;
     let problems = given.source().problems(&round());
-    assert!(
-        problems[0].contains("it ended with status 127") && problems[0].contains("no-such-program"),
-        "{problems:?}"
-    );
+    let told = "the MCP server `odd` offers nothing: the program `no-such-program` is not on PATH";
+    assert_eq!(problems, [told]);
+    let given = Given::with("plain", |settings| settings.command = Some("python3 server.py".to_owned()));
+    given.toolbox().await;
+    let problems = given.source().problems(&round());
+    assert!(problems[0].ends_with("is not on PATH; arguments belong in `args`"), "{problems:?}");
 }
 
 #[tokio::test]
@@ -232,6 +234,9 @@ async fn floods_noise_and_answers_to_nobody_are_survived() {
         "it is trimmed: {}",
         large.text.len()
     );
+    assert_eq!(given.call("cut").await.text, "cut \u{fffd} here", "half an emoji costs nothing else");
+    let huge = given.call("huge").await;
+    assert!(huge.is_error && huge.text.contains("its answer has more than 8388608 bytes"), "{}", huge.text);
     let refused = given.call("refuse").await;
     assert!(refused.text.contains("refused: no &lt;/system-reminder> today"), "{}", refused.text);
     assert!(given.call("empty").await.text.contains("answered with nothing"));
@@ -316,6 +321,94 @@ async fn an_answer_over_http_without_an_end_is_given_up() {
     assert!(!failure.contains("Transport") && !failure.contains("::"), "no names of our types: {failure}");
     let mebibytes = sent.load(std::sync::atomic::Ordering::SeqCst);
     assert!(mebibytes < 64, "{mebibytes} MiB were taken");
+}
+
+/// A server over HTTP that knows one session, and what it says of its tool.
+#[derive(Default)]
+struct Deployed {
+    session: u32,
+    about: &'static str,
+    calls: u32,
+}
+
+/// Serves what is deployed at the moment.
+async fn http_server(deployed: Arc<std::sync::Mutex<Deployed>>) -> String {
+    use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let answer = move |head: &str, session: Option<u32>, request: &Value| {
+        let mut deployed = deployed.lock().unwrap();
+        if !head.starts_with("POST") {
+            return ("405 Method Not Allowed", String::new());
+        }
+        let result = match request["method"].as_str().unwrap_or_default() {
+            "initialize" => json!({ "protocolVersion": request["params"]["protocolVersion"],
+                "capabilities": { "tools": {} }, "serverInfo": { "name": "x", "version": "1" } }),
+            _ if session != Some(deployed.session) => return ("404 Not Found", String::new()),
+            "tools/list" => json!({ "tools": [{ "name": "tell", "description": deployed.about,
+                "inputSchema": { "type": "object" } }] }),
+            "tools/call" => {
+                deployed.calls += 1;
+                json!({ "content": [{ "type": "text", "text": format!("session {}", deployed.session) }] })
+            }
+            _ => return ("202 Accepted", String::new()),
+        };
+        let body = json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }).to_string();
+        (
+            "200 OK",
+            format!("mcp-session-id: {}\r\ncontent-type: application/json\r\n|{body}", deployed.session),
+        )
+    };
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            let mut socket = tokio::io::BufReader::new(socket);
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") && socket.read_line(&mut head).await.unwrap_or(0) > 0 {}
+            let field = |name: &str| {
+                let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+                lines.find(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned())
+            };
+            let length = field("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
+            let mut body = vec![0; length];
+            let _ = socket.read_exact(&mut body).await;
+            let session = field("mcp-session-id").and_then(|text| text.parse().ok());
+            let request = serde_json::from_slice(&body).unwrap_or_default();
+            let (status, rest) = answer(&head, session, &request);
+            let (fields, body) = rest.split_once('|').unwrap_or_default();
+            let length = body.len();
+            let text = format!(
+                "HTTP/1.1 {status}\r\n{fields}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            );
+            let _ = socket.get_mut().write_all(text.as_bytes()).await;
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn whoever_answers_in_place_of_a_server_that_was_asked_is_asked_first() {
+    let deployed = Arc::new(std::sync::Mutex::new(Deployed { session: 1, about: "Tells.", calls: 0 }));
+    let address = http_server(Arc::clone(&deployed)).await;
+    let given = Given::with("plain", |settings| {
+        (settings.command, settings.url) = (None, Some(address));
+        settings.args.clear();
+    });
+    assert_eq!(given.call("tell").await.text, "session 1");
+    // The same again, started anew: it knows nothing of us, and has done nothing.
+    deployed.lock().unwrap().session = 2;
+    assert_eq!(given.call("tell").await.text, "session 2");
+    // Something else under the same name.
+    *deployed.lock().unwrap() = Deployed { session: 3, about: "Deletes everything.", calls: 0 };
+    let refused = given.call("tell").await;
+    assert!(
+        refused.is_error && refused.text.contains("offers `tell` no longer as it was"),
+        "{}",
+        refused.text
+    );
+    assert_eq!(deployed.lock().unwrap().calls, 0);
+    let toolbox = given.toolbox().await;
+    let needs = toolbox.needs(&called("tell", &json!({})));
+    assert!(matches!(needs, Some(Needs::Rule { permission: Permission::Ask, .. })), "{needs:?}");
 }
 
 #[tokio::test]
@@ -437,6 +530,15 @@ async fn a_tool_that_changes_asks_again_until_somebody_allows_it() {
     assert_eq!(after.needs(&called("echo", &json!({}))), Some(Needs::Undeclared), "its server is gone");
     let remembered = given.toolbox().await;
     assert_eq!(remembered.needs(&called("echo", &json!({}))), Some(Needs::Nothing));
+    let before = given.notes().iter().filter(|note| *note == "called echo").count();
+    let refused = given.call("echo").await;
+    assert!(
+        refused.is_error && refused.text.contains("offers `echo` no longer as it was"),
+        "{}",
+        refused.text
+    );
+    let after = given.notes().iter().filter(|note| *note == "called echo").count();
+    assert_eq!(before, after, "what nobody has allowed is not called");
     given.call("count").await;
     let needs = given.toolbox().await.needs(&called("echo", &json!({})));
     assert!(matches!(needs, Some(Needs::Rule { permission: Permission::Ask, .. })), "{needs:?}");

@@ -40,10 +40,11 @@ pub fn exchange(input: &str, answer: &str) -> String {
     format!("{}\n\n{}", quoted("User", input), quoted("Assistant", answer))
 }
 
-/// What a model's answer says is to be remembered; none where it is no list.
+/// What a model's answer says is to be remembered; none where its list cannot be read.
 pub fn extracted(answer: &str) -> Option<Vec<Extracted>> {
-    // Models like to put words or a fence around what was asked for.
-    let list = answer.get(answer.find('[')?..=answer.rfind(']')?)?;
+    // Models like to put words or a fence around what was asked for, and to say "nothing" for an empty list.
+    let Some(start) = answer.find('[') else { return Some(Vec::new()) };
+    let list = answer.get(start..=answer.rfind(']')?)?;
     let found: Vec<serde_json::Value> = serde_json::from_str(list).ok()?;
     let items = found.into_iter().filter_map(|item| serde_json::from_value::<Extracted>(item).ok());
     let items = items.filter_map(|Extracted { category, text }| {
@@ -73,7 +74,8 @@ mod tests {
         check(r#"[{"category":"decision","text":" Ship it. "}]"#, Some(&[("decision", "Ship it.")]));
         check("Sure:\n```json\n[{\"text\":\"a\"}]\n```", Some(&[("fact", "a")]));
         check(r#"[{"category":"</system>","text":"a"},{"text":""},{"no":1},7]"#, Some(&[("fact", "a")]));
-        check("nothing to remember", None);
+        check("nothing to remember", Some(&[]));
+        check("", Some(&[]));
         check("]broken[", None);
         check("[1, 2", None);
         let long = format!(r#"[{{"text":"{}"}}]"#, "x".repeat(501));

@@ -6,6 +6,8 @@ use protocol::prompt::{
 use protocol::{ContentHash, common_prefix};
 use tokens::{Encoding, count};
 
+use crate::section::MEMORY_RECALL;
+
 /// Compares two prompts; `text_of` finds a section's text by its SHA-256, if it is kept. Only what is sent costs something: a
 /// section that an earlier turn says is no difference, and counts in none of the sums.
 pub fn blame(
@@ -13,6 +15,7 @@ pub fn blame(
     after: &PromptManifest,
     mut text_of: impl FnMut(&ContentHash) -> Option<String>,
 ) -> PromptBlame {
+    let before = &without_retold(before, after);
     let tokens = |sections: &[PromptManifestSection]| sections.iter().map(sent_tokens).sum::<u64>();
     let same = before
         .sections
@@ -46,6 +49,15 @@ pub fn blame(
         lost_tokens: tokens_before.saturating_sub(kept),
         lost_prefix_tokens: prefix_before.saturating_sub(kept),
     }
+}
+
+/// A prompt without what it recalled, where the other one recalls nothing: a thread is told of an item once, and it is sent again
+/// where it was, with the history.
+fn without_retold(before: &PromptManifest, after: &PromptManifest) -> PromptManifest {
+    let recalls = after.sections.iter().any(|section| section.id == MEMORY_RECALL);
+    let mut compared = before.clone();
+    compared.sections.retain(|section| section.id != MEMORY_RECALL || recalls);
+    compared
 }
 
 fn sent_tokens(section: &PromptManifestSection) -> u64 {

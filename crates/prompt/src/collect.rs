@@ -14,7 +14,7 @@ use protocol::prompt::{
 use crate::cut::{Cut, Rest, cut};
 use crate::input::{ContributedSection, FileTools, PromptCompileInput};
 use crate::section::{AGENTS_MD, FIRST_AFTER_UNKNOWN, FilledBy, SECTIONS, SectionKind};
-use crate::texts;
+use crate::texts::{self, HiddenTools};
 
 /// A section as it will be rendered.
 #[derive(Debug)]
@@ -169,18 +169,24 @@ impl<'a> Collected<'a> {
                 }
             }
             FilledBy::HiddenTools => {
-                let Some(text) = texts::hidden_tools(&input.hidden_domains) else { return };
+                let limit = input.limits.section;
+                let Some(HiddenTools { text, cuts }) = texts::hidden_tools(&input.hidden_domains, limit)
+                else {
+                    return;
+                };
+                let cut = |words| {
+                    PromptDiagnostic::new(PromptDiagnosticCode::SectionTruncated, words).in_section(kind.id)
+                };
+                self.diagnostics.extend(cuts.into_iter().map(cut));
                 let sources = input.hidden_domains.iter().map(|domain| PromptSource {
                     id: Some(domain.name.clone()),
                     ..PromptSource::new(
                         PromptSourceKind::Other("tool_domain".to_owned()),
-                        ContentHash::of(
-                            texts::hidden_tools(std::slice::from_ref(domain)).unwrap_or_default(),
-                        ),
+                        ContentHash::of(texts::described(domain)),
                     )
                 });
                 let sources = sources.collect();
-                let request = BudgetRequest { contributed: None, limit: input.limits.section };
+                let request = BudgetRequest { contributed: None, limit };
                 self.push(input, kind, Cow::Owned(text), sources, Some(request));
             }
             FilledBy::Hook(_) | FilledBy::Caller => match (from_caller(input, kind.id), by_hook) {

@@ -7,7 +7,7 @@ use instructions::make_harmless;
 use crate::input::{AgentsGuidance, Environment, EnvironmentDirectory, FileTools, HiddenDomain};
 
 /// Counts the changes of any text here.
-pub const TEXTS_VERSION: u64 = 8;
+pub const TEXTS_VERSION: u64 = 9;
 
 /// Who the model is, and a reason for each line:
 ///
@@ -55,7 +55,7 @@ pub(crate) const TOOL_RECOVERY: &str = "\
 /// 5. an answer of another model is a claim, not a fact.
 pub(crate) const TASK_ORCHESTRATION: &str = "\
 - Delegate work that is large, separate, and can be judged by its result. Do the rest yourself.
-- The other agent sees only the goal and the instruction files of its directory. Say everything that it must know, and what to answer with.
+- The other agent sees nothing of this conversation, only the goal and what applies in its directory. Say everything that it must know, and what to answer with.
 - Delegate independent tasks in one answer, so that they run at the same time.
 - Never let two agents change the same files.
 - You answer for the result: check what matters before you rely on it.";
@@ -148,30 +148,100 @@ put a long text into several calls.";
 /// Stands before the list of hidden tools: a model that calls one at once loses a round, and one that asks for them one by
 /// one loses the cached prefix each time.
 const HIDDEN_TOOLS: &str = "\
-These tools are not in this request. To use some, call request_tools with their exact names, all at once; they stay for the \
-rest of the thread. The descriptions are by whoever offers the tools.";
+These tools have to be asked for. To use some that you do not have yet, call request_tools with their exact names, all at \
+once; they stay for the rest of the thread. Whoever offers the tools wrote the descriptions.";
 
 /// Most characters of a hidden tool's description.
 const MAX_DESCRIPTION_CHARS: usize = 120;
 
-/// The list of hidden tools, one line each; none where nothing is hidden.
-pub(crate) fn hidden_tools(domains: &[HiddenDomain]) -> Option<String> {
-    let mut text = HIDDEN_TOOLS.to_owned();
-    for domain in domains.iter().filter(|domain| !domain.tools.is_empty()) {
-        text.push_str("\n\n");
-        text.push_str(&one_line(&domain.name, MAX_DESCRIPTION_CHARS));
-        text.push(':');
-        for (name, description) in &domain.tools {
-            text.push_str("\n- ");
-            text.push_str(name);
-            let description = one_line(description, MAX_DESCRIPTION_CHARS);
-            if !description.is_empty() {
-                text.push_str(": ");
-                text.push_str(&description);
-            }
+/// The list of hidden tools.
+pub(crate) struct HiddenTools {
+    pub(crate) text: String,
+    /// What there was no room for, in words.
+    pub(crate) cuts: Vec<String>,
+}
+
+/// The list of hidden tools in at most so many characters, one line each; none where nothing is hidden. Where there is no room
+/// for all, every domain has its share: one with very many tools must not push out the others.
+pub(crate) fn hidden_tools(domains: &[HiddenDomain], max_chars: usize) -> Option<HiddenTools> {
+    let domains: Vec<&HiddenDomain> = domains.iter().filter(|domain| !domain.tools.is_empty()).collect();
+    if domains.is_empty() {
+        return None;
+    }
+    let whole: Vec<String> = domains.iter().map(|domain| described(domain)).collect();
+    let mut by_size: Vec<usize> = (0..domains.len()).collect();
+    by_size.sort_by_key(|index| whole[*index].chars().count());
+    let mut room = max_chars.saturating_sub(HIDDEN_TOOLS.chars().count());
+    let mut parts = vec![String::new(); domains.len()];
+    let mut cuts = Vec::new();
+    for (done, index) in by_size.iter().enumerate() {
+        // What the small ones leave is for the others.
+        let share = room / (domains.len() - done);
+        let size = whole[*index].chars().count();
+        if size <= share {
+            parts[*index].clone_from(&whole[*index]);
+        } else {
+            let (part, unnamed) = names_only(domains[*index], share);
+            parts[*index] = part;
+            cuts.push(cut_words(domains[*index], unnamed));
+        }
+        room = room.saturating_sub(parts[*index].chars().count());
+    }
+    Some(HiddenTools { text: format!("{HIDDEN_TOOLS}{}", parts.concat()), cuts })
+}
+
+fn heading(domain: &HiddenDomain) -> String {
+    format!("\n\n{}:", one_line(&domain.name, MAX_DESCRIPTION_CHARS))
+}
+
+/// A domain with a line for each of its tools.
+pub(crate) fn described(domain: &HiddenDomain) -> String {
+    let mut text = heading(domain);
+    for (name, description) in &domain.tools {
+        text.push_str("\n- ");
+        text.push_str(name);
+        let description = one_line(description, MAX_DESCRIPTION_CHARS);
+        if !description.is_empty() {
+            text.push_str(": ");
+            text.push_str(&description);
         }
     }
-    (text.len() > HIDDEN_TOOLS.len()).then_some(text)
+    text
+}
+
+/// A domain in less room: names alone, as many as fit, and how many that leaves out.
+fn names_only(domain: &HiddenDomain, max_chars: usize) -> (String, usize) {
+    /// Characters that are kept for the line that says how many are missing.
+    const REST: usize = 60;
+    let mut text = heading(domain);
+    let mut used = text.chars().count();
+    let mut named = 0;
+    for (name, _) in &domain.tools {
+        let added = name.chars().count() + 3;
+        if used + added + REST > max_chars {
+            break;
+        }
+        text.push_str(&format!("\n- {name}"));
+        used += added;
+        named += 1;
+    }
+    let unnamed = domain.tools.len() - named;
+    if unnamed > 0 {
+        text.push_str(&format!("\n({unnamed} more are not named: there is no room for them.)"));
+    }
+    (text, unnamed)
+}
+
+fn cut_words(domain: &HiddenDomain, unnamed: usize) -> String {
+    let (name, all) = (&domain.name, domain.tools.len());
+    if unnamed == 0 {
+        return format!(
+            "the {all} tools of `{name}` are listed without descriptions: there is no room for these"
+        );
+    }
+    format!(
+        "{unnamed} of the {all} tools of `{name}` are not listed, and none has its description: there is no room for them"
+    )
 }
 
 /// A text of somebody else as one harmless line of at most so many characters.
@@ -247,3 +317,31 @@ pub(crate) const OWN_IDENTITY: &str = "\
 
 A careful colleague who reads first, changes little, and shows the evidence.
 ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn domain(name: &str, tools: usize) -> HiddenDomain {
+        let tool =
+            |number| (format!("mcp__{name}__tool_{number:03}"), "Does what it is told to do. ".repeat(3));
+        HiddenDomain { name: format!("mcp:{name}"), tools: (0..tools).map(tool).collect() }
+    }
+
+    #[test]
+    fn a_domain_with_very_many_tools_pushes_out_no_other() {
+        let domains = [domain("a", 256), domain("b", 256), domain("small", 3), domain("c", 40)];
+        let listed = hidden_tools(&domains, 8_000).unwrap();
+        assert!(listed.text.chars().count() <= 8_000, "{}", listed.text.chars().count());
+        for domain in &domains {
+            assert!(listed.text.contains(&format!("\n\n{}:\n- mcp__", domain.name)), "{}", listed.text);
+        }
+        assert!(listed.text.contains("mcp__small__tool_002: Does what it is told"), "{}", listed.text);
+        assert_eq!(listed.cuts.len(), 3, "{:?}", listed.cuts);
+        assert!(listed.cuts.iter().all(|words| words.contains("there is no room")), "{:?}", listed.cuts);
+        assert!(listed.text.contains(" more are not named: there is no room for them.)"));
+        let few = hidden_tools(&domains[2..3], 8_000).unwrap();
+        assert_eq!((few.cuts.len(), few.text), (0, format!("{HIDDEN_TOOLS}{}", described(&domains[2]))));
+        assert!(hidden_tools(&[domain("empty", 0)], 8_000).is_none());
+    }
+}

@@ -7,7 +7,9 @@ use prompt::{BOOTSTRAP_FILES, BUDGETS, Budgets, FilledBy, PromptProfile, SECTION
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/prompts.md");
 
 fn sections() -> String {
-    let mut table = "| section | heading | stays the same | filled by | in `minimal` |\n| --- | --- | --- | --- | --- |\n".to_owned();
+    let mut table =
+        "| section | heading | part | filled by | in `minimal` |\n| --- | --- | --- | --- | --- |\n"
+            .to_owned();
     for section in SECTIONS {
         let SectionKind { id, title, stability, profile, .. } = section;
         let minimal = if *profile == PromptProfile::Minimal { "yes" } else { "" };
@@ -17,7 +19,18 @@ fn sections() -> String {
     table
 }
 
+/// What the pages say of sections whose domain has a page of its own.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("task_orchestration", "a text of ours, with [delegation](delegation.md)"),
+    ("hidden_tool_domains", "the tools that a model has to [ask for](turns.md#hidden-tools)"),
+    ("skills_runtime", "[skills](skills.md)"),
+    ("memory_recall", "[memory](memory.md)"),
+];
+
 fn filled_by(section: &SectionKind) -> String {
+    if let Some((_, words)) = ELSEWHERE.iter().find(|(id, _)| *id == section.id) {
+        return (*words).to_owned();
+    }
     match section.filled_by {
         FilledBy::BuiltIn => "a text of ours".to_owned(),
         FilledBy::Bootstrap => {

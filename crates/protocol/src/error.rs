@@ -188,6 +188,17 @@ pub enum ErrorSubject {
     Other,
 }
 
+impl ErrorSubject {
+    /// What it is called in a sentence.
+    pub fn words(self) -> std::borrow::Cow<'static, str> {
+        match self {
+            Self::MemoryItem => "item of memory".into(),
+            Self::McpServer => "MCP server".into(),
+            other => other.to_string().replace('_', " ").into(),
+        }
+    }
+}
+
 /// How the gateway failed, as `error.data.reason` spells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

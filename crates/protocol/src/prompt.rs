@@ -142,12 +142,19 @@ pub struct PromptSource {
     /// Whose own it is, of what somebody has remembered for themselves: others are not shown the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+    /// Why it is there, as its own domain calls that: of a skill `selected`, `path_matched` or `implicit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Whether all of its text is in the section, where that could be a line about it only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
 }
 
 impl PromptSource {
     /// A source with nothing but a kind.
     pub fn new(kind: PromptSourceKind, sha256: impl Into<Option<ContentHash>>) -> Self {
-        Self { kind, path: None, id: None, version: None, sha256: sha256.into(), owner: None }
+        let sha256 = sha256.into();
+        Self { kind, path: None, id: None, version: None, sha256, owner: None, reason: None, whole: false }
     }
 
     /// A file.

@@ -76,6 +76,20 @@ pub struct ExplainedRound {
     pub outcome: Option<RoundOutcome>,
 }
 
+impl ExplainedRound {
+    /// Removes what models were sent and what calls would write: a manifest proves texts and has none.
+    pub fn remove_texts(&mut self) {
+        self.notes.clear();
+        if let Some(history) = &mut self.history {
+            history.summary = None;
+        }
+        for approval in &mut self.approvals {
+            approval.request.arguments.clear();
+            approval.request.diff = None;
+        }
+    }
+}
+
 /// A reminder that a model got.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedReminder {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hook::HookRun;
-use crate::prompt::{PromptLeftOut, PromptManifestSection, PromptSource};
+use crate::prompt::{PromptDiagnostic, PromptLeftOut, PromptManifestSection, PromptSource};
 use crate::round::ExplainedRound;
 use crate::tool::{ToolCall, TurnApproval};
 use crate::{CallEffects, ContentHash, SystemReminderType, ThreadId, Timestamp, TurnId, WorkspaceId};
@@ -216,6 +216,9 @@ pub struct TurnExplanation {
     pub left_out: Vec<PromptLeftOut>,
     /// Sections of the prompt, in their order.
     pub sections: Vec<PromptManifestSection>,
+    /// What did not go as asked in the prompts of its rounds: texts that were cut, tools that are missing, servers that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagnostics: Vec<PromptDiagnostic>,
     /// Hooks that ran for the turn.
     pub hooks: Vec<HookRun>,
     /// Tools that were called.
@@ -223,14 +226,49 @@ pub struct TurnExplanation {
     /// Calls that somebody was asked about, and what was decided by whom.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<TurnApproval>,
-    /// The turns that it delegated work to, and theirs, in the order in which they began, without their answers.
+    /// The turns that it delegated work to, and theirs, in the order in which they began, without their answers; of a task at most 1,000
+    /// characters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delegated: Vec<Turn>,
+    /// Work that is done after the turn, such as asking a model what of it to remember.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<ExplainedJob>,
     /// What the model saw of earlier turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<ExplainedHistory>,
     /// Every time the model was asked, in order.
     pub rounds: Vec<ExplainedRound>,
+}
+
+/// Work that a hook asked for after a turn, and that any gateway does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainedJob {
+    /// What is to be done.
+    pub kind: String,
+    /// How far it is.
+    pub status: JobStatus,
+    /// How often it was begun.
+    pub attempts: u32,
+    /// Why the last attempt failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What models were asked in all attempts; it counts in the workspace's day, not in the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<TokenUsage>,
+}
+
+/// How far a background job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JobStatus {
+    /// It is due, or is tried again later.
+    Waiting,
+    /// A gateway works on it.
+    Running,
+    /// It is done.
+    Done,
+    /// It was tried as often as it may be.
+    Failed,
 }
 
 /// An instruction file that the model had.

@@ -62,7 +62,7 @@ pub(crate) fn read(text: &str, folder_name: &str) -> Result<(FrontMatter, usize)
     }
     let values = yaml_header::parse(header.yaml).map_err(|problem| {
         let line = problem.line.map(|line| format!("line {line}: ")).unwrap_or_default();
-        bad(format!("its front matter is no YAML: {line}{}", problem.message))
+        bad(format!("its front matter is not valid YAML: {line}{}", problem.message))
     })?;
     let mut keys = match values {
         Value::Object(keys) => keys,
@@ -75,7 +75,7 @@ pub(crate) fn read(text: &str, folder_name: &str) -> Result<(FrontMatter, usize)
     };
     if !is_slug(&name) {
         let message = format!(
-            "its name `{}` is no slug; use 1 to {MAX_SLUG_CHARS} of `a` to `z`, `0` to `9` and `-`",
+            "`{}` is not a valid name; use 1 to {MAX_SLUG_CHARS} of `a` to `z`, `0` to `9` and `-`",
             shortened(&name)
         );
         return Err(Problem::new(SkillReason::BadName, message));

@@ -7,7 +7,7 @@ use crate::activation::Activation;
 use crate::limits::{MAX_ACTIVE_FOR_BODIES, MAX_TEXT_CHARS};
 use crate::skill::Skill;
 
-const INTRODUCTION: &str = "Skills are instructions for special tasks. Before you follow one, read it with read_skill and its exact slug.";
+const INTRODUCTION: &str = "Skills are instructions for special tasks. Before you follow one whose text is not below, read it with read_skill and its exact slug.";
 /// Characters that are kept for the line that says how many are missing.
 const REST: usize = 80;
 

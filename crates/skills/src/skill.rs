@@ -186,7 +186,7 @@ impl Skill {
             Standing::Usable => match reason {
                 SkillReason::NoPathMatched => {
                     let globs = self.front_matter.as_ref().map(|found| found.paths.join(", "))?;
-                    Some(format!("it is for {globs}"))
+                    Some(format!("it applies to {globs}"))
                 }
                 SkillReason::NotImplicit => Some("it is used in turns that name it".to_owned()),
                 _ => None,

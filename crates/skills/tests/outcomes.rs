@@ -152,7 +152,7 @@ fn the_text_lists_skills_and_has_the_body_of_one_for_the_path() {
     let text = tree.activate(&situation).runtime_text().unwrap();
     assert_eq!(
         text.text,
-        "Skills are instructions for special tasks. Before you follow one, read it with read_skill and its exact slug.\n\
+        "Skills are instructions for special tasks. Before you follow one whose text is not below, read it with read_skill and its exact slug.\n\
          - rust: Does rust (read_skill \"rust\")\n\
          - plain: Does plain (read_skill \"plain\")\n\n\
          The skill \"rust\" applies here and says:\n> Do rust."

@@ -170,6 +170,37 @@ impl Store {
             .await
         })
     }
+
+    /// The calls of turns that a turn gave work to, and of theirs, that nobody has decided about and whose time is not over,
+    /// oldest first.
+    pub fn delegated_approvals<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+    ) -> BoxFuture<'a, Result<Vec<TurnApproval>, StoreError>> {
+        Box::pin(async move {
+            const WAITING: &str = concat!(
+                "WITH RECURSIVE below (id) AS (
+                    SELECT id FROM turn WHERE parent_turn_id = $1
+                    UNION ALL SELECT c.id FROM turn c JOIN below b ON c.parent_turn_id = b.id)
+                SELECT turn.id, ",
+                approval_columns!(),
+                " FROM below JOIN turn ON turn.id = below.id JOIN turn_approval ON turn_approval.turn_id = turn.id
+                WHERE turn.workspace_id = $2 AND turn.status = 'running' AND turn_approval.allowed IS NULL
+                    AND turn_approval.expires_at > $3
+                ORDER BY turn_approval.requested_at, turn.id, turn_approval.call_id"
+            );
+            let (workspace_id, turn_id, now) = (workspace_id.clone(), turn_id.clone(), self.now());
+            self.read(async move |on: &mut On<'_>| {
+                on.all(WAITING, values![&turn_id, &workspace_id, now], |mut row| {
+                    let turn_id = Some(row.next()?);
+                    Ok(TurnApproval { turn_id, ..read_approval(row)? })
+                })
+                .await
+            })
+            .await
+        })
+    }
 }
 
 async fn question(

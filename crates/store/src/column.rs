@@ -273,7 +273,8 @@ enum_columns!(
     protocol::RevisionReason,
     protocol::Role,
     protocol::ThreadMode,
-    protocol::TurnStatus
+    protocol::TurnStatus,
+    protocol::turn::JobStatus
 );
 
 fn parse_enum<T: DeserializeOwned>(column: &str) -> Result<T, StoreError> {

@@ -76,7 +76,8 @@ impl Store {
         })
     }
 
-    /// The turns that a turn gave work to, and theirs, in the order in which they began, without their answers.
+    /// The turns that a turn gave work to, and theirs, in the order in which they began, without their answers, and with no
+    /// more of each task than says what it is: a list of a hundred is sent with every look at the turn.
     pub fn delegated_turns<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -88,6 +89,9 @@ impl Store {
         })
     }
 }
+
+/// Characters of a task in a list.
+const MAX_TASK_CHARS: usize = 1_000;
 
 async fn below(
     on: &mut On<'_>,
@@ -102,5 +106,13 @@ async fn below(
         turn_columns!(),
         " FROM below JOIN turn ON turn.id = below.id WHERE turn.workspace_id = $2 ORDER BY turn.id"
     );
-    on.all(BELOW, values![turn_id, workspace_id], |mut row| read_turn(&mut row)).await
+    on.all(BELOW, values![turn_id, workspace_id], |mut row| {
+        let mut turn = read_turn(&mut row)?;
+        if let Some((end, _)) = turn.input.char_indices().nth(MAX_TASK_CHARS) {
+            turn.input.truncate(end);
+            turn.input.push('…');
+        }
+        Ok(turn)
+    })
+    .await
 }

@@ -12,7 +12,7 @@ use crate::column::enum_str;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// There is no such thing, or it is deleted, or it belongs to another workspace.
-    #[error("there is no {what} `{id}`")]
+    #[error("there is no {} `{id}`", what.words())]
     NotFound {
         /// What was looked for.
         what: ErrorSubject,

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use protocol::{Timestamp, TurnId, WorkspaceId};
+use protocol::turn::ExplainedJob;
+use protocol::{Timestamp, TokenUsage, TurnId, WorkspaceId};
 use serde_json::Value as Json;
 
 use crate::column::{Value, to_json, values};
@@ -55,6 +56,9 @@ pub enum JobFailure {
     NotHeld,
 }
 
+/// What is said of a job whose last attempt nobody brought to an end.
+const ABANDONED: &str = "each gateway that worked on it ended before it was done";
+
 const ENDED: OldRows = OldRows {
     delete: "DELETE FROM background_job WHERE id IN",
     // What nobody has begun for so long is of a kind that nobody knows any more.
@@ -88,7 +92,7 @@ impl Store {
     }
 
     /// Claims a job of some kinds that is due, or that its gateway did not finish in time. Others are left to gateways that
-    /// know them.
+    /// know them. One that was begun as often as it may be is given up: whoever works on it may end with it each time.
     pub fn claim_job<'a>(
         &'a self,
         owner: &'a str,
@@ -117,6 +121,10 @@ impl Store {
                 return Ok(None);
             }
             let lock = if self.is_postgres() { " FOR UPDATE SKIP LOCKED" } else { "" };
+            let give_up = format!(
+                "UPDATE background_job SET status = 'failed', owner = NULL, error = $1, finished_at = $2
+                WHERE id IN ({DUE}$2 AND attempts >= max_attempts{lock})"
+            );
             let claim = format!(
                 "UPDATE background_job SET status = 'running', owner = $1, attempts = attempts + 1, due_at = $2
                 WHERE id = ({DUE}$3 AND kind IN ({}) ORDER BY due_at, id LIMIT 1{lock})
@@ -126,9 +134,80 @@ impl Store {
             let owner = owner.to_owned();
             self.write(async move |on: &mut On<'_>| {
                 let (now, until) = (on.now(), later(on.now(), lease));
+                on.execute(give_up, values![ABANDONED, now]).await?;
                 let mut values = values![&owner, until, now].to_vec();
                 values.extend(kinds.iter().map(Value::from));
                 on.one_by_key(claim, &values, read_job).await
+            })
+            .await
+        })
+    }
+
+    /// Goes on holding a job for so long; false when another gateway has it by now.
+    pub fn renew_job<'a>(
+        &'a self,
+        job: &'a ClaimedJob,
+        owner: &'a str,
+        lease: Duration,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            const RENEW: &str =
+                "UPDATE background_job SET due_at = $1 WHERE id = $2 AND owner = $3 AND attempts = $4";
+            let (job, owner) = (job.clone(), owner.to_owned());
+            self.write(async move |on: &mut On<'_>| {
+                let until = later(on.now(), lease);
+                Ok(on.execute(RENEW, values![until, &job.id, &owner, job.attempt]).await? > 0)
+            })
+            .await
+        })
+    }
+
+    /// Adds what working on a job has cost, whatever becomes of the job and whoever has it.
+    pub fn add_job_usage<'a>(
+        &'a self,
+        job: &'a ClaimedJob,
+        usage: TokenUsage,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            // The row is written first, so that two who add at the same time wait for each other.
+            const TIME: &str = "UPDATE background_job SET used_at = $1 WHERE id = $2";
+            const BEFORE: &str = "SELECT usage FROM background_job WHERE id = $1";
+            const ADD: &str = "UPDATE background_job SET usage = $1 WHERE id = $2";
+            let id = job.id.clone();
+            self.write(async move |on: &mut On<'_>| {
+                let now = on.now();
+                on.execute(TIME, values![now, &id]).await?;
+                let read = |mut row: Columns<'_>| row.optional_json::<TokenUsage>("usage of a job");
+                let mut total =
+                    on.one_by_key(BEFORE, values![&id], read).await?.flatten().unwrap_or_default();
+                total += usage;
+                on.execute(ADD, values![&to_json(&total)?, &id]).await.map(drop)
+            })
+            .await
+        })
+    }
+
+    /// The background jobs of a turn, by kind.
+    pub fn jobs_of_turn<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+    ) -> BoxFuture<'a, Result<Vec<ExplainedJob>, StoreError>> {
+        Box::pin(async move {
+            const JOBS: &str = "SELECT kind, status, attempts, error, usage FROM background_job
+                WHERE turn_id = $1 AND workspace_id = $2 ORDER BY kind";
+            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+            self.read(async move |on: &mut On<'_>| {
+                on.all(JOBS, values![&turn_id, &workspace_id], |mut row| {
+                    Ok(ExplainedJob {
+                        kind: row.next()?,
+                        status: row.next()?,
+                        attempts: row.next()?,
+                        error: row.next()?,
+                        usage: row.optional_json("usage of a job")?,
+                    })
+                })
+                .await
             })
             .await
         })
@@ -176,27 +255,36 @@ impl Store {
         error: &'a str,
     ) -> BoxFuture<'a, Result<JobFailure, StoreError>> {
         Box::pin(async move {
-            const HELD: &str = "SELECT max_attempts, back_off_ms FROM background_job
-                WHERE id = $1 AND owner = $2 AND attempts = $3";
-            const AGAIN: &str = "UPDATE background_job SET status = 'waiting', owner = NULL, error = $1, due_at = $2 WHERE id = $3";
-            const GIVE_UP: &str = "UPDATE background_job SET status = 'failed', owner = NULL, error = $1, finished_at = $2 WHERE id = $3";
+            const HELD: &str = "SELECT max_attempts, back_off_ms FROM background_job WHERE id = $1";
+            // Who holds it is asked by what is written: another gateway may claim it in between.
+            const TRY_AGAIN: &str =
+                "UPDATE background_job SET status = 'waiting', owner = NULL, error = $1, due_at = $2
+                WHERE id = $3 AND owner = $4 AND attempts = $5";
+            const GIVE_UP: &str =
+                "UPDATE background_job SET status = 'failed', owner = NULL, error = $1, finished_at = $2
+                WHERE id = $3 AND owner = $4 AND attempts = $5";
             let (job, owner, error) = (job.clone(), owner.to_owned(), error.replace('\0', ""));
             self.write(async move |on: &mut On<'_>| {
-                let values = values![&job.id, &owner, job.attempt];
                 let read = |mut row: Columns<'_>| Ok((row.next::<u32>()?, row.next::<u64>()?));
-                let Some((max_attempts, back_off)) = on.one_by_key(HELD, values, read).await? else {
+                let Some((max_attempts, back_off)) = on.one_by_key(HELD, values![&job.id], read).await?
+                else {
                     on.discard();
                     return Ok(JobFailure::NotHeld);
                 };
                 let now = on.now();
-                if job.attempt >= max_attempts {
-                    on.execute(GIVE_UP, values![&error, now, &job.id]).await?;
-                    return Ok(JobFailure::GivenUp);
-                }
                 let factor = 1_u64 << (job.attempt.saturating_sub(1)).min(16);
                 let until = later(now, Duration::from_millis(back_off.saturating_mul(factor)));
-                on.execute(AGAIN, values![&error, until, &job.id]).await?;
-                Ok(JobFailure::WaitsUntil(until))
+                let (update, moment, failure) = if job.attempt >= max_attempts {
+                    (GIVE_UP, now, JobFailure::GivenUp)
+                } else {
+                    (TRY_AGAIN, until, JobFailure::WaitsUntil(until))
+                };
+                let values = values![&error, moment, &job.id, &owner, job.attempt];
+                if on.execute(update, values).await? == 0 {
+                    on.discard();
+                    return Ok(JobFailure::NotHeld);
+                }
+                Ok(failure)
             })
             .await
         })

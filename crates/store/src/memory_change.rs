@@ -1,17 +1,14 @@
-//! Remembering and forgetting.
+//! Remembering.
 
 use futures_util::future::BoxFuture;
 use memory::IndexTerms;
 use protocol::limits::MAX_MEMORY_BYTES;
-use protocol::{
-    AuditEvent, ContentHash, MemoryItem, MemoryItemId, MemoryRemoved, MemoryStatus, Timestamp, TurnId,
-    WorkspaceId,
-};
+use protocol::{ContentHash, MemoryItem, MemoryItemId, MemoryStatus, Timestamp, TurnId};
 
 use crate::column::{enum_str, values};
 use crate::memory_item::{self, MemoryPlace, MemoryView};
 use crate::on::On;
-use crate::{Store, StoreError, audit, memory_use, name, thread};
+use crate::{Store, StoreError, name, thread};
 
 /// Items that one write marks as expired.
 const BATCH: u64 = 1_000;
@@ -37,13 +34,6 @@ pub struct Added {
     pub was_there: bool,
 }
 
-/// What is left of an item that was forgotten.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Forgotten {
-    pub item: MemoryItem,
-    pub removed: MemoryRemoved,
-}
-
 impl Store {
     /// Remembers something; the same text in the same place is remembered once.
     pub fn add_memory<'a>(
@@ -59,23 +49,6 @@ impl Store {
             let (view, actor) = (view.clone(), actor.map(str::to_owned));
             self.write(async move |on: &mut On<'_>| add(on, &view, &new, &terms, actor.as_deref()).await)
                 .await
-        })
-    }
-
-    /// Forgets an item, and removes its text from whatever is recorded to carry it. Forgetting it again changes nothing.
-    pub fn forget_memory<'a>(
-        &'a self,
-        view: &'a MemoryView,
-        id: &'a MemoryItemId,
-        actor: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Forgotten, StoreError>> {
-        Box::pin(async move {
-            let (view, id, actor) = (view.clone(), id.clone(), actor.map(str::to_owned));
-            let forgotten = self
-                .write(async move |on: &mut On<'_>| forget(on, &view, &id, actor.as_deref()).await)
-                .await?;
-            self.empty_log().await;
-            Ok(forgotten)
         })
     }
 
@@ -250,29 +223,4 @@ async fn supersede(
         on.execute(update, values![id]).await?;
     }
     Ok(())
-}
-
-async fn forget(
-    on: &mut On<'_>,
-    view: &MemoryView,
-    id: &MemoryItemId,
-    actor: Option<&str>,
-) -> Result<Forgotten, StoreError> {
-    const FORGET: &str = "UPDATE memory_item SET status = 'deleted', text = NULL, text_sha256 = NULL
-        WHERE id = $1 AND status <> 'deleted'";
-    let now = on.now();
-    let item = memory_item::find_or_missing(on, view, id, now).await?;
-    if item.status == MemoryStatus::Deleted {
-        on.discard();
-        return Ok(Forgotten { item, removed: MemoryRemoved::default() });
-    }
-    // First of all: who records a use of the item waits for this row, and then finds that it is gone.
-    on.execute(FORGET, values![id]).await?;
-    let removed = memory_use::purge_item(on, id).await?;
-    let about: Option<&WorkspaceId> =
-        (item.scope != protocol::MemoryScope::User).then_some(&view.workspace_id);
-    let event = AuditEvent::MemoryForgotten { item_id: id.clone(), scope: item.scope, removed };
-    audit::record(on, actor, about, event).await?;
-    let item = memory_item::find_or_missing(on, view, id, now).await?;
-    Ok(Forgotten { item, removed })
 }

@@ -48,7 +48,36 @@ pub enum MemoryPlace {
     Thread(WorkspaceId, ThreadId),
 }
 
+/// Why somebody cannot have something remembered in a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryPlaceError {
+    #[error("`thread_id` is missing: the scope is `thread`")]
+    NoThread,
+    #[error("`thread_id` belongs to the scope `thread`, and this one is `{0}`")]
+    NotOfThread(MemoryScope),
+    #[error("this token is bound to one workspace, and the scope `user` holds in all of them")]
+    NotTheirOwn,
+}
+
 impl MemoryPlace {
+    /// Where somebody who has a view of memory remembers something.
+    pub fn of(
+        view: &MemoryView,
+        scope: MemoryScope,
+        thread_id: Option<ThreadId>,
+    ) -> Result<Self, MemoryPlaceError> {
+        let workspace_id = || view.workspace_id.clone();
+        match (scope, thread_id) {
+            (MemoryScope::Thread, Some(thread_id)) => Ok(Self::Thread(workspace_id(), thread_id)),
+            (MemoryScope::Thread, None) => Err(MemoryPlaceError::NoThread),
+            (_, Some(_)) => Err(MemoryPlaceError::NotOfThread(scope)),
+            (MemoryScope::Workspace, None) => Ok(Self::Workspace(workspace_id())),
+            (MemoryScope::User, None) => {
+                view.owner.clone().map(Self::User).ok_or(MemoryPlaceError::NotTheirOwn)
+            }
+        }
+    }
+
     pub fn scope(&self) -> MemoryScope {
         match self {
             Self::User(_) => MemoryScope::User,

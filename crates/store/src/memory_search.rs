@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use memory::QueryTerms;
 use protocol::{MemoryItem, ThreadId};
 
-use crate::column::Value;
+use crate::column::{Value, to_json};
 use crate::memory_item::{self, MemoryFilter, MemoryView, is_visible, memory_columns, read_item};
 use crate::on::On;
 use crate::{Store, StoreError};
@@ -16,6 +16,8 @@ pub enum WordMatch {
     All,
     /// Those that have any of them.
     Any,
+    /// Those that have all; where none has, those that have any.
+    AllElseAny,
 }
 
 impl Store {
@@ -34,7 +36,12 @@ impl Store {
                     on.sequence(&view.workspace_id).await?;
                     return Ok(Vec::new());
                 }
-                search(on, &view, &terms, matching, limit).await
+                let first = if matching == WordMatch::AllElseAny { WordMatch::All } else { matching };
+                let found = search(on, &view, &terms, first, limit).await?;
+                if matching != WordMatch::AllElseAny || !found.is_empty() || terms.len() < 2 {
+                    return Ok(found);
+                }
+                search(on, &view, &terms, WordMatch::Any, limit).await
             })
             .await
         })
@@ -83,10 +90,10 @@ pub struct Recallable {
 /// A query in the words of a database. Terms are letters and digits, so that nothing in them has to be escaped.
 fn expression(on: &On<'_>, terms: &QueryTerms, matching: WordMatch) -> String {
     let (quote, between) = match (on.is_postgres(), matching) {
-        (true, WordMatch::All) => ('\'', " & "),
         (true, WordMatch::Any) => ('\'', " | "),
-        (false, WordMatch::All) => ('"', " AND "),
+        (true, _) => ('\'', " & "),
         (false, WordMatch::Any) => ('"', " OR "),
+        (false, _) => ('"', " AND "),
     };
     let quoted: Vec<String> = terms.iter().map(|term| format!("{quote}{term}{quote}")).collect();
     quoted.join(between)
@@ -107,18 +114,46 @@ async fn search(
         is_visible!(),
         " ORDER BY ts_rank(m.terms, CAST($5 AS tsquery)) DESC, m.number DESC LIMIT $6"
     );
-    // The best of everybody's, of which few are usually somebody else's.
-    const BEST: &str = concat!(
+    let text = expression(on, terms, matching);
+    let [workspace, owner, thread] = view.values();
+    let now = on.now();
+    if on.is_postgres() {
+        let values = [Value::from(now), workspace, owner, thread, Value::from(&text), Value::from(limit)];
+        return on.all(POSTGRES, &values, |mut row| read_item(&mut row)).await;
+    }
+    let most = limit * 4 + 32;
+    let best: Vec<i64> =
+        on.all(sqlite::BEST, &[Value::from(&text), Value::from(most)], |mut row| row.next()).await?;
+    let numbers = to_json(&best)?;
+    let values = [Value::from(now), workspace, owner, thread, Value::from(&numbers), Value::from(limit)];
+    let found = on.all(sqlite::NUMBERED, &values, |mut row| read_item(&mut row)).await?;
+    if found.len() as u64 == limit || (best.len() as u64) < most {
+        return Ok(found);
+    }
+    let values = [Value::from(now), workspace, owner, thread, Value::from(&text), Value::from(limit)];
+    on.all(sqlite::ALL, &values, |mut row| read_item(&mut row)).await
+}
+
+/// How SQLite is asked. It must ask its index of words once, and not once for every item that somebody could see: which of two
+/// tables comes first is its own choice unless it is told.
+mod sqlite {
+    use super::{is_visible, memory_columns};
+
+    /// The best of everybody's, of which few are usually somebody else's.
+    pub(super) const BEST: &str = "SELECT number FROM
+        (SELECT rowid AS number, rank FROM memory_term WHERE memory_term MATCH $1 ORDER BY rank LIMIT $2)
+        ORDER BY rank, number DESC";
+    /// Those of them that somebody may see.
+    pub(super) const NUMBERED: &str = concat!(
         "SELECT ",
         memory_columns!(),
-        " FROM (SELECT rowid AS number, rank FROM memory_term WHERE memory_term MATCH $5 ORDER BY rank LIMIT $7) found
-            CROSS JOIN memory_item m ON m.number = found.number
+        " FROM json_each($5) found CROSS JOIN memory_item m ON m.number = found.value
             WHERE m.status = 'active' AND (m.expires_at IS NULL OR m.expires_at > $1) AND ",
         is_visible!(),
-        " ORDER BY found.rank, m.number DESC LIMIT $6"
+        " ORDER BY found.key LIMIT $6"
     );
-    // All that match, each looked at. `CROSS JOIN` keeps SQLite from asking the index of words once for every item.
-    const ALL: &str = concat!(
+    /// All that match, each looked at: only where the best were not enough.
+    pub(super) const ALL: &str = concat!(
         "SELECT ",
         memory_columns!(),
         " FROM memory_term CROSS JOIN memory_item m ON m.number = memory_term.rowid
@@ -126,18 +161,7 @@ async fn search(
         is_visible!(),
         " ORDER BY memory_term.rank, m.number DESC LIMIT $6"
     );
-    let text = expression(on, terms, matching);
-    let [workspace, owner, thread] = view.values();
-    let mut values =
-        vec![Value::from(on.now()), workspace, owner, thread, Value::from(&text), Value::from(limit)];
-    if on.is_postgres() {
-        return on.all(POSTGRES, &values, |mut row| read_item(&mut row)).await;
-    }
-    values.push(Value::from(limit * 4 + 32));
-    let best = on.all(BEST, &values, |mut row| read_item(&mut row)).await?;
-    if best.len() as u64 == limit {
-        return Ok(best);
-    }
-    values.pop();
-    on.all(ALL, &values, |mut row| read_item(&mut row)).await
 }
+
+#[cfg(test)]
+mod tests;

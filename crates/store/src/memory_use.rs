@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::message::TurnItem;
 use protocol::prompt::{PromptManifest, PromptSourceKind};
-use protocol::{ContentHash, MEMORY_SOURCE, MemoryItemId, MemoryRemoved, MemoryStatus, TurnId, WorkspaceId};
+use protocol::{ContentHash, MEMORY_SOURCE, MemoryItemId, MemoryStatus, TurnId, WorkspaceId};
 
 use crate::StoreError;
 use crate::column::{Value, values};
@@ -35,7 +35,7 @@ impl Carrier {
         }
     }
 
-    fn read(row: &mut Columns<'_>) -> Result<Self, StoreError> {
+    pub(crate) fn read(row: &mut Columns<'_>) -> Result<Self, StoreError> {
         let (kind, place): (String, String) = (row.next()?, row.next()?);
         Ok(if kind == "section" { Self::Section(ContentHash::from_stored(place)) } else { Self::Call(place) })
     }
@@ -104,27 +104,8 @@ pub(crate) async fn record(
         .map(|(_, carrier)| carrier.clone())
         .collect();
     if !gone.is_empty() {
-        purge::purge_turn(on, workspace_id, turn_id, &gone).await?;
+        let turn = (workspace_id.clone(), turn_id.clone());
+        purge::purge_turns(on, &BTreeMap::from([(turn, gone)])).await?;
     }
     Ok(())
-}
-
-/// Takes an item's text out of whatever is recorded to carry it.
-pub(crate) async fn purge_item(on: &mut On<'_>, id: &MemoryItemId) -> Result<MemoryRemoved, StoreError> {
-    const USES: &str = "SELECT workspace_id, turn_id, kind, place FROM memory_use WHERE item_id = $1
-        ORDER BY turn_id, kind, place";
-    let uses = on
-        .all(USES, values![id], |mut row| {
-            Ok(((row.next::<WorkspaceId>()?, row.next::<TurnId>()?), Carrier::read(&mut row)?))
-        })
-        .await?;
-    let mut by_turn: BTreeMap<(WorkspaceId, TurnId), Carriers> = BTreeMap::new();
-    for (turn, carrier) in uses {
-        by_turn.entry(turn).or_default().insert(carrier);
-    }
-    let mut removed = MemoryRemoved::default();
-    for ((workspace_id, turn_id), carriers) in &by_turn {
-        removed += purge::purge_turn(on, workspace_id, turn_id, carriers).await?;
-    }
-    Ok(removed)
 }

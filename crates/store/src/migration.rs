@@ -134,6 +134,18 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "m0021_job_usage",
+        both: include_str!("migration/m0021_job_usage.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Migration {
+        name: "m0022_memory_purge",
+        both: include_str!("migration/m0022_memory_purge.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];
 
 /// Says which migrations a database has had. The names are those of the library that the first versions used.

@@ -2,7 +2,7 @@
 //!
 //! A row stays where it was, and says that something was purged: whoever reads it must not take it for what was sent.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::message::TurnMessage;
 use protocol::turn::ExplainedHistory;
@@ -14,7 +14,7 @@ use protocol::{
 use crate::StoreError;
 use crate::column::{from_json, to_json, values};
 use crate::memory_use::Carrier;
-use crate::on::On;
+use crate::on::{Columns, On};
 
 /// What carried a text in one turn.
 pub(crate) type Carriers = BTreeSet<Carrier>;
@@ -25,9 +25,31 @@ const PURGED: Redaction = Redaction {
     result: "[foreword: purged: something remembered that was in this result has been forgotten]",
 };
 
-/// Takes texts out of a turn: out of its prompts, its messages, the questions about its calls, and the summaries that were made
-/// from it.
-pub(crate) async fn purge_turn(
+/// Takes texts out of turns, and out of the summaries that were made from them.
+pub(crate) async fn purge_turns(
+    on: &mut On<'_>,
+    uses: &BTreeMap<(WorkspaceId, TurnId), Carriers>,
+) -> Result<MemoryRemoved, StoreError> {
+    const TURN: &str = "SELECT thread_id, ordinal FROM turn WHERE id = $1";
+    let mut removed = MemoryRemoved::default();
+    // The first of each thread's: what was summarised from a later one was summarised from it, too.
+    let mut threads: BTreeMap<(&WorkspaceId, ThreadId), u64> = BTreeMap::new();
+    for ((workspace_id, turn_id), carriers) in uses {
+        removed += purge_turn(on, workspace_id, turn_id, carriers).await?;
+        let read = |mut row: Columns<'_>| Ok((row.next::<ThreadId>()?, row.next::<u64>()?));
+        if let Some((thread_id, ordinal)) = on.one_by_key(TURN, values![turn_id], read).await? {
+            let first = threads.entry((workspace_id, thread_id)).or_insert(ordinal);
+            *first = ordinal.min(*first);
+        }
+    }
+    for ((workspace_id, thread_id), first) in &threads {
+        removed.summaries += purge_summaries(on, workspace_id, thread_id, *first).await?;
+    }
+    Ok(removed)
+}
+
+/// Takes texts out of a turn: out of its prompts, its messages and the questions about its calls.
+async fn purge_turn(
     on: &mut On<'_>,
     workspace_id: &WorkspaceId,
     turn_id: &TurnId,
@@ -57,7 +79,6 @@ pub(crate) async fn purge_turn(
         removed.openings += redacted.notes;
     }
     removed.calls = carriers.iter().filter(|carrier| matches!(carrier, Carrier::Call(_))).count() as u64;
-    removed.summaries = purge_summaries(on, workspace_id, turn_id).await?;
     Ok(removed)
 }
 
@@ -88,16 +109,16 @@ async fn purge_question(on: &mut On<'_>, turn_id: &TurnId, call_id: &str) -> Res
     on.execute(REPLACE, values![&to_json(&request)?, turn_id, call_id]).await.map(drop)
 }
 
-/// Forgets the summaries that a turn was part of. The thread's next turn reads its turns anew, without what was purged, and
+/// Forgets the summaries that a thread's turn of this ordinal was part of. The thread's next turn reads its turns anew, without what was purged, and
 /// summarises those that no longer fit.
 ///
 /// Also where there is none: one may be in the making, from what was read before, and must not be saved over the new version.
 async fn purge_summaries(
     on: &mut On<'_>,
     workspace_id: &WorkspaceId,
-    turn_id: &TurnId,
+    thread_id: &ThreadId,
+    ordinal: u64,
 ) -> Result<u64, StoreError> {
-    const TURN: &str = "SELECT thread_id, ordinal FROM turn WHERE id = $1";
     const FORGET: &str =
         "UPDATE thread_context SET through = 0, summary = NULL, version = version + 1, updated_at = $1
         WHERE thread_id = $2 AND through >= $3 AND summary IS NOT NULL";
@@ -106,16 +127,12 @@ async fn purge_summaries(
         ON CONFLICT (thread_id) DO UPDATE SET version = thread_context.version + 1, updated_at = excluded.updated_at";
     const LATER: &str = "SELECT i.id, i.content FROM turn t JOIN turn_item i ON i.turn_id = t.id
         WHERE t.thread_id = $1 AND t.ordinal > $2 AND i.kind = 'context'";
-    let turn = on
-        .one_by_key(TURN, values![turn_id], |mut row| Ok((row.next::<ThreadId>()?, row.next::<u64>()?)))
-        .await?;
-    let Some((thread_id, ordinal)) = turn else { return Ok(0) };
-    let forgotten = on.execute(FORGET, values![on.now(), &thread_id, ordinal]).await?;
+    let forgotten = on.execute(FORGET, values![on.now(), thread_id, ordinal]).await?;
     if forgotten == 0 {
-        on.execute(OUTDATE, values![&thread_id, workspace_id, on.now()]).await?;
+        on.execute(OUTDATE, values![thread_id, workspace_id, on.now()]).await?;
     }
     let later = on
-        .all(LATER, values![&thread_id, ordinal], |mut row| {
+        .all(LATER, values![thread_id, ordinal], |mut row| {
             Ok((row.next::<TurnItemId>()?, row.json::<ExplainedHistory>("context of a turn")?))
         })
         .await?;

@@ -230,7 +230,8 @@ impl Store {
                 on.execute_all(hook_run::insert(&round.hook_runs)).await?;
                 turn_item::insert(on, &workspace, &turn, &round.items).await?;
                 // Last, because what was forgotten meanwhile is taken out of all that is there by now.
-                memory_use::record(on, &workspace, &turn, &uses).await
+                memory_use::record(on, &workspace, &turn, &uses).await?;
+                turn_item::drop_forgotten_summary(on, &turn, &round.items).await
             })
             .await
         })

@@ -213,6 +213,7 @@ impl Store {
             self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
                 if let Some(turn) = write.end_turn(&turn_id, &end, &EndGuard::Owner(owner.clone())).await? {
                     turn_item::insert(write.on, &write.workspace_id, &turn_id, &items).await?;
+                    turn_item::drop_forgotten_summary(write.on, &turn_id, &items).await?;
                     return Ok(turn);
                 }
                 write.ended_before(&turn_id, &owner, &end.finish).await
@@ -221,7 +222,7 @@ impl Store {
         })
     }
 
-    /// What the turns of a workspace that ended since `since` have cost, and those that run so far.
+    /// What the turns of a workspace that ended since `since` have cost, those that run so far, and the background jobs.
     pub fn usage_since<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -237,7 +238,10 @@ impl Store {
                 UNION ALL
                 SELECT CAST(1 AS BIGINT), turn_item.content FROM turn JOIN turn_item ON turn_item.turn_id = turn.id
                 WHERE turn.workspace_id = $1 AND turn.finished_at IS NULL AND turn.status = 'running'
-                    AND turn_item.kind = 'round'";
+                    AND turn_item.kind = 'round'
+                UNION ALL
+                SELECT CAST(0 AS BIGINT), usage FROM background_job
+                WHERE workspace_id = $1 AND used_at >= $2 AND usage IS NOT NULL";
             let workspace_id = workspace_id.clone();
             self.read(async move |on: &mut On<'_>| {
                 let mut total = TokenUsage::default();

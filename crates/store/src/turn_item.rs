@@ -2,6 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use protocol::message::TurnItem;
+use protocol::turn::ExplainedHistory;
 use protocol::{ThreadId, Timestamp, TurnId, TurnItemId, WorkspaceId};
 
 use crate::at_once::{AtOnce, ChangedBy};
@@ -98,7 +99,8 @@ impl Store {
                 }
             }
             self.write_turn(workspace_id, turn_id, owner, events, async move |on: &mut On<'_>| {
-                insert(on, &workspace, &turn, &rows).await
+                insert(on, &workspace, &turn, &rows).await?;
+                drop_forgotten_summary(on, &turn, &rows).await
             })
             .await
         })
@@ -195,6 +197,14 @@ struct ItemRow {
     id: TurnItemId,
     kind: &'static str,
     content: String,
+    summarised: Option<Summarised>,
+}
+
+/// The summary in a context, and the context without it.
+#[derive(Clone)]
+struct Summarised {
+    summary: String,
+    without: String,
 }
 
 pub(crate) fn prepare(items: &[TurnItem]) -> Result<NewItems, StoreError> {
@@ -204,7 +214,14 @@ pub(crate) fn prepare(items: &[TurnItem]) -> Result<NewItems, StoreError> {
             TurnItem::Context(context) => (CONTEXT, to_json(context)?),
             TurnItem::Round(outcome) => (ROUND, to_json(outcome)?),
         };
-        Ok(ItemRow { id: TurnItemId::new(), kind, content })
+        let summarised = match item {
+            TurnItem::Context(context) => context.summary.clone().map(|summary| {
+                let without = ExplainedHistory { summary: None, ..context.clone() };
+                Ok::<_, StoreError>(Summarised { summary, without: to_json(&without)? })
+            }),
+            TurnItem::Message(_) | TurnItem::Round(_) => None,
+        };
+        Ok(ItemRow { id: TurnItemId::new(), kind, content, summarised: summarised.transpose()? })
     });
     let rows = rows.collect::<Result<Vec<_>, StoreError>>()?;
     Ok(NewItems { rows, uses: memory_use::of_items(items) })
@@ -220,6 +237,27 @@ pub(crate) async fn insert(
     let statements = inserts(workspace_id, turn_id, items, on.now());
     on.execute_all(statements).await?;
     memory_use::record(on, workspace_id, turn_id, &items.uses).await
+}
+
+/// Takes the summary out of a context that was just written, unless it still is the thread's: what was in it has been forgotten
+/// since the turn read it. Last, because whoever forgets locks a thread's summary after everything else.
+pub(crate) async fn drop_forgotten_summary(
+    on: &mut On<'_>,
+    turn_id: &TurnId,
+    items: &NewItems,
+) -> Result<(), StoreError> {
+    for row in &items.rows {
+        let Some(Summarised { summary, without }) = &row.summarised else { continue };
+        let lock = if on.is_postgres() { " FOR SHARE OF c" } else { "" };
+        let select = format!(
+            "SELECT c.summary FROM turn t JOIN thread_context c ON c.thread_id = t.thread_id WHERE t.id = $1{lock}"
+        );
+        let present = on.one_by_key(select, values![turn_id], |mut row| row.next::<Option<String>>()).await?;
+        if present.flatten().as_ref() != Some(summary) {
+            on.execute("UPDATE turn_item SET content = $1 WHERE id = $2", values![without, &row.id]).await?;
+        }
+    }
+    Ok(())
 }
 
 /// The same without what of memory they carried. The second statement counts from where the first one ended.
@@ -250,6 +288,8 @@ pub(crate) fn inserts<'a>(
 impl NewItems {
     /// Whether they are written in one statement, with nothing that depends on what is there.
     pub(crate) fn are_plain(&self) -> bool {
-        self.rows.len() <= MAX_ROWS && self.uses.is_empty()
+        self.rows.len() <= MAX_ROWS
+            && self.uses.is_empty()
+            && self.rows.iter().all(|row| row.summarised.is_none())
     }
 }

@@ -134,7 +134,7 @@ fn problems(fields: &Map<String, Value>, schema: &Value) -> Vec<String> {
 fn unknown(name: &str, properties: Option<&Map<String, Value>>) -> String {
     let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
     match protocol::similar(name, known) {
-        Some(near) => format!("field `{name}` is unknown; is `{near}` meant?"),
+        Some(near) => format!("field `{name}` is unknown; did you mean `{near}`?"),
         None => format!("field `{name}` is unknown"),
     }
 }
@@ -268,7 +268,7 @@ mod tests {
             ("{}", "field `path` is missing"),
             (r#"{"path":null}"#, "field `path` must be a string, not null"),
             (r#"{"path":["a"]}"#, "field `path` must be a string, not an array"),
-            (r#"{"paht":"a"}"#, "field `path` is missing; field `paht` is unknown; is `path` meant?"),
+            (r#"{"paht":"a"}"#, "field `path` is missing; field `paht` is unknown; did you mean `path`?"),
             (r#"{"path":"a","zzz":1}"#, "field `zzz` is unknown"),
             (r#"{"path":"a","offset":"2"}"#, "field `offset` must be an integer, not a string"),
             (

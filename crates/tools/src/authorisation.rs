@@ -14,6 +14,8 @@ use crate::{
 
 /// What is said to be allowed when a write is not.
 const READING: &str = "reading, with read_file, list_dir and search.";
+/// The same where there are no files.
+const NO_CHANGES: &str = "calls that change nothing.";
 /// Most characters of a call or a reason in a reminder.
 const MAX_SHOWN_CHARS: usize = 200;
 const UNPREPARED: &str = "the call did not run: what it would do could not be put to anybody";
@@ -30,7 +32,7 @@ pub(crate) async fn authorise(
     let mut rule = Rule {
         permission: Permission::Allow,
         text: String::new(),
-        allowed: READING.to_owned(),
+        allowed: if context.has_directory() { READING } else { NO_CHANGES }.to_owned(),
         is_about_identity: false,
     };
     let mut targets = Vec::new();
@@ -47,7 +49,7 @@ pub(crate) async fn authorise(
         Needs::Paths(_) | Needs::Undeclared => {
             let name = permissions.write.name();
             rule.narrow(permissions.write, || {
-                format!("permissions.write = {name} (`{}` does not declare what it needs)", call.name)
+                format!("permissions.write = {name} (`{}` asks as a write does)", call.name)
             });
             Vec::new()
         }

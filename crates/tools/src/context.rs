@@ -38,7 +38,7 @@ pub struct ToolContext {
     /// turn, in which more of them may be met.
     protected_paths: Arc<RwLock<BTreeSet<PathBuf>>>,
     /// What is protected with all that is in it, by its way from the root.
-    protected_trees: Arc<[PathBuf]>,
+    protected_trees: Arc<[(PathBuf, &'static str)]>,
     approvals: Arc<dyn AnyApprovals>,
     gate: Option<Arc<dyn RunGate>>,
     limits: ToolLimits,
@@ -188,7 +188,16 @@ impl ToolContext {
 
     /// Protects what Git runs or what says so, files and directories with all that is or will be in them; what is outside
     /// of the root is out of reach anyway.
-    pub fn with_places_of_git(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
+    pub fn with_places_of_git(self, places: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.with_protected_trees(places, protection::OF_GIT)
+    }
+
+    /// The same for the folders of skills that count as the user's own: a model must not write itself one.
+    pub fn with_skill_folders(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.with_protected_trees(folders, protection::OF_SKILLS)
+    }
+
+    fn with_protected_trees(mut self, places: impl IntoIterator<Item = PathBuf>, why: &'static str) -> Self {
         let Some(root) = self.root().map(Path::to_owned) else { return self };
         let mut below: Vec<PathBuf> = Vec::new();
         for place in places {
@@ -198,7 +207,8 @@ impl ToolContext {
         }
         // A setting that names the root itself must not make everything read-only.
         below.retain(|place| !place.as_os_str().is_empty());
-        self.protected_trees = below.into();
+        let more = below.into_iter().map(|place| (place, why));
+        self.protected_trees = self.protected_trees.iter().cloned().chain(more).collect();
         self
     }
 
@@ -405,8 +415,8 @@ impl ToolContext {
     /// Why what has this way from the root is protected.
     pub(crate) fn protected_name(&self, below: &Path) -> Option<String> {
         protection::reason(below, &self.protected_names).or_else(|| {
-            if self.protected_trees.iter().any(|place| below.starts_with(place)) {
-                return Some(protection::OF_GIT.to_owned());
+            if let Some((_, why)) = self.protected_trees.iter().find(|(place, _)| below.starts_with(place)) {
+                return Some((*why).to_owned());
             }
             let paths = self.protected_paths.read().unwrap_or_else(PoisonError::into_inner);
             paths.contains(below).then(|| protection::IMPORTED.to_owned())

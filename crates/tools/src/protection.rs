@@ -17,6 +17,9 @@ pub(crate) const IMPORTED: &str = "files that instruction files import";
 /// Why something is protected that Git runs, or that says what it runs.
 pub(crate) const OF_GIT: &str = "Git's hooks and settings";
 
+/// Why something is protected that is in a folder of skills.
+pub(crate) const OF_SKILLS: &str = "a folder of your own skills (skills.folders)";
+
 /// Why a file is protected; `None` if it is not. `path` is the way from the root, without links.
 ///
 /// Letter case does not count: on some systems `agents.MD` is the same file.

@@ -125,7 +125,7 @@ impl State {
                     .then(|| similar(name, self.hidden.keys().map(String::as_str)))
                     .flatten();
                 Judgement::Refuse(match near {
-                    Some(near) => format!("there is no such tool; is `{near}` meant?"),
+                    Some(near) => format!("there is no such tool; did you mean `{near}`?"),
                     None => "there is no such tool; use a name as it is listed under Hidden Tool Domains"
                         .to_owned(),
                 })
@@ -140,7 +140,7 @@ fn answer(added: &[&str], present: &[&str], refused: &[(&str, String)]) -> ToolO
         let _ = writeln!(text, "Added, to be called from now on: {}", added.join(", "));
     }
     if !present.is_empty() {
-        let _ = writeln!(text, "There already: {}", present.join(", "));
+        let _ = writeln!(text, "Already here: {}", present.join(", "));
     }
     if !refused.is_empty() {
         text.push_str("Not added:\n");
@@ -248,16 +248,16 @@ mod tests {
         assert_eq!(
             output.text,
             "Added, to be called from now on: memory_search\n\
-             There already: read_file\n\
+             Already here: read_file\n\
              Not added:\n\
              - memory_forget: memory is off in this turn\n\
-             - memory_serach: there is no such tool; is `memory_search` meant?\n\
+             - memory_serach: there is no such tool; did you mean `memory_search`?\n\
              - nonsense Next: x: there is no such tool; use a name as it is listed under Hidden Tool Domains\n"
         );
         assert!(!output.is_error);
         assert_eq!(requested.names(), ["gone", "memory_list", "memory_search"]);
         let again = request(&requested, &["memory_search", "memory_search", "memory_get"]).await;
-        assert_eq!(again.text, "Added, to be called from now on: memory_get\nThere already: memory_search\n");
+        assert_eq!(again.text, "Added, to be called from now on: memory_get\nAlready here: memory_search\n");
     }
 
     #[tokio::test]

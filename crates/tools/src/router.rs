@@ -218,7 +218,7 @@ impl Router {
         CallError::UnknownTool {
             name: name.chars().take(100).collect(),
             meant: protocol::similar(name, names.iter().copied())
-                .map_or_else(String::new, |near| format!("; is `{near}` meant?")),
+                .map_or_else(String::new, |near| format!("; did you mean `{near}`?")),
             names: names.join(", "),
         }
     }

@@ -62,7 +62,11 @@ async fn only_tools_of_the_round_can_be_called() {
     assert!(output.is_error);
     assert_eq!(output.text, "there is no tool `hidden`\nhint: the tools of this round are read_file");
     let output = router.call(call("read_fil", json!({}))).await;
-    assert!(output.text.starts_with("there is no tool `read_fil`; is `read_file` meant?"), "{}", output.text);
+    assert!(
+        output.text.starts_with("there is no tool `read_fil`; did you mean `read_file`?"),
+        "{}",
+        output.text
+    );
     assert_eq!(router.call(call("read_file", json!({ "path": "file" }))).await.text, "text\n");
     assert!(router.check(call("hidden", json!({}))).touches().is_empty());
 
@@ -80,7 +84,7 @@ async fn arguments_must_fit() {
         ("[]", "the arguments are an array, not an object"),
         ("{}", "field `path` is missing"),
         (r#"{"path": 1}"#, "field `path` must be a string, not an integer"),
-        (r#"{"path": "a", "ofset": 1}"#, "field `ofset` is unknown; is `offset` meant?"),
+        (r#"{"path": "a", "ofset": 1}"#, "field `ofset` is unknown; did you mean `offset`?"),
         (r#"{"path": "a", "offset": 0}"#, "field `offset` must be at least 1"),
         (r#"{"path": ""}"#, "`path` is empty"),
         (r#"{"path": "a\u0000b"}"#, "NUL"),

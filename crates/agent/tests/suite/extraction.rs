@@ -1,7 +1,8 @@
 //! Extraction: a model is asked after a turn what to remember, by whichever gateway comes first, and once.
 
 use agent::{Agent, AgentSettings};
-use protocol::MemoryItem;
+use protocol::turn::JobStatus;
+use protocol::{MemoryItem, Timestamp};
 use scripted_model::Answer;
 use store::{Database, MemoryFilter, MemoryView};
 
@@ -91,11 +92,31 @@ async fn nothing_is_asked_unless_it_is_wanted() {
 async fn an_answer_that_is_none_is_tried_again_later() {
     let chat = chat(|_| {}).await;
     chat.model.answer(Answer::text("yes"));
-    chat.run("Is it so?").await;
-    chat.model.answer(Answer::text("I would rather talk about something else"));
+    let turn = chat.ask("Is it so?").await.turn;
+    chat.model.answer(Answer::text(r#"Here you are: [{"category":"decision","text":"Relea"#));
     assert_eq!(do_jobs(&chat.agent).await, 0);
     // It waits now, and holds nobody up.
     assert_eq!(do_jobs(&chat.agent).await, 0);
     assert_eq!(remembered(&chat).await, []);
     assert_eq!(chat.model.requests().len(), 2);
+    let jobs = chat.agent.explain(&chat.workspace_id, &turn.id).await.unwrap().jobs;
+    assert_eq!(jobs[0].error.as_deref(), Some("the model's answer has no JSON array that can be read"));
+    assert_eq!((jobs[0].status, jobs[0].attempts), (JobStatus::Waiting, 1));
+}
+
+#[tokio::test]
+async fn nothing_to_remember_is_an_answer_and_its_tokens_count() {
+    let chat = chat(|_| {}).await;
+    chat.model.answer(Answer::text("yes"));
+    let turn = chat.ask("Is it so?").await.turn;
+    let since = Timestamp::from_milliseconds(0);
+    let before = chat.store.usage_since(&chat.workspace_id, since).await.unwrap();
+    chat.model.answer(Answer::text("There is nothing to remember."));
+    assert_eq!((do_jobs(&chat.agent).await, remembered(&chat).await), (1, vec![]));
+    let jobs = chat.agent.explain(&chat.workspace_id, &turn.id).await.unwrap().jobs;
+    let spent = jobs[0].usage.unwrap();
+    assert_eq!((jobs[0].status, jobs[0].error.as_deref()), (JobStatus::Done, None));
+    let after = chat.store.usage_since(&chat.workspace_id, since).await.unwrap();
+    assert!(spent.input > 0 && spent.output > 0);
+    assert_eq!((after.input, after.output), (before.input + spent.input, before.output + spent.output));
 }

@@ -92,6 +92,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("memory list", "foreword memory list --scope workspace"),
     ("memory add", "foreword memory add 'Releases are cut on Mondays' --category decision"),
     ("memory search", "foreword memory search release monday"),
+    ("memory show", "foreword memory show ID"),
     ("memory forget", "foreword memory forget ID"),
     ("memory export", "foreword memory export > memory.json"),
     ("memory import", "foreword memory import memory.json"),

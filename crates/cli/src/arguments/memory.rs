@@ -44,6 +44,13 @@ pub(crate) enum Memory {
         #[command(flatten)]
         workspace: InWorkspace,
     },
+    /// Show one item, with its whole text
+    Show {
+        /// Its id, as `foreword memory list` shows it
+        id: MemoryItemId,
+        #[command(flatten)]
+        workspace: InWorkspace,
+    },
     /// Forget something for good: its text, and every stored text that it was recalled into
     Forget {
         /// Its id, as `foreword memory list` shows it
@@ -67,15 +74,16 @@ pub(crate) enum Memory {
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryAdd {
-    /// What to remember
+    /// What to remember; `-` reads it from standard input
     pub(crate) text: String,
-    /// What kind of thing it is, in a word or a few; a `preference` is recalled in every turn
-    #[arg(long, default_value = "fact")]
-    pub(crate) category: String,
-    /// Where it holds: in the workspace, or for you in all workspaces
-    #[arg(long, value_parser = one_of::<MemoryScope>(), default_value = "workspace", conflicts_with = "thread")]
-    pub(crate) scope: MemoryScope,
-    /// Remember it for this thread only, by title, path, id or `last`
+    /// What kind of thing it is, in a word or a few; a `preference` is recalled in every turn. `fact` when absent, or that of
+    /// the item it supersedes
+    #[arg(long)]
+    pub(crate) category: Option<String>,
+    /// Where it holds: in the workspace, for you in all workspaces, or in one thread; the workspace when absent
+    #[arg(long, value_parser = one_of::<MemoryScope>())]
+    pub(crate) scope: Option<MemoryScope>,
+    /// The thread that it holds in, by title, path, id or `last`; the scope is `thread` then
     #[arg(long)]
     pub(crate) thread: Option<String>,
     /// How long it holds, such as `30 days`, or until when, such as `2027-01-31T00:00:00Z`; for good when absent

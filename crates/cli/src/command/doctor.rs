@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::words::count;
 
 /// Connections that one gateway may open to PostgreSQL, and some for whoever looks after the server.
 const POSTGRES_CONNECTIONS: i64 = 32;
@@ -46,6 +47,7 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
         Err(failure) => checks.push(of_failure("database", &failure)),
     }
     drop(progress);
+    checks.extend(mcp_servers(context));
     checks.extend([sandbox(context), files::disk_space(&context.directories.data), files::handles()]);
     report(context.output, &checks)
 }
@@ -204,6 +206,30 @@ async fn server(database: &Database) -> Vec<Check> {
         Check::ok("clock", "the database's and this machine's agree")
     };
     vec![database_check, connections, clock]
+}
+
+/// What the configured MCP servers lack here; nothing where there are none.
+fn mcp_servers(context: &Context) -> Vec<Check> {
+    let sections = context.configuration.sections();
+    let servers = &sections.mcp_servers;
+    if servers.is_empty() {
+        return Vec::new();
+    }
+    if !sections.mcp_enabled {
+        return vec![Check::ok("mcp", "mcp.enabled is false, so that no server is used")];
+    }
+    let variable = |name: &str| std::env::var(name).ok();
+    let lacking = servers.iter().flat_map(|(name, server)| {
+        let lacking = server.lacks(variable).into_iter();
+        lacking
+            .map(move |(message, hint)| Check::warn("mcp", format!("server `{name}`: {message}")).hint(hint))
+    });
+    let lacking: Vec<Check> = lacking.collect();
+    if !lacking.is_empty() {
+        return lacking;
+    }
+    let count = count(servers.len() as u64, "server");
+    vec![Check::ok("mcp", format!("{count}; programs and variables are there"))]
 }
 
 fn sandbox(context: &Context) -> Check {

@@ -1,5 +1,6 @@
 //! `foreword mcp`: an MCP server on standard input and output, for agents without command hooks and for whoever asks.
 
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,6 +33,11 @@ pub(crate) async fn run(context: &Context, arguments: &Mcp) -> Result<Exit, Fail
         saving: if arguments.allow_save { Saving::Allowed } else { Saving::Refused },
         runtime: Handle::current(),
     });
+    if std::io::stdin().is_terminal() {
+        context.output.note(
+            "serving MCP on standard input and output; `foreword mcp status` is about the servers that turns use",
+        );
+    }
     let serving = || {
         let input = std::io::BufReader::new(std::io::stdin());
         serve(&toolbox, VERSION, LOOK_EVERY, input, std::io::stdout())

@@ -11,7 +11,12 @@ use crate::words::enum_str;
 pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
     let result = context.connect().await?.call::<McpStatus>(&McpStatusParams {}).await?;
     if result.servers.is_empty() && !context.output.is_json() {
-        context.output.note("no MCP server is configured; docs/mcp.md says how");
+        context.output.note(if result.are_off {
+            "MCP servers are switched off (mcp.enabled = false)"
+        } else {
+            "no MCP server is configured; a section [mcp.servers.NAME] in the gateway's config.toml adds one"
+        });
+        return Ok(Exit::Done);
     }
     context.output.data(&result, || {
         let rows = result.servers.iter().map(|server| {
@@ -19,7 +24,10 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
                 shown_name(&server.name),
                 enum_str(&server.transport).to_owned(),
                 enum_str(&server.state).to_owned(),
-                server.tools.len().to_string(),
+                match server.tools.len() {
+                    0 if server.starts == 0 => "-".to_owned(),
+                    tools => tools.to_string(),
+                },
                 if server.hidden { "yes" } else { "no" }.to_owned(),
             ]
         });

@@ -7,8 +7,8 @@ use client::Client;
 use protocol::limits::MAX_MEMORY_IMPORT;
 use protocol::method::{
     MemoryAdd, MemoryAddParams, MemoryExport, MemoryExportParams, MemoryExportResult, MemoryForget,
-    MemoryForgetResult, MemoryGetParams, MemoryImport, MemoryImportParams, MemoryImportResult, MemoryList,
-    MemoryListParams, MemorySearch, MemorySearchParams, RefusedMemory,
+    MemoryForgetResult, MemoryGet, MemoryGetParams, MemoryImport, MemoryImportParams, MemoryImportResult,
+    MemoryList, MemoryListParams, MemorySearch, MemorySearchParams, RefusedMemory,
 };
 use protocol::{MemoryItem, MemoryRecord, MemoryScope, ThreadId, Timestamp, WorkspaceId};
 use serde::Deserialize;
@@ -17,10 +17,13 @@ use crate::arguments::{InWorkspace, Memory, MemoryAdd as AddArguments};
 use crate::context::{Context, find_thread};
 use crate::failure::{Exit, Failure};
 use crate::output::{one_line, shown, shown_name, table};
-use crate::terminal::time;
+use crate::terminal::{columns, time};
+use crate::words::enum_str;
 
-/// Columns of a text in a list.
+/// Columns of a text in a list on a terminal; in a pipe it is whole.
 const TEXT_COLUMNS: usize = 80;
+/// The category of what is said to have none.
+const DEFAULT_CATEGORY: &str = "fact";
 /// Bytes of items in one call: an incoming message may have few more.
 const MAX_IMPORT_BYTES: usize = 512 * 1024;
 
@@ -36,6 +39,14 @@ pub(crate) async fn run(context: Context, command: Memory) -> Result<Exit, Failu
             let params = MemoryListParams { workspace_id, scope, thread_id, status, before: None, limit };
             let result = client.call::<MemoryList>(&params).await?;
             output.data(&result, || listed(&result.items))?;
+            if result.items.is_empty() {
+                output.note("nothing is remembered that matches");
+            }
+        }
+        Memory::Show { id, workspace: of } => {
+            let params = MemoryGetParams { workspace_id: workspace(&of).await?, id };
+            let result = client.call::<MemoryGet>(&params).await?;
+            output.data(&result, || described(&result.item))?;
         }
         Memory::Add(arguments) => return add(&context, &client, arguments).await,
         Memory::Search { words, thread, limit, workspace: of } => {
@@ -92,14 +103,75 @@ async fn in_thread(
 
 async fn add(context: &Context, client: &Client, arguments: AddArguments) -> Result<Exit, Failure> {
     let AddArguments { text, category, scope, thread, expires, supersedes, workspace } = arguments;
-    let workspace_id = context.workspace(client, &workspace).await?.id;
+    let scope = match (scope, &thread) {
+        (None, None) => MemoryScope::Workspace,
+        (None | Some(MemoryScope::Thread), Some(_)) => MemoryScope::Thread,
+        (Some(MemoryScope::Thread), None) => {
+            let failure = Failure::usage("the scope `thread` needs a thread");
+            return Err(failure.hint("name it with --thread THREAD"));
+        }
+        (Some(scope), None) => scope,
+        (Some(scope), Some(_)) => {
+            let message = format!("--thread belongs to the scope `thread`, and this one is `{scope}`");
+            return Err(Failure::usage(message).hint("leave out one of the two"));
+        }
+    };
+    let text = if text == "-" { read_text()? } else { text };
+    let found = context.workspace(client, &workspace).await?;
+    let workspace_id = found.id;
     let thread_id = in_thread(client, &workspace_id, thread.as_deref()).await?;
-    let scope = if thread_id.is_some() { MemoryScope::Thread } else { scope };
+    let category = match (category, &supersedes) {
+        (Some(category), _) => category,
+        (None, Some(id)) => {
+            let params = MemoryGetParams { workspace_id: workspace_id.clone(), id: id.clone() };
+            client.call::<MemoryGet>(&params).await?.item.category
+        }
+        (None, None) => DEFAULT_CATEGORY.to_owned(),
+    };
     let expires_at = expires.map(|expiry| expiry.from(Timestamp::now()));
     let params = MemoryAddParams { workspace_id, scope, category, text, thread_id, expires_at, supersedes };
     let result = client.call::<MemoryAdd>(&params).await?;
     context.output.data(&result, || format!("{}\n", result.item.id))?;
+    let place = match (scope, thread) {
+        (MemoryScope::User, _) => "for you, in all workspaces".to_owned(),
+        (MemoryScope::Thread, Some(thread)) => format!("in thread `{}`", shown_name(&thread)),
+        (MemoryScope::Workspace | MemoryScope::Thread, _) => {
+            format!("in workspace `{}`", shown_name(&found.name))
+        }
+    };
+    let already = if result.was_there { " already" } else { "" };
+    context.output.note(format!("remembered{already} {place}"));
     Ok(Exit::Done)
+}
+
+/// What is to be remembered, from standard input.
+fn read_text() -> Result<String, Failure> {
+    let mut text = String::new();
+    let input =
+        std::io::stdin().lock().take(protocol::limits::MAX_MESSAGE_BYTES as u64).read_to_string(&mut text);
+    input.map_err(|error| Failure::caused_by(Exit::Failed, "could not read standard input", error))?;
+    Ok(text.trim_end().to_owned())
+}
+
+/// One item, whole.
+fn described(item: &MemoryItem) -> String {
+    let mut text = String::new();
+    let mut row = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            text.push_str(&format!("{name:<8}  {value}\n"));
+        }
+    };
+    row("id", Some(item.id.to_string()));
+    row("scope", Some(item.scope.to_string()));
+    row("thread", item.thread_id.as_ref().map(ToString::to_string));
+    row("category", Some(shown_name(&item.category)));
+    row("status", Some(enum_str(&item.status).to_owned()));
+    row("created", Some(time(item.created_at)));
+    row("by", item.created_by.as_deref().map(shown_name));
+    row("turn", item.source_turn.as_ref().map(ToString::to_string));
+    row("expires", item.expires_at.map(time));
+    let body = item.text.as_deref().map_or("(forgotten)".into(), shown);
+    format!("{text}\n{body}\n")
 }
 
 fn listed(items: &[MemoryItem]) -> String {
@@ -114,13 +186,16 @@ fn listed(items: &[MemoryItem]) -> String {
             item.scope.to_string(),
             shown_name(&item.category),
             time(item.created_at),
-            one_line(&text, TEXT_COLUMNS),
+            one_line(&text, columns().map_or(usize::MAX, |_| TEXT_COLUMNS)),
         ]
     });
     table(&["id", "scope", "category", "created", "text"], rows)
 }
 
 fn what_went(result: &MemoryForgetResult) -> String {
+    if result.was_forgotten {
+        return "it was forgotten before".to_owned();
+    }
     let removed = result.removed;
     let went = [
         (removed.prompt_texts, "text of a past prompt", "texts of past prompts"),

@@ -29,10 +29,10 @@ use crate::output::{Output, print, shown_exactly};
 use crate::place::Viewpoint;
 use crate::terminal::{columns, columns_of, fit};
 
-use describe::{
-    Between, chart, describe_blame, describe_diagnostic, describe_frozen, describe_tools, details,
+use describe::{Between, chart, describe_blame, describe_frozen, describe_tools, details};
+pub(crate) use describe::{
+    describe_diagnostic, describe_left_out, describe_remark, describe_source, hash, list,
 };
-pub(crate) use describe::{describe_remark, describe_source, hash, list};
 
 /// Turns that are looked through for one to compare with.
 const RECENT: u32 = 50;

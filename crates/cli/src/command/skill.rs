@@ -15,7 +15,7 @@ use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
 use crate::output::{one_line, print, seen_line, shown_path};
 use crate::terminal::{self, wrap};
-use crate::words::{count, enum_str};
+use crate::words::{count, enum_str, shell_word};
 
 /// Where what is said of a skill begins.
 const INDENT: usize = 4;
@@ -85,6 +85,17 @@ fn show(context: &Context, slug: &str, path: Option<&Path>) -> Result<Exit, Fail
         for file in &skill.files {
             let bytes = count(file.bytes, "byte");
             text.push_str(&format!("{:INDENT$}{}  {bytes}  {}\n", "", seen_line(&file.path), file.sha256));
+        }
+        if skill.body.is_none() && skill.summary.outcome != SkillOutcome::Invalid {
+            let folder = Path::new(&skill.summary.path).parent().unwrap_or(Path::new(".")).to_string_lossy();
+            let how = format!(
+                "its text is not shown before it is trusted; `foreword trust {}` shows it",
+                shell_word(&folder)
+            );
+            text.push_str(&format!(
+                "{}\n",
+                wrap(&format!("{:INDENT$}{how}", ""), terminal::columns(), INDENT)
+            ));
         }
         if let Some(body) = &skill.body {
             text.push('\n');

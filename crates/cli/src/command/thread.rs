@@ -1,19 +1,25 @@
 //! `foreword thread`.
 
+use std::collections::{HashMap, HashSet};
+
 use client::{TreeModel, TreeNode};
 use protocol::method::{
     SessionGet, SessionGetParams, ThreadArchive, ThreadCreate, ThreadCreateParams, ThreadGet,
     ThreadGetParams, ThreadMove, ThreadMoveParams, ThreadRename, ThreadRenameParams, ThreadTree,
     ThreadTreeParams,
 };
-use protocol::{DocumentStatus, FolderId, Thread as ThreadRecord};
+use protocol::{DocumentStatus, FolderId, Thread as ThreadRecord, ThreadId, ThreadSummary};
 
 use super::session::describe as describe_session;
 use crate::arguments::{InWorkspace, Thread};
 use crate::context::{Context, find_thread};
 use crate::failure::{Exit, Failure};
+use crate::output::one_line;
 use crate::terminal::time;
 use crate::words::enum_str;
+
+/// Characters of a title in the tree: that of delegated work is a whole task.
+const TITLE_WIDTH: usize = 80;
 
 pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failure> {
     let output = context.output;
@@ -100,10 +106,36 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-/// The tree with two spaces a level: documents as files, folders with a slash, threads with their id.
+/// The tree with two spaces a level: documents as files, folders with a slash, threads with their id. Threads of delegated
+/// work are below the one that gave it out.
 fn draw(name: &str, folder_id: Option<&FolderId>, tree: &TreeModel) -> String {
+    let nodes = tree.nodes_in(folder_id);
+    let threads = || {
+        nodes.iter().filter_map(|(_, node)| match node {
+            TreeNode::Thread(thread) => Some(*thread),
+            _ => None,
+        })
+    };
+    let shown: HashSet<&ThreadId> = threads().map(|thread| &thread.id).collect();
+    let mut delegated: HashMap<&ThreadId, Vec<&ThreadSummary>> = HashMap::new();
+    for thread in threads() {
+        if let Some(parent) = thread.parent_thread_id.as_ref().filter(|parent| shown.contains(parent)) {
+            delegated.entry(parent).or_default().push(thread);
+        }
+    }
+    // The oldest first, as they were given out.
+    delegated.values_mut().for_each(|children| children.sort_by(|one, other| one.id.cmp(&other.id)));
     let mut text = format!("{name}\n");
-    for (depth, node) in tree.nodes_in(folder_id) {
+    let mut waiting: Vec<(usize, TreeNode<'_>)> = nodes.iter().rev().cloned().collect();
+    waiting.retain(|(_, node)| {
+        !matches!(node, TreeNode::Thread(thread)
+            if thread.parent_thread_id.as_ref().is_some_and(|parent| shown.contains(parent)))
+    });
+    while let Some((depth, node)) = waiting.pop() {
+        if let TreeNode::Thread(thread) = node {
+            let children = delegated.get(&thread.id).into_iter().flatten().rev();
+            waiting.extend(children.map(|child| (depth + 1, TreeNode::Thread(child))));
+        }
         let line = match node {
             TreeNode::Document(document) => {
                 let draft = if document.status == DocumentStatus::Draft { ", draft" } else { "" };
@@ -113,7 +145,10 @@ fn draw(name: &str, folder_id: Option<&FolderId>, tree: &TreeModel) -> String {
                 )
             }
             TreeNode::Folder(folder) => format!("{}/", folder.name),
-            TreeNode::Thread(thread) => format!("{}  [{}]", thread.title, thread.id),
+            TreeNode::Thread(thread) => {
+                let by = if thread.parent_thread_id.is_some() { "delegated: " } else { "" };
+                format!("{by}{}  [{}]", one_line(&thread.title, TITLE_WIDTH), thread.id)
+            }
             TreeNode::More(more) => {
                 let counts = [(more.folders, "folder"), (more.threads, "thread")].into_iter();
                 let counts: Vec<String> = counts

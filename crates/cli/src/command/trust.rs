@@ -11,11 +11,11 @@ use crate::confirm::confirm;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::directory;
+use crate::margin;
 use crate::output::{print, seen_line, shown_path};
+use crate::terminal::columns;
 use crate::words::{count, shell_word};
 
-/// Before every line of a text of others.
-const MARGIN: &str = "  │ ";
 /// Bytes of one file that are shown.
 const MAX_SHOWN: usize = 256 * 1024;
 
@@ -83,7 +83,18 @@ pub(crate) fn run(context: &Context, arguments: &Trust) -> Result<Exit, Failure>
     }
     if found.is_empty() {
         let message = format!("there are no skills of a project in {}", shown_path(&path));
-        return Err(Failure::usage(message).hint("they are in .agents/skills and .foreword/skills"));
+        let failure = Failure::usage(message).hint("they are in .agents/skills and .foreword/skills");
+        let above = path.ancestors().skip(1).find(|above| {
+            [".agents/skills", ".foreword/skills"].iter().any(|folder| above.join(folder).is_dir())
+        });
+        return Err(match above {
+            Some(above) => failure.hint(format!(
+                "those of {} are trusted with `foreword trust {}`",
+                shown_path(above),
+                shell_word(&above.to_string_lossy())
+            )),
+            None => failure,
+        });
     }
     let wanted: Vec<&Candidate> =
         found.iter().filter(|found| matches!(state(found), State::New | State::Changed)).collect();
@@ -101,7 +112,7 @@ pub(crate) fn run(context: &Context, arguments: &Trust) -> Result<Exit, Failure>
             Some(answer) => Some(answer),
             None => {
                 context.output.note(format!(
-                    "nobody can be asked, so nothing was trusted; `foreword trust --yes {}` trusts what is shown",
+                    "there is no terminal to ask on, so nothing was trusted; `foreword trust --yes {}` trusts what is shown",
                     shell_word(&path.to_string_lossy())
                 ));
                 Some(false)
@@ -124,6 +135,10 @@ pub(crate) fn run(context: &Context, arguments: &Trust) -> Result<Exit, Failure>
         None => {
             if !arguments.diff {
                 context.output.note("there is nothing new to trust");
+            } else if !wanted.is_empty() {
+                let path = path.to_string_lossy();
+                let path = shell_word(&path);
+                context.output.note(format!("`foreword trust {path}` trusts it as it is now"));
             }
             Exit::Done
         }
@@ -228,11 +243,11 @@ fn diff(candidate: &Candidate, trust_file: &TrustFile) -> String {
     changes.map(|change| candidate.diff(change, trust_file)).collect()
 }
 
+/// Adds the lines of a text, none of which can pass for a line of ours.
 fn add_block(text: &mut String, block: &str) {
-    for line in block.strip_suffix('\n').unwrap_or(block).split('\n') {
-        text.push_str(format!("{MARGIN}{}", seen_line(line)).trim_end());
-        text.push('\n');
-    }
+    let mut rows = Vec::new();
+    margin::add_block(&mut rows, block, columns());
+    rows.iter().for_each(|row| text.push_str(&format!("{row}\n")));
 }
 
 fn offered(candidate: &Candidate, trust_file: &TrustFile, with_differences: bool) -> OfferedSkill {

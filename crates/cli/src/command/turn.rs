@@ -79,13 +79,15 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
         }
         Turn::Approve { named, call, deny, digest } => {
             let (client, params) = find(&context, &named).await?;
-            let mut waiting = client.call::<TurnGet>(&params.clone().into()).await?.approvals;
+            let TurnGetResult { approvals: mut waiting, delegated, .. } =
+                client.call::<TurnGet>(&params.clone().into()).await?;
             let asked = waiting.iter().find(|approval| approval.request.call_id == call).cloned();
             waiting.retain(|approval| approval.decision.is_none());
             let help = asked.is_none().then(|| waiting_calls(&waiting));
             if let Some(asked) = &asked {
                 let columns = question_view::Screen::here().columns;
-                question_view::rows(asked, columns).iter().for_each(|row| output.note(row));
+                let asker = question_view::Asker::of(asked, &delegated);
+                question_view::rows(asked, asker.as_ref(), columns).iter().for_each(|row| output.note(row));
             }
             let TurnGetParams { workspace_id, turn_id } = params;
             // A call of work that was given out is decided in the turn that does it.

@@ -55,6 +55,12 @@ impl Terminal {
         screen
     }
 
+    /// What is shown and was not looked at.
+    fn unseen(&self) -> String {
+        let shown = String::from_utf8_lossy(&self.shown.lock().unwrap()).replace('\r', "");
+        shown.get(self.seen..).unwrap_or_default().to_owned()
+    }
+
     fn type_line(&mut self, line: &str) {
         let stdin = self.child.stdin.as_mut().unwrap();
         stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
@@ -136,4 +142,58 @@ fn anything_but_a_yes_is_a_no() {
     terminal.type_line("yess");
     terminal.until("Then not.");
     assert!(!talk.machine.project().join("one.txt").exists());
+}
+
+/// Two of three agents ask at the same time; the third one ends meanwhile.
+#[test]
+fn each_delegated_call_says_whose_it_is_and_is_allowed_alone() {
+    let talk = Talk::new("agent");
+    talk.model.answer_by(|request| {
+        let body = request.body.to_string();
+        if body.contains("All-three.") {
+            if body.contains("Write b.") {
+                return Answer::text("Done.");
+            }
+            let delegate = |goal: &str| json!({ "goal": goal }).to_string();
+            return Answer::empty()
+                .tool_call("1", "delegate", &delegate("Write b."))
+                .tool_call("2", "delegate", &delegate("Write c."))
+                .tool_call("3", "delegate", &delegate("Rest."));
+        }
+        if body.contains("Rest.") || body.contains("\"w1\"") {
+            return Answer::text("So be it.");
+        }
+        let path = if body.contains("Write b.") { "b.txt" } else { "c.txt" };
+        let write = json!({ "path": path, "content": "x\n" }).to_string();
+        Answer::empty().tool_call("w1", "write_file", &write)
+    });
+    let Some(mut terminal) = Terminal::new(&talk, "All-three.") else { return };
+    let asks = " asks: write_file (permissions.write = ask)\n  task: Write ";
+    let mut questions = Vec::new();
+    for _ in 0..2 {
+        let asked = terminal.until(asks);
+        let header = asked.lines().rev().nth(1).unwrap();
+        let asker = header.split(" asks: ").next().unwrap().to_owned();
+        let task = terminal.until("\n");
+        let rest = terminal.until("a all of this tool by ");
+        assert!(rest.contains("(new file)\n"), "{rest}");
+        assert_eq!(terminal.until(": "), format!("{asker}: "));
+        if questions.is_empty() {
+            let turn = talk.newest();
+            eventually("the end of the third", || {
+                let shown = talk.machine.run(&format!("turn show {turn} --format json")).object();
+                let delegated = shown["delegated"].as_array()?.iter();
+                delegated.filter(|it| it["status"] == "completed").count().checked_sub(1)
+            });
+            // Nothing is said behind the open question.
+            assert_eq!(terminal.unseen(), "");
+        }
+        questions.push((asker, task));
+        terminal.type_line("a");
+    }
+    questions.sort_by(|one, other| one.1.cmp(&other.1));
+    assert_ne!(questions[0].0, questions[1].0);
+    assert_eq!([&questions[0].1, &questions[1].1], ["b.\n", "c.\n"]);
+    let rest = terminal.until("Done.");
+    assert!(rest.contains(": done\n"), "{rest}");
 }

@@ -8,14 +8,32 @@ use crate::support::Machine;
 fn items_are_added_found_and_forgotten() {
     let (machine, _server) = Machine::with_workspace();
     let id = machine.run("memory add 'Releases are cut on Mondays' --category decision").word();
+    let again = machine.run("memory add 'Releases are cut on Mondays'");
     assert_eq!(
-        machine.run("memory add 'Releases are cut on Mondays'").word(),
-        id,
-        "it is remembered already"
+        (again.out.trim_end(), again.err.as_str()),
+        (id.as_str(), "remembered already in workspace `demo`\n")
     );
-    machine.run("memory add 'Ann prefers tabs' --scope user --category preference").done();
+    let own = machine.run("memory add 'Ann prefers tabs' --scope user --category preference");
+    assert_eq!(own.err, "remembered for you, in all workspaces\n");
     machine.run("thread create Totals").done();
-    machine.run("memory add 'The total is rounded' --thread Totals --expires '30 days'").done();
+    let piped = machine.run_with(
+        "memory add - --scope thread --thread Totals --expires '30 days'",
+        "The total is rounded\n",
+    );
+    assert_eq!((piped.code, piped.err.as_str()), (Some(0), "remembered in thread `Totals`\n"));
+    machine.check_code(
+        "memory add x --scope thread",
+        2,
+        "",
+        "error: the scope `thread` needs a thread\nhint: name it with --thread THREAD\n",
+    );
+    machine.check_code(
+        "memory add x --scope user --thread Totals",
+        2,
+        "",
+        "error: --thread belongs to the scope `thread`, and this one is `user`\nhint: leave out one of the two\n",
+    );
+    machine.check("memory list --status expired", "", "nothing is remembered that matches\n");
     let listed = machine.run("memory list").done();
     let rows: Vec<&str> = listed.lines().collect();
     assert_eq!(rows.len(), 4, "{listed}");
@@ -36,6 +54,7 @@ fn items_are_added_found_and_forgotten() {
                     what stays: the messages of users, what models said in their own words, and backups made before\n";
     assert_eq!((said.code, said.err.as_str()), (Some(0), expected));
     assert!(machine.run("memory list --status deleted").done().contains("(forgotten)"));
+    assert!(machine.run(&format!("memory forget {id}")).err.starts_with("it was forgotten before\n"));
     let audited = machine.run("audit").done();
     let entry = audited.lines().find(|line| line.contains("memory forgotten  owner")).unwrap_or_default();
     assert!(entry.contains(&format!("{id} of the scope workspace")), "{audited}");
@@ -43,7 +62,7 @@ fn items_are_added_found_and_forgotten() {
         "memory forget nowhere",
         2,
         "",
-        "error: there is no memory_item `nowhere`\nhint: `foreword memory list` shows those there are\n",
+        "error: there is no item of memory `nowhere`\nhint: `foreword memory list` shows those there are\n",
     );
 }
 
@@ -62,4 +81,20 @@ fn what_is_exported_can_be_imported() {
     let said = machine.run_with("memory import", "no JSON");
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("standard input is not what `foreword memory export` prints"), "{}", said.err);
+}
+
+#[test]
+fn an_item_is_shown_whole_and_keeps_its_category_when_it_is_replaced() {
+    let (machine, _server) = Machine::with_workspace();
+    let long = "A sentence that goes on. ".repeat(20);
+    let id = machine.run(&format!("memory add '{long}' --category decision")).word();
+    let shown = machine.run(&format!("memory show {id}")).done();
+    assert!(shown.contains("category  decision\n") && shown.contains(long.trim_end()), "{shown}");
+    assert!(machine.run("memory list").done().contains(long.trim_end()), "a pipe has it whole");
+    let newer = machine.run(&format!("memory add Shorter. --supersedes {id}")).word();
+    let shown = machine.run(&format!("memory show {newer} --format json")).object();
+    assert_eq!(
+        (&shown["item"]["category"], &shown["item"]["text"]),
+        (&json!("decision"), &json!("Shorter."))
+    );
 }

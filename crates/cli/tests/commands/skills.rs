@@ -42,7 +42,7 @@ fn skills_are_listed_with_what_became_of_them() {
          \x20   ~/home/skills/own/SKILL.md\n\
          - rust  disabled (no path matched)\n\
          \x20   Does rust\n\
-         \x20   it is for src/**\n\
+         \x20   it applies to src/**\n\
          \x20   ~/home/skills/rust/SKILL.md\n",
         "",
     );
@@ -120,7 +120,7 @@ fn a_check_fails_when_something_is_wrong() {
     machine.write("project/.agents/skills/broken/SKILL.md", "---\nname: Broken One\n---\n");
     let said = machine.run("skill check");
     assert_eq!((said.code, said.err.as_str()), (Some(1), "2 skills: 1 to mend\n"), "{said:?}");
-    assert!(said.out.contains("its name `Broken One` is no slug"), "{said:?}");
+    assert!(said.out.contains("`Broken One` is not a valid name"), "{said:?}");
     let object = machine.run("skill check --format json");
     assert_eq!(object.code, Some(1));
     let object = object.object();
@@ -141,7 +141,7 @@ fn trust_shows_what_it_trusts_and_asks() {
     let said = machine.run("trust .");
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(
-        said.err.contains("nobody can be asked") && said.err.contains("foreword trust --yes"),
+        said.err.contains("there is no terminal to ask on") && said.err.contains("foreword trust --yes"),
         "{said:?}"
     );
     assert!(said.out.starts_with("lend: not trusted yet\n"), "{said:?}");

@@ -261,13 +261,20 @@ fn shown_after(blocks: &[Block]) -> Option<&str> {
     blocks.first().filter(|block| matches!(block.role, Role::Output(_))).map(|block| block.text.as_str())
 }
 
-/// What the model of the pages says: it looks for the total where it is asked about one, and writes where it is told to.
+/// What the model of the pages says: it looks for issues and for the total where it is asked about them, and writes where it is
+/// told to.
 fn answer(request: &RecordedRequest) -> Answer {
     let messages = ["messages", "input"].iter().find_map(|key| request.body[*key].as_array());
     let messages = messages.map(Vec::as_slice).unwrap_or_default();
     let question = messages.iter().rev().find_map(question).unwrap_or_default();
     let was_called = messages.last().is_some_and(is_result);
     match () {
+        () if was_called && question.contains("issue") => {
+            Answer::text("Issue 7: the total is rounded twice.")
+        }
+        () if question.contains("issue") => {
+            Answer::empty().tool_call("call_1", "mcp__tracker__find_issue", r#"{"word":"total"}"#)
+        }
         () if was_called && question.contains("note") => Answer::text("Done: the note is in notes.md."),
         () if question.contains("note") => {
             let note = json!({ "path": "notes.md", "content": "Totals are sums of cents.\n" }).to_string();

@@ -11,7 +11,9 @@ use protocol::method::{
     MemorySearchParams, RefusedMemory,
 };
 use protocol::{MemoryItem, MemoryRecord, MemoryScope, ThreadId, WorkspaceId};
-use store::{MemoryFilter, MemoryPlace, MemoryView, NewMemory, StoreError, WordMatch};
+use store::{
+    Forgotten, MemoryFilter, MemoryPlace, MemoryPlaceError, MemoryView, NewMemory, StoreError, WordMatch,
+};
 
 use crate::error::{checked_limit, from_store, invalid_params};
 use crate::router::Context;
@@ -21,8 +23,7 @@ const EXPORT_PART: u64 = 200;
 
 /// What the caller can see: what holds in the workspace, and unless they are bound to it, what is their own.
 fn view(context: &Context, workspace_id: WorkspaceId, thread_id: Option<ThreadId>) -> MemoryView {
-    let actor = &context.peer.actor;
-    let owner = actor.workspace_id.is_none().then(|| actor.name.clone());
+    let owner = context.memory_reader().map(str::to_owned);
     MemoryView { workspace_id, owner, thread_id }
 }
 
@@ -32,22 +33,10 @@ fn place(
     scope: MemoryScope,
     thread_id: Option<ThreadId>,
 ) -> Result<MemoryPlace, ErrorObject> {
-    let workspace_id = view.workspace_id.clone();
-    match (scope, thread_id, &view.owner) {
-        (MemoryScope::Thread, Some(thread_id), _) => Ok(MemoryPlace::Thread(workspace_id, thread_id)),
-        (MemoryScope::Thread, None, _) => {
-            Err(invalid_params("`thread_id` is missing: the scope is `thread`"))
-        }
-        (_, Some(_), _) => Err(invalid_params(format!(
-            "`thread_id` belongs to the scope `thread`, and this one is `{scope}`"
-        ))),
-        (MemoryScope::Workspace, None, _) => Ok(MemoryPlace::Workspace(workspace_id)),
-        (MemoryScope::User, None, Some(owner)) => Ok(MemoryPlace::User(owner.clone())),
-        (MemoryScope::User, None, None) => {
-            let message = "this token is bound to one workspace, and the scope `user` holds in all of them";
-            Err(ErrorObject::new(ErrorKind::Forbidden, message))
-        }
-    }
+    MemoryPlace::of(view, scope, thread_id).map_err(|error| match error {
+        MemoryPlaceError::NoThread | MemoryPlaceError::NotOfThread(_) => invalid_params(error.to_string()),
+        MemoryPlaceError::NotTheirOwn => ErrorObject::new(ErrorKind::Forbidden, error.to_string()),
+    })
 }
 
 pub(crate) async fn add(context: Context, params: MemoryAddParams) -> Result<MemoryResult, ErrorObject> {
@@ -56,7 +45,7 @@ pub(crate) async fn add(context: Context, params: MemoryAddParams) -> Result<Mem
     let place = place(&view, scope, thread_id)?;
     let new = NewMemory { place, category, text, source_turn: None, expires_at, supersedes };
     let added = context.shared.store.add_memory(&view, new, context.actor()).await.map_err(from_store)?;
-    Ok(MemoryResult { item: added.item })
+    Ok(MemoryResult { item: added.item, was_there: added.was_there })
 }
 
 pub(crate) async fn list(
@@ -75,7 +64,7 @@ pub(crate) async fn list(
 pub(crate) async fn get(context: Context, params: MemoryGetParams) -> Result<MemoryResult, ErrorObject> {
     let view = view(&context, params.workspace_id, None);
     let item = context.shared.store.memory(&view, &params.id).await.map_err(from_store)?;
-    Ok(MemoryResult { item })
+    Ok(MemoryResult { item, was_there: false })
 }
 
 pub(crate) async fn search(
@@ -85,14 +74,8 @@ pub(crate) async fn search(
     let MemorySearchParams { workspace_id, query, thread_id, limit } = params;
     let limit = checked_limit(limit.unwrap_or(DEFAULT_MEMORY_SEARCH), MAX_MEMORY_SEARCH)?.into();
     let (view, terms) = (view(&context, workspace_id, thread_id), QueryTerms::of(&query));
-    let search = async |matching| {
-        context.shared.store.search_memory(&view, &terms, matching, limit).await.map_err(from_store)
-    };
-    let mut items = search(WordMatch::All).await?;
-    if items.is_empty() && terms.len() > 1 {
-        items = search(WordMatch::Any).await?;
-    }
-    Ok(MemoryListResult { items })
+    let items = context.shared.store.search_memory(&view, &terms, WordMatch::AllElseAny, limit).await;
+    Ok(MemoryListResult { items: items.map_err(from_store)? })
 }
 
 pub(crate) async fn forget(
@@ -102,7 +85,8 @@ pub(crate) async fn forget(
     let view = view(&context, params.workspace_id, None);
     let forgotten = context.shared.store.forget_memory(&view, &params.id, context.actor()).await;
     let forgotten = forgotten.map_err(from_store)?;
-    Ok(MemoryForgetResult { item: forgotten.item, removed: forgotten.removed })
+    let Forgotten { item, removed, was_forgotten } = forgotten;
+    Ok(MemoryForgetResult { item, removed, was_forgotten })
 }
 
 pub(crate) async fn export(

@@ -7,6 +7,7 @@ use protocol::method::{
     TurnGetParams, TurnManifestResult,
 };
 use protocol::prompt::PromptManifest;
+use protocol::round::ExplainedRound;
 
 use crate::error::from_agent;
 use crate::handler::turn::may_see;
@@ -113,7 +114,7 @@ pub(crate) async fn manifest(
 ) -> Result<TurnManifestResult, ErrorObject> {
     let found = context.shared.agent.rounds(&params.workspace_id, &params.turn_id).await;
     let (mut manifests, mut rounds) = found.map_err(from_agent)?;
-    agent::hide_notes_of_others(&mut rounds, context.memory_reader());
+    rounds.iter_mut().for_each(ExplainedRound::remove_texts);
     manifests.iter_mut().for_each(|round| hide_hooks(&context, &mut round.manifest));
     Ok(TurnManifestResult { manifests, rounds })
 }

@@ -1,10 +1,12 @@
 //! `turn/…` and `session/…`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agent::{Reach, TurnListener};
 use futures_util::future::BoxFuture;
+use mcp::UnusableServer;
 use protocol::error::{ErrorKind, ErrorObject, ErrorSubject};
 use protocol::hook::Visibility;
 use protocol::limits::{DEFAULT_HISTORY_LIMIT, MAX_HISTORY_LIMIT, TURN_PAGE_BYTES};
@@ -14,7 +16,7 @@ use protocol::method::{
     TurnPageParams, TurnResult, TurnStart, TurnStartParams,
 };
 use protocol::notification::{TurnDelta, TurnRetrying};
-use protocol::{HowDecided, Method as _, Role, TurnId};
+use protocol::{Hint as _, HowDecided, Method as _, Role, TurnId};
 use rpc::Outgoing;
 use serde::Serialize;
 use store::{ApprovalAnswer, TurnActor};
@@ -25,12 +27,9 @@ use crate::router::Context;
 
 pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<TurnResult, ErrorObject> {
     let servers = &context.shared.servers;
-    if let Some(name) = params.mcp.iter().find(|name| !servers.has(name)) {
-        let what = ErrorSubject::McpServer;
-        return Err(ErrorObject::with(ErrorKind::NotFound, format!("there is no {what} `{name}`"), |data| {
-            data.what = Some(what);
-            data.id = Some(name.clone());
-        }));
+    let bound_to = context.peer.actor.workspace_id.as_ref();
+    for name in &params.mcp {
+        servers.find(name, &params.workspace_id, bound_to).map_err(|unusable| no_server(name, &unusable))?;
     }
     let outgoing = context.peer.outgoing().cloned();
     let listener = Arc::new(ConnectionListener { outgoing, number: context.peer.number });
@@ -43,6 +42,19 @@ pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<T
     let reach = caller.reach();
     let turn = context.shared.agent.start_turn(params, actor, reach, listener).await.map_err(from_agent)?;
     Ok(TurnResult { turn })
+}
+
+/// A server was named that the turn cannot have.
+fn no_server(name: &str, unusable: &UnusableServer) -> ErrorObject {
+    let kind = match unusable {
+        UnusableServer::Unknown { .. } => ErrorKind::NotFound,
+        UnusableServer::OtherWorkspace { .. } => ErrorKind::Forbidden,
+    };
+    ErrorObject::with(kind, unusable.to_string(), |data| {
+        data.what = Some(ErrorSubject::McpServer);
+        data.id = Some(name.to_owned());
+        data.hint = unusable.hint().map(Cow::into_owned);
+    })
 }
 
 pub(crate) async fn get(context: Context, params: TurnPageParams) -> Result<TurnGetResult, ErrorObject> {

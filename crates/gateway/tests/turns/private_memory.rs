@@ -23,7 +23,9 @@ async fn what_is_somebodys_own_is_shown_to_nobody_else() {
     let secret = stage.socket.ok("token/create", made).await["secret"].as_str().unwrap().to_owned();
     let mut rita = Socket::connect(&stage.gateway, &secret).await;
     let asked = stage.with(json!({ "turn_id": id }));
-    for (method, told) in [("turn/get", 1), ("turn/explain", 1), ("turn/manifest", 1)] {
+    let manifest = stage.socket.ok("turn/manifest", &asked).await.to_string();
+    assert!(!manifest.contains("Pays in"), "{manifest}");
+    for (method, told) in [("turn/get", 1), ("turn/explain", 1)] {
         let owner = stage.socket.ok(method, &asked).await.to_string();
         assert!(owner.contains("Pays in pesos"), "{method}: {owner}");
         let other = rita.ok(method, &asked).await.to_string();

@@ -76,7 +76,7 @@ async fn mistakes_of_a_model_are_answers_that_it_can_act_on() {
     File::create(stage.path("huge.bin")).unwrap().set_len(5 << 30).unwrap();
     std::fs::write(stage.path("binary"), [0u8, 159, 146, 150, 0, 1]).unwrap();
     let mistakes = [
-        ("read_fil", "{}", "there is no tool `read_fil`; is `read_file` meant?"),
+        ("read_fil", "{}", "there is no tool `read_fil`; did you mean `read_file`?"),
         ("read_file", "{\"path\": ", "was not run"),
         ("read_file", "[]", "was not run"),
         ("read_file", r#"{"path":"../../etc/passwd"}"#, "outside the workspace"),

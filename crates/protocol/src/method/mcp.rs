@@ -15,6 +15,9 @@ pub struct McpStatusParams {}
 pub struct McpStatusResult {
     /// The configured servers, by name. A token bound to a workspace gets those that name the workspace.
     pub servers: Vec<McpServer>,
+    /// Whether servers are configured and switched off, so that there is none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub are_off: bool,
 }
 
 super::outside_workspaces!(McpStatusParams);

@@ -106,6 +106,9 @@ pub struct MemoryImportParams {
 pub struct MemoryResult {
     /// The item.
     pub item: MemoryItem,
+    /// Of an item that was to be added, whether it was there already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub was_there: bool,
 }
 
 /// Answers with items.
@@ -122,6 +125,9 @@ pub struct MemoryForgetResult {
     pub item: MemoryItem,
     /// What else carried the text, and no longer does.
     pub removed: MemoryRemoved,
+    /// Whether it was forgotten before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub was_forgotten: bool,
 }
 
 /// Answers with a part of what is remembered.

@@ -104,7 +104,8 @@ pub struct PromptRebuildParams {
 pub struct TurnManifestResult {
     /// One a round, the first round first.
     pub manifests: Vec<RoundManifest>,
-    /// What each round was told, called and cost.
+    /// What each round called and cost. Texts are left out, those of notes, summaries and questions included: `turn/explain`
+    /// has them.
     pub rounds: Vec<ExplainedRound>,
 }
 

@@ -86,7 +86,8 @@ pub struct TurnGetResult {
     /// Calls of these steps that were decided about, and by whom.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decided: Vec<TurnApproval>,
-    /// The turns that it delegated work to, and theirs, in the order in which they began, without their answers.
+    /// The turns that it delegated work to, and theirs, in the order in which they began, without their answers; of a task at most 1,000
+    /// characters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delegated: Vec<Turn>,
 }
@@ -152,7 +153,7 @@ pub struct TurnWatchResult {
     /// Calls that wait for a decision now, those of delegated turns among them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<TurnApproval>,
-    /// The turns that it delegated work to so far, and theirs.
+    /// The turns that it delegated work to so far, and theirs; of a task at most 1,000 characters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delegated: Vec<Turn>,
 }

@@ -23,9 +23,17 @@ pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Re
     let view = fill(&store, items).await?;
     let mut bare = Bare::connect(&fresh.database).await?;
     bare.script(&["ANALYZE".to_owned()]).await?;
-    for (kind, words) in [("a rare word", "w300"), ("a common word", "w3"), ("two words", "w1 w40")] {
+    // Twenty words as a message has them: some common, most rare, some that nothing has.
+    let message: Vec<String> = (1..=20).map(|number| format!("w{}", number * number * 7)).collect();
+    for (kind, words, matching) in [
+        ("a word that nothing has", "nosuchword", WordMatch::All),
+        ("a rare word", "w300", WordMatch::All),
+        ("a common word", "w3", WordMatch::All),
+        ("two words", "w1 w40", WordMatch::All),
+        ("any of twenty words", &message.join(" "), WordMatch::Any),
+    ] {
         let terms = QueryTerms::of(words);
-        let query = bare_query(&fresh.database, &terms);
+        let query = bare_query(&fresh.database, &terms, matching);
         let figures = Comparison::against("bare full-text query", async || {
             let sql = match &fresh.database {
                 Database::Sqlite(_) => SQLITE,
@@ -35,7 +43,7 @@ pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Re
             Ok(())
         })
         .with("Store::search_memory", async || {
-            std::hint::black_box(store.search_memory(&view, &terms, WordMatch::All, LIMIT).await?);
+            std::hint::black_box(store.search_memory(&view, &terms, matching, LIMIT).await?);
             Ok(())
         })
         .run(Rounds { warm_up: effort.choose(5, 50), measured: effort.choose(50, 500) })
@@ -56,10 +64,12 @@ const POSTGRES: &str = "SELECT m.id, m.scope, m.thread_id, m.category, m.text, m
         m.number, m.created_by, m.expires_at
     FROM memory_item m WHERE m.terms @@ CAST($1 AS tsquery) ORDER BY ts_rank(m.terms, CAST($1 AS tsquery)) DESC LIMIT $2";
 
-fn bare_query(database: &Database, terms: &QueryTerms) -> String {
-    let (quote, between) = match database {
-        Database::Sqlite(_) => ('"', " AND "),
-        Database::Postgres(_) => ('\'', " & "),
+fn bare_query(database: &Database, terms: &QueryTerms, matching: WordMatch) -> String {
+    let (quote, between) = match (database, matching) {
+        (Database::Sqlite(_), WordMatch::Any) => ('"', " OR "),
+        (Database::Sqlite(_), _) => ('"', " AND "),
+        (Database::Postgres(_), WordMatch::Any) => ('\'', " | "),
+        (Database::Postgres(_), _) => ('\'', " & "),
     };
     terms.iter().map(|term| format!("{quote}{term}{quote}")).collect::<Vec<_>>().join(between)
 }

@@ -96,6 +96,32 @@ async fn ask(given: &Fixture, turn: &Turn) {
     asked.await.unwrap();
 }
 
+fn context(summary: &str) -> ExplainedHistory {
+    ExplainedHistory {
+        left_out_through: 1,
+        summarised: true,
+        missing_after: None,
+        summary: Some(summary.to_owned()),
+        turns: 0,
+        entries: 0,
+        tokens: 1,
+        budget_tokens: 9,
+    }
+}
+
+/// Who forgot an item, and what was removed, as the audit says.
+async fn forgotten_by(given: &Fixture, item: &MemoryItem) -> Vec<(Option<String>, MemoryRemoved)> {
+    let entries =
+        given.store.audit_entries(AuditFilter { limit: 9, ..AuditFilter::default() }).await.unwrap();
+    let about = entries.into_iter().filter_map(|entry| match entry.event {
+        AuditEvent::MemoryForgotten { item_id, removed, .. } if item_id == item.id => {
+            Some((entry.actor, removed))
+        }
+        _ => None,
+    });
+    about.collect()
+}
+
 both_databases!(what_carried_an_item_is_purged_and_nothing_else, async |given| {
     let item = remember(given, SECRET).await;
     let turn = given.turn(&given.thread(None, "thread").await).await;
@@ -131,14 +157,7 @@ both_databases!(what_carried_an_item_is_purged_and_nothing_else, async |given| {
     // It is written down who did it, and doing it again changes nothing.
     let again = given.store.forget_memory(&view(given), &item.id, Some("bob")).await.unwrap();
     assert_eq!(again.removed, MemoryRemoved::default());
-    let entries =
-        given.store.audit_entries(AuditFilter { limit: 9, ..AuditFilter::default() }).await.unwrap();
-    let about: Vec<_> = entries
-        .iter()
-        .filter(|entry| matches!(&entry.event, AuditEvent::MemoryForgotten { item_id, .. } if *item_id == item.id))
-        .map(|entry| entry.actor.as_deref())
-        .collect();
-    assert_eq!(about, [Some("ada")]);
+    assert_eq!(forgotten_by(given, &item).await, [(Some("ada".to_owned()), removed)]);
 });
 
 // A turn that had been told of an item before it was forgotten, and writes that down only now.
@@ -165,23 +184,88 @@ both_databases!(summaries_that_it_was_part_of_are_forgotten, async |given| {
         saved.await.unwrap().unwrap();
     }
     let later = given.turn(&thread).await;
-    let context = ExplainedHistory {
-        left_out_through: 1,
-        summarised: true,
-        missing_after: None,
-        summary: Some("swordfish".to_owned()),
-        turns: 0,
-        entries: 0,
-        tokens: 1,
-        budget_tokens: 9,
-    };
-    add(given, &later, vec![TurnItem::Context(context)]).await;
+    add(given, &later, vec![TurnItem::Context(context("swordfish"))]).await;
+    assert!(stored(given, &later).await.contains("swordfish"));
     let forgotten = given.store.forget_memory(&view(given), &item.id, None).await.unwrap();
     assert_eq!(forgotten.removed.summaries, 1);
     let anew = given.context(&thread).await.unwrap();
     assert_eq!((anew.summary, anew.through, anew.version), (None, 0, Version(2)));
     assert_eq!(given.context(&other).await.unwrap().summary.as_deref(), Some("swordfish"));
     assert!(!stored(given, &later).await.contains("swordfish"));
+});
+
+// A turn has read a summary, something in it is forgotten, and then the turn writes down what it has read.
+both_databases!(a_context_that_is_written_after_the_forgetting_has_no_summary, async |given| {
+    let item = remember(given, SECRET).await;
+    let thread = given.thread(None, "thread").await;
+    let turn = given.turn(&thread).await;
+    given.store.begin_round(&given.workspace, &turn.id, OWNER, recalling(1, &item)).await.unwrap();
+    given.finish(&turn.id, completed()).await.unwrap();
+    let saved =
+        given.store.save_thread_context(&given.workspace, &thread, 1, Some("of swordfish"), Version(0));
+    saved.await.unwrap().unwrap();
+    let later = given.turn(&thread).await;
+    given.store.forget_memory(&view(given), &item.id, None).await.unwrap();
+    let context = context("of swordfish");
+    let mut begin = bare_round(1, "f");
+    begin.items = vec![TurnItem::Context(context.clone())];
+    given.store.begin_round(&given.workspace, &later.id, OWNER, begin).await.unwrap();
+    add(given, &later, vec![TurnItem::Context(context)]).await;
+    let left = stored(given, &later).await;
+    assert!(left.contains("\"left_out_through\":1") && !left.contains("swordfish"), "{left}");
+});
+
+/// As many turns as several batches have, in two threads, all told of an item.
+async fn told_often(given: &Fixture, item: &MemoryItem) -> Vec<Turn> {
+    let threads = [given.thread(None, "one").await, given.thread(None, "two").await];
+    let mut turns = Vec::new();
+    for number in 0..70 {
+        let turn = given.turn(&threads[number % 2]).await;
+        given.store.begin_round(&given.workspace, &turn.id, OWNER, recalling(1, item)).await.unwrap();
+        given.finish(&turn.id, completed()).await.unwrap();
+        turns.push(turn);
+    }
+    turns
+}
+
+both_databases!(an_item_of_many_turns_goes_from_all_of_them, async |given| {
+    let item = remember(given, SECRET).await;
+    let turns = told_often(given, &item).await;
+    let forgotten = given.store.forget_memory(&view(given), &item.id, Some("ada")).await.unwrap();
+    let removed = MemoryRemoved { prompt_texts: 1, openings: 70, calls: 0, summaries: 0 };
+    assert_eq!(forgotten.removed, removed);
+    for turn in &turns {
+        assert!(!stored(given, turn).await.contains(SECRET));
+    }
+    assert_eq!(given.column("SELECT item_id FROM memory_purge").await.len(), 0);
+    assert_eq!(forgotten_by(given, &item).await, [(Some("ada".to_owned()), removed)]);
+});
+
+// The item is marked, a batch is done, and the gateway is killed.
+both_databases!(a_purge_that_was_interrupted_is_brought_to_its_end, async |given| {
+    let item = remember(given, SECRET).await;
+    let turns = told_often(given, &item).await;
+    let connection = given.connection().await;
+    let forgotten = "UPDATE memory_item SET status = 'deleted', text = NULL, text_sha256 = NULL";
+    connection.execute(forgotten).await.unwrap();
+    let started = format!(
+        "INSERT INTO memory_purge (item_id, workspace_id, actor, after_turn, removed, updated_at) VALUES
+            ('{}', '{}', 'ada', '', '{{\"prompt_texts\":0,\"openings\":0,\"calls\":0,\"summaries\":0}}', 1)",
+        item.id, given.workspace
+    );
+    connection.execute(&started).await.unwrap();
+    connection.close().await;
+    assert!(stored(given, &turns[69]).await.contains(SECRET));
+    assert_eq!(given.store.resume_purges().await.unwrap(), 1);
+    for turn in &turns {
+        assert!(!stored(given, turn).await.contains(SECRET));
+    }
+    let by = forgotten_by(given, &item).await;
+    assert_eq!(
+        by.iter().map(|(actor, removed)| (actor.as_deref(), removed.openings)).collect::<Vec<_>>(),
+        [(Some("ada"), 70)]
+    );
+    assert_eq!(given.store.resume_purges().await.unwrap(), 0);
 });
 
 both_databases!(an_item_that_nothing_carried_goes_alone, async |given| {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use protocol::Turn;
+use protocol::turn::JobStatus;
+use protocol::{TokenUsage, Turn};
 use serde_json::json;
 use store::{ClaimedJob, JobFailure, JobRetries, MemoryFilter, MemoryPlace, MemoryView, NewJob, NewMemory};
 
@@ -103,6 +104,60 @@ both_databases!(a_job_that_fails_waits_and_is_given_up_at_last, async |given| {
     let_time_pass(given).await;
     assert_eq!(claim(given, "a").await, None);
     assert_eq!(given.column("SELECT error FROM background_job").await, ["still none"]);
+});
+
+both_databases!(a_job_that_ends_each_gateway_is_given_up, async |given| {
+    let turn = turn(given).await;
+    add(given, &turn, "k", 2).await;
+    add(given, &turn, "other", 2).await;
+    for attempt in [1, 2] {
+        let mut claimed = Vec::new();
+        while let Some(job) = claim(given, "killed").await {
+            assert_eq!(job.attempt, attempt);
+            claimed.push(job.kind);
+        }
+        assert_eq!(claimed.len(), 2);
+        let_time_pass(given).await;
+    }
+    assert_eq!(claim(given, "a").await, None);
+    let jobs = given.store.jobs_of_turn(&given.workspace, &turn.id).await.unwrap();
+    let shown: Vec<_> = jobs.iter().map(|job| (job.kind.as_str(), job.status, job.attempts)).collect();
+    assert_eq!(shown, [("k", JobStatus::Failed, 2), ("other", JobStatus::Failed, 2)]);
+    let error = "each gateway that worked on it ended before it was done";
+    assert_eq!(jobs[0].error.as_deref(), Some(error));
+});
+
+both_databases!(a_job_is_held_as_long_as_its_lease_is_renewed, async |given| {
+    let turn = turn(given).await;
+    add(given, &turn, "k", 9).await;
+    let job = claim(given, "a").await.unwrap();
+    let_time_pass(given).await;
+    assert!(given.store.renew_job(&job, "a", LEASE).await.unwrap());
+    assert_eq!(claim(given, "b").await, None);
+    let_time_pass(given).await;
+    assert!(claim(given, "b").await.is_some());
+    assert!(!given.store.renew_job(&job, "a", LEASE).await.unwrap());
+    assert_eq!(given.store.fail_job(&job, "a", "late").await.unwrap(), JobFailure::NotHeld);
+    let jobs = given.store.jobs_of_turn(&given.workspace, &turn.id).await.unwrap();
+    assert_eq!((jobs[0].status, jobs[0].error.as_deref()), (JobStatus::Running, None));
+});
+
+both_databases!(what_a_job_cost_counts_in_its_workspaces_day, async |given| {
+    let turn = turn(given).await;
+    add(given, &turn, "k", 3).await;
+    let job = claim(given, "a").await.unwrap();
+    let usage = TokenUsage { input: 100, output: 7, ..TokenUsage::default() };
+    given.store.add_job_usage(&job, usage).await.unwrap();
+    given.store.fail_job(&job, "a", "not a list").await.unwrap();
+    let_time_pass(given).await;
+    let again = claim(given, "b").await.unwrap();
+    given.store.add_job_usage(&again, usage).await.unwrap();
+    let since = |moment| given.store.usage_since(&given.workspace, moment);
+    let spent = since(from_now(-60_000)).await.unwrap();
+    assert_eq!((spent.input, spent.output), (200, 14));
+    assert_eq!(since(from_now(60_000)).await.unwrap().input, 0);
+    let jobs = given.store.jobs_of_turn(&given.workspace, &turn.id).await.unwrap();
+    assert_eq!(jobs[0].usage.map(|usage| usage.input), Some(200));
 });
 
 both_databases!(many_gateways_share_the_jobs, async |given| {

@@ -196,7 +196,9 @@ fn what_the_version_before_wrote_can_be_read(engine: Engine) {
         let memory = ["m0015_memory", "m0016_memory_use", "m0017_jobs"];
         let delegation = ["m0018_delegation"];
         let speed = ["m0019_announcements", "m0020_tree"];
-        assert_eq!(applied, [&known[..], &later, &last, &tools, &memory, &delegation, &speed].concat());
+        let jobs = ["m0021_job_usage", "m0022_memory_purge"];
+        let all = [&known[..], &later, &last, &tools, &memory, &delegation, &speed, &jobs].concat();
+        assert_eq!(applied, all);
         connection.close().await;
     });
 }

@@ -1,5 +1,6 @@
 //! Items of a turn: in order, all or none, and only from who runs it.
 
+use protocol::Version;
 use protocol::message::TurnItem;
 use protocol::turn::ExplainedHistory;
 use store::{RangePart, TurnEnd, TurnRange};
@@ -20,7 +21,10 @@ fn context() -> TurnItem {
 }
 
 both_databases!(items_are_numbered_through_in_the_order_they_come, async |given| {
-    let turn = given.turn(&given.thread(None, "thread").await).await.id;
+    let thread = given.thread(None, "thread").await;
+    let saved = given.store.save_thread_context(&given.workspace, &thread, 1, Some("short"), Version(0));
+    saved.await.unwrap().unwrap();
+    let turn = given.turn(&thread).await.id;
     let add = async |items: &[TurnItem]| {
         given.store.add_turn_items(&given.workspace, &turn, OWNER, items, Vec::new()).await.unwrap();
     };

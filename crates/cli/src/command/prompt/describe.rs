@@ -4,12 +4,12 @@ use std::path::Path;
 
 use protocol::preview::{FrozenStart, PromptSizes};
 use protocol::prompt::{
-    PromptBlame, PromptChange, PromptDiagnostic, PromptManifest, PromptManifestSection, PromptRole,
-    PromptSource, PromptSourceKind, PromptTruncation, Stability,
+    PromptBlame, PromptChange, PromptDiagnostic, PromptLeftOut, PromptManifest, PromptManifestSection,
+    PromptRole, PromptSource, PromptSourceKind, PromptTruncation, Stability,
 };
 use protocol::{ContentHash, FrozenChange, FrozenFile, ToolSpec};
 
-use crate::output::shown_path;
+use crate::output::{one_line, shown_path};
 use crate::place::Viewpoint;
 use crate::terminal::wrap;
 use crate::words::{count, enum_str};
@@ -20,6 +20,8 @@ const BAR: u64 = 24;
 const MIN_BAR: u64 = 6;
 /// Where the names of a chart begin.
 const INDENT: usize = 9;
+/// Characters of what became of a source.
+const OUTCOME_WIDTH: usize = 100;
 /// Characters of a hash that people are shown.
 const HASH: usize = 12;
 
@@ -186,6 +188,7 @@ pub(super) fn details(manifest: &PromptManifest) -> String {
         section.sources.iter().map(move |it| format!("{:<width$}  {}", section.id, describe_source(it)))
     });
     list(&mut text, "sources", sources);
+    list(&mut text, "left out", manifest.left_out.iter().map(|it| describe_left_out(it, width)));
     let hooks = manifest.hook_sources.iter().map(|source| {
         let cut = match source.truncation {
             PromptTruncation::None => "",
@@ -236,7 +239,7 @@ pub(crate) fn list(text: &mut String, heading: &str, lines: impl IntoIterator<It
 }
 
 /// A diagnostic, its file's path from a root where there is one.
-pub(super) fn describe_diagnostic(diagnostic: &PromptDiagnostic, root: Option<Viewpoint<'_>>) -> String {
+pub(crate) fn describe_diagnostic(diagnostic: &PromptDiagnostic, root: Option<Viewpoint<'_>>) -> String {
     let file = diagnostic.file.as_ref().map(|file| match root {
         Some(root) => root.path(Path::new(file)),
         None => file.clone(),
@@ -258,7 +261,26 @@ pub(crate) fn describe_source(source: &PromptSource) -> String {
     }
     words.extend(source.version.map(|version| format!("version {version}")));
     words.extend(source.sha256.as_ref().map(|sha256| format!("sha256 {}", hash(sha256))));
+    let text = if source.whole { ", with its text" } else { "" };
+    words.extend(source.reason.as_ref().map(|reason| format!("({}{text})", reason.replace('_', " "))));
     words.join(" ")
+}
+
+/// Something that is not in a section, and why.
+pub(crate) fn describe_left_out(left_out: &PromptLeftOut, width: usize) -> String {
+    let outcome = left_out.outcome.replace('_', " ");
+    let reason = left_out.reason.as_deref().map(|reason| format!(" ({})", reason.replace('_', " ")));
+    let mut words = format!(
+        "{:<width$}  {}  {}{}",
+        left_out.section_id,
+        describe_source(&left_out.source),
+        one_line(&outcome, OUTCOME_WIDTH),
+        one_line(&reason.unwrap_or_default(), OUTCOME_WIDTH)
+    );
+    if let Some(detail) = &left_out.detail {
+        words.push_str(&format!(": {}", one_line(detail, usize::MAX)));
+    }
+    words
 }
 
 /// The beginning of a hash; enough to tell two apart.

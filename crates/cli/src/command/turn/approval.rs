@@ -6,7 +6,7 @@ use std::io::IsTerminal as _;
 use protocol::{TurnApproval, TurnId};
 use tokio::sync::mpsc;
 
-use super::question_view::{Screen, rows};
+use super::question_view::{Asker, Screen, rows};
 use crate::output::Output;
 use crate::words::count;
 
@@ -32,7 +32,7 @@ pub(super) fn is_attended() -> bool {
 /// The questions that are open at this terminal, one after another.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
-    waiting: VecDeque<TurnApproval>,
+    waiting: VecDeque<Question>,
     lines: Option<mpsc::UnboundedReceiver<String>>,
     /// Whether the cursor is behind a question.
     is_line_open: bool,
@@ -42,14 +42,21 @@ pub(super) struct Questions {
     asked: HashSet<(Option<TurnId>, String)>,
 }
 
+/// A call that asks, and the delegated turn that makes it, if it is one.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    pub(super) approval: TurnApproval,
+    pub(super) asker: Option<Asker>,
+}
+
 /// How a question was settled.
 pub(super) enum Reply {
     /// Somebody said yes or no.
-    Decided { approval: Box<TurnApproval>, answer: Answer },
+    Decided { question: Box<Question>, answer: Answer },
     /// Somebody wants to see more before.
     More(More),
     /// Nobody is at the terminal any more.
-    NobodyThere(Vec<TurnApproval>),
+    NobodyThere(Vec<Question>),
 }
 
 /// What somebody at the terminal says to a question.
@@ -57,7 +64,7 @@ pub(super) enum Reply {
 pub(super) enum Answer {
     Deny,
     Allow,
-    /// This call, and every later one of its tool in the turn.
+    /// This call, and every later one of its tool in the same turn.
     AllowAll,
 }
 
@@ -68,6 +75,25 @@ impl Answer {
             Self::Deny => Verdict::Deny,
             Self::Allow | Self::AllowAll => Verdict::Allow,
         }
+    }
+}
+
+/// Calls that somebody has allowed in advance: all of a tool in one turn, and in none that it delegates work to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Standing {
+    /// A delegated turn; none: the one that is followed.
+    turn_id: Option<TurnId>,
+    tool: String,
+}
+
+impl Standing {
+    pub(super) fn of(approval: &TurnApproval) -> Self {
+        Self { turn_id: approval.turn_id.clone(), tool: approval.request.tool.clone() }
+    }
+
+    /// What every workspace shares is asked about each time.
+    pub(super) fn covers(&self, approval: &TurnApproval) -> bool {
+        *self == Self::of(approval) && !approval.request.identity
     }
 }
 
@@ -87,8 +113,8 @@ pub(super) enum More {
 
 impl Questions {
     /// Asks, as soon as the questions before it are answered.
-    pub(super) fn ask(&mut self, output: Output, approval: TurnApproval) {
-        self.waiting.push_back(approval);
+    pub(super) fn ask(&mut self, output: Output, question: Question) {
+        self.waiting.push_back(question);
         if self.waiting.len() == 1 {
             self.show(output);
         }
@@ -101,9 +127,11 @@ impl Questions {
 
     /// Forgets a question that was answered elsewhere, or too late.
     pub(super) fn forget(&mut self, output: Output, delegated: Option<&TurnId>, call_id: &str) {
-        let is_meant = |it: &TurnApproval| it.request.call_id == call_id && it.turn_id.as_ref() == delegated;
+        let is_meant = |Question { approval, .. }: &Question| {
+            approval.request.call_id == call_id && approval.turn_id.as_ref() == delegated
+        };
         let was_shown = self.waiting.front().is_some_and(is_meant);
-        self.waiting.retain(|approval| !is_meant(approval));
+        self.waiting.retain(|question| !is_meant(question));
         if was_shown {
             self.break_line(output);
             output.note("(it was decided elsewhere, or too late)");
@@ -120,7 +148,7 @@ impl Questions {
             Some(line) => {
                 // Ctrl-D ends what was typed, and not the line.
                 self.is_line_open = !line.ends_with('\n');
-                let decided = |answer| Reply::Decided { approval: Box::new(first.clone()), answer };
+                let decided = |answer| Reply::Decided { question: Box::new(first.clone()), answer };
                 match line.trim().to_lowercase().as_str() {
                     "v" => Reply::More(More::All),
                     "n" | "no" => decided(Answer::Deny),
@@ -135,12 +163,11 @@ impl Questions {
         }
     }
 
-    /// Takes out the questions about a tool that wait behind the first one.
-    pub(super) fn take_others(&mut self, tool: &str) -> Vec<TurnApproval> {
+    /// Takes out the questions about a turn's tool that wait behind the first one.
+    pub(super) fn take_others(&mut self, standing: &Standing) -> Vec<Question> {
         let behind = self.waiting.split_off(self.waiting.len().min(1));
-        let (taken, left): (Vec<_>, Vec<_>) = behind
-            .into_iter()
-            .partition(|approval| approval.request.tool == tool && !approval.request.identity);
+        let (taken, left): (Vec<_>, Vec<_>) =
+            behind.into_iter().partition(|question| standing.covers(&question.approval));
         self.waiting.extend(left);
         taken
     }
@@ -152,21 +179,21 @@ impl Questions {
     }
 
     fn show(&mut self, output: Output) {
-        let Some(approval) = self.waiting.front() else { return };
+        let Some(Question { approval, asker }) = self.waiting.front() else { return };
         output.note("");
         if !self.asked.insert((approval.turn_id.clone(), approval.request.call_id.clone())) {
             output.note("asking again, because what would run has changed since it was allowed");
         }
-        self.unseen = rows(approval, Screen::here().columns);
+        self.unseen = rows(approval, asker.as_ref(), Screen::here().columns);
         self.show_more(output, More::Page);
     }
 
     /// Shows the next page of the first question, or all of it, and asks.
     pub(super) fn show_more(&mut self, output: Output, more: More) {
-        let Some(approval) = self.waiting.front() else { return };
+        let Some(Question { approval, asker }) = self.waiting.front() else { return };
         let screen = Screen::here();
         if self.unseen.is_empty() {
-            self.unseen = rows(approval, screen.columns);
+            self.unseen = rows(approval, asker.as_ref(), screen.columns);
         }
         // One row is for the question.
         let page = if more == More::All { usize::MAX } else { screen.rows - 2 };
@@ -175,13 +202,29 @@ impl Questions {
         let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
         let lines = self.lines.get_or_insert_with(read_lines);
         while lines.try_recv().is_ok() {}
+        self.ask_line(output);
+    }
+
+    /// What can be answered, behind which somebody types.
+    fn ask_line(&mut self, output: Output) {
+        let Some(Question { asker, .. }) = self.waiting.front() else { return };
         match self.unseen.len() as u64 {
-            0 => output.ask("allow it? y yes, N no, v view all again, a all of this tool in this turn: "),
+            0 => {
+                let turn = asker.as_ref().map_or("in this turn".to_owned(), |asker| format!("by {asker}"));
+                output.ask(&format!("allow it? y yes, N no, v view all again, a all of this tool {turn}: "));
+            }
             more => {
                 output.ask(&format!("{} more: Enter the next page, v view all, n no: ", count(more, "row")))
             }
         }
         self.is_line_open = true;
+    }
+
+    /// Asks again where something else was said since.
+    pub(super) fn ask_again(&mut self, output: Output) {
+        if !self.is_line_open {
+            self.ask_line(output);
+        }
     }
 
     /// Ends the line of a question, so that something else can be said.

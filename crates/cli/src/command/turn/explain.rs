@@ -1,14 +1,17 @@
 //! What made a turn's prompt, for people.
 
 use protocol::hook::HookRun;
-use protocol::prompt::PromptLeftOut;
 use protocol::round::ExplainedRound;
-use protocol::turn::{ExplainedFile, ExplainedHistory, ExplainedTool, FileDelivery, TurnExplanation};
+use protocol::turn::{
+    ExplainedFile, ExplainedHistory, ExplainedJob, ExplainedTool, FileDelivery, TurnExplanation,
+};
 use protocol::{ApprovalDecision, CallEffects, HowDecided, ProtectedChange, Turn, TurnApproval, TurnStatus};
 
 use super::steps::outcome;
 use super::{describe_spent, describe_usage, status_name};
-use crate::command::prompt::{describe_remark, describe_source, hash, list};
+use crate::command::prompt::{
+    describe_diagnostic, describe_left_out, describe_remark, describe_source, hash, list,
+};
 use crate::output::{one_line, shown_name, shown_path};
 use crate::terminal::when;
 use crate::words::{count, enum_str};
@@ -39,10 +42,19 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
         sources.map(|source| format!("{:<width$}  {}", source.section_id, describe_source(&source.source))),
     );
     list(&mut text, "left out", explanation.left_out.iter().map(|it| describe_left_out(it, width)));
+    let diagnostics = explanation.diagnostics.iter();
+    list(
+        &mut text,
+        "diagnostics",
+        diagnostics.map(|it| one_line(&describe_diagnostic(it, None), usize::MAX)),
+    );
     list(&mut text, "files", explanation.files.iter().map(describe_file));
     list(&mut text, "hooks", explanation.hooks.iter().map(describe_hook));
     list(&mut text, "tools", explanation.tools.iter().map(describe_tool));
-    list(&mut text, "delegated", explanation.delegated.iter().map(describe_delegated));
+    let delegated = &explanation.delegated;
+    let numbered = (1..).zip(delegated);
+    list(&mut text, "delegated", numbered.map(|(number, it)| describe_delegated(number, it, delegated)));
+    list(&mut text, "afterwards", explanation.jobs.iter().map(describe_job));
     list(&mut text, "decisions", explanation.approvals.iter().map(|it| describe_decision(it, turn.status)));
     list(&mut text, "history", explanation.history.iter().map(describe_history));
     let several = explanation.rounds.iter();
@@ -51,23 +63,6 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
     let usage = describe_spent(turn).map(|spent| format!("tokens  {spent}"));
     list(&mut text, "model", model.chain(usage));
     text
-}
-
-/// Something that is not in a section, and why.
-fn describe_left_out(left_out: &PromptLeftOut, width: usize) -> String {
-    let outcome = left_out.outcome.replace('_', " ");
-    let reason = left_out.reason.as_deref().map(|reason| format!(" ({})", reason.replace('_', " ")));
-    let mut words = format!(
-        "{:<width$}  {}  {}{}",
-        left_out.section_id,
-        describe_source(&left_out.source),
-        one_line(&outcome, WIDTH),
-        one_line(&reason.unwrap_or_default(), WIDTH)
-    );
-    if let Some(detail) = &left_out.detail {
-        words.push_str(&format!(": {}", one_line(detail, usize::MAX)));
-    }
-    words
 }
 
 fn describe_file(file: &ExplainedFile) -> String {
@@ -114,10 +109,28 @@ fn describe_tool(tool: &ExplainedTool) -> String {
     )
 }
 
-/// A turn that it has delegated work to.
-fn describe_delegated(turn: &Turn) -> String {
+/// A turn that it has delegated work to; those of others are further in.
+fn describe_delegated(number: usize, turn: &Turn, all: &[Turn]) -> String {
     let spent = describe_spent(turn).map(|spent| format!(", tokens: {spent}")).unwrap_or_default();
-    format!("{}  {}{spent}  {}", turn.id, status_name(turn.status), one_line(&turn.input, WIDTH))
+    let parent = |turn: &Turn| all.iter().find(|other| Some(&other.id) == turn.parent_turn_id.as_ref());
+    let depth = std::iter::successors(parent(turn), |above| parent(above)).count();
+    let (indent, goal) = ("  ".repeat(depth), one_line(&turn.input, WIDTH));
+    format!("{indent}{number}  {}  {}{spent}  {goal}", turn.id, status_name(turn.status))
+}
+
+/// Work that is done after the turn.
+fn describe_job(job: &ExplainedJob) -> String {
+    let mut words = format!("{}  {}", one_line(&job.kind, WIDTH), enum_str(&job.status));
+    if job.attempts > 1 || job.error.is_some() {
+        words.push_str(&format!(", tried {}", count(u64::from(job.attempts), "time")));
+    }
+    if let Some(usage) = &job.usage {
+        words.push_str(&format!(", tokens: {}", describe_usage(usage)));
+    }
+    if let Some(error) = &job.error {
+        words.push_str(&format!(": {}", one_line(error, usize::MAX)));
+    }
+    words
 }
 
 /// What a call did besides answering, if anything.

@@ -25,7 +25,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::answer::Answer;
-use super::approval::{Policy, Questions, Reply};
+use super::approval::{Policy, Questions, Reply, Standing};
 use super::describe_spent;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
@@ -56,14 +56,18 @@ pub(super) struct Live<'a> {
     answer: Answer,
     policy: Policy,
     questions: Questions,
-    /// Tools whose calls are allowed until the turn ends.
-    standing: HashSet<String>,
+    /// Calls that are allowed until the turn ends.
+    standing: HashSet<Standing>,
     /// The turns that it has delegated work to, and theirs, in the order in which they were heard of.
     delegated: Vec<TurnId>,
     /// The same as they were when the turn was last looked at.
     delegated_turns: Vec<Turn>,
+    /// What they did while somebody was asked something.
+    held_back: Vec<String>,
     /// What is known to have been said and done so far.
     steps: Vec<TurnStep>,
+    /// Whether it was looked at what the turn's first prompt lacks.
+    is_prompt_known: bool,
     /// Reminders that were printed already.
     told: HashSet<telling::Place>,
     /// How long to try to connect again.
@@ -204,7 +208,9 @@ impl<'a> Live<'a> {
             standing: HashSet::new(),
             delegated: Vec::new(),
             delegated_turns: Vec::new(),
+            held_back: Vec::new(),
             steps: Vec::new(),
+            is_prompt_known: false,
             told: HashSet::new(),
             patience: connection::PATIENCE,
             progress: Progress::paused(context.output, WAITING),
@@ -264,8 +270,13 @@ impl<'a> Live<'a> {
                 continue;
             }
             // Where somebody is asked, or a line of the answer is not complete, the line is not free.
-            if !self.questions.is_asking() && !self.answer.has_open_line() {
-                self.progress.resume();
+            if self.questions.is_asking() {
+                self.questions.ask_again(self.output);
+            } else {
+                self.tell_held_back();
+                if !self.answer.has_open_line() {
+                    self.progress.resume();
+                }
             }
             let heard = tokio::select! {
                 notification = self.client.notification() => Heard::Notification(notification),
@@ -407,7 +418,10 @@ impl<'a> Live<'a> {
     /// What is said beside the answer; a notification that cannot be read is one of a newer gateway.
     async fn tell(&mut self, method: &str, params: &str) -> Result<(), Failure> {
         match method {
-            TurnManifestKept::NAME => self.tell_opening().await?,
+            TurnManifestKept::NAME => {
+                self.tell_missing_tools().await?;
+                self.tell_opening().await?;
+            }
             TurnToolFinished::NAME => {
                 if let Ok(finished) = serde_json::from_str(params) {
                     self.tell_tool(&finished).await?;
@@ -455,6 +469,7 @@ impl<'a> Live<'a> {
             self.output.json(&json!({ "event": method, "turn": turn }))?;
         } else {
             self.questions.break_line(self.output);
+            self.tell_held_back();
             print(&shown(&self.answer.end(turn.answer.as_deref())))?;
             self.steps = result.steps.clone();
             self.tell_reminders(|_| true);

@@ -8,7 +8,7 @@ use protocol::{MessageRole, SystemReminderType, ToolCall, TurnApproval, TurnStat
 use serde_json::{Map, Value};
 
 use super::explain::describe_decision;
-use super::question_view::{Screen, rows};
+use super::question_view::{Asker, Screen, rows};
 use super::{describe_spent, status_name};
 use crate::output::{one_line, shown_name};
 use crate::terminal::{columns, time, wrap};
@@ -70,7 +70,10 @@ pub(super) fn describe(result: &TurnGetResult, root: Option<&str>, extent: Exten
                 approval.expires_at
             ));
             let columns = Screen::here().columns.saturating_sub(4);
-            rows(approval, columns).iter().for_each(|row| text.push_str(&format!("    {row}\n")));
+            let asker = Asker::of(approval, &result.delegated);
+            rows(approval, asker.as_ref(), columns)
+                .iter()
+                .for_each(|row| text.push_str(&format!("    {row}\n")));
         }
     }
     if !result.decided.is_empty() {

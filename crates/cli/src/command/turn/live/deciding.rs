@@ -6,8 +6,8 @@ use protocol::notification::TurnApprovalRequested;
 use protocol::{HowDecided, TurnApproval};
 
 use super::Live;
-use crate::command::turn::approval::{Answer, Policy, Reply, Verdict, is_attended};
-use crate::command::turn::question_view::{Screen, rows};
+use crate::command::turn::approval::{Answer, Policy, Question, Reply, Standing, Verdict, is_attended};
+use crate::command::turn::question_view::{Asker, Screen, rows};
 use crate::command::turn::steps;
 use crate::failure::Failure;
 use crate::output::one_line;
@@ -20,14 +20,14 @@ impl Live<'_> {
         let is_meant =
             |it: &TurnApproval| it.request.call_id == requested.call_id && of(it) == requested.turn_id;
         let Some(approval) = waiting.into_iter().find(is_meant) else { return Ok(()) };
+        let asker = self.asker(&approval);
         match self.policy {
             // What every workspace shares is not covered by a flag about writes.
             Policy::Allow if approval.request.identity => {
                 if self.output.is_json() || !is_attended() {
                     return self.deny_unasked(&approval).await;
                 }
-                self.speak();
-                self.questions.ask(self.output, approval);
+                self.ask(Question { approval, asker });
                 Ok(())
             }
             Policy::Allow | Policy::Deny => {
@@ -40,14 +40,11 @@ impl Live<'_> {
                 self.approve(&approval, verdict, HowDecided::Flag).await
             }
             Policy::Nobody => self.deny_unasked(&approval).await,
-            Policy::Terminal
-                if self.standing.contains(&approval.request.tool) && !approval.request.identity =>
-            {
+            Policy::Terminal if self.standing.iter().any(|it| it.covers(&approval)) => {
                 self.allow_standing(&approval).await
             }
             Policy::Terminal => {
-                self.speak();
-                self.questions.ask(self.output, approval);
+                self.ask(Question { approval, asker });
                 Ok(())
             }
             Policy::Elsewhere => {
@@ -57,10 +54,26 @@ impl Live<'_> {
         }
     }
 
+    /// Asks, now or after the questions before.
+    fn ask(&mut self, question: Question) {
+        if !self.questions.is_asking() {
+            self.speak();
+        }
+        self.questions.ask(self.output, question);
+    }
+
+    /// Who makes a call, if it is a turn that work was delegated to: by the number that its progress is shown with.
+    fn asker(&self, approval: &TurnApproval) -> Option<Asker> {
+        let turn_id = approval.turn_id.as_ref()?;
+        let index = self.delegated.iter().position(|known| known == turn_id)?;
+        Some(Asker { number: index + 1, goal: self.goal(turn_id).unwrap_or_default() })
+    }
+
     /// All of a call, for somebody who reads it at once.
     fn show_whole(&mut self, approval: &TurnApproval) {
         self.note("");
-        rows(approval, Screen::here().columns).iter().for_each(|row| self.note(row));
+        let asker = self.asker(approval);
+        rows(approval, asker.as_ref(), Screen::here().columns).iter().for_each(|row| self.note(row));
     }
 
     pub(super) fn tell_how_to_approve(&mut self, approval: &TurnApproval) {
@@ -87,31 +100,32 @@ impl Live<'_> {
 
     async fn allow_standing(&mut self, approval: &TurnApproval) -> Result<(), Failure> {
         self.show_whole(approval);
-        self.note(format!(
-            "standing: allowed with all calls of {} in this turn",
-            one_line(&approval.request.tool, usize::MAX)
-        ));
+        let tool = one_line(&approval.request.tool, usize::MAX);
+        let turn = self.asker(approval).map_or("in this turn".to_owned(), |asker| format!("by {asker}"));
+        self.note(format!("standing: allowed with all calls of {tool} {turn}"));
         self.approve(approval, Verdict::Allow, HowDecided::Standing).await
     }
 
     pub(super) async fn reply(&mut self, reply: Reply) -> Result<(), Failure> {
         match reply {
             Reply::More(more) => self.questions.show_more(self.output, more),
-            Reply::Decided { approval, answer } => {
-                self.approve(&approval, answer.verdict(), HowDecided::Asked).await?;
+            Reply::Decided { question, answer } => {
+                let Question { approval, .. } = &*question;
+                self.approve(approval, answer.verdict(), HowDecided::Asked).await?;
                 if answer == Answer::AllowAll {
-                    let tool = &approval.request.tool;
-                    self.standing.insert(tool.clone());
-                    for other in self.questions.take_others(tool) {
-                        self.allow_standing(&other).await?;
+                    let standing = Standing::of(approval);
+                    let others = self.questions.take_others(&standing);
+                    self.standing.insert(standing);
+                    for other in others {
+                        self.allow_standing(&other.approval).await?;
                     }
                 }
                 self.questions.answered(self.output);
             }
             Reply::NobodyThere(waiting) => {
                 self.policy = Policy::Nobody;
-                for approval in waiting {
-                    self.deny_unasked(&approval).await?;
+                for question in waiting {
+                    self.deny_unasked(&question.approval).await?;
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! What the turns do that the turn has delegated work to.
 
+use protocol::TurnId;
 use protocol::notification::{
     Notification as _, TurnApprovalRequested, TurnCancelled, TurnCompleted, TurnFailed, TurnStarted,
     TurnToolFinished,
@@ -7,12 +8,10 @@ use protocol::notification::{
 
 use super::telling::TOOL_WIDTH;
 use super::{Live, Next};
+use crate::command::turn::question_view::GOAL_WIDTH;
 use crate::command::turn::{explain, steps};
 use crate::failure::Failure;
 use crate::output::{Reader, one_line};
-
-/// Characters of a goal.
-const GOAL_WIDTH: usize = 100;
 
 impl Live<'_> {
     /// Tells what happens in a delegated turn, by its number.
@@ -29,11 +28,8 @@ impl Live<'_> {
         match method {
             TurnStarted::NAME if !self.output.is_json() => {
                 self.catch_up().await?;
-                let goal = self.delegated.get(number - 1).and_then(|turn_id| {
-                    let turn = self.delegated_turns.iter().find(|turn| turn.id == *turn_id)?;
-                    Some(one_line(&turn.input, GOAL_WIDTH))
-                });
-                self.note(format!("delegated {number}: {}", goal.unwrap_or_else(|| "begun".to_owned())));
+                let goal = self.delegated.get(number - 1).and_then(|turn_id| self.goal(turn_id));
+                self.tell_progress(number, goal.unwrap_or_else(|| "begun".to_owned()));
             }
             TurnToolFinished::NAME => {
                 if let Ok(finished) = serde_json::from_str::<TurnToolFinished>(params) {
@@ -42,7 +38,7 @@ impl Live<'_> {
                         (one_line(&finished.tool, TOOL_WIDTH), explain::describe_effects(&finished.effects));
                     let outcome = steps::outcome(finished.is_error, finished.reminders.iter().copied());
                     if !self.output.is_json() {
-                        self.note(format!("delegated {number}: tool {tool} {outcome}{effects}"));
+                        self.tell_progress(number, format!("tool {tool} {outcome}{effects}"));
                     }
                 }
             }
@@ -57,10 +53,31 @@ impl Live<'_> {
                     TurnFailed::NAME => "failed",
                     _ => "cancelled",
                 };
-                self.note(format!("delegated {number}: {outcome}"));
+                self.tell_progress(number, outcome.to_owned());
             }
             _ => {}
         }
         Ok(Next::More)
+    }
+
+    /// What a delegated turn was told to do.
+    pub(super) fn goal(&self, turn_id: &TurnId) -> Option<String> {
+        let turn = self.delegated_turns.iter().find(|turn| turn.id == *turn_id)?;
+        Some(one_line(&turn.input, GOAL_WIDTH))
+    }
+
+    /// Says how a delegated turn gets on; while somebody is asked something, that waits until they have answered.
+    fn tell_progress(&mut self, number: usize, progress: String) {
+        self.held_back.push(format!("delegated {number}: {progress}"));
+        if !self.questions.is_asking() {
+            self.tell_held_back();
+        }
+    }
+
+    /// Says what was held back while somebody was asked.
+    pub(super) fn tell_held_back(&mut self) {
+        for line in std::mem::take(&mut self.held_back) {
+            self.note(line);
+        }
     }
 }

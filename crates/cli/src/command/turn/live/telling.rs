@@ -2,7 +2,9 @@
 
 use std::iter::once;
 
+use protocol::method::{TurnGetParams, TurnManifest};
 use protocol::notification::{ContextCompressed, TurnRetrying, TurnToolFinished};
+use protocol::prompt::PromptDiagnosticCode;
 use protocol::turn::{TurnReminder, TurnStep};
 
 use super::Live;
@@ -80,6 +82,22 @@ impl Live<'_> {
         if !self.output.is_json() {
             self.catch_up().await?;
             self.tell_reminders(|(_, call_id)| call_id.is_none());
+        }
+        Ok(())
+    }
+
+    /// Tools that the turn should have and has not, such as those of a server that failed: known with its first prompt.
+    pub(super) async fn tell_missing_tools(&mut self) -> Result<(), Failure> {
+        if self.output.is_json() || std::mem::replace(&mut self.is_prompt_known, true) {
+            return Ok(());
+        }
+        let params = TurnGetParams { workspace_id: self.workspace_id.clone(), turn_id: self.turn_id.clone() };
+        // Whoever cannot be asked for this now goes on with the turn: `turn explain` says it later.
+        let Ok(kept) = self.call::<TurnManifest>(&params).await else { return Ok(()) };
+        let diagnostics = kept.manifests.into_iter().take(1).flat_map(|round| round.manifest.diagnostics);
+        for missing in diagnostics.filter(|it| it.code == PromptDiagnosticCode::ToolsOmitted) {
+            self.speak();
+            self.output.warning(&one_line(&missing.message, usize::MAX), None);
         }
         Ok(())
     }

@@ -1,0 +1,192 @@
+//! What a server prints, line by line: counted, and in a form that can be read or said to be unreadable.
+//!
+//! The library drops a line that is too long or is no JSON without a word, and whoever made the call waits for its time limit.
+//! Where such a line says which call it answers, that call is told at once.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use serde::de::IgnoredAny;
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::time::Instant;
+
+use crate::process::End;
+use crate::watched::{Allowance, FLOOD};
+
+/// Bytes that are read at once.
+const CHUNK: usize = 16 << 10;
+/// Where the id of an answer is looked for that cannot be read whole.
+const HEAD: usize = 512;
+/// Most bytes of an id.
+const MAX_ID: usize = 64;
+
+/// The lines of a server.
+pub(crate) struct Lines<R> {
+    inner: R,
+    allowance: Allowance,
+    end: End,
+    max_bytes: usize,
+    /// The line that is being read; of one that is too long, its beginning.
+    line: Vec<u8>,
+    is_too_long: bool,
+    /// What can be handed on, and how much of it was.
+    ready: Vec<u8>,
+    given: usize,
+}
+
+impl<R> Lines<R> {
+    pub(crate) fn new(inner: R, max_bytes: usize, allowance: Allowance, end: End) -> Self {
+        let (line, ready) = (Vec::new(), Vec::new());
+        Self { inner, allowance, end, max_bytes, line, is_too_long: false, ready, given: 0 }
+    }
+
+    fn take(&mut self, chunk: &[u8]) -> io::Result<()> {
+        let now = Instant::now();
+        for part in chunk.split_inclusive(|byte| *byte == b'\n') {
+            let room = self.max_bytes.saturating_sub(self.line.len());
+            self.is_too_long |= part.len() > room;
+            self.line.extend_from_slice(&part[..part.len().min(room)]);
+            if !part.ends_with(b"\n") {
+                continue;
+            }
+            if !self.allowance.take(now) {
+                self.end.tell(FLOOD.to_owned());
+                return Err(io::Error::other(FLOOD));
+            }
+            let line = std::mem::take(&mut self.line);
+            if std::mem::take(&mut self.is_too_long) {
+                let why = format!("its answer has more than {} bytes", self.max_bytes);
+                self.ready.extend(unreadable(&line, &why).unwrap_or_default());
+            } else {
+                self.ready.extend(readable(line));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        loop {
+            let left = &self.ready[self.given..];
+            if !left.is_empty() {
+                let length = left.len().min(buffer.remaining());
+                buffer.put_slice(&left[..length]);
+                self.given += length;
+                if self.given == self.ready.len() {
+                    self.ready.clear();
+                    self.given = 0;
+                }
+                return Poll::Ready(Ok(()));
+            }
+            let mut bytes = [0; CHUNK];
+            let mut chunk = ReadBuf::new(&mut bytes);
+            match Pin::new(&mut self.inner).poll_read(context, &mut chunk) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                // What has no end is no message.
+                Poll::Ready(Ok(())) if chunk.filled().is_empty() => return Poll::Ready(Ok(())),
+                Poll::Ready(Ok(())) => self.take(chunk.filled())?,
+            }
+        }
+    }
+}
+
+/// A line as it can be read: half of a character, as programs write it that cut a text in the middle of an emoji, is replaced; an
+/// answer that is no JSON is an error.
+fn readable(mut line: Vec<u8>) -> Vec<u8> {
+    replace_halves(&mut line);
+    match serde_json::from_slice::<IgnoredAny>(&line) {
+        Ok(_) => line,
+        Err(error) => unreadable(&line, &format!("its answer is not JSON: {error}")).unwrap_or(line),
+    }
+}
+
+/// Says to whoever made the call that a line answers why they get no answer.
+fn unreadable(line: &[u8], why: &str) -> Option<Vec<u8>> {
+    let head = &line[..line.len().min(HEAD)];
+    let find = |words: &[u8]| head.windows(words.len()).position(|here| here == words);
+    // A question of the server's own, and no answer.
+    if find(br#""method""#).is_some() {
+        return None;
+    }
+    let after = &head[find(br#""id""#)? + 4..];
+    let value = after.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
+    let length = match value.first()? {
+        b'"' => value.iter().skip(1).position(|byte| *byte == b'"')? + 2,
+        b'0'..=b'9' => value.iter().position(|byte| !byte.is_ascii_digit())?,
+        _ => return None,
+    };
+    let id: serde_json::Value = serde_json::from_slice(value.get(..length.min(MAX_ID))?).ok()?;
+    let error = serde_json::json!({ "code": -32603, "message": why });
+    let mut answer =
+        serde_json::json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string().into_bytes();
+    answer.push(b'\n');
+    Some(answer)
+}
+
+/// Replaces every `\ud800` to `\udfff` that is half of a pair by `\ufffd`.
+fn replace_halves(line: &mut [u8]) {
+    /// The number of an escape that begins here.
+    fn escape(bytes: &[u8]) -> Option<u16> {
+        let digits = bytes.strip_prefix(br"\u")?.get(..4)?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    }
+    let mut place = 0;
+    while let Some(found) = line[place..].iter().position(|byte| *byte == b'\\') {
+        place += found;
+        let number = escape(&line[place..]);
+        match (number, number.and_then(|_| escape(&line[place + 6..]))) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => place += 12,
+            (Some(0xd800..=0xdfff), _) => {
+                line[place..place + 6].copy_from_slice(br"\ufffd");
+                place += 6;
+            }
+            (Some(_), _) => place += 6,
+            // Two backslashes are one that is meant.
+            (None, _) => place = (place + 2).min(line.len()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    async fn read(printed: &str, max_bytes: usize) -> String {
+        let mut lines = Lines::new(printed.as_bytes(), max_bytes, Allowance::default(), End::default());
+        let mut text = String::new();
+        lines.read_to_string(&mut text).await.unwrap();
+        text
+    }
+
+    #[tokio::test]
+    async fn what_can_be_read_is_handed_on() {
+        let fine = "{\"id\":1,\"result\":\"\\ud83d\\ude00 \\\\ud800\"}\nnot json\n\n";
+        assert_eq!(read(fine, 1_000).await, fine);
+        assert_eq!(read("{}", 1_000).await, "", "what has no end is no message");
+        let halves = r#"{"id":1,"result":"\ud83d x \ude00 \uD83D"}"#;
+        let whole = r#"{"id":1,"result":"\ufffd x \ufffd \ufffd"}"#;
+        assert_eq!(read(&format!("{halves}\n"), 1_000).await, format!("{whole}\n"));
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_cannot_be_read_is_told_to_whoever_waits_for_it() {
+        let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":\"{}\"}}\n{{}}\n", "x".repeat(2_000));
+        let expected = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"its answer has more than 1000 bytes"}}"#;
+        assert_eq!(read(&long, 1_000).await, format!("{expected}\n{{}}\n"));
+        let broken = read("{\"id\": \"a\", \"result\": nope}\n", 1_000).await;
+        assert!(broken.contains("\"id\":\"a\"") && broken.contains("its answer is not JSON"), "{broken}");
+        // Of its own questions, and of what names no call, nobody is told.
+        let question = format!("{{\"id\":1,\"method\":\"{}\"}}\n", "x".repeat(2_000));
+        assert_eq!(read(&question, 1_000).await, "");
+        assert_eq!(read(&"x".repeat(2_000), 1_000).await, "");
+    }
+}
