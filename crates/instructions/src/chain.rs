@@ -135,6 +135,8 @@ pub(crate) struct Chain<'a> {
     seen: HashMap<(u64, u64), usize>,
     /// Paths of files, by rules that go by those.
     seen_paths: HashSet<PathBuf>,
+    /// The same of rules, by where links lead.
+    seen_rules: HashSet<PathBuf>,
     imports: imports::Followed<'a>,
     /// Rules that a text lists.
     waiting: Vec<Waiting>,
@@ -256,6 +258,7 @@ impl<'a> Chain<'a> {
             dormant: Vec::new(),
             seen: HashMap::new(),
             seen_paths: HashSet::new(),
+            seen_rules: HashSet::new(),
             imports: imports::Followed::default(),
             waiting: Vec::new(),
             switched_off: None,

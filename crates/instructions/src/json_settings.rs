@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 use crate::cache::CacheEvidence;
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::file::{self, Bounds, Found};
-use crate::profile::{BrokenSettings, ByteOrderMark, FolderTrust, JsonSettings, OwnNames, SettingsPlace};
+use crate::profile::{
+    BrokenSettings, ByteOrderMark, FolderTrust, JsonSettings, OwnNames, Profile, SettingsPlace,
+};
 use crate::resolution::Request;
 use crate::settings_file::SettingsFileError;
 
@@ -42,6 +44,16 @@ pub(crate) struct NamedFiles {
 }
 
 impl NamedFiles {
+    /// Puts the names into the beginning of a block, where the agent names them.
+    pub(crate) fn name_in_heading(&self, text: &mut String, profile: &Profile) {
+        let setting = profile.json_settings.and_then(|settings| settings.names);
+        let Some(heading) = setting.and_then(|setting| setting.heading) else { return };
+        if text.starts_with(heading) {
+            let named = heading.replace(&profile.names.join(", "), &self.names.join(", "));
+            text.replace_range(..heading.len(), &named);
+        }
+    }
+
     /// Why a name is read, if it is because of the setting.
     pub(crate) fn reason(&self, name: &str) -> Option<String> {
         let is_added = self.added.iter().any(|added| added == name);

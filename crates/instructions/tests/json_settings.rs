@@ -89,6 +89,8 @@ fn a_decision_says_which_setting_names_a_file() {
         let decided = |path: &Path| path == asked.parent.join("repo").join(name);
         resolution.decisions.iter().find(|decision| decided(&decision.path)).unwrap()
     };
+    let heading = "# Contextual Instructions (TEAM.md, GEMINI.md)\n";
+    assert!(resolution.blocks[0].text.starts_with(heading), "{}", resolution.blocks[0].text);
     let why = of("TEAM.md").detail.clone().unwrap();
     assert!(
         why.contains("`context.fileName` in") && why.contains("a/.gemini/settings.json names it"),

@@ -185,10 +185,13 @@ fn copilot_reads_two_links_to_one_rule_once_and_takes_out_what_nobody_sees() {
         "repo/.claude/rules/b.md": { "symlink": "{R}/docs/rule.md" },
         "repo/.github/instructions/c.instructions.md": { "symlink": "{R}/docs/rule.md" },
         "repo/.claude/rules/copy.md": "MARK\u{200b}ED\u{202e}\n",
+        "repo/AGENTS.md": "MAIN\n",
+        "repo/.claude/rules/main.md": { "symlink": "{R}/AGENTS.md" },
     }));
     let resolution = seen.by("copilot", "repo");
     assert_eq!(text(&resolution).matches("MARKED").count(), 2, "{}", text(&resolution));
     assert!(!text(&resolution).contains(['\u{200b}', '\u{202e}']));
+    assert_eq!(text(&resolution).matches("MAIN").count(), 2, "a main file is none of the rules");
 }
 
 #[test]

@@ -42,12 +42,7 @@ impl Chain<'_> {
     pub(super) fn judge(&mut self, mut file: Chosen, via: Option<&str>) -> Judged {
         let profile = self.request.settings.profile;
         let identity = self.identity(&file.path, file.stamp);
-        // Rules go by where links lead.
-        let known_as = |file: &Chosen| match file.folder {
-            Some(_) => file.path.canonicalize().unwrap_or_else(|_| file.path.clone()),
-            None => file.path.clone(),
-        };
-        if profile.same_file == SameFile::OncePerPath && !self.seen_paths.insert(known_as(&file)) {
+        if profile.same_file == SameFile::OncePerPath && !self.is_first_of_its_path(&file) {
             let why = via.unwrap_or("it was read before").to_owned();
             self.decisions.push(Decision::new(file.path, Outcome::Duplicate).because(why));
             return Judged::Duplicate;
@@ -84,6 +79,17 @@ impl Chain<'_> {
         decision.detail = via.map(str::to_owned);
         self.decisions.push(decision);
         Judged::Taken(file)
+    }
+
+    /// Whether nothing of this path was read before. Rules go by where links lead, and are told apart from other files.
+    fn is_first_of_its_path(&mut self, file: &Chosen) -> bool {
+        match file.folder {
+            Some(_) => {
+                let real = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
+                self.seen_rules.insert(real)
+            }
+            None => self.seen_paths.insert(file.path.clone()),
+        }
     }
 
     /// Whether a file applies, by what it says itself.

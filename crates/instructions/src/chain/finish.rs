@@ -59,7 +59,10 @@ impl Chain<'_> {
             })
             .collect();
         let place = render::AgentLocation { cwd: self.request.cwd, root: &self.root };
-        let blocks = render::render(profile, place, &parts, &self.waiting);
+        let mut blocks = render::render(profile, place, &parts, &self.waiting);
+        if let Some(named) = self.named {
+            blocks.iter_mut().for_each(|block| named.name_in_heading(&mut block.text, profile));
+        }
         let text = match blocks.as_slice() {
             [block] => block.text.clone(),
             blocks => blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n"),

@@ -157,7 +157,11 @@ pub static GEMINI_CLI: Profile = Profile {
         own: &["settings.json"],
         in_project: &[".gemini/settings.json"],
         place: SettingsPlace::WorkingDirectory,
-        names: Some(NamesSetting { key: "context.fileName", own_names: OwnNames::ComeLast }),
+        names: Some(NamesSetting {
+            key: "context.fileName",
+            own_names: OwnNames::ComeLast,
+            heading: Some("# Contextual Instructions (GEMINI.md)"),
+        }),
         unfollowed: &[
             "context.importFormat",
             "context.includeDirectories",

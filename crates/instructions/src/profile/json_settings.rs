@@ -39,6 +39,8 @@ pub struct NamesSetting {
     pub key: &'static str,
     /// What becomes of the names that are read without it.
     pub own_names: OwnNames,
+    /// How a block of the text begins that has the names in it.
+    pub heading: Option<&'static str>,
 }
 
 /// What becomes of the names that an agent reads by itself where settings name others.

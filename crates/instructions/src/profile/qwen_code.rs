@@ -140,7 +140,7 @@ pub static QWEN_CODE: Profile = Profile {
         own: &["settings.json"],
         in_project: &[".qwen/settings.json"],
         place: SettingsPlace::WorkingDirectory,
-        names: Some(NamesSetting { key: "context.fileName", own_names: OwnNames::Replaced }),
+        names: Some(NamesSetting { key: "context.fileName", own_names: OwnNames::Replaced, heading: None }),
         unfollowed: &[
             "context.importFormat",
             "context.includeDirectories",
