@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::process::{self, cargo};
-use crate::{prerequisites, print_status};
+use crate::{prerequisites, print_status, test};
 
 pub(crate) const MANIFEST: &[&str] = &["--manifest-path", "desktop/Cargo.toml", "--locked"];
 /// What real windows are needed for: two of them and the command edit one document for a minute; one is killed while somebody
@@ -55,7 +55,15 @@ pub(crate) fn draw_pictures(root: &Path) -> Result<()> {
 
 /// The command that the windows' gateways run.
 fn build_command(root: &Path) -> Result<PathBuf> {
-    process::run(cargo().args(["build", "-p", "foreword"]))?;
+    let mut build = cargo();
+    build.arg("build");
+    if prerequisites::is_ci() {
+        // As the tests built it before: with other features most of it would be compiled again.
+        build.args(test::EVERYTHING).args(test::TARGETS);
+    } else {
+        build.args(["-p", "foreword"]);
+    }
+    process::run(&mut build)?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     Ok(target.join("debug/foreword"))
 }

@@ -10,13 +10,16 @@ use crate::process::{self, cargo};
 use crate::{prerequisites, print_status};
 
 /// Which packages and features: the same in every step, so that nothing is compiled twice.
-const EVERYTHING: &[&str] = &["--workspace", "--all-features"];
+pub(crate) const EVERYTHING: &[&str] = &["--workspace", "--all-features"];
+
+/// What is built of them.
+pub(crate) const TARGETS: &[&str] = &["--bins", "--tests"];
 
 /// Runs the tests, then the doc tests. With arguments only the tests they select.
 pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     let started = Instant::now();
     prerequisites::ensure()?;
-    let with_postgres = WithPostgres::build(&[EVERYTHING, &["--bins", "--tests"]].concat())?;
+    let with_postgres = WithPostgres::build(&[EVERYTHING, TARGETS].concat())?;
 
     let nextest = prerequisites::has_nextest();
     let mut tests = cargo();

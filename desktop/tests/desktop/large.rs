@@ -1,14 +1,14 @@
 //! A tree that is too large to be read or drawn as a whole.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use gpui_kit::test::TestQueryExt as _;
 
 use crate::harness::{Desk, Other, state};
 
 /// Goes to the end as often as more is read, and returns how many frames that took and how long the slowest was.
-fn go_to_the_end(desk: &mut Desk, count: usize) -> (u32, std::time::Duration) {
-    let (mut frames, mut slowest) = (0, std::time::Duration::ZERO);
+fn go_to_the_end(desk: &mut Desk, count: usize) -> (u32, Duration) {
+    let (mut frames, mut slowest) = (0, Duration::ZERO);
     let workbench = desk.workbench.clone();
     let session = desk.update(|_, cx| workbench.read(cx).session().clone());
     desk.press("secondary-1");
@@ -19,7 +19,7 @@ fn go_to_the_end(desk: &mut Desk, count: usize) -> (u32, std::time::Duration) {
         frames += 1;
         slowest = slowest.max(begun.elapsed());
         assert!(frames < 20_000, "the end is never reached");
-        std::thread::sleep(std::time::Duration::from_millis(1));
+        std::thread::sleep(Duration::from_millis(1));
     }
     (frames, slowest)
 }
@@ -39,22 +39,27 @@ fn a_long_list_of_threads_is_read_as_far_as_it_is_looked_at() {
     go_to_the_end(&mut desk, 1_200);
 }
 
-/// `cargo test --manifest-path desktop/Cargo.toml -- --ignored --nocapture hundred` prints the figures of the docs.
+/// How long a page up takes on average, drawing included.
+fn page_up(desk: &mut Desk) -> Duration {
+    let begun = Instant::now();
+    for _ in 0..40 {
+        desk.press("pageup");
+    }
+    begun.elapsed() / 40
+}
+
+/// `cargo xtask test --desktop -- --test desktop -- --ignored --nocapture hundred` prints the figures of the docs.
 #[test]
 #[ignore = "takes minutes to make the threads"]
 fn a_hundred_thousand_threads() {
     let mut other = Other::start();
-    other.threads(100_000);
-    let mut desk = Desk::connected(&other, &state());
-    let begun = Instant::now();
-    let (frames, slowest) = go_to_the_end(&mut desk, 100_000);
-    println!(
-        "to the end of 100,000 threads: {frames} frames in {:?}, the slowest {slowest:?}",
-        begun.elapsed()
-    );
-    let begun = Instant::now();
-    for _ in 0..100 {
-        desk.press("pageup");
+    for (made, count) in [(0, 1_000), (1_000, 100_000)] {
+        other.threads(count - made);
+        let mut desk = Desk::connected(&other, &state());
+        let begun = Instant::now();
+        let (frames, slowest) = go_to_the_end(&mut desk, count as usize);
+        let taken = begun.elapsed();
+        println!("to the end of {count} threads: {frames} frames in {taken:.1?}, the slowest {slowest:.0?}");
+        println!("a page up among {count} threads: {:.0?} on average", page_up(&mut desk));
     }
-    println!("a page up: {:?} on average", begun.elapsed() / 100);
 }
