@@ -9,8 +9,10 @@ use serde_json::json;
 
 use crate::support::Machine;
 
-/// What is put under every name that an agent reads, and how.
-const KINDS: &[(&str, fn(&Path))] = &[
+/// What is put under a name that an agent reads, and how.
+type Kind = (&'static str, fn(&Path));
+
+const KINDS: &[Kind] = &[
     ("a link to itself", |path| symlink(path.file_name().unwrap(), path).unwrap()),
     ("a link that leads nowhere", |path| symlink("nowhere.md", path).unwrap()),
     ("a link that leads outside", |path| {
