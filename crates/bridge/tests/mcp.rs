@@ -126,7 +126,8 @@ fn who_follows_a_resource_is_told_when_it_is_another() {
 
 #[test]
 fn a_message_that_is_too_long_and_ids_that_are_none_are_answered_and_the_next_one_is_heard() {
-    let long = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":"{}"}}"#, "x".repeat(9 * 1024 * 1024));
+    let long =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":"{}"}}"#, "x".repeat(9 * 1024 * 1024));
     let answers = say(&[
         &long,
         r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,

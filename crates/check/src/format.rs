@@ -102,16 +102,18 @@ fn annotation(finding: &Finding, base: &Path) -> String {
         Severity::Info => "notice",
     };
     let path = finding.path.strip_prefix(base).unwrap_or(&finding.path);
-    // What is about a directory has no file to stand in.
-    let place = if path.as_os_str().is_empty() || finding.path.is_dir() {
-        String::new()
+    // What is about a directory has no file to stand in, so the message names it.
+    let (place, message) = if path.as_os_str().is_empty() {
+        (String::new(), finding.message.clone())
+    } else if finding.path.is_dir() {
+        (String::new(), format!("{}: {}", path.to_string_lossy(), finding.message))
     } else {
         let line = finding.line.map_or_else(String::new, |line| format!(",line={line}"));
-        format!("file={}{line},", property(&path.to_string_lossy()))
+        (format!("file={}{line},", property(&path.to_string_lossy())), finding.message.clone())
     };
     let rule = finding.rule();
     let title = property(&format!("{} {}", rule.code, rule.name));
-    format!("::{command} {place}title={title}::{}", data(&finding.message))
+    format!("::{command} {place}title={title}::{}", data(&message))
 }
 
 /// A text behind the colons.

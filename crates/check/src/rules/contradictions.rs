@@ -56,6 +56,42 @@ pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
             findings.push(Finding::new(rule, &file.path, message).at_line(line));
         }
     }
+    for (directory, documents) in &by_directory {
+        against_those_above(directory, documents, &by_directory, project, findings);
+    }
+}
+
+/// What makes a directory a package of its own, which may have tools of its own.
+const PACKAGE_FILES: &[&str] =
+    &["package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml", "build.gradle"];
+
+/// Documents of a directory against those above it that some agent reads with them.
+fn against_those_above(
+    directory: &Path,
+    documents: &[(&Document, Vec<Command>)],
+    by_directory: &BTreeMap<&Path, Vec<(&Document, Vec<Command>)>>,
+    project: &Project,
+    findings: &mut Findings<'_>,
+) {
+    for (document, commands) in documents {
+        let mut together: Vec<(&Document, Vec<Command>)> = Vec::new();
+        let mut below = directory;
+        while !PACKAGE_FILES.iter().any(|name| below.join(name).is_file())
+            && let Some(above) = below.parent().filter(|above| above.starts_with(&project.root))
+        {
+            let shares_reader =
+                |(other, _): &&(&Document, _)| other.readers.iter().any(|it| document.readers.contains(it));
+            together.extend(by_directory.get(above).into_iter().flatten().filter(shares_reader).cloned());
+            below = above;
+        }
+        together.push((*document, commands.clone()));
+        for Clash { rule, file, line, message } in clashes(&together, &|other| project.shown(&other.path), "")
+        {
+            if std::ptr::eq(file, *document) {
+                findings.push(Finding::new(rule, &file.path, message).at_line(line));
+            }
+        }
+    }
 }
 
 /// Contradictions between texts that one agent gets together, in sentences.

@@ -151,6 +151,9 @@ fn not_followed(
         } else {
             let place = match directories.first() {
                 Some(first) if directories.len() == 1 => format!("when started in {}", project.shown(first)),
+                Some(first) if directories.len() == 2 => {
+                    format!("when started in {} or one more directory", project.shown(first))
+                }
                 Some(first) => {
                     format!(
                         "when started in {} or {} more directories",

@@ -97,6 +97,32 @@ fn secret(line: &str) -> Option<&'static str> {
     line.match_indices("://")
         .find_map(|(at, _)| password(&line[at + 3..]))
         .map(|()| "a password in an address")
+        .or_else(|| is_assigned(line).then_some("the value of a secret"))
+}
+
+/// Names of settings whose values nobody should see, as they end.
+const SECRET_NAMES: &[&str] =
+    &["password", "passwd", "secret", "token", "api_key", "apikey", "secret_key", "access_key"];
+
+/// Whether a line gives such a setting a value that nobody has made up: letters of both kinds and digits, in one word.
+fn is_assigned(line: &str) -> bool {
+    line.match_indices(['=', ':']).any(|(at, _)| {
+        let name = line[..at].trim_end().trim_end_matches(['"', '\'']).to_ascii_lowercase();
+        if !SECRET_NAMES.iter().any(|known| name.ends_with(known)) {
+            return false;
+        }
+        let value = line[at + 1..].trim_start().trim_start_matches(['"', '\'', '`']);
+        let value: &str = value
+            .split(|it: char| !(it.is_ascii_alphanumeric() || "+/=_-".contains(it)))
+            .next()
+            .unwrap_or("");
+        let has = |kind: fn(&char) -> bool| value.chars().any(|it| kind(&it));
+        value.len() >= 12
+            && has(char::is_ascii_lowercase)
+            && has(char::is_ascii_uppercase)
+            && has(char::is_ascii_digit)
+            && is_random(value)
+    })
 }
 
 /// Whether a text looks as if nobody had written it by hand.
@@ -143,6 +169,8 @@ mod tests {
             (["sk-ant-", "api03-aZ3kQ9mP2xR7vT5wY8nB4cD6eF1gH0jKlMnO12"], "an Anthropic key"),
             (["-----BEGIN RSA ", "PRIVATE KEY-----"], "a private key"),
             (["postgres://app:", "q7Zp2vLx9w@db-prod.internal.net/x"], "a password in an address"),
+            (["export DB_PASSWORD=", "EEtfjgVvVqE1SkHb"], "the value of a secret"),
+            (["\"api_key\": \"", "q7Zp2vLx9wKd3\""], "the value of a secret"),
         ] {
             assert_eq!(secret(&format!("key: {}", parts.concat())), Some(what), "{parts:?}");
         }
@@ -158,6 +186,11 @@ mod tests {
             "postgres://user:password@localhost:5432/db",
             "postgres://app:$PASSWORD@db.prod.net/x",
             "https://example.com/a:b@c",
+            "password = \"$DB_PASSWORD1aB2cD3\"",
+            "secret: ask Kim for it",
+            "API_KEY=your-Key-1234567890",
+            "token: `${{ secrets.NPM_TOKEN1a }}`",
+            "the build writes src/Token: see lib/TokenReader2Factory",
             "task-management-and-some-other-long-words-that-have-sk-in-them",
             "-----BEGIN PRIVATE KEY----- ...",
             "",

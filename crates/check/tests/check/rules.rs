@@ -275,6 +275,21 @@ fn what_settings_name_is_read() {
 }
 
 #[test]
+fn a_directory_contradicts_those_above_it_unless_it_is_a_package_of_its_own() {
+    let files = [("AGENTS.md", "Run `npm install`, then `jest`.\n"), ("web/AGENTS.md", "`yarn install`\n")];
+    let project = Project::new(&files);
+    assert_eq!(
+        project.of_rule("FW011"),
+        ["web/AGENTS.md:1 it says to use `yarn`, but `AGENTS.md` says `npm`"]
+    );
+    let own = [&files[..], &[("web/package.json", "{}")]].concat();
+    assert!(Project::new(&own).of_rule("FW011").is_empty());
+    // Nobody reads these two together.
+    let apart = [("api/AGENTS.md", "`npm install`\n"), ("web/AGENTS.md", "`yarn install`\n")];
+    assert!(Project::new(&apart).of_rule("FW011").is_empty());
+}
+
+#[test]
 fn package_managers_and_tests() {
     let project = Project::new(&[
         ("AGENTS.md", "Run `npm install`, then `pytest`. Publish with `npm publish`.\n"),

@@ -36,7 +36,9 @@ enum Made {
 pub(crate) fn run(context: &Context, arguments: &Sync) -> Result<Exit, Failure> {
     let start = directory(arguments.path.as_deref())?;
     if !start.is_dir() {
-        return Err(Failure::usage(format!("{} is not a directory", start.display())));
+        let what = if start.exists() { "is not a directory" } else { "does not exist" };
+        let failure = Failure::usage(format!("{} {what}", start.display()));
+        return Err(failure.hint("name a directory of the project; this one when absent"));
     }
     let root = find_root(&start).unwrap_or(start);
     let journal_directory = context.directories.data.join(JOURNAL);
