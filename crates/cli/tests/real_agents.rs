@@ -165,7 +165,8 @@ const asked = { name: "effective_instructions", arguments: { path: project + "/s
 console.log((await client.callTool(asked)).content[0].text.includes("SUB-RULES"));
 const save = { name: "document_save", arguments: { content: "Hello.", expected_version: 0 } };
 console.log((await client.callTool(save)).structuredContent.doc.updated_by);
-console.log((await client.callTool(save)).isError);
+const late = { name: "document_save", arguments: { content: "Another text.", expected_version: 0 } };
+console.log((await client.callTool(late)).isError);
 const { resources } = await client.listResources();
 await client.subscribeResource({ uri: resources[0].uri });
 appendFileSync(project + "/AGENTS.md", "MORE\n");
