@@ -55,7 +55,7 @@ pub struct Plan {
 pub struct Kept {
     /// The file.
     pub path: PathBuf,
-    /// What keeps it from being changed, after its name: `has a text of its own`.
+    /// What keeps it from being changed and what follows from that, after its name: `has a text of its own, so …`.
     pub reason: String,
     /// What somebody could do about it.
     pub remedy: &'static str,
@@ -74,12 +74,16 @@ pub fn plan(root: &Path, means: Means, settings: &FileSettings) -> Plan {
         }
     }
     for directory in not_followed_from_below(&plan.sources, means, settings) {
-        plan.kept.push(Kept {
-            path: directory.join(CLAUDE),
-            reason: "imports AGENTS.md, which Claude Code does not follow where it is started further down"
-                .to_owned(),
-            remedy: "make it a link: ln -sf AGENTS.md CLAUDE.md",
-        });
+        let path = directory.join(CLAUDE);
+        // Nothing but the import can be replaced without a loss.
+        let is_bare = matches!(Content::at(&path), Ok(Content::Text(text)) if text.trim() == IMPORT.trim());
+        let remedy = if is_bare {
+            "make it a link: ln -sf AGENTS.md CLAUDE.md"
+        } else {
+            "move its own text into AGENTS.md, then make it a link to that"
+        };
+        let reason = "imports AGENTS.md, which Claude Code does not follow where it is started further down";
+        plan.kept.push(Kept { path, reason: reason.to_owned(), remedy });
     }
     if !plan.sources.is_empty() {
         match for_gemini(root) {
@@ -130,14 +134,17 @@ fn has_text(path: &Path) -> bool {
     }
 }
 
+/// What follows from a CLAUDE.md that is in the way.
+const UNREAD: &str = ", so the AGENTS.md beside it is not read by Claude Code";
+
 fn for_claude(directory: &Path, means: Means, settings: &FileSettings, plan: &mut Plan) {
     let path = directory.join(CLAUDE);
     let before = match Content::at(&path) {
         Ok(before) => before,
         Err(error) => {
             let reason = match error {
-                ChangeError::Refused { reason, .. } => format!("is left as it is, because {reason}"),
-                ChangeError::Io { source, .. } => format!("cannot be read ({source})"),
+                ChangeError::Refused { reason, .. } => format!("is left as it is, because {reason}{UNREAD}"),
+                ChangeError::Io { source, .. } => format!("cannot be read ({source}){UNREAD}"),
             };
             plan.kept.push(Kept { path, reason, remedy: "mend or remove it" });
             return;
@@ -151,10 +158,10 @@ fn for_claude(directory: &Path, means: Means, settings: &FileSettings, plan: &mu
         };
         plan.changes.push(Change { path, before, after });
     } else if matches!(before, Content::Link(_)) && !path.exists() {
-        let reason = "is a link that leads nowhere".to_owned();
+        let reason = format!("is a link that leads nowhere{UNREAD}");
         plan.kept.push(Kept { path, reason, remedy: "remove it and run this again" });
     } else if !claude_reads(directory, directory, settings) {
-        let reason = "has a text of its own".to_owned();
+        let reason = format!("has a text of its own{UNREAD}");
         plan.kept.push(Kept { path, reason, remedy: "add the line `@AGENTS.md` to it" });
     }
 }

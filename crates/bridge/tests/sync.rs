@@ -120,7 +120,13 @@ fn somebodys_own_text_stays() {
     tree.write("a/CLAUDE.md", "# Mine\n\nSee @AGENTS.md\n");
     let plan = tree.plan(Means::Link);
     assert_eq!(tree.names(&plan), [".gemini/settings.json"]);
-    assert_eq!(kept(&plan), [(tree.root.join("CLAUDE.md"), "has a text of its own")]);
+    assert_eq!(
+        kept(&plan),
+        [(
+            tree.root.join("CLAUDE.md"),
+            "has a text of its own, so the AGENTS.md beside it is not read by Claude Code"
+        )]
+    );
 }
 
 #[test]
@@ -194,9 +200,9 @@ fn one_strange_file_stops_nothing() {
     assert_eq!(
         reasons,
         [
-            "is left as it is, because it is not UTF-8",
-            "is left as it is, because it is not a file",
-            "is a link that leads nowhere"
+            "is left as it is, because it is not UTF-8, so the AGENTS.md beside it is not read by Claude Code",
+            "is left as it is, because it is not a file, so the AGENTS.md beside it is not read by Claude Code",
+            "is a link that leads nowhere, so the AGENTS.md beside it is not read by Claude Code"
         ]
     );
 }

@@ -311,6 +311,9 @@ impl Editing {
         if let Some(remote) = self.remote.take_if(|remote| normalise(&self.text) == remote.text) {
             self.base = remote;
         }
+        if !self.has_unsaved() {
+            self.forget_failed_save();
+        }
         self.due = Some(Due { at: now + AUTOSAVE_AFTER, reason: SaveReason::Autosave });
         // What could not be saved was another text.
         if self.problem.as_ref().is_some_and(|problem| problem.retries_at.is_none()) {
@@ -498,18 +501,26 @@ impl Editing {
             self.problem = None;
             self.remote = None;
         } else if !has_unsaved || normalise(&self.text) == remote.text && remote.exists() {
+            self.unconfirmed = None;
             self.replace_text(remote.text.clone());
             self.base = remote;
             self.remote = None;
             self.marks.clear();
-            self.unconfirmed = None;
+            self.forget_failed_save();
         } else if remote.text == self.base.text && remote.exists() == self.base.exists() {
             self.base = remote;
             self.remote = None;
         } else {
+            // The gateway is past the version that the lost save was based on: it would be refused by now.
+            self.unconfirmed = None;
             self.remote = Some(remote);
         }
         self.still_unsaved(now);
+    }
+
+    /// What could not be saved is not wanted any more, or is to be tried anew.
+    fn forget_failed_save(&mut self) {
+        self.problem.take_if(|problem| problem.of == Attempt::Save);
     }
 
     /// Sees to it that an unsaved text is saved some time, and a saved one is not.

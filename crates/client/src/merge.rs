@@ -1,6 +1,7 @@
 //! Two edits of one text, merged: what only one of them changed is taken, what both changed differently is marked.
 
 use diffy::{ConflictStyle, IncompleteHunkStyle, MergeOptions};
+use protocol::limits::MAX_DOCUMENT_BYTES;
 use serde::{Deserialize, Serialize};
 
 /// How long marks are where no line of the texts looks like one.
@@ -9,9 +10,28 @@ const USUAL_LENGTH: usize = 7;
 /// The lines that stand before and after what both changed. They are told apart by their length from everything that stands
 /// in the texts, such as what explains how to read marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "usize", into = "usize")]
 pub struct Marks {
     length: usize,
+}
+
+/// A draft on the disk may say anything; no text that is saved has a longer line.
+impl TryFrom<usize> for Marks {
+    type Error = String;
+
+    fn try_from(length: usize) -> Result<Self, String> {
+        if (1..=MAX_DOCUMENT_BYTES).contains(&length) {
+            Ok(Self { length })
+        } else {
+            Err(format!("marks are not {length} characters long"))
+        }
+    }
+}
+
+impl From<Marks> for usize {
+    fn from(marks: Marks) -> usize {
+        marks.length
+    }
 }
 
 impl Marks {

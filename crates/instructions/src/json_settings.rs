@@ -145,6 +145,10 @@ impl Reading<'_, '_> {
         let problem = match file::read(&path, bounds, MAX_BYTES) {
             Found::File { stamp, content } => {
                 self.evidence.state(&path, stamp, looked_at);
+                if !content.whole {
+                    self.note(&path, format!("it has more than {MAX_BYTES} bytes, and is not followed"));
+                    return Ok(None);
+                }
                 match settings_object(&content.bytes, self.described.byte_order_mark) {
                     Ok(object) => return Ok(Some((path, object))),
                     Err(error) => error.to_string(),
@@ -296,7 +300,9 @@ fn without_comments(text: &str) -> String {
                 continue;
             }
             [b'/', b'/', ..] => at.find('\n').unwrap_or(at.len()),
-            [b'/', b'*', ..] => at.find("*/").map_or(at.len(), |end| end + 2),
+            [b'/', b'*', rest @ ..] => {
+                rest.windows(2).position(|two| two == b"*/").map_or(at.len(), |end| end + "/**/".len())
+            }
             _ => {
                 plain.push('/');
                 rest = &at[1..];
@@ -355,6 +361,7 @@ mod tests {
         let object: Map<String, Value> = serde_json::from_str(&plain).unwrap();
         assert_eq!(object["a//b"], "\"/*");
         assert_eq!(object["c"], 1);
+        assert_eq!(without_comments("{/*/ x */}"), "{        }");
         for open in ["/*", "\"", "\"\\", "/", "//", ""] {
             assert_eq!(without_comments(open).len(), open.len(), "{open}");
         }

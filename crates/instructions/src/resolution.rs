@@ -260,7 +260,12 @@ pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError
             settings_file::distrust(settings.profile, &file.projects, request.cwd, &mut evidence);
     }
     if let Some(described) = settings.profile.json_settings {
-        from_settings = json_settings::read(&described, request, &mut evidence)?;
+        // Within the bounds that hold for everything else.
+        let bounded = Request { settings: &settings, ..*request };
+        let FromSettings { named, notes, distrusted } =
+            json_settings::read(&described, &bounded, &mut evidence)?;
+        from_settings =
+            FromSettings { named, notes, distrusted: distrusted.or(from_settings.distrusted.take()) };
     }
     Ok(Effective { settings, from_settings, evidence })
 }

@@ -112,6 +112,9 @@ fn look_at_json(
         let instructions::file::Found::File { content, .. } = document::read(&project.root, &path) else {
             continue;
         };
+        if !content.whole {
+            continue;
+        }
         if let Err(error) = instructions::settings_object(&content.bytes, settings.byte_order_mark) {
             let message = format!("{} does not start here: {error}", agent.agent.title);
             let finding = Finding::new(RuleId::AgentRefuses, &path, message).for_agents([agent]);

@@ -53,8 +53,7 @@ pub(crate) fn run(context: &Context, arguments: &Sync) -> Result<Exit, Failure> 
     let viewpoint = Viewpoint::at(&root);
     for Kept { path, reason, remedy } in &plan.kept {
         let name = viewpoint.path(path);
-        let message = format!("{name} {reason}, so the AGENTS.md beside it is not read by Claude Code");
-        context.output.warning(&message, Some(*remedy));
+        context.output.warning(&format!("{name} {reason}"), Some(*remedy));
     }
     if plan.sources.is_empty() && plan.changes.is_empty() {
         context.output.note(format!("there is no AGENTS.md below {}", root.display()));

@@ -21,6 +21,7 @@ impl Editing {
         self.base = remote;
         self.due = None;
         self.marks.clear();
+        self.forget_failed_save();
         Some(given_up)
     }
 
@@ -28,6 +29,7 @@ impl Editing {
     pub fn overwrite_remote(&mut self, now: Instant) {
         if let Some(remote) = self.remote.take() {
             self.base = remote;
+            self.forget_failed_save();
             self.due = Some(Due { at: now, reason: SaveReason::Manual });
         }
     }
@@ -36,6 +38,7 @@ impl Editing {
     pub fn take_merge(&mut self, now: Instant) {
         let (Some(merged), Some(remote)) = (self.merged(), self.remote.take()) else { return };
         self.base = remote;
+        self.forget_failed_save();
         // A clean merge leaves the marks of one before it in the text.
         match merged {
             Merged::Clean(text) => self.replace_text(text),

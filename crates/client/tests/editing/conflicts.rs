@@ -228,3 +228,25 @@ fn a_text_about_marks_is_saved_with_its_own() {
     editing.edit(format!("{about}mine, theirs\n"), start);
     assert_eq!(next_save(&mut editing, later), Some((format!("{about}mine, theirs\n"), Version(2))));
 }
+
+#[test]
+fn a_lost_save_that_met_another_version_is_over_with_the_choice() {
+    let start = Instant::now();
+    let mut editing = Editor::new(Some(&document(3, BASE)));
+    editing.edit("mine", start);
+    editing.save(start);
+    editing.poll(start).unwrap();
+    editing.disconnected();
+    editing.reconnected(start);
+    assert_eq!(editing.poll(start), Some(EditingCall::Fetch));
+    editing.fetched(Some(&document(4, "theirs")), start);
+    assert_eq!(editing.status(), EditingStatus::Conflict);
+    editing.take_remote();
+    assert!(editing.is_settled());
+    // Somebody saves the very text that was lost: it is theirs, and not what this editor sent.
+    editing.edit("another", start);
+    editing.remote_changed(Some(&document(5, "mine").summary()));
+    assert_eq!(editing.poll(start), Some(EditingCall::Fetch));
+    editing.fetched(Some(&document(5, "mine")), start);
+    assert_eq!(editing.status(), EditingStatus::Conflict);
+}
