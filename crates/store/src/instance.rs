@@ -9,6 +9,8 @@ use crate::on::On;
 use crate::{Store, StoreError};
 
 const FIND: &str = "SELECT id FROM instance";
+/// More than the largest save writes: a document, its revision, and what is told of them.
+const PROBE_BYTES: usize = 3 * MAX_DOCUMENT_BYTES;
 
 impl Store {
     /// Identifies the database. A copy has the same id until it is restored, which makes it another database.
@@ -20,7 +22,7 @@ impl Store {
         })
     }
 
-    /// Commits as much as the longest document, because only a commit shows that there is room for a save.
+    /// Commits as much as any save does, because only a commit shows that there is room for one.
     ///
     /// Every gateway of a PostgreSQL writes and deletes a row of its own: one that is frozen in the middle must not make
     /// the others wait. SQLite does not write what the same transaction deletes, so there the row before is deleted.
@@ -28,7 +30,7 @@ impl Store {
         Box::pin(async move {
             let id = InstanceId::new();
             self.write(async move |on: &mut On<'_>| {
-                let content = "x".repeat(MAX_DOCUMENT_BYTES);
+                let content = "x".repeat(PROBE_BYTES);
                 let values = values![&id, &content];
                 on.execute("INSERT INTO write_probe (id, content) VALUES ($1, $2)", values).await?;
                 let delete = if on.is_postgres() {
