@@ -75,6 +75,13 @@ macro_rules! with_main {
     };
 }
 
+/// A key that decides something in the midst of a text. On macOS Option alone writes letters.
+macro_rules! with_alt {
+    ($key:literal) => {
+        if cfg!(target_os = "macos") { concat!("cmd-alt-", $key) } else { concat!("alt-", $key) }
+    };
+}
+
 /// Binds the keys.
 pub fn bind_keys(cx: &mut App) {
     let everywhere = Some(WORKBENCH);
@@ -125,12 +132,12 @@ pub fn bind_keys(cx: &mut App) {
         KeyBinding::new("shift-f3", FindPrevious, document),
         KeyBinding::new(with_main!("i"), ToggleInherited, document),
         KeyBinding::new(with_main!("shift-backspace"), ArchiveDocument, document),
-        KeyBinding::new("alt-r", TakeRemote, document),
-        KeyBinding::new("alt-o", OverwriteRemote, document),
-        KeyBinding::new("alt-m", TakeMerge, document),
-        KeyBinding::new("alt-a", AllowCall, thread),
-        KeyBinding::new("alt-d", DenyCall, thread),
-        KeyBinding::new("alt-c", CancelTurn, thread),
+        KeyBinding::new(with_alt!("r"), TakeRemote, document),
+        KeyBinding::new(with_alt!("o"), OverwriteRemote, document),
+        KeyBinding::new(with_alt!("m"), TakeMerge, document),
+        KeyBinding::new(with_alt!("a"), AllowCall, thread),
+        KeyBinding::new(with_alt!("d"), DenyCall, thread),
+        KeyBinding::new(with_alt!("c"), CancelTurn, thread),
         KeyBinding::new("escape", CloseFind, Some(FIND)),
         KeyBinding::new("enter", FindNext, Some(FIND)),
         KeyBinding::new("shift-enter", FindPrevious, Some(FIND)),
@@ -184,18 +191,18 @@ pub fn listed() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
                 ("f3", keys::FIND_NEXT),
                 ("secondary-i", keys::INHERITED),
                 ("secondary-shift-backspace", keys::ARCHIVE),
-                ("alt-r", keys::TAKE_REMOTE),
-                ("alt-o", keys::OVERWRITE),
-                ("alt-m", keys::MERGE),
+                (with_alt!("r"), keys::TAKE_REMOTE),
+                (with_alt!("o"), keys::OVERWRITE),
+                (with_alt!("m"), keys::MERGE),
             ],
         ),
         (
             keys::THREAD,
             vec![
                 ("secondary-enter", keys::SEND),
-                ("alt-a", keys::ALLOW),
-                ("alt-d", keys::DENY),
-                ("alt-c", keys::CANCEL),
+                (with_alt!("a"), keys::ALLOW),
+                (with_alt!("d"), keys::DENY),
+                (with_alt!("c"), keys::CANCEL),
             ],
         ),
         (keys::LISTS, vec![("up", keys::NEWER), ("down", keys::OLDER), ("tab", keys::NEXT_CONTROL)]),

@@ -35,6 +35,11 @@ impl Link {
     pub fn is_connected(&self) -> bool {
         matches!(self, Self::Connected { .. })
     }
+
+    /// Whether starting a gateway on this machine would help.
+    pub fn wants_gateway(&self) -> bool {
+        matches!(self, Self::Waiting { not_running: true, .. })
+    }
 }
 
 /// What comes out of the bridge.

@@ -133,6 +133,9 @@ pub struct DraftProblem {
 
 fn read(path: &Path, problems: &mut Vec<DraftProblem>) -> Result<Option<LocalDraft>, FileError> {
     files::read(path).or_else(|source| {
+        if !source.is_damage() {
+            return Err(source);
+        }
         problems.push(DraftProblem { source, aside: files::set_aside(path)? });
         Ok(None)
     })

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Damaged versions of one file that are kept.
-const MOST_SET_ASIDE: u32 = 100;
+const MAX_SET_ASIDE: u32 = 100;
 
 /// A file of ours that could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +18,13 @@ pub struct FileError {
     what: &'static str,
     path: PathBuf,
     source: io::Error,
+}
+
+impl FileError {
+    /// Whether the file was read, and is not what it should be. Any other reason may pass, and the file is as good as before.
+    pub fn is_damage(&self) -> bool {
+        matches!(self.source.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
+    }
 }
 
 /// Replaces a file; its directory is made where it is missing.
@@ -55,7 +62,7 @@ pub fn remove(path: &Path) -> Result<(), FileError> {
 pub fn set_aside(path: &Path) -> Result<PathBuf, FileError> {
     let failed = |source| FileError { what: "set aside", path: path.to_owned(), source };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    for number in 1..=MOST_SET_ASIDE {
+    for number in 1..=MAX_SET_ASIDE {
         let aside = path.with_file_name(format!("{name}.damaged-{number}"));
         // What was set aside before stays.
         if !aside.exists() {

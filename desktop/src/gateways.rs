@@ -11,7 +11,6 @@ use gpui_kit::{
 };
 use secrecy::SecretString;
 
-use crate::bridge::Link;
 use crate::icons::IconName;
 use crate::session::Session;
 use crate::strings::{gateways as words, link};
@@ -184,7 +183,7 @@ impl Render for GatewaysView {
             .map(|entry| self.entry(entry, settings.gateway.as_ref() == Some(&entry.name), cx))
             .collect();
         let muted = cx.theme().muted_foreground;
-        let can_start = matches!(self.session.read(cx).link(), Link::Waiting { not_running: true, .. });
+        let can_start = self.session.read(cx).link().wants_gateway();
         v_flex()
             .id("gateways-page")
             .test_support()

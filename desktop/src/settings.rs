@@ -41,17 +41,17 @@ impl Settings {
     }
 
     /// Changes what is kept, not what this window read when it was opened: another window may have changed it since.
-    pub fn change(state: &Path, change: impl FnOnce(&mut Self)) -> Result<Self, FileError> {
-        let mut settings = match Self::load(state) {
-            Ok(settings) => settings,
-            Err(_) => {
-                files::set_aside(&Self::path(state))?;
-                Self::default()
-            }
+    /// Where that cannot be read, what this window knows is what is changed. The change holds here also where it cannot be kept.
+    pub fn change(&self, state: &Path, change: impl FnOnce(&mut Self)) -> (Self, Result<(), FileError>) {
+        let path = Self::path(state);
+        let (mut settings, readable) = match Self::load(state) {
+            Ok(settings) => (settings, Ok(())),
+            Err(error) if error.is_damage() => (self.clone(), files::set_aside(&path).map(drop)),
+            Err(error) => (self.clone(), Err(error)),
         };
         change(&mut settings);
-        files::write(&Self::path(state), &settings)?;
-        Ok(settings)
+        let stored = readable.and_then(|()| files::write(&path, &settings));
+        (settings, stored)
     }
 }
 
@@ -62,14 +62,13 @@ mod tests {
     #[test]
     fn two_windows_keep_each_others_changes() {
         let state = tempfile::tempdir().unwrap();
-        Settings::change(state.path(), |settings| settings.zoom = 2).unwrap();
-        let (first, second) = (Settings::load(state.path()).unwrap(), Settings::load(state.path()).unwrap());
-        Settings::change(state.path(), |settings| {
+        let (first, second) = (Settings::default(), Settings::default());
+        let (_, stored) = first.change(state.path(), |settings| {
             settings.gateways.add_address("team", "https://team.example").map(drop).unwrap();
-        })
-        .unwrap();
-        assert_eq!((first.zoom, second.zoom), (2, 2));
-        let changed = Settings::change(state.path(), |settings| settings.zoom = 3).unwrap();
+        });
+        stored.unwrap();
+        let (changed, stored) = second.change(state.path(), |settings| settings.zoom = 3);
+        stored.unwrap();
         assert_eq!((changed.zoom, changed.gateways.iter().count()), (3, 1));
     }
 
@@ -78,8 +77,20 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         std::fs::write(state.path().join("settings.json"), "{").unwrap();
         assert!(Settings::load(state.path()).is_err());
-        Settings::change(state.path(), |settings| settings.zoom = 1).unwrap();
-        assert_eq!(Settings::load(state.path()).unwrap().zoom, 1);
+        let known = Settings { zoom: 2, ..Settings::default() };
+        let (_, stored) = known.change(state.path(), |settings| settings.appearance = Appearance::Dark);
+        stored.unwrap();
+        let kept = Settings::load(state.path()).unwrap();
+        assert_eq!((kept.zoom, kept.appearance), (2, Appearance::Dark), "what the window knew is not lost");
         assert_eq!(std::fs::read_dir(state.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_kept_holds_all_the_same_and_a_file_that_cannot_be_read_stays() {
+        let state = tempfile::tempdir().unwrap();
+        std::fs::create_dir(state.path().join("settings.json")).unwrap();
+        let (changed, stored) = Settings::default().change(state.path(), |settings| settings.zoom = 1);
+        assert_eq!((changed.zoom, stored.is_err()), (1, true));
+        assert!(state.path().join("settings.json").is_dir());
     }
 }

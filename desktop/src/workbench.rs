@@ -222,9 +222,10 @@ impl Workbench {
         change: impl FnOnce(&mut Settings),
     ) {
         let state = self.session.read(cx).places().state.clone();
-        match Settings::change(&state, change) {
-            Ok(settings) => self.settings = settings,
-            Err(error) => notices::problem(&error.to_string(), window, cx),
+        let (settings, stored) = self.settings.change(&state, change);
+        self.settings = settings;
+        if let Err(error) = stored {
+            notices::problem(&error.to_string(), window, cx);
         }
         appearance::apply(&self.settings, window, cx);
         cx.notify();
@@ -253,7 +254,8 @@ impl Workbench {
     }
 
     fn start_gateway(&mut self, window: &mut Window, cx: &mut Context<Self>) {
-        if self.starting {
+        // Another one would only get into the way of the one that runs, or that was chosen.
+        if self.starting || !self.session.read(cx).link().wants_gateway() {
             return;
         }
         let places = self.session.read(cx).places().clone();
@@ -363,7 +365,9 @@ impl Workbench {
         let link = self.session.read(cx).link().clone();
         let (icon, color, text): (IconName, Hsla, String) = match &link {
             Link::Idle => (IconName::Plug, muted, link_words::IDLE.to_owned()),
-            _ if self.starting => (IconName::Loader, muted, link_words::STARTING.to_owned()),
+            link if self.starting && !link.is_connected() => {
+                (IconName::Loader, muted, link_words::STARTING.to_owned())
+            }
             Link::Connecting => (IconName::Loader, muted, link_words::CONNECTING.to_owned()),
             Link::Connected { server, .. } => {
                 (IconName::PlugZap, theme.success, link_words::connected(&hidden::name(server)))
@@ -380,7 +384,7 @@ impl Workbench {
         };
         let text = SharedString::from(text);
         let stuck = matches!(link, Link::Waiting { .. } | Link::Refused { .. });
-        let can_start = matches!(link, Link::Waiting { not_running: true, .. }) && !self.starting;
+        let can_start = link.wants_gateway() && !self.starting;
         h_flex()
             .gap_2()
             .child(Icon::new(icon).xsmall().text_color(color))

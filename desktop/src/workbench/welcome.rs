@@ -46,7 +46,12 @@ impl Workbench {
                     .outline()
                     .label(link::CHOOSE)
                     .on_click(cx.listener(|this, _, window, cx| this.open(Place::Gateways, window, cx)));
-                (IconName::ServerOff, words::OFFLINE_TITLE, words::OFFLINE_HINT, vec![start, choose])
+                let buttons = if self.starting || session.link().wants_gateway() {
+                    vec![start, choose]
+                } else {
+                    vec![choose]
+                };
+                (IconName::ServerOff, words::OFFLINE_TITLE, words::OFFLINE_HINT, buttons)
             };
         v_flex()
             .size_full()

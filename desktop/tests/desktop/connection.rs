@@ -107,11 +107,11 @@ fn a_gateway_that_does_not_start_says_why() {
 
 /// The window is connected to this address from its start.
 fn uses(state: &tempfile::TempDir, url: &str, token: &str) {
-    Settings::change(state.path(), |settings| {
+    let (_, stored) = Settings::default().change(state.path(), |settings| {
         settings.gateways.add_address("team", url).map(drop).unwrap();
         settings.gateway = Some("team".to_owned());
-    })
-    .unwrap();
+    });
+    stored.unwrap();
     let tokens = serde_json::json!({ url: token }).to_string();
     std::fs::write(state.path().join("tokens.json"), tokens).unwrap();
 }
