@@ -57,6 +57,14 @@ pub(crate) const PROCESS_VARIABLES: &[ProcessVariable] = &[
         documentation: "Token that commands show to the gateway; wins over `client.token_file`.",
     },
     ProcessVariable {
+        name: VariableName::Exact("FOREWORD_PROGRAM"),
+        documentation: "The command that the native application starts a gateway with; read there alone.",
+    },
+    ProcessVariable {
+        name: VariableName::Prefix("FOREWORD_DESKTOP_"),
+        documentation: "Settings of the native application; read there alone.",
+    },
+    ProcessVariable {
         name: VariableName::Exact(COMPLETE_VARIABLE),
         documentation: "Set by the scripts of `foreword completions`: the shell that asks what could come next.",
     },
