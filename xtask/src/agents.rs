@@ -27,7 +27,7 @@ pub(crate) struct OracleArguments {
     /// How many layouts for each agent
     #[arg(long, default_value_t = 30)]
     layouts: u64,
-    /// Which chance; the same seed gives the same layouts
+    /// The seed of the random choices; the same seed gives the same layouts
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Only this agent, by its profile; may be given again

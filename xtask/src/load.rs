@@ -21,7 +21,7 @@ pub(crate) struct LoadArguments {
     /// Calls a second of all clients together
     #[arg(long, default_value_t = 500)]
     rate: u32,
-    /// Which chance; the same seed gives the same calls
+    /// The seed of the random choices; the same seed gives the same calls
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Where the gateway keeps its data

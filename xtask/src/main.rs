@@ -83,7 +83,7 @@ enum Task {
         /// How many turns
         #[arg(long, default_value_t = 1_000)]
         turns: u32,
-        /// Which chance; the same seed gives the same turns
+        /// The seed of the random choices; the same seed gives the same turns
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
@@ -92,7 +92,7 @@ enum Task {
         /// How long, half of it on SQLite and half on PostgreSQL
         #[arg(long, default_value_t = 10)]
         minutes: u64,
-        /// Which chance; the same seed gives the same faults, though not the same moments
+        /// The seed of the random choices; the same seed gives the same faults, though not the same moments
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
@@ -101,7 +101,7 @@ enum Task {
         /// How long, half of it on SQLite and half on PostgreSQL
         #[arg(long, default_value_t = 10)]
         minutes: u64,
-        /// Which chance; the same seed gives the same calls
+        /// The seed of the random choices; the same seed gives the same calls
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },

@@ -84,7 +84,7 @@ pub enum HookError {
         source: io::Error,
     },
     /// The agent's own file about trusted folders says nothing that can be understood.
-    #[error("nothing is told, because {} does not say whom its user trusts: {reason}", path.display())]
+    #[error("nothing is passed on: {} does not say which folders its user trusts: {reason}", path.display())]
     Trust {
         /// The file.
         path: PathBuf,

@@ -26,7 +26,7 @@ struct Arguments {
     /// Calls a second
     #[arg(long, default_value_t = 500)]
     rate: u32,
-    /// Which chance
+    /// The seed of the random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// What the gateway keeps its data in

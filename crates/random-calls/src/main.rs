@@ -17,7 +17,7 @@ struct Arguments {
     /// How long
     #[arg(long, default_value_t = 10)]
     minutes: u64,
-    /// Which chance
+    /// The seed of the random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

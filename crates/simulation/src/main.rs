@@ -13,7 +13,7 @@ struct Arguments {
     /// How many
     #[arg(long, default_value_t = 1_000)]
     turns: u32,
-    /// Which chance
+    /// The seed of the random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

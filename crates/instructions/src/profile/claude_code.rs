@@ -172,9 +172,9 @@ pub static CLAUDE_CODE: Profile = Profile {
             ),
             Rule::observed(
                 "imported main files",
-                "stand where an earlier file imports them, and are called what that one is",
+                "appear where an earlier file imports them, labelled as that file is",
             ),
-            Rule::observed("a zero byte behind an import", "costs all instructions"),
+            Rule::observed("a zero byte behind an import", "all instructions are lost"),
             Rule::observed(
                 "front matter and comments",
                 "are stripped; comments only where they are blocks of their own",
@@ -191,7 +191,7 @@ pub static CLAUDE_CODE: Profile = Profile {
             Rule::observed("role", "user message"),
             Rule::observed(
                 "not read here",
-                "settings.json: `claudeMdExcludes` (where it is set, that is said), approved imports, setting sources",
+                "settings.json: `claudeMdExcludes` (a warning says where it is set), approved imports, setting sources",
             ),
         ],
     },

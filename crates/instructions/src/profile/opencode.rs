@@ -39,7 +39,10 @@ pub static OPENCODE: Profile = Profile {
                 "AGENTS.md, else CLAUDE.md, else CONTEXT.md of each directory come with the result of a tool that reads there, nearest first",
             ),
             Rule::observed("role", "system prompt"),
-            Rule::observed("not read here", "`instructions` of opencode.json; where it is set, that is said"),
+            Rule::observed(
+                "not read here",
+                "`instructions` of opencode.json; a warning says where it is set",
+            ),
             Rule::observed("traps", "a FIFO of the name keeps the agent waiting for ever"),
         ],
     },
