@@ -47,6 +47,9 @@ pub enum ChangeError {
         /// What the system said.
         source: io::Error,
     },
+    /// What there is to change is not known.
+    #[error("not everything could be looked at: {0}")]
+    Unseen(String),
     /// It is nothing that could be changed.
     #[error("{} is left as it is: {reason}", path.display())]
     Refused {

@@ -44,7 +44,7 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// Files that are left as they are, and do not lead to the AGENTS.md beside them.
     pub kept: Vec<Kept>,
-    /// Settings that cannot be changed. What else is needed can be done without them.
+    /// Settings that cannot be changed, and what could not be looked at. What else is needed can be done without them.
     pub problems: Vec<ChangeError>,
     /// The AGENTS.md files that were found.
     pub sources: Vec<PathBuf>,
@@ -64,7 +64,7 @@ pub struct Kept {
 /// Finds out what a tree needs.
 pub fn plan(root: &Path, means: Means, settings: &FileSettings) -> Plan {
     let mut plan = Plan::default();
-    for directory in directories(root) {
+    for directory in directories(root, &mut plan.problems) {
         let source = directory.join(SOURCE);
         if has_text(&source) {
             plan.sources.push(source);
@@ -110,8 +110,15 @@ pub fn undoing(root: &Path, journal: &Journal<'_>) -> Result<Vec<(Change, Undone
 
 /// The directories of the project that have one of the names, as far as Git would see them. The files themselves may be
 /// ignored: agents read them all the same.
-fn directories(root: &Path) -> Vec<PathBuf> {
-    let Ok(tree) = Tree::walk(root, &Names::new([])) else { return Vec::new() };
+fn directories(root: &Path, problems: &mut Vec<ChangeError>) -> Vec<PathBuf> {
+    let tree = match Tree::walk(root, &Names::new([])) {
+        Ok(tree) => tree,
+        Err(error) => {
+            problems.push(ChangeError::Unseen(error.to_string()));
+            return Vec::new();
+        }
+    };
+    problems.extend(tree.problems().iter().cloned().map(ChangeError::Unseen));
     let is_wanted = |name: &OsString| name == SOURCE || name == CLAUDE;
     let found = tree.directories().iter().filter(|directory| directory.instructions.iter().any(is_wanted));
     let found = found.map(|directory| directory.path.clone());
@@ -145,6 +152,7 @@ fn for_claude(directory: &Path, means: Means, settings: &FileSettings, plan: &mu
             let reason = match error {
                 ChangeError::Refused { reason, .. } => format!("is left as it is, because {reason}{UNREAD}"),
                 ChangeError::Io { source, .. } => format!("cannot be read ({source}){UNREAD}"),
+                ChangeError::Unseen(reason) => format!("cannot be read ({reason}){UNREAD}"),
             };
             plan.kept.push(Kept { path, reason, remedy: "mend or remove it" });
             return;

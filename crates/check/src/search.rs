@@ -33,6 +33,8 @@ pub(crate) struct RuleGlobs {
     pub(crate) base: PathBuf,
     pub(crate) shown_base: String,
     pub(crate) globs: Vec<RuleGlob>,
+    /// Whether it has globs that nothing is looked for with: those that match everything, cannot be understood, or are too many.
+    pub(crate) has_others: bool,
 }
 
 impl RuleGlobs {
@@ -72,6 +74,7 @@ pub(crate) struct Search {
 
 impl Search {
     pub(crate) fn for_globs(&mut self, mut rule: RuleGlobs) {
+        rule.has_others |= rule.globs.len() > MAX_GLOBS;
         rule.globs.truncate(MAX_GLOBS);
         self.globs.push(rule);
     }
@@ -185,7 +188,8 @@ fn unmatched_globs(rule: &RuleGlobs, unmatched: &[&RuleGlob]) -> Option<Finding>
     if unmatched.len() > NAMED {
         named.push(format!("{} more", unmatched.len() - NAMED));
     }
-    let effect = if unmatched.len() == rule.globs.len() { ", so the rule never applies" } else { "" };
+    let is_never = unmatched.len() == rule.globs.len() && !rule.has_others;
+    let effect = if is_never { ", so the rule never applies" } else { "" };
     let message = format!("no file below {} matches {}{effect}", rule.shown_base, list(named, "or"));
     Some(Finding::new(RuleId::GlobMatchesNothing, &rule.path, message).at_line(first.line))
 }

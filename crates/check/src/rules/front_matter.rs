@@ -68,15 +68,23 @@ pub(super) fn run(
         base: document.directory.clone(),
         shown_base: project.shown(&document.directory),
         globs: Vec::new(),
+        has_others: false,
     };
     for value in keys.iter().filter_map(|key| values.get(key)) {
         for glob in globs(value) {
-            if glob.starts_with('!') || everything.contains(&glob.as_str()) {
+            if everything.contains(&glob.as_str()) {
+                rule.has_others = true;
+                continue;
+            }
+            if glob.starts_with('!') {
                 continue;
             }
             let line = 2 + header.yaml.lines().position(|line| line.contains(&glob)).unwrap_or(0);
             match AppliesTo::new(vec![glob.clone()]) {
-                Err(problem) => findings.push(invalid(problem, Some(line))),
+                Err(problem) => {
+                    rule.has_others = true;
+                    findings.push(invalid(problem, Some(line)));
+                }
                 Ok(applies_to) => rule.globs.push(RuleGlob { glob: applies_to, written: glob, line }),
             }
         }
