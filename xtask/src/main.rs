@@ -16,6 +16,7 @@ mod failure;
 mod fuzz;
 mod gate;
 mod generate;
+mod language;
 mod load;
 mod metadata;
 mod postgres;
@@ -122,6 +123,11 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Measure the language of comments and docs
+    Language {
+        /// Directories or files whose matches to list; the figures of every crate when absent
+        paths: Vec<PathBuf>,
+    },
     /// Count the instructions of pieces of work under valgrind and hold them against the counts on record
     Gate {
         /// Write the counts down instead
@@ -170,6 +176,7 @@ fn main() -> ExitCode {
         Task::Load(arguments) => load::run(&arguments),
         Task::Generate { check: false } => generate::write(root()),
         Task::Generate { check: true } => generate::check(root()),
+        Task::Language { paths } => language::print(root(), &paths),
         Task::Gate { record: true } => gate::run(root(), Gate::Record),
         Task::Gate { record: false } => gate::run(root(), Gate::Check),
         Task::Dist { program: Some(program), .. } => dist::run(root(), Program::Built(program)),
