@@ -5,7 +5,7 @@ use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use instructions::Profile;
-use instructions::beneath::directory_flags;
+use instructions::contained_path::directory_flags;
 use instructions::file::{Bounds, Found, read_beneath};
 use instructions::profile::RuleFolder;
 use rustix::fs::Mode;

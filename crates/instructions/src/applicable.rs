@@ -7,14 +7,15 @@ use crate::applies_to::Target;
 use crate::cache::Cache;
 use crate::chain::{Chain, Chosen};
 use crate::diagnostic::Diagnostic;
-use crate::file::Content;
+use crate::fs::file::Content;
 use crate::profile::{Changed, Profile, UnsafeText};
-use crate::reminder::ReminderFile;
 use crate::render::{Part, block, mark};
 use crate::resolution::{Request, ResolveError, effective};
+use crate::session::reminder::ReminderFile;
 use crate::session::{LoadedVersion, Read};
+use crate::text;
+use crate::text::safety;
 use crate::text::{cut, headings_after};
-use crate::{reading, safety};
 
 /// A file that applies.
 pub(crate) struct Applicable {
@@ -59,7 +60,7 @@ impl Applicable {
             return None;
         }
         let shown = start.min(kept)..kept;
-        let text = reading::read(&self.content, shown, &self.path, profile, diagnostics);
+        let text = text::decode::read_content(&self.content, shown, &self.path, profile, diagnostics);
         // In a reminder the text is between our own tags, so those are neutralised whatever the profile says.
         let text = match profile.unsafe_text {
             UnsafeText::MadeHarmless => text,

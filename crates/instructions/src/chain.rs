@@ -20,16 +20,17 @@ use crate::applies_to::Target;
 use crate::cache::{Cache, CacheEvidence, DirectoryReader};
 use crate::decision::{Decision, Outcome};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
-use crate::file::{BLOCK, Bounds, Content, Found, Stamp};
-use crate::json_settings::NamedFiles;
+use crate::fs::file::{BLOCK, Bounds, Content, Found, Stamp};
+use crate::fs::path;
 use crate::profile::{
     Blank, DanglingLink, FrontMatterRule, NameChoice, Profile, RuleFolder, RuleFolderPlace, Unreadable,
 };
 use crate::resolution::{EffectiveRequest, FileScope, Request, Resolution, ResolveError};
 use crate::rewriting::Waiting;
 use crate::root;
+use crate::settings::json::NamedFiles;
 use crate::settings::{MAX_BYTES, ProjectBounds, SettingsError, candidate_names};
-use crate::{path, text};
+use crate::text;
 
 /// Most bytes of a user's own file.
 const MAX_HOME_BYTES: u64 = 16 * 1024 * 1024;

@@ -22,80 +22,61 @@
 
 mod applicable;
 mod applies_to;
-pub mod beneath;
 mod budget;
 mod cache;
 mod chain;
 mod decision;
-mod delivery;
 mod diagnostic;
-mod digest;
-pub mod file;
-mod front_matter;
-mod frozen;
-mod git;
-mod git_hooks;
-mod json_settings;
-mod kept_files;
+mod fs;
 mod markup;
 mod mentions;
 mod named_imports;
-pub mod path;
-mod private;
 pub mod profile;
-mod reading;
 mod references;
 mod relation;
-mod reminder;
 mod render;
 mod resolution;
-mod resolver;
-mod resume;
 mod rewriting;
 mod root;
-mod safety;
 mod session;
-mod session_file;
 mod settings;
-mod settings_file;
-pub mod stored_path;
 mod text;
-pub mod yaml_header;
 
 pub use applies_to::{AppliesTo, Target};
 pub use cache::Cache;
 pub use chain::other_files::OTHER_AGENTS;
 pub use decision::{Decision, Outcome};
-pub use delivery::{Delivery, FileRead, FileReader, InlineRoom, Purpose, Told};
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
-pub use digest::{ContentHash, hex};
-pub use front_matter::{Audience, audience_of};
-pub use frozen::{FrozenChange, FrozenFile};
-pub use git_hooks::git_places;
-pub use json_settings::{is_distrusted, settings_object};
-pub use kept_files::{is_named_by_digest, kept_files};
+pub use fs::git_hooks::git_places;
+pub use fs::{contained_path, file, path, stored_path};
 pub use named_imports::{NamedImport, named_imports};
 pub use profile::{
     BlockRole, CLAUDE_CODE, CODELIA, CODEX, COPILOT, CURSOR, FOREWORD, GEMINI_CLI, GOOSE, OPENCODE, PI,
     PROFILES, Profile, QWEN_CODE, ZED,
 };
 pub use relation::Relation;
-pub use reminder::{Reminder, ReminderFile, ResumeLines, SystemReminderType};
 pub use render::Block;
 pub use resolution::{
     FileScope, InstructionFile, Request, Resolution, ResolveError, configured_names, resolve, survey,
     survey_for, survey_reading,
 };
-pub use resolver::{Announcement, PassedOver, ResolvedAgents, ResolvedFile, Resolver};
-pub use resume::ResumeDifference;
-pub use safety::{
-    UnsafeKind, UnsafePart, is_invisible, make_harmless, neutralise, shown_parts, skeleton, unsafe_parts,
-};
+pub use session::cleanup::{is_named_by_digest, kept_files};
+pub use session::delivery::{Delivery, FileRead, FileReader, InlineRoom, Purpose, Told};
+pub use session::file::{ParseError, PreparedSession, SessionFile, SessionFileError, parse as parse_session};
+pub use session::frozen::{FrozenChange, FrozenFile};
+pub use session::reminder::{Reminder, ReminderFile, ResumeLines, SystemReminderType};
+pub use session::resolver::{Announcement, PassedOver, ResolvedAgents, ResolvedFile, Resolver};
+pub use session::resume::ResumeDifference;
 pub use session::{FileProblem, InitialChain, LoadedVersion, SCHEMA, Session};
-pub use session_file::{ParseError, PreparedSession, SessionFile, SessionFileError, parse as parse_session};
+pub use settings::file::SettingsFileError;
+pub use settings::json::{is_distrusted, settings_object};
 pub use settings::{
     AboveRoot, AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, FileSettings, HomeDirectories,
     INLINE_BYTES, LinkBounds, MAX_FILES_PER_RESOLVE, ProjectBounds, SettingsError,
 };
-pub use settings_file::SettingsFileError;
-pub use text::common_prefix;
+pub use text::content_hash::{ContentHash, hex};
+pub use text::front_matter::{Audience, audience_of};
+pub use text::safety::{
+    UnsafeKind, UnsafePart, is_invisible, make_harmless, neutralise, shown_parts, skeleton, unsafe_parts,
+};
+pub use text::{common_prefix, header};

@@ -1,10 +1,10 @@
 //! What a file's Markdown says besides its text: when the file applies, and which others it imports.
 
-use crate::front_matter::{self, Conditions, FrontMatter, Problem};
 use crate::profile::ByteOrderMark;
-use crate::reading::lines;
 use crate::references::{self, References};
 use crate::text::decode;
+use crate::text::decode::count_lines;
+use crate::text::front_matter::{self, Conditions, FrontMatter, Problem};
 
 /// Found once for each content, and only where there is a trace of it.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Markup {
         if text.contains(&b'@') {
             // A word may go on behind what was read.
             let end = if is_whole { text.len() } else { last_line_end(text) };
-            let lines = lines(&bytes[..markup.start]);
+            let lines = count_lines(&bytes[..markup.start]);
             markup.references = references::find(&decode(&text[..end], ByteOrderMark::Stripped).text);
             for reference in &mut markup.references.found {
                 reference.line += lines;

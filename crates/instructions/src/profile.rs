@@ -54,7 +54,7 @@ pub use text::{ByteOrderMark, Comments, FrontMatterRule, Invisible, WhiteSpace};
 pub use traps::Traps;
 pub use zed::ZED;
 
-use crate::reminder::ResumeLines;
+use crate::session::reminder::ResumeLines;
 
 /// Every profile, ours first.
 pub static PROFILES: &[&Profile] = &[

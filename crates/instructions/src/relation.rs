@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::file::{self, Bounds, Found, Stamp};
+use crate::fs::file::{self, Bounds, Found, Stamp};
+use crate::fs::path;
 use crate::markup::Markup;
-use crate::path;
 use crate::settings::FileSettings;
 
 /// Larger files are not held against others.

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::path;
+use crate::fs::path;
 use crate::profile::{BlockForm, BlockRole, PartOf, PathForm, Piece, Profile, Rendering, SectionForm};
 use crate::rewriting::Waiting;
-use crate::safety::{make_harmless, neutralise};
+use crate::text::safety::{make_harmless, neutralise};
 
 /// Headings named in the mark of a cut file; the rest is counted.
 const MAX_HEADINGS: usize = 30;

@@ -10,14 +10,14 @@ use crate::chain::nested::Moment;
 use crate::chain::{Chain, Survey};
 use crate::decision::Decision;
 use crate::diagnostic::Diagnostic;
-use crate::digest::ContentHash;
-use crate::json_settings::{self, FromSettings, NamedFiles};
-use crate::path;
+use crate::fs::path;
 use crate::profile::{FOREWORD, Links, OnReading};
 use crate::render::Block;
 use crate::session::LoadedVersion;
+use crate::settings::file::{self as settings_file, SettingsFileError};
+use crate::settings::json::{self, FromSettings, NamedFiles};
 use crate::settings::{FileSettings, LinkBounds, ProjectBounds, SettingsError};
-use crate::settings_file::{self, SettingsFileError};
+use crate::text::content_hash::ContentHash;
 
 /// What is asked.
 #[derive(Debug, Clone, Copy)]
@@ -262,8 +262,7 @@ pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError
     if let Some(described) = settings.profile.json_settings {
         // Within the bounds that hold for everything else.
         let bounded = Request { settings: &settings, ..*request };
-        let FromSettings { named, notes, distrusted } =
-            json_settings::read(&described, &bounded, &mut evidence)?;
+        let FromSettings { named, notes, distrusted } = json::read(&described, &bounded, &mut evidence)?;
         from_settings =
             FromSettings { named, notes, distrusted: distrusted.or(from_settings.distrusted.take()) };
     }

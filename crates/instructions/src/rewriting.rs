@@ -6,7 +6,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde_json::Value;
 
 use crate::profile::RuleConditions;
-use crate::yaml_header::{Header, MAX_BYTES, globs, parse_as_others};
+use crate::text::header::{Header, MAX_BYTES, globs, parse_as_others};
 
 /// The block as a parser finds it that ends it at the next three dashes, wherever they are.
 pub(crate) fn loose_header(text: &str) -> Option<Header<'_>> {
@@ -149,7 +149,7 @@ pub(crate) fn without_invisible(text: &str) -> Cow<'_, str> {
 mod tests {
     use super::*;
     use crate::profile::GlobMatching;
-    use crate::yaml_header::header;
+    use crate::text::header::header;
 
     const PATHS: RuleConditions = RuleConditions {
         keys: &["paths"],

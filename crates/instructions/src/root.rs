@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::cache::{DirectoryReader, Marker};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
-use crate::git;
-use crate::path;
+use crate::fs::git;
+use crate::fs::path;
 use crate::profile::{EmptyMarkers, Fallbacks, MarkerCheck, Reach, RootOverride, WithoutMarker};
 use crate::resolution::Request;
 use crate::settings::{FileSettings, ProjectBounds, SettingsError};

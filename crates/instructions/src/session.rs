@@ -1,5 +1,13 @@
 //! One agent's run in one working directory: a frozen start, and the versions of files it has seen.
 
+pub(crate) mod cleanup;
+pub(crate) mod delivery;
+pub(crate) mod file;
+pub(crate) mod frozen;
+pub(crate) mod reminder;
+pub(crate) mod resolver;
+pub(crate) mod resume;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,14 +18,14 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::cache::Cache;
 use crate::decision::Outcome;
-use crate::delivery::{FileRead, Told};
 use crate::diagnostic::DiagnosticCode;
-use crate::digest::ContentHash;
+use crate::fs::stored_path;
 use crate::profile::{Fallbacks, Profile};
-use crate::reminder::{Reminder, ReminderFile};
 use crate::resolution::{Request, Resolution, ResolveError, resolve};
+use crate::session::delivery::{FileRead, Told};
+use crate::session::reminder::{Reminder, ReminderFile};
 use crate::settings::{AgentsConfig, FileSettings, candidate_names};
-use crate::stored_path;
+use crate::text::content_hash::ContentHash;
 
 /// The format that is written and read.
 pub const SCHEMA: u32 = 1;

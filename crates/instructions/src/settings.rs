@@ -1,13 +1,16 @@
 //! What a user may change about a profile: the settings of a resolution, and the one type that changes them.
 
+pub(crate) mod file;
+pub(crate) mod json;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::delivery::Delivery;
-use crate::front_matter::Audience;
 use crate::profile::{FOREWORD, Fallbacks, Links, PROFILES, Profile};
+use crate::session::delivery::Delivery;
+use crate::text::front_matter::Audience;
 
 // Paths of settings that advice names and other agents' files set, as configuration files write them.
 pub(crate) const FALLBACK_FILENAMES: &str = "agents.fallback_filenames";

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use instructions::beneath;
+use instructions::contained_path;
 use instructions::file::{Bounds, Content, Found, Stamp, read_beneath};
 use protocol::SkillReason;
 use rustix::fs::{Dir, FileType, Mode};
@@ -101,15 +101,15 @@ pub(crate) struct Contents {
 impl<'a> Folder<'a> {
     /// Opens the user's own folder, wherever a link to it leads.
     pub(crate) fn open(path: &Path, bounds: &'a Bounds<'a>) -> Result<Self, Errno> {
-        let descriptor = rustix::fs::open(path, beneath::directory_flags(), Mode::empty())?;
+        let descriptor = rustix::fs::open(path, contained_path::directory_flags(), Mode::empty())?;
         Ok(Self { path: path.to_owned(), descriptor, bounds })
     }
 
     /// Opens a folder below this one, and below it alone: a way out is `XDEV`.
     pub(crate) fn open_below(&self, relative: &Path) -> Result<Self, Errno> {
-        let followed = beneath::follow(self.descriptor.as_fd(), &[&self.path], relative)?;
+        let followed = contained_path::follow(self.descriptor.as_fd(), &[&self.path], relative)?;
         let entry = followed.entry.ok_or(Errno::NOENT)?;
-        if beneath::file_type(&entry.stat) != FileType::Directory {
+        if contained_path::file_type(&entry.stat) != FileType::Directory {
             return Err(Errno::NOTDIR);
         }
         let path = self.path.join(relative);
@@ -127,7 +127,7 @@ impl<'a> Folder<'a> {
     /// The names in a directory of the folder, in order, with what each is.
     pub(crate) fn list(&self, relative: &Path) -> Result<(Stamp, Vec<(PathBuf, FileType)>), Errno> {
         let at = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
-        let descriptor = beneath::open(self.descriptor.as_fd(), &self.path, at)?;
+        let descriptor = contained_path::open(self.descriptor.as_fd(), &self.path, at)?;
         // Before it is listed: what changes meanwhile shows in a later stamp.
         let stamp = Stamp::of(&rustix::fs::fstat(&descriptor)?);
         let mut names = Vec::new();

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use instructions::beneath::{self, Entry, Followed, file_type, type_name};
+use instructions::contained_path::{self, Entry, Followed, file_type, type_name};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
@@ -28,7 +28,7 @@ pub(crate) struct Root {
 impl Root {
     pub(crate) fn open(given: &Path) -> io::Result<Self> {
         let real = given.canonicalize()?;
-        let descriptor = rustix::fs::open(&real, beneath::directory_flags(), Mode::empty())?;
+        let descriptor = rustix::fs::open(&real, contained_path::directory_flags(), Mode::empty())?;
         Ok(Self { given: given.to_owned(), real, descriptor })
     }
 
@@ -63,7 +63,7 @@ impl Root {
         if !self.is_in_place() {
             return Err(FileError::RootMoved { root: self.real.clone() });
         }
-        match beneath::follow(self.descriptor(), &[&self.given, &self.real], relative) {
+        match contained_path::follow(self.descriptor(), &[&self.given, &self.real], relative) {
             Ok(followed) => Ok(Location { root: self.clone(), shown: shown.to_owned(), followed }),
             Err(Errno::XDEV) => Err(FileError::Outside { path: shown.to_owned(), root: self.real.clone() }),
             Err(errno) => Err(FileError::of(errno, shown)),
@@ -145,7 +145,7 @@ impl Location {
 
 /// A pipe or device must neither block nor become a terminal, and a link that appears now is not followed.
 pub(crate) fn read_flags() -> OFlags {
-    beneath::read_flags() | OFlags::NOFOLLOW
+    contained_path::read_flags() | OFlags::NOFOLLOW
 }
 
 #[cfg(test)]

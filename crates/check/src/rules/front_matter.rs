@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use instructions::yaml_header::{globs, header, parse};
+use instructions::header::{globs, header, parse};
 use instructions::{AppliesTo, FOREWORD};
 
 use crate::document::Document;

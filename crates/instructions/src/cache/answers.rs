@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use rustix::io::Errno;
 
-use crate::file::Stamp;
+use crate::fs::file::Stamp;
 use crate::resolution::{Request, Resolution};
 use crate::settings::FileSettings;
 

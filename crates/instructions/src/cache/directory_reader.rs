@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use super::answers::CacheEvidence;
 use super::memory::Memory;
 use super::{Cache, DIRECTORIES, NAME_SETS};
-use crate::beneath::type_name;
-use crate::file::{self, Bounds, Found, Stamp};
+use crate::fs::contained_path::type_name;
+use crate::fs::file::{self, Bounds, Found, Stamp};
 
 /// Names that fit into a directory's memory; more are simply looked for every time.
 const MAX_NAMES: usize = 64;

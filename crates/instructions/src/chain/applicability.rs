@@ -6,10 +6,10 @@ use std::path::Path;
 
 use super::{Chain, Chosen, Origin};
 use crate::decision::{Decision, Outcome};
-use crate::file::Stamp;
-use crate::front_matter::Audience;
+use crate::fs::file::Stamp;
 use crate::profile::SameFile;
 use crate::resolution::FileScope;
+use crate::text::front_matter::Audience;
 
 /// What became of a file that can be read.
 pub(super) enum Judged {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::{Chain, Origin, Place, Survey};
 use crate::decision::{Decision, Outcome};
-use crate::file::Found;
-use crate::git;
+use crate::fs::file::Found;
+use crate::fs::git;
 use crate::profile::{
     AtRoot, Backslash, Blank, ChainOrder, LetterCase, NameChoice, NestedWorktree, RuleFolderPlace,
 };

@@ -11,8 +11,8 @@ use crate::render::{self, Part};
 use crate::resolution::{FileScope, InstructionFile, Resolution};
 use crate::root::Root;
 use crate::settings::MAX_BYTES;
+use crate::text;
 use crate::text::headings_after;
-use crate::{reading, text};
 
 impl Chain<'_> {
     pub(super) fn finish(
@@ -177,7 +177,8 @@ impl Chain<'_> {
 
     /// A file's text as the profile wants it, with what was found in it.
     fn text(&mut self, profile: &Profile, chosen: &Chosen, kept: Range<usize>) -> String {
-        let text = reading::read(&chosen.content, kept, &chosen.path, profile, &mut self.diagnostics);
+        let text =
+            text::decode::read_content(&chosen.content, kept, &chosen.path, profile, &mut self.diagnostics);
         match profile.home {
             Some(home) if home.trimmed && chosen.scope == FileScope::Home => text.trim().to_owned(),
             _ => text,
@@ -196,7 +197,7 @@ pub(super) fn instruction_file(chosen: &Chosen, text: String, kept: usize, start
         mtime_ms: chosen.stamp.modified_ms(),
         truncated: (kept as u64) < chosen.size(),
         text,
-        lines_before: reading::lines(&chosen.content.bytes[..start]) as u64,
+        lines_before: text::decode::count_lines(&chosen.content.bytes[..start]) as u64,
         limited: chosen.origin == Origin::Project,
         imported_by: chosen.imported_by.clone(),
     }

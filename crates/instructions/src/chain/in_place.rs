@@ -8,10 +8,10 @@ use super::imports::MAX_BYTES_IN_PLACE;
 use super::{Chain, Chosen, KEPT_PRIVATE, Origin};
 use crate::cache::Marker;
 use crate::decision::{Decision, Outcome};
-use crate::file::{Bounds, Content, Found};
-use crate::git;
+use crate::fs::file::{Bounds, Content, Found};
+use crate::fs::git;
+use crate::fs::path;
 use crate::mentions::{self, Mention};
-use crate::path;
 use crate::profile::{
     Blank, Comments, FrontMatterRule, ImportBounds, ImportPlace, ImportRepeats, Imports, InPlace, Invisible,
     MarkerCheck, Piece, RuleBody, SameText, WhiteSpace,
@@ -19,8 +19,8 @@ use crate::profile::{
 use crate::render::{Words, write_pieces};
 use crate::resolution::{FileScope, InstructionFile};
 use crate::rewriting::{loose_header, without_comment_blocks, without_comments, without_invisible};
+use crate::text::header::header;
 use crate::text::{self, decode};
-use crate::yaml_header::header;
 
 /// A text into which others are put.
 struct Host<'h> {

@@ -7,13 +7,13 @@ use super::{Chain, Chosen, Origin, Place, Survey};
 use crate::applies_to::{AppliesTo, Target};
 use crate::chain::applicability::Judged;
 use crate::decision::{Decision, Outcome};
-use crate::file::{Bounds, Found};
-use crate::path;
+use crate::fs::file::{Bounds, Found};
+use crate::fs::path;
 use crate::profile::{Blank, ChainOrder, Links, NameChoice, NestedFiles, RuleBody};
 use crate::resolution::Resolution;
 use crate::rewriting::{RuleHeader, loose_header, rule_header};
 use crate::text::decode;
-use crate::yaml_header::header;
+use crate::text::header::header;
 
 /// When files are asked for.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{Chain, Origin, Place};
-use crate::path;
+use crate::fs::path;
 use crate::profile::{ChainOrder, RuleFolderPlace};
 
 impl Chain<'_> {

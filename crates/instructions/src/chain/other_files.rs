@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::{Chain, Chosen};
 use crate::decision::{Decision, Outcome};
-use crate::digest::ContentHash;
-use crate::file::{self, Found, Stamp};
+use crate::fs::file::{self, Found, Stamp};
 use crate::profile::{Fallbacks, LetterCase, RootOverride};
 use crate::relation::only_imports;
 use crate::settings::{AboveRoot, FALLBACK_FILENAMES, MARKERS};
+use crate::text::content_hash::ContentHash;
 
 /// Entries of one directory that are looked at for other letter cases.
 const MAX_ENTRIES: usize = 200_000;

@@ -7,13 +7,13 @@ use std::time::SystemTime;
 use super::applicability::Judged;
 use super::{Chain, Chosen, Origin};
 use crate::decision::{Decision, Outcome};
-use crate::file::{Bounds, Found, Stamp};
-use crate::path;
+use crate::fs::file::{Bounds, Found, Stamp};
+use crate::fs::path;
 use crate::profile::{RuleBody, RuleFolder, RuleLinks, RuleOrder};
 use crate::resolution::FileScope;
 use crate::rewriting::{RuleHeader, Waiting, loose_header, rule_header};
 use crate::text::decode;
-use crate::yaml_header::header;
+use crate::text::header::header;
 
 /// Files of one folder, directories below it, and directories one in the other, that are looked at.
 const MAX_FILES: usize = 4_096;

@@ -87,7 +87,7 @@ impl TrustFile {
     fn bytes(&self) -> Result<Option<Vec<u8>>, TrustError> {
         let failed = |source| TrustError::Io { action: "read", path: self.path.clone(), source };
         // Opening a pipe must not wait for ever.
-        let flags = i32::try_from(instructions::beneath::read_flags().bits()).unwrap_or_default();
+        let flags = i32::try_from(instructions::contained_path::read_flags().bits()).unwrap_or_default();
         let file = match File::options().read(true).custom_flags(flags).open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use instructions::beneath::{directory_flags, file_type, type_name};
+use instructions::contained_path::{directory_flags, file_type, type_name};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 

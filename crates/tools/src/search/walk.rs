@@ -12,7 +12,7 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::overrides::Override;
-use instructions::beneath::file_type;
+use instructions::contained_path::file_type;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use super::lines::Found;

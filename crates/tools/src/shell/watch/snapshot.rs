@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use instructions::beneath::file_type;
+use instructions::contained_path::file_type;
 use protocol::FileChange;
 use rustix::fs::{AtFlags, Dir, FileType, Stat};
 

@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::git::{common_directory, directory_of};
-use crate::path::normalise;
+use crate::fs::git::{common_directory, directory_of};
+use crate::fs::path::normalise;
 
 /// What is in a repository's own directory and leads to programs.
 const PLACES: [&str; 3] = ["config", "config.worktree", "hooks"];

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest::ContentHash;
+use crate::fs::stored_path;
 use crate::profile::{Profile, ReminderTexts};
-use crate::reminder::Reminder;
 use crate::session::LoadedVersion;
+use crate::session::reminder::Reminder;
 use crate::settings::INLINE_BYTES;
-use crate::stored_path;
+use crate::text::content_hash::ContentHash;
 
 /// Whether a reminder carries texts or only paths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::digest::hex;
+use crate::text::content_hash::hex;
 
 const ESCAPED: &str = "bytes:";
 

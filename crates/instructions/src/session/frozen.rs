@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fs::stored_path;
 use crate::profile::{Profile, Rendering};
 use crate::render;
 use crate::resolution::{InstructionFile, Resolution};
 use crate::session::InitialChain;
-use crate::stored_path;
 use crate::text::common_prefix;
 
 /// What became of a file of a frozen start.

@@ -13,12 +13,12 @@ use crate::applies_to::Target;
 use crate::budget::nearest_first_order;
 use crate::cache::Cache;
 use crate::chain::SWITCHED_OFF;
-use crate::delivery::{FileRead, FileReader, InlineRoom, Purpose, Telling, Told, telling};
 use crate::diagnostic::Diagnostic;
-use crate::path;
-use crate::reminder::{Reminder, ReminderFile};
+use crate::fs::path;
 use crate::resolution::{Request, ResolveError};
-use crate::resume::ResumeDifference;
+use crate::session::delivery::{FileRead, FileReader, InlineRoom, Purpose, Telling, Told, telling};
+use crate::session::reminder::{Reminder, ReminderFile};
+use crate::session::resume::ResumeDifference;
 use crate::session::{LoadedVersion, Session};
 use crate::settings::FileSettings;
 

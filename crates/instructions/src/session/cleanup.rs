@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::digest::ContentHash;
+use crate::text::content_hash::ContentHash;
 
 /// What is in a directory under a name of ours. Of a directory that is a link nothing is: it leads to where others keep
 /// their files, and what is old or unknown there is not ours to remove.

@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 
 use crate::cache::CacheEvidence;
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
-use crate::file::{self, Bounds, Found};
+use crate::fs::file::{self, Bounds, Found};
 use crate::profile::{
     BrokenSettings, ByteOrderMark, FolderTrust, JsonSettings, OwnNames, Profile, SettingsPlace,
 };
 use crate::resolution::Request;
-use crate::settings_file::SettingsFileError;
+use crate::settings::file::SettingsFileError;
 
 /// Largest file that is read.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;

@@ -8,10 +8,10 @@ use std::time::SystemTime;
 use rustix::io::Errno;
 use serde::Deserialize;
 
-use crate::beneath::type_name;
 use crate::cache::CacheEvidence;
-use crate::file::Stamp;
-use crate::path;
+use crate::fs::contained_path::type_name;
+use crate::fs::file::Stamp;
+use crate::fs::path;
 use crate::profile::{Profile, SettingsFile};
 use crate::resolution::Request;
 use crate::settings::AgentsConfig;
@@ -222,7 +222,7 @@ fn repository(cwd: &Path, evidence: &mut CacheEvidence) -> Option<PathBuf> {
             if head.exists() {
                 return Some(directory.to_owned());
             }
-        } else if let Some(pointer) = crate::git::text_of(&git) {
+        } else if let Some(pointer) = crate::fs::git::text_of(&git) {
             note(&git);
             let target = directory.join(pointer.strip_prefix("gitdir:")?.trim());
             // A worktree's directory is `.git/worktrees/NAME` of the main repository.

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::applicable::{Applicable, applicable};
 use crate::applies_to::Target;
 use crate::cache::Cache;
-use crate::delivery::{FileReader, InlineRoom, Purpose, Telling, telling};
-use crate::path;
-use crate::reminder::{Reminder, ReminderFile, ResumeLines};
+use crate::fs::path;
 use crate::render::{self, Part};
 use crate::resolution::{InstructionFile, Request, Resolution, ResolveError, resolve};
-use crate::resolver::{ResolvedAgents, ResolvedFile};
-use crate::safety;
+use crate::session::delivery::{FileReader, InlineRoom, Purpose, Telling, telling};
+use crate::session::reminder::{Reminder, ReminderFile, ResumeLines};
+use crate::session::resolver::{ResolvedAgents, ResolvedFile};
 use crate::session::{LoadedVersion, Read, Session};
+use crate::text::safety;
 use crate::text::{cut, headings_after};
 
 /// The differences; nothing of them counts as told before [`ResumeDifference::confirm`].

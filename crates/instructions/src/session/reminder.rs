@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest::ContentHash;
+use crate::fs::stored_path;
 use crate::render::shown;
-use crate::safety::neutralise;
 use crate::session::LoadedVersion;
-use crate::stored_path;
+use crate::text::content_hash::ContentHash;
+use crate::text::safety::neutralise;
 
 /// The value of a reminder's `type` attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::Display)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::front_matter::describe;
+use crate::text::front_matter::describe;
 
 /// Longest block that is read.
 pub const MAX_BYTES: usize = 65_536;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cache::Marker;
-use crate::file::{self, Bounds, Found};
+use crate::fs::file::{self, Bounds, Found};
 use crate::profile::MarkerCheck;
 
 /// Longest of Git's small files that is read.
@@ -75,13 +75,13 @@ pub(crate) fn text_of(path: &Path) -> Option<String> {
 pub(crate) fn directory_of(dot_git: &Path) -> Option<PathBuf> {
     let text = text_of(dot_git)?;
     let named = text.strip_prefix("gitdir:")?.trim();
-    Some(crate::path::normalise(Path::new(named), dot_git.parent()?))
+    Some(crate::fs::path::normalise(Path::new(named), dot_git.parent()?))
 }
 
 /// The directory that a worktree's own shares with the rest of its repository.
 pub(crate) fn common_directory(repository: &Path) -> Option<PathBuf> {
     let named = text_of(&repository.join("commondir"))?;
-    Some(crate::path::normalise(Path::new(named.trim()), repository))
+    Some(crate::fs::path::normalise(Path::new(named.trim()), repository))
 }
 
 fn is_repository(directory: &Path) -> bool {

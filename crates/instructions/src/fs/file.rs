@@ -13,11 +13,11 @@ use std::time::SystemTime;
 use rustix::fs::{Mode, SeekFrom, Stat};
 use rustix::io::Errno;
 
-use crate::beneath::{self, type_name};
-use crate::digest::ContentHash;
+use crate::fs::contained_path::{self, type_name};
+use crate::fs::excluded_paths::Private;
 use crate::markup::Markup;
-use crate::private::Private;
 use crate::profile::{FrontMatterRule, Profile};
+use crate::text::content_hash::ContentHash;
 
 /// Read past a limit, so that what a cut leaves out can be named.
 pub(crate) const BLOCK: u64 = 65_536;
@@ -193,7 +193,7 @@ impl Inside {
         if let Some(descriptor) = self.descriptor.get() {
             return Ok(descriptor.as_fd());
         }
-        let descriptor = rustix::fs::open(&self.path, beneath::directory_flags(), Mode::empty())?;
+        let descriptor = rustix::fs::open(&self.path, contained_path::directory_flags(), Mode::empty())?;
         Ok(self.descriptor.get_or_init(|| descriptor).as_fd())
     }
 }
@@ -201,9 +201,9 @@ impl Inside {
 /// Opens and reads a candidate, at most `max_bytes` bytes of it.
 pub(crate) fn read(path: &Path, bounds: &Bounds<'_>, max_bytes: u64) -> Found {
     let opened = match &bounds.root {
-        None => rustix::fs::open(path, beneath::read_flags(), Mode::empty()),
+        None => rustix::fs::open(path, contained_path::read_flags(), Mode::empty()),
         Some(root) => match root.relative(path) {
-            Some(relative) => root.descriptor().and_then(|fd| beneath::open(fd, &root.path, relative)),
+            Some(relative) => root.descriptor().and_then(|fd| contained_path::open(fd, &root.path, relative)),
             None => return Found::Outside,
         },
     };
@@ -236,7 +236,7 @@ pub fn read_beneath(
     max_bytes: u64,
 ) -> Found {
     let path = directory_path.join(relative);
-    match beneath::open(directory, directory_path, relative) {
+    match contained_path::open(directory, directory_path, relative) {
         Ok(descriptor) => judge(descriptor, &path, bounds, max_bytes),
         Err(errno) => refused(errno, &path),
     }

@@ -1,0 +1,105 @@
+//! A file's bytes as text, with what was found in them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::Path;
+
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
+use crate::fs::file::Content;
+use crate::profile::{ByteOrderMark, Profile, UnsafeText};
+use crate::text::safety;
+
+/// Some of a file's bytes as the profile wants them.
+pub(crate) fn read_content(
+    content: &Content,
+    kept: Range<usize>,
+    path: &Path,
+    profile: &Profile,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> String {
+    let lines_before = count_lines(&content.bytes[..kept.start]);
+    let decoded = decode(&content.bytes[kept], profile.byte_order_mark);
+    if let Some(problem) = &content.markup(profile).problem {
+        let message = format!("the front matter cannot be followed, so it is text: {}", problem.message);
+        let code = DiagnosticCode::InvalidFrontMatter;
+        diagnostics.push(Diagnostic::new(code, Severity::Warning, path, message).at_line(problem.line));
+    }
+    if let Some(line) = decoded.invalid_line {
+        let message = "bytes that are not UTF-8 are shown as U+FFFD; save the file as UTF-8";
+        diagnostics.push(
+            Diagnostic::new(DiagnosticCode::InvalidUtf8, Severity::Warning, path, message)
+                .at_line(lines_before + line),
+        );
+    }
+    if content.unsteady {
+        let message = "the file kept changing while it was read; what is shown may be a mixture";
+        diagnostics.push(Diagnostic::new(DiagnosticCode::ChangedWhileRead, Severity::Warning, path, message));
+    }
+    let mut checked = safety::check(&decoded.text, path);
+    for diagnostic in &mut checked.diagnostics {
+        diagnostic.line = diagnostic.line.map(|line| lines_before + line);
+    }
+    diagnostics.extend(checked.diagnostics);
+    match profile.unsafe_text {
+        UnsafeText::MadeHarmless => checked.text.into_owned(),
+        UnsafeText::Reported => decoded.text.into_owned(),
+    }
+}
+
+/// How many lines end in some bytes.
+pub(crate) fn count_lines(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte == b'\n').count()
+}
+
+/// A file's text, and where its bytes were not UTF-8.
+pub(crate) struct Decoded<'a> {
+    pub(crate) text: Cow<'a, str>,
+    /// The first line with invalid bytes, counted from 1.
+    pub(crate) invalid_line: Option<usize>,
+}
+
+/// Decodes bytes; what is not UTF-8 becomes U+FFFD.
+pub(crate) fn decode(bytes: &[u8], mark: ByteOrderMark) -> Decoded<'_> {
+    let (mut text, invalid_line) = match std::str::from_utf8(bytes) {
+        Ok(text) => (Cow::Borrowed(text), None),
+        Err(error) => {
+            let lines = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+            (String::from_utf8_lossy(bytes), Some(lines + 1))
+        }
+    };
+    if mark == ByteOrderMark::Stripped && text.starts_with('\u{feff}') {
+        text = match text {
+            Cow::Borrowed(text) => Cow::Borrowed(&text['\u{feff}'.len_utf8()..]),
+            Cow::Owned(mut text) => {
+                text.drain(..'\u{feff}'.len_utf8());
+                Cow::Owned(text)
+            }
+        };
+    }
+    Decoded { text, invalid_line }
+}
+
+/// Whether bytes are only white space, and a byte order mark where that is not text.
+pub(crate) fn is_blank(bytes: &[u8], mark: ByteOrderMark) -> bool {
+    // Most files have text in their first bytes; only blank ones are decoded whole.
+    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None => true,
+        Some(byte) if byte.is_ascii() && !byte.is_ascii_control() => false,
+        Some(_) => decode(bytes, mark).text.chars().all(char::is_whitespace),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blankness_is_of_white_space() {
+        assert!(is_blank(b" \n\t", ByteOrderMark::Kept));
+        assert!(is_blank("\u{3000}\u{a0}".as_bytes(), ByteOrderMark::Kept));
+        assert!(is_blank("\u{feff} \n".as_bytes(), ByteOrderMark::Stripped));
+        assert!(!is_blank("\u{feff} \n".as_bytes(), ByteOrderMark::Kept));
+        assert!(!is_blank("\u{200b}".as_bytes(), ByteOrderMark::Kept));
+        assert!(!is_blank(b"\0", ByteOrderMark::Kept));
+    }
+}
