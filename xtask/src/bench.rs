@@ -36,7 +36,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark {
         name: "prompt",
         package: "foreword-prompt",
-        then: Some(("prefix", "simulation")),
+        then: Some(("prefix", "stress")),
         database: Database::None,
     },
     Benchmark { name: "skills", package: "foreword-skills", then: None, database: Database::None },

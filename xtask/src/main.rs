@@ -7,9 +7,7 @@
 
 mod agents;
 mod bench;
-mod book;
 mod check;
-mod deny;
 mod desktop;
 mod dist;
 mod failure;
@@ -17,20 +15,14 @@ mod fuzz;
 mod gate;
 mod generate;
 mod language;
-mod load;
 mod metadata;
-mod postgres;
 mod prerequisites;
 mod process;
-mod random_calls;
-mod simulate;
 mod size;
+mod stress;
 mod survey;
 mod test;
-mod threats;
-mod tidy;
 mod tool;
-mod torture;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -116,7 +108,7 @@ enum Task {
         folder: PathBuf,
     },
     /// Let many clients call a gateway at a steady rate, measure what it takes, and go past its limits; optimised builds
-    Load(load::LoadArguments),
+    Load(stress::LoadArguments),
     /// Write schemas/ and docs/protocol.md from the types of the protocol
     Generate {
         /// Write nothing; fail when a file differs
@@ -167,13 +159,13 @@ fn main() -> ExitCode {
         Task::Test { desktop: false, arguments } => test::run(&arguments),
         Task::Bench { name, arguments } => bench::run(&name, &arguments),
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
-        Task::Simulate { turns, seed } => simulate::run(turns, seed),
-        Task::Torture { minutes, seed } => torture::run(minutes, seed),
-        Task::RandomCalls { minutes, seed } => random_calls::run(minutes, seed),
+        Task::Simulate { turns, seed } => stress::simulate(turns, seed),
+        Task::Torture { minutes, seed } => stress::torture(minutes, seed),
+        Task::RandomCalls { minutes, seed } => stress::random_calls(minutes, seed),
         Task::Agents => agents::run(root()),
         Task::Oracle(arguments) => agents::oracle(root(), &arguments),
         Task::Survey { folder } => survey::run(&folder),
-        Task::Load(arguments) => load::run(&arguments),
+        Task::Load(arguments) => stress::load(&arguments),
         Task::Generate { check: false } => generate::write(root()),
         Task::Generate { check: true } => generate::check(root()),
         Task::Language { paths } => language::print(root(), &paths),
@@ -182,7 +174,7 @@ fn main() -> ExitCode {
         Task::Dist { program: Some(program), .. } => dist::run(root(), Program::Built(program)),
         Task::Dist { profile, program: None } => dist::run(root(), Program::Install { profile }),
         Task::Pictures => desktop::draw_pictures(root()),
-        Task::Book => book::run(root()),
+        Task::Book => check::book::run(root()),
         Task::Size { desktop: true, profile } => size::run(Measured::Desktop, &profile),
         Task::Size { desktop: false, profile } => size::run(Measured::Command, &profile),
         Task::Check => check::run(root()),

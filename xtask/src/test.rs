@@ -1,11 +1,13 @@
 //! `cargo xtask test`: every test of the workspace.
 
+mod postgres;
+
 use std::ffi::OsString;
 use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::postgres::WithPostgres;
+use self::postgres::WithPostgres;
 use crate::process::{self, cargo};
 use crate::{prerequisites, print_status};
 

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use load::{Kind, Load, Report};
+use stress::load::{Kind, Load, Report};
 use test_postgres::{Cluster, Options, test_cluster};
 
 use crate::support::FOREWORD;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use stress::torture::{Database, Report, Torture};
 use test_postgres::{Options, test_cluster};
-use torture::{Database, Report, Torture};
 
 use crate::support::FOREWORD;
 

@@ -1,0 +1,86 @@
+//! `load`: many clients call a gateway at a steady rate, in a process of its own.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command tells its user what came of it")]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::ensure;
+use clap::{Parser, ValueEnum};
+use measure::Machine;
+use stress::load::Load;
+use test_postgres::{Cluster, Options};
+
+/// Lets many clients call a gateway at a steady rate
+#[derive(Parser)]
+struct Arguments {
+    /// How long
+    #[arg(long, default_value_t = 1.0)]
+    minutes: f64,
+    /// How many clients
+    #[arg(long, default_value_t = 1_000)]
+    connections: usize,
+    /// Workspaces that they share
+    #[arg(long, default_value_t = 100)]
+    workspaces: usize,
+    /// Calls a second
+    #[arg(long, default_value_t = 500)]
+    rate: u32,
+    /// The seed of the random choices
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// What the gateway keeps its data in
+    #[arg(long, value_enum, default_value_t = Database::Sqlite)]
+    database: Database,
+    /// The gateway's program; the one beside this when absent
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Database {
+    Sqlite,
+    Postgres,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let done = async {
+        let load = prepare(Arguments::parse())?;
+        let (program, database) =
+            (load.program.clone(), if load.postgres.is_some() { "PostgreSQL" } else { "SQLite" });
+        let report = load.run().await?;
+        println!("{}, on {database}\n{}\n{report}", program.display(), Machine::this());
+        anyhow::Ok(())
+    };
+    match done.await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn prepare(arguments: Arguments) -> anyhow::Result<Load> {
+    let Arguments { minutes, connections, workspaces, rate, seed, database, program } = arguments;
+    ensure!(workspaces > 0 && connections >= workspaces, "each workspace needs a connection");
+    Ok(Load {
+        program: match program {
+            Some(program) => program,
+            // Both are built into the same directory.
+            None => {
+                std::env::current_exe()?.with_file_name(format!("foreword{}", std::env::consts::EXE_SUFFIX))
+            }
+        },
+        postgres: match database {
+            Database::Sqlite => None,
+            Database::Postgres => Some(Cluster::start(Options::default())?),
+        },
+        connections,
+        workspaces,
+        rate,
+        time: Duration::from_secs_f64(minutes * 60.0),
+        seed,
+    })
+}

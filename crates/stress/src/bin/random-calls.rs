@@ -1,0 +1,47 @@
+//! `random-calls [--minutes N] [--seed N]`: half of the time on SQLite, half on PostgreSQL. Exit code 1 when an answer is not as
+//! it must be.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command tells its user what came of it")]
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Parser;
+use gateway::Database;
+use stress::random_calls::RandomCalls;
+use test_postgres::{Cluster, Options};
+
+/// Calls every method as everybody with parameters at random: half of the time on SQLite, half on PostgreSQL
+#[derive(Parser)]
+struct Arguments {
+    /// How long
+    #[arg(long, default_value_t = 10)]
+    minutes: u64,
+    /// The seed of the random choices
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let time = Duration::from_secs(arguments.minutes * 60 / 2);
+    let seed = arguments.seed;
+    let sqlite = RandomCalls { database: None, seed, time };
+    println!("SQLite\n{}\n", sqlite.run().await.context("on SQLite")?);
+    let cluster = Cluster::start(Options::fast())?;
+    let database = Some(Database::Postgres(cluster.create_database()?));
+    let postgres = RandomCalls { database, seed: seed.wrapping_add(1), time };
+    println!("PostgreSQL\n{}", postgres.run().await.context("on PostgreSQL")?);
+    Ok(())
+}

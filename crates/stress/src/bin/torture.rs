@@ -1,0 +1,47 @@
+//! `torture [--minutes N] [--seed N]`: half of the time on SQLite, half on PostgreSQL. Exit code 1 when something is lost.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command tells its user what came of it")]
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::Parser;
+use stress::torture::{Database, Torture};
+use test_postgres::{Cluster, Options};
+
+/// Kills and freezes gateways while clients save: half of the time on SQLite, half on PostgreSQL
+#[derive(Parser)]
+struct Arguments {
+    /// How long
+    #[arg(long, default_value_t = 10)]
+    minutes: u64,
+    /// The seed of the random choices
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}\nhint: the seed was {}", arguments.seed);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    // Both are built into the same directory.
+    let program =
+        std::env::current_exe()?.with_file_name(format!("foreword{}", std::env::consts::EXE_SUFFIX));
+    let time = Duration::from_secs(arguments.minutes * 60 / 2);
+    let seed = arguments.seed;
+    let sqlite = Torture { program: program.clone(), database: Database::Sqlite, time, seed };
+    println!("SQLite, one gateway\n{}\n", sqlite.run().await.context("on SQLite")?);
+    let database = Database::Postgres(Cluster::start(Options::default())?);
+    let postgres = Torture { program, database, time, seed };
+    println!("PostgreSQL, three gateways\n{}", postgres.run().await.context("on PostgreSQL")?);
+    Ok(())
+}

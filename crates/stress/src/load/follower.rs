@@ -1,0 +1,48 @@
+//! Subscribers: each follows a workspace and must be told everything, in order.
+
+use std::sync::Arc;
+
+use anyhow::ensure;
+use client::{ClientError, Events};
+use protocol::Sequence;
+use tokio::sync::watch;
+
+use crate::load::stage::LoadedWorkspace;
+
+pub(crate) struct Follower {
+    events: Events,
+    /// The change after which it began.
+    since: Sequence,
+    /// The last change, once that is known.
+    ended: watch::Receiver<Option<Sequence>>,
+}
+
+impl Follower {
+    pub(crate) async fn begin(
+        place: Arc<LoadedWorkspace>,
+        since: Sequence,
+        ended: watch::Receiver<Option<Sequence>>,
+    ) -> Result<Self, ClientError> {
+        let events = Events::follow(place.target.clone(), place.workspace_id.clone(), Some(since)).await?;
+        Ok(Self { events, since, ended })
+    }
+
+    /// Listens up to the last change; says how many came.
+    pub(crate) async fn follow(mut self) -> anyhow::Result<u64> {
+        let mut newest = self.since;
+        loop {
+            if self.ended.borrow_and_update().is_some_and(|last| newest >= last) {
+                return Ok(newest.0 - self.since.0);
+            }
+            let event = tokio::select! {
+                event = self.events.next() => event?,
+                changed = self.ended.changed() => {
+                    changed?;
+                    continue;
+                }
+            };
+            ensure!(event.seq.0 == newest.0 + 1, "a subscriber was told change {} after {newest}", event.seq);
+            newest = event.seq;
+        }
+    }
+}

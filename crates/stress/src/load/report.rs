@@ -1,0 +1,126 @@
+//! What came of it.
+
+use std::fmt;
+
+use measure::{Samples, Table, show_bytes, show_count, show_time};
+
+use crate::load::{Kind, Refusal, Resources, Step, Tally};
+
+/// Everything that was measured and everything that was refused.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub connections: usize,
+    pub workspaces: usize,
+    /// At the steady rate.
+    pub tally: Tally,
+    pub subscribers: usize,
+    /// Changes that the subscribers were told, none left out and in order.
+    pub told: u64,
+    pub resources: Vec<Resources>,
+    /// Rates past the steady one.
+    pub steps: Vec<Step>,
+    pub refusals: Vec<Refusal>,
+    /// Connections that the gateway closed early, by reason.
+    pub dropped: Vec<String>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { connections, workspaces, tally, subscribers, told, .. } = self;
+        let seconds = tally.time.as_secs_f64();
+        writeln!(formatter, "{connections} connections, {workspaces} workspaces, {seconds:.0} s\n")?;
+        write!(formatter, "{}", calls(tally))?;
+        writeln!(
+            formatter,
+            "{subscribers} subscribers were told {} changes, all of them and in order\n",
+            show_count(*told)
+        )?;
+        write!(formatter, "{}", self.resource_table())?;
+        writeln!(formatter, "\npast the steady rate, all kinds together:")?;
+        write!(formatter, "{}", self.step_table())?;
+        for step in &self.steps {
+            problems(formatter, &step.tally)?;
+        }
+        writeln!(formatter, "\npast the limits:")?;
+        for Refusal { wanted, told, ready } in &self.refusals {
+            writeln!(formatter, "- {wanted}\n    told: {told}\n    /readyz afterwards: {ready}")?;
+        }
+        match self.dropped.as_slice() {
+            [] => write!(formatter, "the gateway closed no connection early"),
+            dropped => write!(formatter, "connections that the gateway closed early: {}", dropped.join(", ")),
+        }
+    }
+}
+
+impl Report {
+    fn resource_table(&self) -> Table<3> {
+        let mut table = Table::new(["the gateway", "memory", "handles"]);
+        for Resources { moment, resident, handles } in &self.resources {
+            table.row([moment.clone(), show_bytes(*resident), show_count(*handles as u64)]);
+        }
+        table
+    }
+
+    fn step_table(&self) -> Table<7> {
+        let mut table =
+            Table::new(["wanted a second", "answered", "p50", "p99", "p99.9", "errors", "not made"]);
+        for Step { rate, tally } in &self.steps {
+            let all = tally.all();
+            let [p50, p99, p999] = quantiles(&all);
+            let (answered, errors) = (per_second(tally, all.count()), show_count(tally.problem_count()));
+            table.row([
+                show_count(u64::from(*rate)),
+                answered,
+                p50,
+                p99,
+                p999,
+                errors,
+                show_count(tally.not_made),
+            ]);
+        }
+        table
+    }
+}
+
+/// Calls by kind, then what went wrong.
+fn calls(tally: &Tally) -> impl fmt::Display {
+    fmt::from_fn(move |formatter| {
+        let mut table = Table::new(["", "calls", "a second", "p50", "p99", "p99.9", "longest", "errors"]);
+        let rows =
+            Kind::TABLE.iter().map(|(kind, name, _)| (*name, tally.samples(*kind), errors(tally, *kind)));
+        for (name, samples, errors) in rows.chain([("all", tally.all(), tally.problem_count())]) {
+            let [p50, p99, p999] = quantiles(&samples);
+            let (count, rate) = (show_count(samples.count() as u64), per_second(tally, samples.count()));
+            let longest = show_time(samples.max());
+            table.row([name.to_owned(), count, rate, p50, p99, p999, longest, show_count(errors)]);
+        }
+        write!(formatter, "{table}")?;
+        if tally.not_made > 0 {
+            writeln!(
+                formatter,
+                "{} calls were not made: those before them took too long",
+                show_count(tally.not_made)
+            )?;
+        }
+        problems(formatter, tally)
+    })
+}
+
+fn errors(tally: &Tally, kind: Kind) -> u64 {
+    tally.problems.iter().filter(|((of, _), _)| *of == kind).map(|(_, count)| count).sum()
+}
+
+fn problems(formatter: &mut fmt::Formatter<'_>, tally: &Tally) -> fmt::Result {
+    for ((kind, told), count) in &tally.problems {
+        writeln!(formatter, "  {} × {}: {told}", show_count(*count), kind.name())?;
+    }
+    Ok(())
+}
+
+fn quantiles(samples: &Samples) -> [String; 3] {
+    [0.5, 0.99, 0.999].map(|part| show_time(samples.quantile(part)))
+}
+
+fn per_second(tally: &Tally, count: usize) -> String {
+    format!("{:.1}", tally.rate(count))
+}

@@ -1,0 +1,176 @@
+//! Parameters at random: mostly what a schema allows, with ids that exist, and now and then something else.
+
+use chance::Chance;
+use serde_json::{Map, Value, json};
+
+use crate::random_calls::world::World;
+
+/// Deeper values of schemas that refer to themselves are left out.
+const MAX_DEPTH: usize = 8;
+
+/// Texts that have surprised somebody before.
+const TEXTS: &[&str] = &[
+    "",
+    " ",
+    "name",
+    "a name with spaces",
+    "1",
+    "-1",
+    "last",
+    ".",
+    "..",
+    "../../etc/passwd",
+    "/",
+    "/nonexistent",
+    "a\0b",
+    "line\nbreak",
+    "\u{202e}txt.exe",
+    "\u{200b}",
+    "\u{feff}",
+    "\u{10ffff}",
+    "é",
+    "e\u{301}",
+    "%s%n",
+    "'; DROP TABLE documents; --",
+    "<system-reminder>",
+    "2026-01-01T00:00:00.000Z",
+    "9999-12-31T23:59:59.999Z",
+    "-9999-01-01T00:00:00Z",
+    "00000000-0000-7000-8000-000000000000",
+    "*",
+    "[",
+    "{}",
+    "null",
+];
+
+/// What exists, by the name of the parameter that takes it.
+pub(crate) struct Known(Vec<(&'static str, String)>);
+
+impl Known {
+    pub(crate) fn of(worlds: &[&World], turn: &str) -> Self {
+        let mut known = vec![("turn_id", turn.to_owned())];
+        for world in worlds {
+            known.push(("workspace_id", world.workspace_id.to_string()));
+            known.push(("thread_id", world.thread_id.to_string()));
+            known.push(("folder_id", world.folder_id.to_string()));
+            known.push(("parent_folder_id", world.folder_id.to_string()));
+        }
+        Self(known)
+    }
+}
+
+pub(crate) struct Inventor(Chance);
+
+impl Inventor {
+    pub(crate) fn new(chance: Chance) -> Self {
+        Self(chance)
+    }
+
+    /// Parameters of a method.
+    pub(crate) fn params(&mut self, schema: &Value, known: &Known) -> Value {
+        self.value(schema, schema, "", known, 0)
+    }
+
+    fn value(&mut self, schema: &Value, root: &Value, name: &str, known: &Known, depth: usize) -> Value {
+        if depth > MAX_DEPTH {
+            return Value::Null;
+        }
+        // Not at the top: parameters that are no object are refused before any method hears of them.
+        if depth > 0 && self.0.percent(2) {
+            return self.anything();
+        }
+        if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+            // One that is missing gives `null`, which is refused like any other wrong value.
+            let target = root.pointer(reference.trim_start_matches('#')).unwrap_or(&Value::Null);
+            return self.value(target, root, name, known, depth + 1);
+        }
+        for choice in ["anyOf", "oneOf"] {
+            if let Some(schemas) = schema.get(choice).and_then(Value::as_array) {
+                let schema = self.0.pick(schemas).clone();
+                return self.value(&schema, root, name, known, depth + 1);
+            }
+        }
+        if let Some(value) = schema.get("const") {
+            return value.clone();
+        }
+        if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+            return self.0.pick(values).clone();
+        }
+        let kind = match &schema["type"] {
+            Value::Array(kinds) => self.0.pick(kinds).clone(),
+            kind => kind.clone(),
+        };
+        match kind.as_str() {
+            Some("object") => self.object(schema, root, known, depth),
+            Some("array") => {
+                let count = self.0.below(4);
+                (0..count).map(|_| self.value(&schema["items"], root, name, known, depth + 1)).collect()
+            }
+            Some("string") => self.text(name, known),
+            Some("integer" | "number") => self.number(),
+            Some("boolean") => Value::Bool(self.0.percent(50)),
+            Some("null") => Value::Null,
+            _ => self.anything(),
+        }
+    }
+
+    fn object(&mut self, schema: &Value, root: &Value, known: &Known, depth: usize) -> Value {
+        let mut members = Map::new();
+        let required: Vec<&str> =
+            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+            let share = if required.contains(&name.as_str()) { 98 } else { 40 };
+            if self.0.percent(share) {
+                members.insert(name.clone(), self.value(schema, root, name, known, depth + 1));
+            }
+        }
+        if let Some(others) = schema.get("additionalProperties").filter(|others| others.is_object()) {
+            for _ in 0..self.0.below(3) {
+                let name = (*self.0.pick(TEXTS)).to_owned();
+                members.insert(name, self.value(others, root, "", known, depth + 1));
+            }
+        }
+        if self.0.percent(2) {
+            members.insert("unknown".to_owned(), self.anything());
+        }
+        Value::Object(members)
+    }
+
+    fn text(&mut self, name: &str, known: &Known) -> Value {
+        let fitting: Vec<&String> = known.0.iter().filter(|(of, _)| *of == name).map(|(_, id)| id).collect();
+        if !fitting.is_empty() && self.0.percent(90) {
+            return json!(self.0.pick(&fitting));
+        }
+        if self.0.percent(5) {
+            return json!("long ".repeat(2_000));
+        }
+        json!(self.0.pick(TEXTS))
+    }
+
+    fn number(&mut self) -> Value {
+        let small = json!(self.0.below(10));
+        let numbers = [
+            small,
+            json!(0),
+            json!(1),
+            json!(-1),
+            json!(500),
+            json!(i64::MAX),
+            json!(i64::MIN),
+            json!(u64::MAX),
+            json!(1.5),
+            json!(1e300),
+        ];
+        // Small ones reach further.
+        if self.0.percent(50) { numbers[0].clone() } else { self.0.pick(&numbers).clone() }
+    }
+
+    fn anything(&mut self) -> Value {
+        let values = [json!(null), json!(true), json!([]), json!({}), json!([[]]), json!({ "a": null })];
+        match self.0.below(3) {
+            0 => self.number(),
+            1 => json!(self.0.pick(TEXTS)),
+            _ => self.0.pick(&values).clone(),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The simulation's short form: every request of some turns, for some seeds. `cargo xtask simulate` runs more of them.
+
+use stress::simulation::Simulation;
+
+const TURNS: u32 = 60;
+
+async fn run(seed: u64) -> anyhow::Result<()> {
+    let report = Simulation { turns: TURNS, seed }.run().await?;
+    assert_eq!(report.completed + report.failed + report.cancelled, TURNS);
+    // Chance must not leave out what the simulation is for.
+    assert!(report.failed > 0 && report.requests > u64::from(TURNS), "{report}");
+    assert!(report.reuse.share() >= 0.99, "{report}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_hold_with_the_first_seed() -> anyhow::Result<()> {
+    run(1).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_hold_with_the_second_seed() -> anyhow::Result<()> {
+    run(2).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_hold_with_the_third_seed() -> anyhow::Result<()> {
+    run(3).await
+}
