@@ -1,5 +1,9 @@
 //! Who is calling, and whether they still may.
 
+pub(crate) mod counts;
+pub(crate) mod owner;
+pub(crate) mod secret;
+
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +13,7 @@ use agent::Reach;
 use protocol::{AccessToken, AuthenticationFailure, Role, STDIO_ACTOR, Timestamp, TokenId, WorkspaceId};
 use store::{Store, StoreError, hash_secret};
 
-use crate::access_counts::AccessCounts;
+use crate::access::counts::AccessCounts;
 
 /// How long an answer of the database about a token is trusted. A revocation usually arrives sooner; this bounds the
 /// time when the wake was lost.

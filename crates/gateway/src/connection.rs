@@ -1,5 +1,7 @@
 //! The open connections, so that a revoked token can be shown the door.
 
+pub(crate) mod peer;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

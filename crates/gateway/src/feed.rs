@@ -4,6 +4,8 @@
 //! once, and keeps the newest ones. A subscription is a cursor: it takes what it has not seen from the feed, or,
 //! when it is further behind than the feed remembers, from the log itself.
 
+pub(crate) mod subscription;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -15,8 +17,8 @@ use serde_json::value::RawValue;
 use store::{Change, LoggedChanges, Store, StoreError};
 use tokio::sync::{Notify, watch};
 
+use crate::feed::subscription::Subscription;
 use crate::metrics::Metrics;
-use crate::subscription::Subscription;
 
 /// Bytes of changes that a feed remembers: the newest hundred or so. There is a feed for each workspace that is followed,
 /// so this times a few hundred has to be little memory; whoever is further behind reads the log.

@@ -1,6 +1,10 @@
 //! The gateway's addresses: `/rpc` for WebSocket and POST, `/mcp` for MCP clients, a page at `/`, `/healthz`, `/readyz`
 //! and `/metrics`.
 
+mod front_page;
+pub(crate) mod listener;
+mod origin;
+
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
@@ -18,12 +22,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access::Actor;
+use crate::connection::peer::Peer;
 use crate::error::{from_store, unauthenticated};
-use crate::front_page;
-use crate::listener::{ConnectionSlot, NoPlace};
+use crate::http::listener::{ConnectionSlot, NoPlace};
 use crate::mcp_server::{self, McpSessions};
-use crate::origin;
-use crate::peer::Peer;
 use crate::service::Service;
 
 /// What the addresses share.

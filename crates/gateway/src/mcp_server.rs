@@ -22,8 +22,8 @@ use self::hosted::Hosted;
 pub(crate) use self::sessions::McpSessions;
 use self::sessions::{McpSession, NoSession};
 use crate::access::Actor;
+use crate::http::listener::ConnectionSlot;
 use crate::http::{AppState, authenticate, failure, read_body};
-use crate::listener::ConnectionSlot;
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";

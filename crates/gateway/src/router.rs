@@ -11,8 +11,8 @@ use rpc::Reply;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use crate::connection::peer::Peer;
 use crate::error::{invalid_params, needs_role, other_workspace};
-use crate::peer::Peer;
 use crate::service::Shared;
 
 /// What a handler is given besides its parameters.

@@ -15,10 +15,10 @@ use store::Store;
 
 use crate::access::Authenticator;
 use crate::connection::Connections;
+use crate::connection::peer::Peer;
 use crate::error::{from_store, unauthenticated};
 use crate::feed::Feeds;
 use crate::metrics::Metrics;
-use crate::peer::Peer;
 use crate::readiness::Readiness;
 use crate::router::{Context, Router};
 use crate::settings::GatewaySettings;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use store::Database;
 
-use crate::listener::ListenerLimits;
+use crate::http::listener::ListenerLimits;
 
 /// Settings of one gateway.
 #[derive(Debug, Clone)]

@@ -20,14 +20,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::access::Actor;
-use crate::data_directory::{DataDirectory, DataDirectoryError, OF_ANOTHER};
-use crate::database_file::{DatabaseFileError, LockedDatabase};
+use crate::access::owner::{self, OwnerError};
+use crate::connection::peer::Peer;
 use crate::http::{AppState, routes};
-use crate::known_databases::{KnownDatabases, check_database_file};
-use crate::owner::{self, OwnerError};
-use crate::peer::Peer;
 use crate::service::{Service, Shared};
 use crate::settings::GatewaySettings;
+use crate::storage::data_directory::{DataDirectory, DataDirectoryError, OF_ANOTHER};
+use crate::storage::database_file::{DatabaseFileError, LockedDatabase};
+use crate::storage::known_databases::{KnownDatabases, check_database_file};
 use crate::upkeep;
 
 /// How long open connections and their requests are waited for at shutdown.
@@ -223,7 +223,7 @@ impl Gateway {
         };
         let limits = service.shared.settings.listener.clone();
         let serving =
-            crate::listener::serve(listener, routes(state), limits, shutdown.clone(), tasks.clone());
+            crate::http::listener::serve(listener, routes(state), limits, shutdown.clone(), tasks.clone());
         let server = tokio::spawn(serving);
         let (announcing, url) = (Arc::clone(&directory), format!("http://{}", reachable(address)));
         blocking(move || announcing.announce(&url)).await?;

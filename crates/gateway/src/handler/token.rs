@@ -7,9 +7,9 @@ use protocol::method::{
 use secrecy::ExposeSecret as _;
 use store::{NewToken, StoreError, hash_secret};
 
+use crate::access::secret;
 use crate::error::{from_store, other_workspace};
 use crate::router::Context;
-use crate::secret;
 
 pub(crate) async fn create(
     context: Context,

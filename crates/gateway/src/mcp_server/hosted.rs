@@ -19,9 +19,9 @@ use serde_json::json;
 use tokio::runtime::Handle;
 
 use crate::access::Actor;
+use crate::connection::peer::Peer;
 use crate::error::from_agent;
 use crate::handler::own_files;
-use crate::peer::Peer;
 use crate::service::Service;
 
 /// Resources of each kind that are listed; others are found by their form.

@@ -10,10 +10,10 @@ use store::{
     Database, RestoredTokens, Store, StoreError, check_sqlite, copy_backup, copy_sqlite, sqlite_files_beside,
 };
 
-use crate::data_directory::{DataDirectory, DataDirectoryError, OF_ANOTHER};
-use crate::database_file;
-use crate::known_databases::KnownDatabases;
-use crate::owner::{self, OwnerError};
+use crate::access::owner::{self, OwnerError};
+use crate::storage::data_directory::{DataDirectory, DataDirectoryError, OF_ANOTHER};
+use crate::storage::database_file;
+use crate::storage::known_databases::KnownDatabases;
 
 /// Where a copy is made ready before it becomes the database.
 const RESTORING_FILE: &str = "restoring.db";

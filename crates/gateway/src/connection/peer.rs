@@ -8,7 +8,7 @@ use protocol::WorkspaceId;
 use rpc::Outgoing;
 
 use crate::access::Actor;
-use crate::subscription::Subscription;
+use crate::feed::subscription::Subscription;
 
 /// The other side of a connection, or of one HTTP request.
 pub(crate) struct Peer {

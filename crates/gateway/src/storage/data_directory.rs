@@ -10,8 +10,8 @@ use protocol::local::{
 };
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::known_databases::KNOWN_DATABASES_FILE;
-use crate::private_file;
+use crate::storage::known_databases::KNOWN_DATABASES_FILE;
+use crate::storage::private_file;
 
 /// What gateways write into a data directory.
 const OWN_FILES: &[&str] = &[

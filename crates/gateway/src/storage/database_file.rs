@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::private_file;
+use crate::storage::private_file;
 
 /// A database file that this process has locked.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use protocol::Role;
 use secrecy::ExposeSecret as _;
 use store::{NewToken, Store, StoreError, hash_secret};
 
-use crate::data_directory::{DataDirectory, DataDirectoryError};
-use crate::secret;
+use crate::access::secret;
+use crate::storage::data_directory::{DataDirectory, DataDirectoryError};
 
 /// Why there is no owner's token.
 #[derive(Debug, thiserror::Error)]

@@ -7,8 +7,8 @@ use protocol::InstanceId;
 use serde::{Deserialize, Serialize};
 use store::Database;
 
-use crate::data_directory::{DataDirectory, DataDirectoryError};
-use crate::database_file::{DatabaseFileError, resolve};
+use crate::storage::data_directory::{DataDirectory, DataDirectoryError};
+use crate::storage::database_file::{DatabaseFileError, resolve};
 
 /// Beside the owner's token.
 pub(crate) const KNOWN_DATABASES_FILE: &str = "databases.json";
