@@ -33,41 +33,23 @@
 
 #![warn(missing_docs)]
 
-pub mod audit;
-pub mod compare;
-pub mod document;
-pub mod error;
-pub mod hook;
-pub mod id;
-pub mod limits;
-pub mod local;
-pub mod mcp;
-pub mod memory;
-pub mod message;
-pub mod method;
+mod conversation;
 mod nearest;
-pub mod notification;
-pub mod number;
-pub mod preview;
-pub mod prompt;
-mod redaction;
-pub mod reference;
-pub mod round;
-pub mod sandbox;
-pub mod schema;
-pub mod session;
-pub mod skill;
-pub mod text;
-pub mod time;
-pub mod token;
-pub mod tool;
-pub mod tree;
-pub mod turn;
+mod prompting;
+mod wire;
+mod workspace;
+
+// The folders only group files: each module has one public path, below the root of the crate.
+pub use conversation::{message, round, sandbox, session, tool, turn};
+pub use prompting::{hook, mcp, memory, preview, prompt, skill};
+pub use wire::{error, id, limits, local, method, notification, number, reference, schema, time};
+pub use workspace::{audit, compare, document, text, token, tree};
 
 pub use audit::{
     AuditEntry, AuditEvent, AuthenticationFailure, GATEWAY_ACTOR, MCP_AUTHOR, STDIO_ACTOR, mcp_author,
 };
 pub use compare::{ComparedAgent, ComparedFile, Comparison, ReadingTime};
+pub use conversation::redaction::{Redacted, Redaction};
 pub use document::{
     Document, DocumentStatus, DocumentSummary, ResolvedDocument, Revision, RevisionReason, RevisionSummary,
     SaveReason, Warning,
@@ -81,7 +63,6 @@ pub use memory::{MEMORY_SOURCE, MemoryItem, MemoryRecord, MemoryRemoved, MemoryS
 pub use method::{Method, MethodSpec, Params};
 pub use nearest::{nearest, plausible, similar};
 pub use number::{Sequence, Version};
-pub use redaction::{Redacted, Redaction};
 pub use sandbox::{CallEffects, FileChange, ProtectedChange, SandboxLevel};
 pub use session::ThreadSession;
 pub use skill::{Skill, SkillFile, SkillOutcome, SkillReason, SkillSummary};

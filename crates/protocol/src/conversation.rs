@@ -1,0 +1,9 @@
+//! Turns of a thread: messages, tool calls, approvals, rounds, sessions.
+
+pub mod message;
+pub(crate) mod redaction;
+pub mod round;
+pub mod sandbox;
+pub mod session;
+pub mod tool;
+pub mod turn;

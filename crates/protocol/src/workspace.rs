@@ -1,0 +1,8 @@
+//! What a workspace holds: the thread tree, documents, access tokens, the audit log.
+
+pub mod audit;
+pub mod compare;
+pub mod document;
+pub mod text;
+pub mod token;
+pub mod tree;
