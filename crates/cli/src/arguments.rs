@@ -2,13 +2,14 @@
 
 mod bridge;
 mod check;
+mod compare;
 mod document;
+pub(crate) mod expiry;
 mod help;
 pub(crate) mod manual;
 mod memory;
 mod profile;
 mod prompt;
-mod see;
 mod session;
 mod skill;
 mod token;
@@ -21,19 +22,19 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::bridge::{Hook, Install, Mcp, McpCommand, ScopeName, Sync};
 pub(crate) use self::check::Check;
+pub(crate) use self::compare::{CompareArguments, MapArguments};
 pub(crate) use self::document::{Doc, DocSave, InScope};
 pub(crate) use self::help::command as command_line;
 pub(crate) use self::memory::{Memory, MemoryAdd};
 pub(crate) use self::profile::ProfileCommand;
 pub(crate) use self::prompt::{Prompt, PromptDifference, PromptSubject};
-pub(crate) use self::see::{CompareArguments, MapArguments};
 pub(crate) use self::session::{Resolve, Session};
 pub(crate) use self::skill::{SkillCommand, Trust};
 pub(crate) use self::token::Token;
 pub(crate) use self::tree::{Folder, Thread, Workspace};
 pub(crate) use self::turn::{NamedTurn, Turn, TurnStart};
+use crate::arguments::expiry::Since;
 use crate::config::flag::{FileFlags, ServeFlags};
-use crate::expiry::Since;
 use crate::output::{Color, Format};
 
 /// Decides what a coding agent reads first, shows why, lets people edit it together, and keeps the proof.

@@ -269,7 +269,7 @@ mod tests {
         let mut fixture = Fixture::new();
         fixture.user("[gateway]\ndatabase = \"postgres://me:secret@db/x\"");
         fixture.variable("FOREWORD_WORKSPACE", "docs");
-        let values = crate::command::reference::values(&fixture.load().unwrap().0);
+        let values = crate::command::gateway::reference::values(&fixture.load().unwrap().0);
         let known = table::KEYS.iter().filter(|key| !key.is_named_by_user());
         let addresses = provider::BuiltIn::TABLE.len();
         assert_eq!(values.len(), known.count() + addresses, "and where prompts go");

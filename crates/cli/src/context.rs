@@ -26,7 +26,7 @@ use crate::config::variable::{DATA_VARIABLE, TOKEN_VARIABLE};
 use crate::config::{Configuration, Sources};
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
-use crate::words::shell_word;
+use crate::shell_quote::shell_word;
 
 /// What a command works with.
 pub(crate) struct Context {

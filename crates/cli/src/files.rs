@@ -10,7 +10,7 @@ use protocol::similar;
 use crate::config::layers::{Layer, Origin};
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
-use crate::place::Viewpoint;
+use crate::output::relative_path::Viewpoint;
 
 /// Everything a resolution needs besides the directory.
 pub(crate) struct Files {

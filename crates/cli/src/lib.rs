@@ -9,17 +9,12 @@ mod config;
 mod confirm;
 mod context;
 mod editor;
-mod expiry;
+mod enum_names;
 mod failure;
 mod files;
-mod margin;
 mod output;
-mod place;
-mod progress;
-mod proxy;
+mod shell_quote;
 mod signals;
-mod terminal;
-mod words;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -93,7 +88,7 @@ fn run(arguments: Arguments, output: Output) -> Result<Exit, Failure> {
             Ok(context) => command::run(arguments.command, context).await,
             Err(failure) => {
                 let directories = context::find_directories(&arguments.globals).ok();
-                command::doctor::without_configuration(output, directories.as_ref(), &failure).await
+                command::gateway::doctor::without_configuration(output, directories.as_ref(), &failure).await
             }
         }
     });

@@ -1,5 +1,10 @@
 //! Data on standard output, everything else on standard error.
 
+pub(crate) mod progress;
+pub(crate) mod quoted_block;
+pub(crate) mod relative_path;
+pub(crate) mod terminal;
+
 use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -9,7 +14,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::failure::{Exit, Failure};
-use crate::terminal::{columns, columns_of, wrap};
+use crate::output::terminal::{columns, columns_of, wrap};
 
 /// How data is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -390,6 +395,12 @@ fn escaped(text: &str, is_meant: impl Fn(char) -> bool) -> Cow<'_, str> {
         }
     }
     result.into()
+}
+
+/// A number of things: `1 byte`, `2 bytes`.
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 #[cfg(test)]

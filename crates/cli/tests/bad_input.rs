@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use scripted_model::Answer;
 use test_postgres::test_database;
 
-use crate::commands::turns::Talk;
+use crate::commands::turns::starting::Talk;
 use crate::support::{Machine, Said, finish};
 
 /// Bad input, or nothing that could be done with it.

@@ -3,30 +3,20 @@
 #![cfg(unix)]
 
 #[cfg(test)]
-mod backup;
-#[cfg(test)]
 mod bad_input;
-#[cfg(target_os = "linux")]
-#[cfg(test)]
-mod clocks;
 #[cfg(test)]
 mod commands;
-#[cfg(test)]
-mod deployment;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
 mod edit;
 #[cfg(test)]
 mod files;
+#[cfg(test)]
+mod gateway;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod hostile;
-#[cfg(test)]
-mod kill_nine;
-#[cfg(target_os = "linux")]
-#[cfg(test)]
-mod load;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
 mod mcp_servers;
@@ -43,15 +33,6 @@ mod real_agents;
 #[cfg(test)]
 mod sandbox;
 #[cfg(test)]
-mod serve;
-#[cfg(test)]
-mod stdio;
-#[cfg(test)]
 mod support;
-#[cfg(test)]
-mod three_gateways;
-#[cfg(target_os = "linux")]
-#[cfg(test)]
-mod torture;
 #[cfg(test)]
 mod transcript;

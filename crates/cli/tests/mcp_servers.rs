@@ -8,7 +8,7 @@ use scripted_model::Answer;
 use serde_json::json;
 use test_sandbox::processes_with;
 
-use crate::commands::turns::Talk;
+use crate::commands::turns::starting::Talk;
 use crate::sandbox::Ordinary;
 use crate::support::{Server, eventually, finish};
 

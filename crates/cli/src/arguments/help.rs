@@ -3,7 +3,7 @@
 use clap::{Command, CommandFactory as _};
 
 use super::Arguments;
-use crate::terminal::{self, wrap};
+use crate::output::terminal::{self, wrap};
 
 /// The commands in the order in which somebody meets them.
 const GROUPS: &[(&str, &[&str])] = &[

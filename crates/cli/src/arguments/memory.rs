@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 use protocol::{MemoryItemId, MemoryScope, MemoryStatus};
 
 use super::InWorkspace;
-use crate::expiry::Expiry;
-use crate::words::one_of;
+use crate::arguments::expiry::Expiry;
+use crate::enum_names::one_of;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Memory {

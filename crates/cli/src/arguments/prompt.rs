@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use protocol::ThreadMode;
 
 use super::InWorkspace;
-use crate::words::one_of;
+use crate::enum_names::one_of;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Prompt {

@@ -3,8 +3,8 @@
 use clap::Subcommand;
 use protocol::Role;
 
-use crate::expiry::Expiry;
-use crate::words::one_of;
+use crate::arguments::expiry::Expiry;
+use crate::enum_names::one_of;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Token {

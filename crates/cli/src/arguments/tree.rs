@@ -6,7 +6,7 @@ use clap::Subcommand;
 use protocol::ThreadMode;
 
 use super::InWorkspace;
-use crate::words::one_of;
+use crate::enum_names::one_of;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Workspace {

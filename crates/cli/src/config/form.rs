@@ -15,7 +15,9 @@ use tools::Permission;
 
 use super::period;
 use super::value::{Kind, Value};
-use crate::words::{enum_names, enum_str, parse_enum};
+use crate::enum_names::enum_names;
+use crate::enum_names::enum_str;
+use crate::enum_names::parse_enum;
 
 /// A way to write a field of type `T` in a configuration.
 pub(super) trait Form<T> {

@@ -336,7 +336,7 @@ mod tests {
         let providers = build(&configuration, |_| None).unwrap();
         let text = format!("{:?}", providers.of(&"local/x".parse().unwrap()).unwrap());
         assert!(text.contains("b.example") && text.contains("X-Team") && !text.contains("secret"), "{text}");
-        let json = serde_json::json!(crate::command::reference::values(&configuration)).to_string();
+        let json = serde_json::json!(crate::command::gateway::reference::values(&configuration)).to_string();
         assert!(json.contains(r#"{"X-Team":"***"}"#) && !json.contains("secret"), "{json}");
         let keys: Vec<String> = configuration.entries().into_iter().map(|entry| entry.key).collect();
         let local: Vec<&String> = keys.iter().filter(|key| key.starts_with("providers.local.")).collect();

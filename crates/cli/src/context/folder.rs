@@ -8,7 +8,7 @@ use super::names::{self, Candidate, FOLDER};
 use crate::arguments::InScope;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::words::shell_word;
+use crate::shell_quote::shell_word;
 
 /// A workspace and folder whose past is asked about.
 pub(crate) struct PastScope {

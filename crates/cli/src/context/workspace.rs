@@ -11,7 +11,7 @@ use crate::arguments::InWorkspace;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::shown_name;
-use crate::terminal::time;
+use crate::output::terminal::time;
 
 impl Context {
     /// The workspace that was named, else the one whose root holds the current directory, else the only one there is.

@@ -1,0 +1,282 @@
+//! `foreword trust` and `untrust`: what of a project's skills may be used, and what that is, byte by byte.
+
+use std::path::Path;
+
+use protocol::{SkillFile, Timestamp};
+use serde::Serialize;
+use skills::{Candidate, PinnedSkill, TrustError, TrustFile, Trusted, candidates};
+
+use crate::arguments::Trust;
+use crate::confirm::confirm;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::files::directory;
+use crate::output::count;
+use crate::output::quoted_block;
+use crate::output::terminal::columns;
+use crate::output::{print, seen_line, shown_path};
+use crate::shell_quote::shell_word;
+
+/// Bytes of one file that are shown.
+const MAX_SHOWN: usize = 256 * 1024;
+
+/// How a skill stands to what is trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    New,
+    Changed,
+    Unchanged,
+    Refused,
+}
+
+#[derive(Serialize)]
+struct Offered {
+    skills: Vec<OfferedSkill>,
+    /// Whether they are trusted now.
+    trusted: bool,
+}
+
+#[derive(Serialize)]
+struct OfferedSkill {
+    slug: String,
+    folder: String,
+    state: State,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+    files: Vec<SkillFile>,
+    left_out: Vec<LeftOut>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+}
+
+#[derive(Serialize)]
+struct LeftOut {
+    path: String,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct TrustedSkills {
+    skills: Vec<TrustedSkill>,
+}
+
+#[derive(Serialize)]
+struct TrustedSkill {
+    slug: String,
+    folder: String,
+    files: usize,
+    trusted_at: Timestamp,
+}
+
+pub(crate) fn run(context: &Context, arguments: &Trust) -> Result<Exit, Failure> {
+    let trust_file = TrustFile::new(&context.directories.home);
+    let trusted = trust_file.read().map_err(failure)?;
+    if arguments.list {
+        return list(context, &trusted, arguments.path.as_deref());
+    }
+    let path = directory(arguments.path.as_deref())?;
+    let (found, is_cut) =
+        candidates(&path, &trusted).map_err(|error| Failure::file("look for skills in", &path, error))?;
+    if is_cut {
+        let hint = "name a directory further down";
+        context.output.warning("there is more here than is looked at", Some(hint));
+    }
+    if found.is_empty() {
+        let message = format!("there are no skills of a project in {}", shown_path(&path));
+        let failure = Failure::usage(message).hint("they are in .agents/skills and .foreword/skills");
+        let above = path.ancestors().skip(1).find(|above| {
+            [".agents/skills", ".foreword/skills"].iter().any(|folder| above.join(folder).is_dir())
+        });
+        return Err(match above {
+            Some(above) => failure.hint(format!(
+                "those of {} are trusted with `foreword trust {}`",
+                shown_path(above),
+                shell_word(&above.to_string_lossy())
+            )),
+            None => failure,
+        });
+    }
+    let wanted: Vec<&Candidate> =
+        found.iter().filter(|found| matches!(state(found), State::New | State::Changed)).collect();
+    if !context.output.is_json() {
+        let shown: String = found.iter().map(|found| describe(found, &trust_file, arguments.diff)).collect();
+        print(&shown)?;
+    }
+    let consent = if wanted.is_empty() || arguments.diff {
+        None
+    } else if arguments.yes {
+        Some(true)
+    } else {
+        let question = format!("Trust {} as shown?", count(wanted.len() as u64, "skill"));
+        match confirm(&question) {
+            Some(answer) => Some(answer),
+            None => {
+                context.output.note(format!(
+                    "there is no terminal to ask on, so nothing was trusted; `foreword trust --yes {}` trusts what is shown",
+                    shell_word(&path.to_string_lossy())
+                ));
+                Some(false)
+            }
+        }
+    };
+    if consent == Some(true) {
+        trust_file.trust(&wanted).map_err(failure)?;
+    }
+    if context.output.is_json() {
+        let skills = found.iter().map(|found| offered(found, &trust_file, arguments.diff)).collect();
+        context.output.json(&Offered { skills, trusted: consent == Some(true) })?;
+    }
+    Ok(match consent {
+        Some(true) => {
+            context.output.note(format!("trusted {}", count(wanted.len() as u64, "skill")));
+            Exit::Done
+        }
+        Some(false) => Exit::CheckFailed,
+        None => {
+            if !arguments.diff {
+                context.output.note("there is nothing new to trust");
+            } else if !wanted.is_empty() {
+                let path = path.to_string_lossy();
+                let path = shell_word(&path);
+                context.output.note(format!("`foreword trust {path}` trusts it as it is now"));
+            }
+            Exit::Done
+        }
+    })
+}
+
+pub(crate) fn untrust(context: &Context, path: &Path) -> Result<Exit, Failure> {
+    let named = directory(Some(path))?;
+    let trust_file = TrustFile::new(&context.directories.home);
+    // Trusted is what is there without links; what is gone is known by its name.
+    let real = named.canonicalize().unwrap_or_else(|_| named.clone());
+    let real = if real.ends_with("SKILL.md") { real.parent().unwrap_or(&real).to_owned() } else { real };
+    let taken = trust_file.untrust(&real).map_err(failure)?;
+    if taken.is_empty() {
+        let message = format!("nothing is trusted in {}", shown_path(&named));
+        return Err(Failure::usage(message).hint("`foreword trust --list` shows what is"));
+    }
+    let skills: Vec<TrustedSkill> = taken.iter().map(trusted_skill).collect();
+    context.output.data(&TrustedSkills { skills }, || {
+        let lines = taken.iter().map(|skill| format!("no longer trusted: {}\n", shown_path(&skill.folder)));
+        lines.collect()
+    })?;
+    Ok(Exit::Done)
+}
+
+fn list(context: &Context, trusted: &Trusted, path: Option<&Path>) -> Result<Exit, Failure> {
+    let below = path.map(|path| directory(Some(path))).transpose()?;
+    let below = below.map(|path| path.canonicalize().unwrap_or(path));
+    let is_meant = |skill: &&PinnedSkill| below.as_ref().is_none_or(|path| skill.folder.starts_with(path));
+    let skills: Vec<TrustedSkill> = trusted.skills().filter(is_meant).map(trusted_skill).collect();
+    if skills.is_empty() && !context.output.is_json() {
+        context.output.note("no skill is trusted; `foreword trust PATH` shows a project's and asks");
+        return Ok(Exit::Done);
+    }
+    let listed = TrustedSkills { skills };
+    context.output.data(&listed, || {
+        let rows = listed.skills.iter().map(|skill| {
+            let (slug, folder) = (seen_line(&skill.slug), seen_line(&skill.folder));
+            vec![slug, skill.files.to_string(), skill.trusted_at.to_string(), folder]
+        });
+        crate::output::table(&["skill", "files", "trusted", "folder"], rows)
+    })?;
+    Ok(Exit::Done)
+}
+
+fn trusted_skill(skill: &PinnedSkill) -> TrustedSkill {
+    TrustedSkill {
+        slug: skill.slug.clone(),
+        folder: skill.folder.to_string_lossy().into_owned(),
+        files: skill.files.len(),
+        trusted_at: skill.trusted_at,
+    }
+}
+
+fn state(candidate: &Candidate) -> State {
+    match (&candidate.problem, &candidate.changes) {
+        (Some(_), _) => State::Refused,
+        (None, None) => State::New,
+        (None, Some(_)) if candidate.is_trusted() => State::Unchanged,
+        (None, Some(_)) => State::Changed,
+    }
+}
+
+/// What would be trusted, whole: nothing is cut, nothing is invisible, and nothing in it can pass for a line of ours. Of
+/// what was trusted once only the differences.
+fn describe(candidate: &Candidate, trust_file: &TrustFile, only_differences: bool) -> String {
+    let state = state(candidate);
+    let word = match state {
+        State::New => "not trusted yet",
+        State::Changed => "changed since it was trusted",
+        State::Unchanged => "trusted",
+        State::Refused => "cannot be trusted",
+    };
+    let mut text = format!("{}: {word}\n  {}\n", seen_line(&candidate.slug), shown_path(&candidate.folder));
+    if let Some((_, problem)) = &candidate.problem {
+        text.push_str(&format!("  {}\n", seen_line(problem)));
+    }
+    for (path, why) in &candidate.left_out {
+        text.push_str(&format!("  {}: left out, {}\n", shown_path(path), seen_line(why)));
+    }
+    match state {
+        State::Changed => add_block(&mut text, &diff(candidate, trust_file)),
+        State::New if !only_differences => {
+            for (path, bytes, sha256) in candidate.files() {
+                let size = count(bytes.len() as u64, "byte");
+                text.push_str(&format!("  {}  {size}  {sha256}\n", shown_path(path)));
+                if bytes.contains(&0) || bytes.len() > MAX_SHOWN {
+                    text.push_str("    no text, or too long to show: look at it before you trust it\n");
+                } else {
+                    add_block(&mut text, &String::from_utf8_lossy(bytes));
+                }
+            }
+        }
+        _ => {}
+    }
+    text.push('\n');
+    text
+}
+
+fn diff(candidate: &Candidate, trust_file: &TrustFile) -> String {
+    let changes = candidate.changes.iter().flatten();
+    changes.map(|change| candidate.diff(change, trust_file)).collect()
+}
+
+/// Adds the lines of a text, none of which can pass for a line of ours.
+fn add_block(text: &mut String, block: &str) {
+    let mut rows = Vec::new();
+    quoted_block::add_block(&mut rows, block, columns());
+    rows.iter().for_each(|row| text.push_str(&format!("{row}\n")));
+}
+
+fn offered(candidate: &Candidate, trust_file: &TrustFile, with_differences: bool) -> OfferedSkill {
+    let state = state(candidate);
+    let files = candidate.files().map(|(path, bytes, sha256)| SkillFile {
+        path: path.to_string_lossy().into_owned(),
+        bytes: bytes.len() as u64,
+        sha256: sha256.clone(),
+    });
+    let left_out = candidate
+        .left_out
+        .iter()
+        .map(|(path, reason)| LeftOut { path: path.to_string_lossy().into_owned(), reason: reason.clone() });
+    OfferedSkill {
+        slug: candidate.slug.clone(),
+        folder: candidate.folder.to_string_lossy().into_owned(),
+        state,
+        problem: candidate.problem.as_ref().map(|(_, message)| message.clone()),
+        files: files.collect(),
+        left_out: left_out.collect(),
+        diff: (with_differences && state == State::Changed).then(|| diff(candidate, trust_file)),
+    }
+}
+
+fn failure(error: TrustError) -> Failure {
+    let hint = match &error {
+        TrustError::Malformed { .. } => Some("mend the file, or remove it and trust again what you use"),
+        TrustError::Io { .. } => None,
+    };
+    Failure::caused_by(Exit::Failed, "could not work with what is trusted", error).hints(hint)
+}

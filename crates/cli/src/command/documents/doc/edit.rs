@@ -1,0 +1,181 @@
+//! `foreword doc edit`: read, edit, save with the version that was read; a conflict loses nothing.
+
+use std::path::Path;
+
+use client::{Client, ClientError, Merged};
+use protocol::error::ErrorData;
+use protocol::method::{
+    DocumentGet, DocumentSave, DocumentSaveParams, DocumentSaveResult, DocumentScopeParams,
+};
+use protocol::{ErrorKind, SaveReason, Version};
+use serde_json::json;
+
+use super::{report_saved, scope_name};
+use crate::arguments::InScope;
+use crate::context::Context;
+use crate::editor::{Draft, DraftOrigin, check_editor, drafts_directory};
+use crate::failure::{Exit, Failure};
+use crate::output::shown_name;
+use crate::shell_quote::shell_word;
+
+/// How often an edit is merged with what others saved meanwhile before it gives up.
+const MAX_MERGES: usize = 5;
+
+pub(super) async fn run(
+    context: &Context,
+    client: &Client,
+    message: Option<String>,
+    resume: Option<&Path>,
+    scope: &InScope,
+) -> Result<Exit, Failure> {
+    let mut draft = match resume {
+        Some(file) => {
+            let draft = resumed(context, client, file, scope).await?;
+            check_editor()?;
+            draft
+        }
+        None => {
+            // Before there is a draft that nobody needs.
+            check_editor()?;
+            opened(context, client, scope).await?
+        }
+    };
+    for _ in 0..MAX_MERGES {
+        let text = draft.edit()?;
+        let Some(origin) = draft.origin().cloned() else { return Err(without_origin(&draft)) };
+        if text == origin.base {
+            draft.discard();
+            context.output.note("nothing changed");
+            if context.output.is_json() {
+                context.output.json(&json!({ "changed": false }))?;
+            }
+            return Ok(Exit::Done);
+        }
+        if origin.marks.iter().any(|marks| marks.are_in(&text)) {
+            let message = "the text still has the marks of a conflict";
+            return Err(not_saved(Failure::new(Exit::CheckFailed, message), context, scope, &draft));
+        }
+        let params = DocumentSaveParams {
+            workspace_id: origin.workspace_id.clone(),
+            folder_id: origin.folder_id.clone(),
+            content: text.clone(),
+            expected_version: Some(origin.version),
+            save_reason: Some(SaveReason::Manual),
+            message: message.clone(),
+        };
+        let error = match save(context, client, &params).await {
+            Ok(result) => {
+                draft.discard();
+                context.output.data(&result, || format!("{}\n", result.doc.version))?;
+                report_saved(context.output, &result.doc, &result.warnings, scope);
+                return Ok(Exit::Done);
+            }
+            Err(failure) => failure,
+        };
+        // A program is told of the conflict; whoever edits by hand merges.
+        let Some(theirs) = conflicting(&error).filter(|_| !context.output.is_json()) else {
+            return Err(not_saved(error, context, scope, &draft));
+        };
+        merge_into(context, &mut draft, &text, theirs)?;
+    }
+    let message = "others keep saving";
+    Err(not_saved(Failure::new(Exit::Failed, message), context, scope, &draft))
+}
+
+/// A draft of the scope's document as it is now.
+async fn opened(context: &Context, client: &Client, scope: &InScope) -> Result<Draft, Failure> {
+    let (workspace_id, folder_id) = context.scope(client, scope).await?;
+    let params = DocumentScopeParams { workspace_id, folder_id };
+    let document = client.call::<DocumentGet>(&params).await?.explicit;
+    let base = document.as_ref().map(|document| document.content.clone()).unwrap_or_default();
+    let DocumentScopeParams { workspace_id, folder_id } = params;
+    let origin = DraftOrigin {
+        scope: scope_name(scope),
+        workspace_id,
+        folder_id,
+        version: document.map_or(Version(0), |document| document.version),
+        base: base.clone(),
+        marks: Vec::new(),
+    };
+    Draft::new(&drafts_directory(&context.directories.data), &base, origin)
+}
+
+/// The draft that was named, or the last one of the scope.
+async fn resumed(context: &Context, client: &Client, file: &Path, scope: &InScope) -> Result<Draft, Failure> {
+    if file != Path::new("last") {
+        let draft = Draft::open(file)?;
+        return if draft.origin().is_some() { Ok(draft) } else { Err(without_origin(&draft)) };
+    }
+    let (workspace_id, folder_id) = context.scope(client, scope).await?;
+    let drafts = Draft::list(&drafts_directory(&context.directories.data))?;
+    let of_scope = |draft: &Draft| {
+        draft.origin().is_some_and(|it| it.workspace_id == workspace_id && it.folder_id == folder_id)
+    };
+    drafts.into_iter().find(of_scope).ok_or_else(|| {
+        Failure::usage(format!("there is no draft of {}", scope_name(scope)))
+            .hint("`foreword doc drafts` lists all that were left behind")
+    })
+}
+
+fn without_origin(draft: &Draft) -> Failure {
+    let path = draft.path().display();
+    Failure::usage(format!("it is not known what {path} was made from"))
+        .hint(format!("save it by itself: `foreword doc save {path}`"))
+}
+
+/// Saves. The editor may have been open for long: the connection it was opened with may be gone.
+async fn save(
+    context: &Context,
+    client: &Client,
+    params: &DocumentSaveParams,
+) -> Result<DocumentSaveResult, Failure> {
+    match client.call::<DocumentSave>(params).await {
+        Err(ClientError::Lost) => Ok(context.connect().await?.call::<DocumentSave>(params).await?),
+        answer => Ok(answer?),
+    }
+}
+
+/// Puts both edits into the draft, from the version they have in common, and says what happened.
+fn merge_into(context: &Context, draft: &mut Draft, mine: &str, theirs: &ErrorData) -> Result<(), Failure> {
+    let Some(origin) = draft.origin().cloned() else { return Err(without_origin(draft)) };
+    let other = theirs.current.as_ref();
+    let text = other.map_or("", |document| document.content.as_str());
+    let version = Version(theirs.actual.unwrap_or_default());
+    let merged = client::merge(&origin.base, mine, text);
+    // Whatever becomes of the merge, the text as it was typed can be had back.
+    let own = draft.keep_own(mine)?;
+    draft.write(merged.text())?;
+    let mut marks = origin.marks;
+    if let Merged::Marked { marks: new, .. } = &merged {
+        marks.push(*new);
+    }
+    draft.set_origin(DraftOrigin { version, base: text.to_owned(), marks, ..origin })?;
+    let author = other.and_then(|document| document.updated_by.as_deref());
+    let author = author.map_or_else(|| "somebody".to_owned(), shown_name);
+    let what = match (other, &merged) {
+        (None, _) => "archived the document meanwhile; saving makes it anew".to_owned(),
+        (Some(_), Merged::Clean(_)) => {
+            format!("saved version {version} meanwhile; both edits are in the text, look it over")
+        }
+        (Some(_), Merged::Marked { .. }) => {
+            format!("saved version {version} meanwhile and changed the same lines; choose between the marks")
+        }
+    };
+    context.output.note(format!("{author} {what}; yours alone is in {}", own.display()));
+    Ok(())
+}
+
+/// What a gateway said about a text that somebody else saved first.
+fn conflicting(failure: &Failure) -> Option<&ErrorData> {
+    failure.data.as_deref().filter(|data| data.kind == ErrorKind::VersionConflict)
+}
+
+/// Says what was not saved, where the user's text is, and how to go on.
+fn not_saved(mut failure: Failure, context: &Context, scope: &InScope, draft: &Draft) -> Failure {
+    failure.message = format!("{} was not saved: {}", scope_name(scope), failure.message);
+    failure.hints.insert(0, format!("your text is kept in {}", draft.path().display()));
+    let path = draft.path().to_string_lossy();
+    let flags = &context.repeated_flags;
+    let resume = format!("to go on: foreword{flags} doc edit --resume {}", shell_word(&path));
+    failure.hint(resume)
+}

@@ -1,0 +1,11 @@
+//! Commands that read instruction files.
+
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod explain;
+pub(crate) mod init;
+pub(crate) mod map;
+pub(crate) mod profile;
+pub(crate) mod resolve;
+pub(crate) mod session;
+pub(crate) mod watch;

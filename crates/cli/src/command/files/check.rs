@@ -1,0 +1,147 @@
+//! `foreword check`: what is wrong with the instruction files of a tree.
+
+use std::path::Path;
+
+use anstyle::{AnsiColor, Style};
+use check::{CheckError, FileCoverage, Finding, Fixed, Policy, PolicyError, Report, Request, Severity, When};
+use compare::grouped;
+
+use super::explain::paint;
+use crate::arguments::Check;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::files::{Files, directory};
+use crate::output::count;
+use crate::output::progress::Progress;
+use crate::output::relative_path::Viewpoint;
+use crate::output::terminal::{self, wrap};
+use crate::output::{Format, plain, print, shown_path, table};
+
+pub(crate) fn run(context: &Context, arguments: &Check) -> Result<Exit, Failure> {
+    let directory = directory(arguments.path.as_deref())?;
+    let mut report = examine(context, arguments, &directory)?;
+    if arguments.fix {
+        let (fixed, errors) = check::fix(&report);
+        for Fixed { path, rules } in &fixed {
+            context.output.note(format!("mended {}: {}", shown_path(path), rules.join(", ")));
+        }
+        if !fixed.is_empty() {
+            report = examine(context, arguments, &directory)?;
+        }
+        if let Some(error) = errors.first() {
+            return Err(Failure::new(Exit::Failed, plain(error.to_string())));
+        }
+    }
+    match arguments.format {
+        Format::Json => context.output.json(&check::format::json(&report))?,
+        Format::Sarif => context.output.json(&check::format::sarif(&report, env!("CARGO_PKG_VERSION")))?,
+        Format::Github => print(&check::format::github(&report, &base(&report)))?,
+        Format::Text => print(&text(&report))?,
+    };
+    let least = if arguments.strict { Severity::Warning } else { Severity::Error };
+    let is_wrong = report.findings.iter().any(|finding| finding.severity >= least);
+    Ok(if is_wrong { Exit::CheckFailed } else { Exit::Done })
+}
+
+fn examine(context: &Context, arguments: &Check, directory: &Path) -> Result<Report, Failure> {
+    let files = Files::new(context)?;
+    let sections = context.configuration.sections();
+    let policy =
+        Policy::new(&sections.check, &arguments.agents).map_err(|error| wrong_policy(context, &error))?;
+    let _progress = Progress::start(context.output, "checking the files");
+    check::check(Request { directory, config: &files.settings.agents, policy }).map_err(|error| match error {
+        CheckError::Resolve(error) => files.failure(&error),
+        CheckError::Tree(error) => Failure::usage(error.to_string()),
+    })
+}
+
+fn wrong_policy(context: &Context, error: &PolicyError) -> Failure {
+    let origin = match error {
+        PolicyError::Rule { setting, .. } => context.configuration.origin(setting).source(),
+        PolicyError::Ignore(_) => context.configuration.origin("check.ignore").source(),
+        PolicyError::Twice { .. } | PolicyError::Agent(_) => None,
+    };
+    let origin = origin.map_or_else(String::new, |origin| format!(", from {origin}"));
+    Failure::usage(format!("{error}{origin}")).hint(error.hint())
+}
+
+/// What GitHub's paths count from: the checkout, which the root of the project mostly is.
+fn base(report: &Report) -> std::path::PathBuf {
+    let checkout = std::env::var_os("GITHUB_WORKSPACE").filter(|path| !path.is_empty());
+    let checkout = checkout.map(std::path::PathBuf::from).filter(|path| report.root.starts_with(path));
+    checkout.unwrap_or_else(|| report.root.clone())
+}
+
+/// Findings by file, the table, and a line that sums it up.
+fn text(report: &Report) -> String {
+    let (viewpoint, screen) = (Viewpoint::at(&report.root), terminal::columns());
+    let mut text = String::new();
+    let mut last: Option<&Path> = None;
+    for finding in &report.findings {
+        if last != Some(&finding.path) {
+            let gap = if last.is_some() { "\n" } else { "" };
+            text.push_str(&format!("{gap}{}\n", viewpoint.path(&finding.path)));
+            last = Some(&finding.path);
+        }
+        text.push_str(&format!("{}\n", wrap(&line(finding), screen, INDENT)));
+    }
+    if !report.files.is_empty() {
+        let gap = if text.is_empty() { "" } else { "\n" };
+        text.push_str(&format!("{gap}{}", coverage(&report.files, viewpoint)));
+    }
+    let gap = if text.is_empty() { "" } else { "\n" };
+    text.push_str(&format!("{gap}{}\n", wrap(&summary(report), screen, 0)));
+    text
+}
+
+/// Where a continued message begins.
+const INDENT: usize = 4;
+
+fn line(finding: &Finding) -> String {
+    let (word, style) = match finding.severity {
+        Severity::Error => ("error", AnsiColor::Red.on_default()),
+        Severity::Warning => ("warning", AnsiColor::Yellow.on_default()),
+        Severity::Info => ("info", Style::new().dimmed()),
+    };
+    let place = finding.line.map_or_else(String::new, |line| format!("line {line}: "));
+    let mark = if finding.fixable { " (--fix mends it)" } else { "" };
+    let word = paint(style, word);
+    format!("  {word} {}: {place}{}{mark}", finding.rule().code, plain(&finding.message))
+}
+
+fn coverage(files: &[FileCoverage], viewpoint: Viewpoint<'_>) -> String {
+    let rows = files.iter().map(|file| {
+        let readers = file.agents.iter().filter_map(|reader| match reader.when {
+            When::Start => Some(reader.agent.to_owned()),
+            When::Matching => Some(format!("{} (when it matches)", reader.agent)),
+            When::Never => None,
+        });
+        let readers: Vec<String> = readers.collect();
+        let losses = file.agents.iter().filter(|reader| reader.lost_bytes > 0);
+        let losses: Vec<String> =
+            losses.map(|reader| format!("{} {}", reader.agent, count(reader.lost_bytes, "byte"))).collect();
+        let readers = if readers.is_empty() { "nobody".to_owned() } else { readers.join(", ") };
+        vec![viewpoint.path(&file.path), grouped(file.bytes), readers, losses.join(", ")]
+    });
+    table(&["file", "bytes", "read by", "loses"], rows)
+}
+
+fn summary(report: &Report) -> String {
+    if report.files.is_empty() && report.findings.is_empty() {
+        return "there are no instruction files here".to_owned();
+    }
+    let counts = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")];
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(severity, _)| report.count(*severity) > 0)
+        .map(|(severity, noun)| count(report.count(*severity) as u64, noun))
+        .collect();
+    let found = if counts.is_empty() { "nothing found".to_owned() } else { counts.join(", ") };
+    let fixable = report.findings.iter().filter(|finding| finding.fixable).count();
+    let fixable = match fixable {
+        0 => String::new(),
+        number => format!("; `foreword check --fix` mends {number}"),
+    };
+    let files = count(report.files.len() as u64, "file");
+    format!("{found} in {files}, for {}{fixable}", count(report.agents.len() as u64, "agent"))
+}

@@ -1,0 +1,118 @@
+//! `foreword map`: what an agent would read in every directory of a tree.
+
+use std::path::Path;
+
+use compare::{Map, Names, Tree, TreeError};
+use instructions::{FOREWORD, FileSettings, Profile, Request, Resolution};
+use tokens::Counter;
+
+use crate::arguments::MapArguments;
+use crate::command::files::compare::named_agents;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::files::{Files, directory};
+use crate::output::progress::Progress;
+use crate::output::terminal::{self, wrap};
+use crate::output::{print, shown_name, shown_path};
+
+/// Directories that are named of those that cannot be looked into.
+const NAMED_PROBLEMS: usize = 5;
+
+pub(crate) fn run(context: &Context, arguments: &MapArguments) -> Result<Exit, Failure> {
+    let named: Vec<String> = arguments.agent.iter().cloned().collect();
+    let files = Files::new(context)?;
+    let agent = match named_agents(&named)?.as_slice() {
+        [agent] => *agent,
+        _ => &FOREWORD,
+    };
+    let root = directory(arguments.path.as_deref())?;
+    let progress = Progress::start(context.output, "walking the tree");
+    let fallbacks = files.settings.agents.fallback_filenames.iter().flatten().map(String::as_str);
+    let listed: Vec<String> =
+        instructions::PROFILES.iter().flat_map(|profile| listed_names(&files, profile, &root)).collect();
+    let names = Names::new([]).with_fallbacks(fallbacks.chain(listed.iter().map(String::as_str)));
+    let tree = Tree::walk(&root, &names).map_err(|error| walk_failure(&error))?;
+    let counter = Counter::default();
+    let map = map(&files, &tree, agent, &counter)?;
+    let page = match &arguments.html {
+        Some(file) => Some((file, page(context, &files, &tree, &map, &counter)?)),
+        None => None,
+    };
+    drop(progress);
+    for problem in tree.problems().iter().take(NAMED_PROBLEMS) {
+        context.output.warning(&format!("could not look at everything: {problem}"), None);
+    }
+    if let Some((file, page)) = page {
+        std::fs::write(file, page).map_err(|error| Failure::file("write", file, error))?;
+        context.output.note(format!("wrote {}", shown_path(file)));
+    }
+    if context.output.is_json() {
+        context.output.json(&map)?;
+    } else {
+        let (outline, screen) = (map.outline(&tree, &root), terminal::columns());
+        let lines = outline.lines().map(|line| {
+            let indent = line.len() - line.trim_start_matches(' ').len();
+            format!("{}\n", wrap(&shown_name(line), screen, indent + 4))
+        });
+        print(&lines.collect::<String>())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Names that an agent's settings list for the root; where they are the user's own, for every directory.
+fn listed_names(files: &Files, agent: &'static Profile, root: &Path) -> Vec<String> {
+    let settings = compare::settings_for(agent, &files.settings);
+    instructions::configured_names(&Request { cwd: root, settings: &settings })
+}
+
+fn map(files: &Files, tree: &Tree, agent: &'static Profile, counter: &Counter) -> Result<Map, Failure> {
+    let settings: FileSettings = compare::settings_for(agent, &files.settings);
+    let effective = compare::effective(tree, &settings).map_err(|error| files.failure(&error))?;
+    let root = tree.directories().first().map_or(Path::new(""), |directory| &*directory.path);
+    let conflicts = |resolution: &Resolution| {
+        check::conflicts(resolution.files.iter().map(|file| (&*file.path, &*file.text)), root)
+    };
+    Ok(Map::new(tree, &effective, counter, conflicts))
+}
+
+/// The page has every agent that would start; the one that was asked for is there already.
+fn page(
+    context: &Context,
+    files: &Files,
+    tree: &Tree,
+    map: &Map,
+    counter: &Counter,
+) -> Result<String, Failure> {
+    let mut maps = Vec::with_capacity(instructions::PROFILES.len());
+    for profile in instructions::PROFILES {
+        if profile.name == map.agent {
+            maps.push(map.clone());
+        } else {
+            match self::map(files, tree, profile, counter) {
+                Ok(other) => maps.push(other),
+                Err(failure) => {
+                    let title = profile.agent.title;
+                    context.output.warning(&format!("the page is without {title}: {failure}"), None);
+                }
+            }
+        }
+    }
+    compare::page(tree, &maps, map.agent)
+        .map_err(|error| Failure::caused_by(Exit::Failed, "could not write the page", error))
+}
+
+fn walk_failure(error: &TreeError) -> Failure {
+    match error {
+        TreeError::NotADirectory { .. } => Failure::usage(error.to_string()),
+        TreeError::Directory { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
+            let failure = Failure::usage(error.to_string());
+            match path.ancestors().skip(1).find(|ancestor: &&Path| ancestor.is_dir()) {
+                Some(nearest) => {
+                    failure.hint(format!("the nearest directory that exists is {}", nearest.display()))
+                }
+                None => failure,
+            }
+        }
+        TreeError::Directory { .. } => Failure::new(Exit::Failed, error.to_string()),
+    }
+}

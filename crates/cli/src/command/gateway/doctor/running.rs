@@ -1,0 +1,53 @@
+//! What a gateway that runs says of itself.
+
+use std::time::Duration;
+
+use protocol::method::{WorkspaceList, WorkspaceListParams};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::check::Check;
+use crate::command::gateway::serve::{exposed_roots, private_paths};
+use crate::context::Context;
+
+/// How long a gateway may take to answer; it looks at its database meanwhile.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Most of an answer that is read.
+const MAX_ANSWER: u64 = 16 << 10;
+
+/// Whether it can do its work: what it answers at `/readyz`.
+pub(super) async fn readiness(url: &str) -> Result<(), String> {
+    let asked = tokio::time::timeout(PATIENCE, ask(url)).await;
+    let answer = asked
+        .unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))
+        .map_err(|error| format!("/readyz does not answer: {error}"))?;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let status = head.split(' ').nth(1).unwrap_or_default();
+    if status == "200" {
+        return Ok(());
+    }
+    Err(match body.trim() {
+        "" => format!("/readyz answers {status}"),
+        reason => reason.to_owned(),
+    })
+}
+
+async fn ask(url: &str) -> std::io::Result<String> {
+    let host = url.trim_start_matches("http://").trim_end_matches('/');
+    let mut stream = TcpStream::connect(host).await?;
+    let request = format!("GET /readyz HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = Vec::new();
+    stream.take(MAX_ANSWER).read_to_end(&mut answer).await?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
+}
+
+/// The workspaces from whose roots private files can be reached, where a gateway can be asked for them.
+pub(super) async fn roots(context: &Context) -> Vec<Check> {
+    let Ok(client) = context.connect().await else { return Vec::new() };
+    let Ok(listed) = client.call::<WorkspaceList>(&WorkspaceListParams { archived: false }).await else {
+        return Vec::new();
+    };
+    let exposed = exposed_roots(listed.workspaces, private_paths(context)).await;
+    exposed.into_iter().map(|(message, hint)| Check::warn("workspaces", message).hint(hint)).collect()
+}

@@ -1,0 +1,147 @@
+//! `foreword status`: what runs, and where.
+
+use client::ClientError;
+use protocol::Workspace;
+use protocol::method::{Initialize, InitializeParams, InitializeResult, WorkspaceList, WorkspaceListParams};
+use serde::Serialize;
+
+use crate::config::{Configuration, providers};
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::output::terminal::{self, wrap};
+
+/// Where values begin, and continue.
+const INDENT: usize = 11;
+
+#[derive(Serialize)]
+struct Status {
+    running: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspaces: Option<Vec<Workspace>>,
+    /// Turns that run in these workspaces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    running_turns: Option<u64>,
+    /// The four below are what the configuration says here; a gateway on another machine may have another.
+    database: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    /// What the part of a model's name before the `/` may be.
+    providers: Vec<NamedProvider>,
+    sandbox: String,
+    home: String,
+    data: String,
+}
+
+#[derive(Serialize)]
+struct NamedProvider {
+    name: String,
+    /// The variable that is not set, where the provider cannot be asked without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    missing_key: Option<String>,
+}
+
+pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
+    let sections = context.configuration.sections();
+    let mut status = Status {
+        running: false,
+        url: None,
+        version: None,
+        instance: None,
+        workspaces: None,
+        running_turns: None,
+        database: context.database()?.to_string(),
+        model: sections.default_model.clone(),
+        providers: named_providers(&context.configuration),
+        sandbox: sandbox(context),
+        home: context.directories.home.display().to_string(),
+        data: context.directories.data.display().to_string(),
+    };
+    let target = context.target()?;
+    match target.locate() {
+        Ok(located) => {
+            let client = client::Client::connect(&target).await?;
+            let InitializeResult { server, instance, .. } =
+                client.call::<Initialize>(&InitializeParams::default()).await?;
+            status.running = true;
+            status.url = Some(located.url);
+            status.version = Some(server.version);
+            status.instance = Some(instance.to_string());
+            let listed = client.call::<WorkspaceList>(&WorkspaceListParams::default()).await?;
+            status.workspaces = Some(listed.workspaces);
+            status.running_turns = Some(listed.running_turns.unwrap_or(0));
+        }
+        Err(ClientError::NotRunning { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    context.output.data(&status, || text(&status))?;
+    if status.running {
+        context.output.note(
+            "model, sandbox and database are those configured here; a gateway started with other settings keeps its own",
+        );
+    }
+    Ok(Exit::Done)
+}
+
+fn named_providers(configuration: &Configuration) -> Vec<NamedProvider> {
+    let names = providers::known_names(configuration.sections()).into_iter();
+    let missing_key =
+        |name: &str| providers::missing_key(configuration, name, |variable| std::env::var(variable).ok());
+    names.map(|name| NamedProvider { name: name.to_owned(), missing_key: missing_key(name) }).collect()
+}
+
+/// In which sandbox commands run, or why none do.
+pub(super) fn sandbox(context: &Context) -> String {
+    let sections = context.configuration.sections();
+    if !sections.shell_enabled {
+        return "no commands (shell.enabled is false)".to_owned();
+    }
+    match sections.shell.level() {
+        Ok(level) => level.name().to_owned(),
+        Err(reason) => format!("no commands: {reason}"),
+    }
+}
+
+fn text(status: &Status) -> String {
+    let gateway = match (&status.url, &status.version) {
+        (Some(url), Some(version)) => format!("runs at {url}, version {version}"),
+        _ => "does not run; start it with `foreword serve`".to_owned(),
+    };
+    let workspaces = status.workspaces.as_ref().map(|workspaces| {
+        let names: Vec<&str> = workspaces.iter().map(|workspace| workspace.name.as_str()).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    });
+    let providers: Vec<String> = status
+        .providers
+        .iter()
+        .map(|provider| match &provider.missing_key {
+            Some(variable) => format!("{} ({variable} is not set)", provider.name),
+            None => provider.name.clone(),
+        })
+        .collect();
+    // A gateway that runs may have been started with one.
+    let no_model = if status.running {
+        "none configured here (model.default)"
+    } else {
+        "none (model.default is not set)"
+    };
+    let rows = [
+        ("gateway", Some(gateway)),
+        ("workspaces", workspaces),
+        ("turns", status.running_turns.map(|count| format!("{count} running"))),
+        ("model", Some(status.model.clone().unwrap_or_else(|| no_model.to_owned()))),
+        ("providers", Some(providers.join(", "))),
+        ("sandbox", Some(status.sandbox.clone())),
+        ("database", Some(status.database.clone())),
+        ("data", Some(status.data.clone())),
+        ("home", Some(status.home.clone())),
+    ];
+    let columns = terminal::columns();
+    let lines = rows.into_iter().filter_map(|(name, value)| Some(format!("{name:<INDENT$}{}", value?)));
+    lines.map(|line| format!("{}\n", wrap(&line, columns, INDENT))).collect()
+}

@@ -1,0 +1,250 @@
+//! Calls that wait for somebody to decide, and somebody at a terminal who does.
+
+use std::collections::{HashSet, VecDeque};
+use std::io::IsTerminal as _;
+
+use protocol::{TurnApproval, TurnId};
+use tokio::sync::mpsc;
+
+use super::question_view::{Asker, Screen, rows};
+use crate::output::Output;
+use crate::output::count;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Policy {
+    /// A flag: yes.
+    Allow,
+    /// A flag: no.
+    Deny,
+    /// Somebody at this terminal.
+    Terminal,
+    /// Somebody with another command or client.
+    Elsewhere,
+    /// No, because nobody is there to be asked.
+    Nobody,
+}
+
+/// Whether somebody is at a terminal, and can be shown a call there.
+pub(super) fn is_attended() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// The questions that are open at this terminal, one after another.
+#[derive(Debug, Default)]
+pub(super) struct Questions {
+    waiting: VecDeque<Question>,
+    lines: Option<mpsc::UnboundedReceiver<String>>,
+    /// Whether the cursor is behind a question.
+    is_line_open: bool,
+    /// Rows of the first question that were not on the screen yet.
+    unseen: Vec<String>,
+    /// Calls that were asked about, of the turn or of a delegated one.
+    asked: HashSet<(Option<TurnId>, String)>,
+}
+
+/// A call that asks, and the delegated turn that makes it, if it is one.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    pub(super) approval: TurnApproval,
+    pub(super) asker: Option<Asker>,
+}
+
+/// How a question was settled.
+pub(super) enum Reply {
+    /// Somebody said yes or no.
+    Decided { question: Box<Question>, answer: Answer },
+    /// Somebody wants to see more before.
+    More(More),
+    /// Nobody is at the terminal any more.
+    NobodyThere(Vec<Question>),
+}
+
+/// What somebody at the terminal says to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    Deny,
+    Allow,
+    /// This call, and every later one of its tool in the same turn.
+    AllowAll,
+}
+
+impl Answer {
+    /// What it says to the call that was asked about.
+    pub(super) fn verdict(self) -> Verdict {
+        match self {
+            Self::Deny => Verdict::Deny,
+            Self::Allow | Self::AllowAll => Verdict::Allow,
+        }
+    }
+}
+
+/// Calls that somebody has allowed in advance: all of a tool in one turn, and in none that it delegates work to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Standing {
+    /// A delegated turn; none: the one that is followed.
+    turn_id: Option<TurnId>,
+    tool: String,
+}
+
+impl Standing {
+    pub(super) fn of(approval: &TurnApproval) -> Self {
+        Self { turn_id: approval.turn_id.clone(), tool: approval.request.tool.clone() }
+    }
+
+    /// What every workspace shares is asked about each time.
+    pub(super) fn covers(&self, approval: &TurnApproval) -> bool {
+        *self == Self::of(approval) && !approval.request.identity
+    }
+}
+
+/// Whether a call may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Allow,
+    Deny,
+}
+
+/// What somebody wants to see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum More {
+    Page,
+    All,
+}
+
+impl Questions {
+    /// Asks, as soon as the questions before it are answered.
+    pub(super) fn ask(&mut self, output: Output, question: Question) {
+        self.waiting.push_back(question);
+        if self.waiting.len() == 1 {
+            self.show(output);
+        }
+    }
+
+    /// Whether somebody is asked now.
+    pub(super) fn is_asking(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Forgets a question that was answered elsewhere, or too late.
+    pub(super) fn forget(&mut self, output: Output, delegated: Option<&TurnId>, call_id: &str) {
+        let is_meant = |Question { approval, .. }: &Question| {
+            approval.request.call_id == call_id && approval.turn_id.as_ref() == delegated
+        };
+        let was_shown = self.waiting.front().is_some_and(is_meant);
+        self.waiting.retain(|question| !is_meant(question));
+        if was_shown {
+            self.break_line(output);
+            output.note("(it was decided elsewhere, or too late)");
+            self.show(output);
+        }
+    }
+
+    /// The answer to the first question; waits for ever while there is none.
+    pub(super) async fn next(&mut self) -> Reply {
+        let (Some(lines), Some(first)) = (&mut self.lines, self.waiting.front()) else {
+            return std::future::pending().await;
+        };
+        match lines.recv().await {
+            Some(line) => {
+                // Ctrl-D ends what was typed, and not the line.
+                self.is_line_open = !line.ends_with('\n');
+                let decided = |answer| Reply::Decided { question: Box::new(first.clone()), answer };
+                match line.trim().to_lowercase().as_str() {
+                    "v" => Reply::More(More::All),
+                    "n" | "no" => decided(Answer::Deny),
+                    // Nobody can allow what was not on the screen.
+                    _ if !self.unseen.is_empty() => Reply::More(More::Page),
+                    "y" | "yes" => decided(Answer::Allow),
+                    "a" => decided(Answer::AllowAll),
+                    _ => decided(Answer::Deny),
+                }
+            }
+            None => Reply::NobodyThere(self.waiting.drain(..).collect()),
+        }
+    }
+
+    /// Takes out the questions about a turn's tool that wait behind the first one.
+    pub(super) fn take_others(&mut self, standing: &Standing) -> Vec<Question> {
+        let behind = self.waiting.split_off(self.waiting.len().min(1));
+        let (taken, left): (Vec<_>, Vec<_>) =
+            behind.into_iter().partition(|question| standing.covers(&question.approval));
+        self.waiting.extend(left);
+        taken
+    }
+
+    /// Goes on with the next question.
+    pub(super) fn answered(&mut self, output: Output) {
+        self.waiting.pop_front();
+        self.show(output);
+    }
+
+    fn show(&mut self, output: Output) {
+        let Some(Question { approval, asker }) = self.waiting.front() else { return };
+        output.note("");
+        if !self.asked.insert((approval.turn_id.clone(), approval.request.call_id.clone())) {
+            output.note("asking again, because what would run has changed since it was allowed");
+        }
+        self.unseen = rows(approval, asker.as_ref(), Screen::here().columns);
+        self.show_more(output, More::Page);
+    }
+
+    /// Shows the next page of the first question, or all of it, and asks.
+    pub(super) fn show_more(&mut self, output: Output, more: More) {
+        let Some(Question { approval, asker }) = self.waiting.front() else { return };
+        let screen = Screen::here();
+        if self.unseen.is_empty() {
+            self.unseen = rows(approval, asker.as_ref(), screen.columns);
+        }
+        // One row is for the question.
+        let page = if more == More::All { usize::MAX } else { screen.rows - 2 };
+        self.unseen.drain(..page.min(self.unseen.len())).for_each(|row| output.note(row));
+        // Whatever was typed before nobody typed as an answer to this.
+        let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
+        let lines = self.lines.get_or_insert_with(read_lines);
+        while lines.try_recv().is_ok() {}
+        self.ask_line(output);
+    }
+
+    /// What can be answered, behind which somebody types.
+    fn ask_line(&mut self, output: Output) {
+        let Some(Question { asker, .. }) = self.waiting.front() else { return };
+        match self.unseen.len() as u64 {
+            0 => {
+                let turn = asker.as_ref().map_or("in this turn".to_owned(), |asker| format!("by {asker}"));
+                output.ask(&format!("allow it? y yes, N no, v view all again, a all of this tool {turn}: "));
+            }
+            more => {
+                output.ask(&format!("{} more: Enter the next page, v view all, n no: ", count(more, "row")))
+            }
+        }
+        self.is_line_open = true;
+    }
+
+    /// Asks again where something else was said since.
+    pub(super) fn ask_again(&mut self, output: Output) {
+        if !self.is_line_open {
+            self.ask_line(output);
+        }
+    }
+
+    /// Ends the line of a question, so that something else can be said.
+    pub(super) fn break_line(&mut self, output: Output) {
+        if std::mem::take(&mut self.is_line_open) {
+            output.note("");
+        }
+    }
+}
+
+/// The lines of standard input, read where nothing waits for them.
+fn read_lines() -> mpsc::UnboundedReceiver<String> {
+    let (sender, lines) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        while let Ok(1..) = std::io::stdin().read_line(&mut line) {
+            if sender.send(std::mem::take(&mut line)).is_err() {
+                break;
+            }
+        }
+    });
+    lines
+}

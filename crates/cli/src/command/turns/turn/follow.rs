@@ -1,0 +1,514 @@
+//! A turn that runs, followed to its end.
+
+mod approvals;
+mod connection;
+mod delegated;
+mod render;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use client::{Client, ClientError};
+use protocol::method::{
+    EventsSubscribe, EventsSubscribeParams, TurnCancel, TurnGet, TurnGetParams, TurnGetResult,
+    TurnPageParams, TurnStart, TurnStartParams, TurnWatch, TurnWatchResult,
+};
+use protocol::notification::{
+    ContextCompressed, ContextCompressing, Notification as _, TurnApprovalRequested, TurnCancelled,
+    TurnCompleted, TurnDelta, TurnFailed, TurnManifestKept, TurnRetrying, TurnToolFinished, TurnToolStarted,
+};
+use protocol::turn::TurnStep;
+use protocol::{
+    MessageRole, Method, Sequence, Turn, TurnApproval, TurnError, TurnId, TurnStatus, WorkspaceId,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::answer::Answer;
+use super::approval::{Policy, Questions, Reply, Standing};
+use super::describe_spent;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::output::progress::Progress;
+use crate::output::{Output, Reader, one_line, print, shown};
+use crate::signals::StopSignals;
+
+/// A turn that has not begun by now waits for another to end.
+const BEGINS_WITHIN: Duration = Duration::from_secs(1);
+
+/// What goes on while nothing else is known to.
+const WAITING: &str = "waiting for the model";
+
+/// A turn that runs.
+pub(super) struct Live<'a> {
+    context: &'a Context,
+    output: Output,
+    client: Client,
+    workspace_id: WorkspaceId,
+    turn_id: TurnId,
+    /// The last change that arrived, to continue from after a lost connection.
+    cursor: Sequence,
+    stop: StopSignals,
+    /// How often somebody asked to end.
+    interrupts: u32,
+    is_cancelling: bool,
+    interest: Interest,
+    answer: Answer,
+    policy: Policy,
+    questions: Questions,
+    /// Calls that are allowed until the turn ends.
+    standing: HashSet<Standing>,
+    /// The turns that it has delegated work to, and theirs, in the order in which they were heard of.
+    delegated: Vec<TurnId>,
+    /// The same as they were when the turn was last looked at.
+    delegated_turns: Vec<Turn>,
+    /// What they did while somebody was asked something.
+    held_back: Vec<String>,
+    /// What is known to have been said and done so far.
+    steps: Vec<TurnStep>,
+    /// Whether it was looked at what the turn's first prompt lacks.
+    is_prompt_known: bool,
+    /// Reminders that were printed already.
+    told: HashSet<render::Place>,
+    /// How long to try to connect again.
+    patience: Duration,
+    /// What is shown while nothing is heard.
+    progress: Progress,
+    /// The workspace's directory, from which paths count.
+    root: Option<String>,
+}
+
+/// What a notification is about, as far as it says.
+#[derive(Deserialize)]
+struct NotificationSubject {
+    seq: Option<Sequence>,
+    workspace_id: Option<WorkspaceId>,
+    turn_id: Option<TurnId>,
+    /// Of a turn that begins, the one that delegated work to it.
+    parent_turn_id: Option<TurnId>,
+}
+
+/// Which turn a notification is about.
+enum About {
+    This,
+    /// One that it has delegated work to, by its number from 1.
+    Delegated(usize),
+    Other,
+}
+
+/// Why somebody follows a turn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Interest {
+    /// They asked; who asks to end means the turn.
+    Asked,
+    /// They watch; who asks to end means themselves.
+    Watches,
+}
+
+/// Who spoke first: the gateway, somebody who was asked, or somebody who wants to end.
+enum Heard {
+    Notification(Option<rpc::Notification>),
+    Reply(Reply),
+    Stop,
+}
+
+/// Whether there is more to come.
+enum Next {
+    More,
+    End(Exit),
+}
+
+impl<'a> Live<'a> {
+    /// Subscribes, then begins the turn, so that nothing of it is missed.
+    pub(super) async fn start(
+        context: &'a Context,
+        client: Client,
+        stop: StopSignals,
+        policy: Policy,
+        params: TurnStartParams,
+    ) -> Result<Self, Failure> {
+        let workspace_id = params.workspace_id.clone();
+        let mut live = Self::new(context, client, stop, policy, workspace_id.clone());
+        let subscription = EventsSubscribeParams { workspace_id, since: None };
+        live.cursor = live.call::<EventsSubscribe>(&subscription).await?.seq;
+        live.begin(&params).await?;
+        Ok(live)
+    }
+
+    /// Joins a turn that somebody else has begun, and tells what happens until it has ended.
+    pub(super) async fn watch(
+        context: &'a Context,
+        client: Client,
+        stop: StopSignals,
+        params: TurnGetParams,
+        root: Option<String>,
+    ) -> Result<Exit, Failure> {
+        let workspace_id = params.workspace_id.clone();
+        // Whoever asked is asked what asks; here it is only told.
+        let mut live = Self::new(context, client, stop, Policy::Elsewhere, workspace_id.clone());
+        live.root = root;
+        live.turn_id = params.turn_id.clone();
+        live.interest = Interest::Watches;
+        // Before the turn is looked at, so that its end is not missed.
+        let subscription = EventsSubscribeParams { workspace_id, since: None };
+        live.cursor = live.call::<EventsSubscribe>(&subscription).await?.seq;
+        let TurnWatchResult { turn, text, next_index, approvals, delegated } =
+            live.call::<TurnWatch>(&params).await?;
+        live.delegated.extend(delegated.into_iter().map(|turn| turn.id));
+        let end = match turn.status {
+            TurnStatus::Running => None,
+            TurnStatus::Completed => Some(TurnCompleted::NAME),
+            TurnStatus::Failed => Some(TurnFailed::NAME),
+            TurnStatus::Cancelled => Some(TurnCancelled::NAME),
+        };
+        if let Some(method) = end {
+            return live.end(method).await;
+        }
+        if live.output.is_json() {
+            let waiting =
+                json!({ "event": TurnWatch::NAME, "turn": turn, "text": text, "approvals": approvals });
+            live.output.json(&waiting)?;
+        } else {
+            // What came before is told before, or left out: later it would seem to belong to what happens then.
+            live.tell_so_far().await?;
+            print(&shown(&live.answer.join(&text, next_index)))?;
+        }
+        for approval in &approvals {
+            live.tell_how_to_approve(approval);
+        }
+        live.follow().await
+    }
+
+    /// Lets paths count from the workspace's directory.
+    pub(super) fn below(self, root: Option<String>) -> Self {
+        Self { root, ..self }
+    }
+
+    fn new(
+        context: &'a Context,
+        client: Client,
+        stop: StopSignals,
+        policy: Policy,
+        workspace_id: WorkspaceId,
+    ) -> Self {
+        Live {
+            context,
+            output: context.output,
+            client,
+            workspace_id,
+            turn_id: TurnId::new(),
+            cursor: Sequence(0),
+            stop,
+            interrupts: 0,
+            is_cancelling: false,
+            interest: Interest::Asked,
+            answer: Answer::here(),
+            policy,
+            questions: Questions::default(),
+            standing: HashSet::new(),
+            delegated: Vec::new(),
+            delegated_turns: Vec::new(),
+            held_back: Vec::new(),
+            steps: Vec::new(),
+            is_prompt_known: false,
+            told: HashSet::new(),
+            patience: connection::PATIENCE,
+            progress: Progress::paused(context.output, WAITING),
+            root: None,
+        }
+    }
+
+    /// Begins the turn, which may have to wait for another. A turn that waits is given up with its connection.
+    async fn begin(&mut self, params: &TurnStartParams) -> Result<(), Failure> {
+        let mut started = std::pin::pin!(self.client.call::<TurnStart>(params));
+        let mut soon = std::pin::pin!(tokio::time::sleep(BEGINS_WITHIN));
+        let mut is_waiting = false;
+        loop {
+            match (self.interrupts, is_waiting) {
+                (0, _) | (1, false) => {}
+                (_, true) => return Err(Failure::new(Exit::Failed, "stopped before the turn began")),
+                (_, false) => {
+                    let message = "left before the turn had begun; it may begin all the same";
+                    return Err(Failure::new(Exit::Failed, message));
+                }
+            }
+            tokio::select! {
+                started = &mut started => {
+                    self.turn_id = started?.turn.id;
+                    return Ok(());
+                }
+                () = &mut soon, if !is_waiting => {
+                    is_waiting = true;
+                    if self.interrupts == 0 {
+                        self.output.note("waiting for the running turn of this thread to end");
+                    }
+                }
+                () = self.stop.next() => self.interrupts += 1,
+            }
+        }
+    }
+
+    /// Tells what happens until the turn has ended.
+    pub(super) async fn follow(mut self) -> Result<Exit, Failure> {
+        let exit = self.hear_all().await;
+        if exit.is_err() {
+            // Why is said on a line of its own, and what was printed ends like every answer.
+            self.questions.break_line(self.output);
+            print(&self.answer.end(None))?;
+        }
+        exit
+    }
+
+    async fn hear_all(&mut self) -> Result<Exit, Failure> {
+        loop {
+            let is_leaving = self.interrupts > 0 && self.interest == Interest::Watches;
+            if self.interrupts > 1 || is_leaving {
+                return Err(self.left());
+            }
+            if self.interrupts > 0 && !self.is_cancelling {
+                self.cancel().await?;
+                continue;
+            }
+            // Where somebody is asked, or a line of the answer is not complete, the line is not free.
+            if self.questions.is_asking() {
+                self.questions.ask_again(self.output);
+            } else {
+                self.tell_held_back();
+                if !self.answer.has_open_line() {
+                    self.progress.resume();
+                }
+            }
+            let heard = tokio::select! {
+                notification = self.client.notification() => Heard::Notification(notification),
+                reply = self.questions.next() => Heard::Reply(reply),
+                () = self.stop.next() => Heard::Stop,
+            };
+            self.progress.pause();
+            match heard {
+                Heard::Notification(Some(notification)) => {
+                    let next = self.hear(&notification.method, notification.params.get()).await?;
+                    if let Next::End(exit) = next {
+                        return Ok(exit);
+                    }
+                }
+                Heard::Notification(None) => self.reconnect().await?,
+                Heard::Reply(reply) => self.reply(reply).await?,
+                Heard::Stop => self.interrupts += 1,
+            }
+        }
+    }
+
+    /// Calls a method, and counts who asks to end meanwhile; whoever insists does not wait for the answer.
+    async fn call<M: Method>(&mut self, params: &M::Params) -> Result<M::Result, ClientError> {
+        let mut answer = std::pin::pin!(self.client.call::<M>(params));
+        loop {
+            tokio::select! {
+                answer = &mut answer => return answer,
+                () = self.stop.next() => self.interrupts += 1,
+            }
+            if self.interrupts > 1 {
+                return Err(ClientError::Lost);
+            }
+        }
+    }
+
+    /// The turn as it is now.
+    async fn get(&mut self) -> Result<TurnGetResult, Failure> {
+        self.get_after(None).await
+    }
+
+    /// Learns of the steps since the last time, and what waits for a decision. All of a long turn after every call would
+    /// take longer with each.
+    async fn catch_up(&mut self) -> Result<Vec<TurnApproval>, Failure> {
+        let known = u32::try_from(self.steps.len()).unwrap_or(u32::MAX);
+        let TurnGetResult { steps, approvals, delegated, .. } = self.get_after(Some(known)).await?;
+        self.steps.extend(steps);
+        self.delegated_turns = delegated;
+        Ok(approvals)
+    }
+
+    /// The turn and its steps after so many, however often the connection is lost.
+    async fn get_after(&mut self, after: Option<u32>) -> Result<TurnGetResult, Failure> {
+        let (workspace_id, turn_id) = (self.workspace_id.clone(), self.turn_id.clone());
+        let mut params = TurnPageParams { workspace_id, turn_id, after };
+        let mut whole: Option<TurnGetResult> = None;
+        loop {
+            let page = match self.call::<TurnGet>(&params).await {
+                Err(_) if self.interrupts > 1 => return Err(self.left()),
+                Err(error) if error.is_transient() => {
+                    self.reconnect().await?;
+                    continue;
+                }
+                answer => answer?,
+            };
+            params.after = page.next;
+            let is_last = page.next.is_none();
+            match &mut whole {
+                Some(whole) => whole.append(page),
+                None => whole = Some(page),
+            }
+            if let Some(whole) = whole.take_if(|_| is_last) {
+                return Ok(whole);
+            }
+        }
+    }
+
+    async fn cancel(&mut self) -> Result<(), Failure> {
+        self.is_cancelling = true;
+        self.note("stopping the turn (once more to leave at once)");
+        let params = TurnGetParams { workspace_id: self.workspace_id.clone(), turn_id: self.turn_id.clone() };
+        match self.call::<TurnCancel>(&params).await {
+            Err(_) if self.interrupts > 1 => Err(self.left()),
+            Err(error) if error.is_transient() => {
+                self.reconnect().await?;
+                // Asked again: whether the first request arrived is not known.
+                self.is_cancelling = false;
+                Ok(())
+            }
+            answer => answer.map(|_| ()).map_err(Failure::from),
+        }
+    }
+
+    async fn hear(&mut self, method: &str, params: &str) -> Result<Next, Failure> {
+        match self.about(params) {
+            About::This => {}
+            About::Delegated(number) => return self.hear_delegated(number, method, params).await,
+            About::Other => return Ok(Next::More),
+        }
+        if matches!(method, TurnCompleted::NAME | TurnFailed::NAME | TurnCancelled::NAME) {
+            return self.end(method).await.map(Next::End);
+        }
+        if self.print_notification(method, params)? == Reader::Gone {
+            self.tell_unread();
+            return Ok(Next::End(Exit::Done));
+        }
+        self.progress.say(describe_activity(method, params));
+        self.tell(method, params).await?;
+        Ok(Next::More)
+    }
+
+    /// Takes note of how far the log was heard, whatever the notification is about.
+    fn about(&mut self, params: &str) -> About {
+        let Ok(subject) = serde_json::from_str::<NotificationSubject>(params) else { return About::Other };
+        if let Some(seq) = subject.seq.filter(|_| subject.workspace_id.as_ref() == Some(&self.workspace_id)) {
+            self.cursor = seq;
+        }
+        let Some(turn_id) = subject.turn_id else { return About::Other };
+        if turn_id == self.turn_id {
+            return About::This;
+        }
+        if let Some(parent) = subject.parent_turn_id
+            && (parent == self.turn_id || self.delegated.contains(&parent))
+            && !self.delegated.contains(&turn_id)
+        {
+            self.delegated.push(turn_id.clone());
+        }
+        let index = self.delegated.iter().position(|known| *known == turn_id);
+        index.map_or(About::Other, |index| About::Delegated(index + 1))
+    }
+
+    fn print_notification(&mut self, method: &str, params: &str) -> Result<Reader, Failure> {
+        match method {
+            _ if self.output.is_json() => self.print_event(method, params),
+            TurnDelta::NAME => self.print_delta(params),
+            _ => Ok(Reader::Listening),
+        }
+    }
+
+    /// What is said beside the answer; a notification that cannot be read is one of a newer gateway.
+    async fn tell(&mut self, method: &str, params: &str) -> Result<(), Failure> {
+        match method {
+            TurnManifestKept::NAME => {
+                self.tell_missing_tools().await?;
+                self.tell_opening().await?;
+            }
+            TurnToolFinished::NAME => {
+                if let Ok(finished) = serde_json::from_str(params) {
+                    self.tell_tool(&finished).await?;
+                }
+            }
+            TurnApprovalRequested::NAME => {
+                if let Ok(requested) = serde_json::from_str(params) {
+                    self.decide(&requested).await?;
+                }
+            }
+            ContextCompressing::NAME => self.note("earlier turns no longer fit; summarising them"),
+            ContextCompressed::NAME => {
+                if let Ok(compressed) = serde_json::from_str(params) {
+                    self.tell_compressed(&compressed);
+                }
+            }
+            TurnRetrying::NAME => {
+                if let Ok(retrying) = serde_json::from_str(params) {
+                    self.tell_retrying(&retrying);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn print_event(&self, method: &str, params: &str) -> Result<Reader, Failure> {
+        let params: Map<String, Value> = serde_json::from_str(params).unwrap_or_default();
+        let named = [("event".to_owned(), method.into())];
+        self.output.json(&Map::from_iter(named.into_iter().chain(params)))
+    }
+
+    fn print_delta(&mut self, params: &str) -> Result<Reader, Failure> {
+        match serde_json::from_str::<TurnDelta>(params) {
+            Ok(delta) => print(&shown(&self.answer.take(&delta))),
+            Err(_) => Ok(Reader::Listening),
+        }
+    }
+
+    /// The rest of the answer, what it cost, and how it ended.
+    async fn end(&mut self, method: &str) -> Result<Exit, Failure> {
+        let result = self.get().await?;
+        let turn = &result.turn;
+        if self.output.is_json() {
+            self.output.json(&json!({ "event": method, "turn": turn }))?;
+        } else {
+            self.questions.break_line(self.output);
+            self.tell_held_back();
+            print(&shown(&self.answer.end(turn.answer.as_deref())))?;
+            self.steps = result.steps.clone();
+            self.tell_reminders(|_| true);
+        }
+        let is_cut =
+            result.steps.iter().rfind(|step| step.role == MessageRole::Assistant).is_some_and(|it| it.cut);
+        if is_cut && turn.status == TurnStatus::Completed {
+            self.speak();
+            self.output.warning("the answer was cut off at its maximum length", Some("ask to go on with it"));
+        }
+        let spent = describe_spent(turn).map(|spent| format!(", tokens: {spent}")).unwrap_or_default();
+        self.note(format!("turn {}{spent}", turn.ordinal));
+        match (turn.status, &turn.error) {
+            (TurnStatus::Failed, Some(error)) => Err(failure(error)),
+            (TurnStatus::Failed, None) => Err(Failure::new(Exit::Failed, "the turn failed")),
+            (TurnStatus::Cancelled, _) => {
+                self.note("the turn was cancelled");
+                Ok(Exit::Failed)
+            }
+            _ => Ok(Exit::Done),
+        }
+    }
+}
+
+/// What goes on after a notification.
+fn describe_activity(method: &str, params: &str) -> String {
+    match method {
+        TurnToolStarted::NAME => match serde_json::from_str::<TurnToolStarted>(params) {
+            Ok(started) => format!("running {}", one_line(&started.tool, render::TOOL_WIDTH)),
+            Err(_) => WAITING.to_owned(),
+        },
+        TurnApprovalRequested::NAME => "waiting for a decision".to_owned(),
+        ContextCompressing::NAME => "waiting for a summary".to_owned(),
+        _ => WAITING.to_owned(),
+    }
+}
+
+/// Why there is no answer, and whether there may be one later.
+fn failure(error: &TurnError) -> Failure {
+    let failure = Failure::new(Exit::Failed, &*error.message).hints(error.hint.as_deref());
+    if error.retryable { failure.hint("the same question may succeed later: ask again") } else { failure }
+}

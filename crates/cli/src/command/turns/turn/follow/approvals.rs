@@ -1,0 +1,170 @@
+//! What is done about calls that ask.
+
+use client::ClientError;
+use protocol::method::{TurnApprove, TurnApproveParams};
+use protocol::notification::TurnApprovalRequested;
+use protocol::{HowDecided, TurnApproval};
+
+use super::Live;
+use crate::command::turns::turn::approval::{
+    Answer, Policy, Question, Reply, Standing, Verdict, is_attended,
+};
+use crate::command::turns::turn::question_view::{Asker, Screen, rows};
+use crate::command::turns::turn::steps;
+use crate::failure::Failure;
+use crate::output::one_line;
+
+impl Live<'_> {
+    pub(super) async fn decide(&mut self, requested: &TurnApprovalRequested) -> Result<(), Failure> {
+        let waiting = self.catch_up().await?;
+        // One that is not there any more was decided by somebody else.
+        let of = |it: &TurnApproval| it.turn_id.clone().unwrap_or_else(|| self.turn_id.clone());
+        let is_meant =
+            |it: &TurnApproval| it.request.call_id == requested.call_id && of(it) == requested.turn_id;
+        let Some(approval) = waiting.into_iter().find(is_meant) else { return Ok(()) };
+        let asker = self.asker(&approval);
+        match self.policy {
+            // What every workspace shares is not covered by a flag about writes.
+            Policy::Allow if approval.request.identity => {
+                if self.output.is_json() || !is_attended() {
+                    return self.deny_unasked(&approval).await;
+                }
+                self.ask(Question { approval, asker });
+                Ok(())
+            }
+            Policy::Allow | Policy::Deny => {
+                let (verdict, word, flag) = if self.policy == Policy::Allow {
+                    (Verdict::Allow, "allowed", "allow")
+                } else {
+                    (Verdict::Deny, "refused", "deny")
+                };
+                self.note(format!("{word} {} (--{flag}-writes)", steps::describe_approval(&approval)));
+                self.approve(&approval, verdict, HowDecided::Flag).await
+            }
+            Policy::Nobody => self.deny_unasked(&approval).await,
+            Policy::Terminal if self.standing.iter().any(|it| it.covers(&approval)) => {
+                self.allow_standing(&approval).await
+            }
+            Policy::Terminal => {
+                self.ask(Question { approval, asker });
+                Ok(())
+            }
+            Policy::Elsewhere => {
+                self.tell_how_to_approve(&approval);
+                Ok(())
+            }
+        }
+    }
+
+    /// Asks, now or after the questions before.
+    fn ask(&mut self, question: Question) {
+        if !self.questions.is_asking() {
+            self.speak();
+        }
+        self.questions.ask(self.output, question);
+    }
+
+    /// Who makes a call, if it is a turn that work was delegated to: by the number that its progress is shown with.
+    fn asker(&self, approval: &TurnApproval) -> Option<Asker> {
+        let turn_id = approval.turn_id.as_ref()?;
+        let index = self.delegated.iter().position(|known| known == turn_id)?;
+        Some(Asker { number: index + 1, goal: self.goal(turn_id).unwrap_or_default() })
+    }
+
+    /// All of a call, for somebody who reads it at once.
+    fn show_whole(&mut self, approval: &TurnApproval) {
+        self.note("");
+        let asker = self.asker(approval);
+        rows(approval, asker.as_ref(), Screen::here().columns).iter().for_each(|row| self.note(row));
+    }
+
+    pub(super) fn tell_how_to_approve(&mut self, approval: &TurnApproval) {
+        self.show_whole(approval);
+        let digest = approval.request.digest.as_ref();
+        let message = format!(
+            "waiting until {}: `foreword{} turn approve {} {}{}` allows it, with --deny refuses it",
+            approval.expires_at,
+            self.context.repeated_flags,
+            approval.turn_id.as_ref().unwrap_or(&self.turn_id),
+            crate::shell_quote::shell_word(&approval.request.call_id),
+            digest.map_or_else(String::new, |digest| format!(" --digest {digest}")),
+        );
+        self.note(message);
+    }
+
+    async fn deny_unasked(&mut self, approval: &TurnApproval) -> Result<(), Failure> {
+        self.show_whole(approval);
+        self.note(
+            "denied, because nobody is at a terminal to be asked; --wait lets a call wait for `foreword turn approve`",
+        );
+        self.approve(approval, Verdict::Deny, HowDecided::Unattended).await
+    }
+
+    async fn allow_standing(&mut self, approval: &TurnApproval) -> Result<(), Failure> {
+        self.show_whole(approval);
+        let tool = one_line(&approval.request.tool, usize::MAX);
+        let turn = self.asker(approval).map_or("in this turn".to_owned(), |asker| format!("by {asker}"));
+        self.note(format!("standing: allowed with all calls of {tool} {turn}"));
+        self.approve(approval, Verdict::Allow, HowDecided::Standing).await
+    }
+
+    pub(super) async fn reply(&mut self, reply: Reply) -> Result<(), Failure> {
+        match reply {
+            Reply::More(more) => self.questions.show_more(self.output, more),
+            Reply::Decided { question, answer } => {
+                let Question { approval, .. } = &*question;
+                self.approve(approval, answer.verdict(), HowDecided::Asked).await?;
+                if answer == Answer::AllowAll {
+                    let standing = Standing::of(approval);
+                    let others = self.questions.take_others(&standing);
+                    self.standing.insert(standing);
+                    for other in others {
+                        self.allow_standing(&other.approval).await?;
+                    }
+                }
+                self.questions.answered(self.output);
+            }
+            Reply::NobodyThere(waiting) => {
+                self.policy = Policy::Nobody;
+                for question in waiting {
+                    self.deny_unasked(&question.approval).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides about exactly what was shown.
+    async fn approve(
+        &mut self,
+        shown: &TurnApproval,
+        verdict: Verdict,
+        how: HowDecided,
+    ) -> Result<(), Failure> {
+        let params = TurnApproveParams {
+            workspace_id: self.workspace_id.clone(),
+            turn_id: shown.turn_id.clone().unwrap_or_else(|| self.turn_id.clone()),
+            call_id: shown.request.call_id.clone(),
+            allow: verdict == Verdict::Allow,
+            digest: shown.request.digest.clone(),
+            how,
+        };
+        loop {
+            return match self.call::<TurnApprove>(&params).await {
+                Err(_) if self.interrupts > 1 => Err(self.left()),
+                // Whether the decision arrived is not known, and saying it twice does no harm.
+                Err(error) if error.is_transient() => {
+                    self.reconnect().await?;
+                    continue;
+                }
+                // It may have been decided elsewhere, or too late; the turn continues either way.
+                Err(ClientError::Refused(refused)) => {
+                    self.speak();
+                    self.output.warning(&refused.message, None);
+                    Ok(())
+                }
+                answer => answer.map(|_| ()).map_err(Failure::from),
+            };
+        }
+    }
+}

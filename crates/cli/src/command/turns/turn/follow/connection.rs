@@ -1,0 +1,126 @@
+//! The connection to the gateway, when it is lost.
+
+use std::time::Duration;
+
+use client::{Client, ClientError};
+use protocol::method::{EventsSubscribe, EventsSubscribeParams};
+use tokio::time::Instant;
+
+use super::Live;
+use crate::failure::{Exit, Failure};
+
+/// How long a gateway may be away: more than one needs to start again.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+impl Live<'_> {
+    /// Connects again and continues after the last change. Pieces of the answer only came over the old connection.
+    pub(super) async fn reconnect(&mut self) -> Result<(), Failure> {
+        self.answer.lose();
+        self.note("the connection to the gateway was lost; connecting again");
+        let end = Instant::now() + self.patience;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let connect = async {
+                let client = Client::connect(&self.context.target()?).await?;
+                let params = EventsSubscribeParams {
+                    workspace_id: self.workspace_id.clone(),
+                    since: Some(self.cursor),
+                };
+                client.call::<EventsSubscribe>(&params).await?;
+                Ok::<_, Lost>(client)
+            };
+            tokio::select! {
+                connected = tokio::time::timeout_at(end, connect) => match connected {
+                    Ok(Ok(client)) => {
+                        self.client = client;
+                        return Ok(());
+                    }
+                    Ok(Err(Lost::For(failure))) => return Err(failure),
+                    Ok(Err(Lost::Passing)) => {}
+                    Err(_) => return Err(self.given_up()),
+                },
+                () = self.stop.next() => return Err(self.left()),
+            }
+            if Instant::now() >= end {
+                return Err(self.given_up());
+            }
+            tokio::select! {
+                () = tokio::time::sleep_until(end.min(Instant::now() + pause)) => {
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+                () = self.stop.next() => return Err(self.left()),
+            }
+        }
+    }
+
+    fn given_up(&self) -> Failure {
+        let message = format!("no gateway could be reached for {} seconds", self.patience.as_secs());
+        Failure::new(Exit::Failed, message)
+            .hint(format!("{} once a gateway runs again", self.how_to_see_its_end()))
+    }
+
+    pub(super) fn left(&self) -> Failure {
+        Failure::new(Exit::Failed, "left before the turn had ended").hint(self.how_to_see_its_end())
+    }
+
+    fn how_to_see_its_end(&self) -> String {
+        format!("`foreword{} turn show {}` shows how it ended", self.context.repeated_flags, self.turn_id)
+    }
+}
+
+/// Why there is no connection.
+enum Lost {
+    /// Another try may succeed.
+    Passing,
+    /// Only somebody's doing something helps.
+    For(Failure),
+}
+
+impl From<ClientError> for Lost {
+    fn from(error: ClientError) -> Self {
+        if error.is_transient() { Lost::Passing } else { Lost::For(error.into()) }
+    }
+}
+
+impl From<Failure> for Lost {
+    fn from(failure: Failure) -> Self {
+        Lost::For(failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser as _;
+    use protocol::WorkspaceId;
+
+    use crate::arguments::Arguments;
+    use crate::command::turns::turn::approval::Policy;
+    use crate::context::Context;
+    use crate::output::{Format, Output};
+    use crate::signals::StopSignals;
+
+    #[tokio::test]
+    async fn a_gateway_that_does_not_come_back_is_given_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().to_str().unwrap();
+        let words = ["foreword", "--home", path, "--data", path, "turn", "list", "thread"];
+        let context = Context::new(&Arguments::parse_from(words), Output::new(Format::Json)).unwrap();
+        let (near, far) = rpc::memory::pair();
+        drop(far);
+        let stop = StopSignals::listen().unwrap();
+        let mut live = Live::new(&context, Client::over(near), stop, Policy::Elsewhere, WorkspaceId::new());
+        live.patience = FIRST_PAUSE * 2;
+        let turn_id = live.turn_id.clone();
+        let begun = Instant::now();
+        let failure = live.follow().await.unwrap_err();
+        assert!(begun.elapsed() >= FIRST_PAUSE * 2);
+        assert_eq!(failure.exit, Exit::Failed);
+        assert_eq!(failure.message, "no gateway could be reached for 0 seconds");
+        let hint = format!(" turn show {turn_id}` shows how it ended once a gateway runs again");
+        assert!(failure.hints.len() == 1 && failure.hints[0].ends_with(&hint), "{:?}", failure.hints);
+    }
+}

@@ -1,0 +1,139 @@
+//! A sign of life on a terminal while something takes longer than a second.
+//!
+//! It is one line on standard error, drawn over and over and erased before anything else is said. In a pipe, on a
+//! terminal that cannot move its cursor, and where programs listen, there is none.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinHandle;
+
+use crate::output::Output;
+use crate::output::terminal;
+
+/// What is done sooner needs no sign.
+const SHOWN_AFTER: Duration = Duration::from_secs(1);
+const FRAME_TIME: Duration = Duration::from_millis(125);
+/// No terminal is without these characters, whatever its locale.
+const FRAMES: [char; 4] = ['-', '\\', '|', '/'];
+const ERASE_LINE: &str = "\r\u{1b}[2K";
+
+/// Something that goes on; drawn by a task of its own, so that whoever does it need not think of it.
+pub(crate) struct Progress {
+    drawn: Option<(Arc<Mutex<Drawn>>, JoinHandle<()>)>,
+}
+
+struct Drawn {
+    message: String,
+    /// When it began, while it goes on.
+    since: Option<Instant>,
+    frame: usize,
+    is_shown: bool,
+}
+
+impl Progress {
+    /// Something that begins now, and ends when this is dropped.
+    pub(crate) fn start(output: Output, message: impl Into<String>) -> Self {
+        let progress = Self::paused(output, message);
+        progress.resume();
+        progress
+    }
+
+    /// Something that has not begun.
+    pub(crate) fn paused(output: Output, message: impl Into<String>) -> Self {
+        if output.is_json() || !can_draw() {
+            return Self { drawn: None };
+        }
+        let drawn = Drawn { message: message.into(), since: None, frame: 0, is_shown: false };
+        let drawn = Arc::new(Mutex::new(drawn));
+        let drawing = Arc::clone(&drawn);
+        let task = tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(FRAME_TIME).await;
+                lock(&drawing).draw();
+            }
+        });
+        Self { drawn: Some((drawn, task)) }
+    }
+
+    /// It goes on; the second in which nothing is shown begins anew.
+    pub(crate) fn resume(&self) {
+        if let Some((drawn, _)) = &self.drawn {
+            lock(drawn).since = Some(Instant::now());
+        }
+    }
+
+    /// What goes on from now on.
+    pub(crate) fn say(&self, message: impl Into<String>) {
+        if let Some((drawn, _)) = &self.drawn {
+            lock(drawn).message = message.into();
+        }
+    }
+
+    /// The line is free for something else until it goes on.
+    pub(crate) fn pause(&self) {
+        if let Some((drawn, _)) = &self.drawn {
+            lock(drawn).erase();
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.pause();
+        if let Some((_, task)) = &self.drawn {
+            task.abort();
+        }
+    }
+}
+
+impl Drawn {
+    fn draw(&mut self) {
+        let Some(since) = self.since.filter(|since| since.elapsed() >= SHOWN_AFTER) else { return };
+        self.frame = (self.frame + 1) % FRAMES.len();
+        let columns = terminal::columns_of(std::io::stderr());
+        let line = line(FRAMES[self.frame], &self.message, since.elapsed(), columns);
+        self.is_shown = true;
+        let mut stderr = std::io::stderr().lock();
+        let _ = write!(stderr, "{ERASE_LINE}{line}").and_then(|()| stderr.flush());
+    }
+
+    fn erase(&mut self) {
+        self.since = None;
+        if std::mem::take(&mut self.is_shown) {
+            let mut stderr = std::io::stderr().lock();
+            let _ = write!(stderr, "{ERASE_LINE}").and_then(|()| stderr.flush());
+        }
+    }
+}
+
+/// A line that goes over its terminal's width could not be erased.
+fn line(frame: char, message: &str, elapsed: Duration, columns: Option<usize>) -> String {
+    let line = format!("{frame} {message} ({} s)", elapsed.as_secs());
+    match columns {
+        Some(columns) => line.chars().take(columns - 1).collect(),
+        None => line,
+    }
+}
+
+fn can_draw() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|kind| kind != "dumb")
+}
+
+fn lock(drawn: &Mutex<Drawn>) -> MutexGuard<'_, Drawn> {
+    drawn.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_never_reaches_the_end_of_the_screen() {
+        let line = |columns| line('-', "waiting for the model", Duration::from_millis(2_900), columns);
+        assert_eq!(line(None), "- waiting for the model (2 s)");
+        assert_eq!(line(Some(80)), "- waiting for the model (2 s)");
+        assert_eq!(line(Some(20)), "- waiting for the m");
+    }
+}

@@ -1,0 +1,192 @@
+//! What differs where somebody reads on a terminal: lines fit its width, and times are relative to now. In a pipe or
+//! file, lines are as long as they are and times are exact.
+
+use std::io::{self, IsTerminal};
+use std::os::fd::AsFd;
+
+use protocol::Timestamp;
+
+use crate::output::count;
+
+/// Narrower than this, nothing is readable, and a terminal that does not know its size says 0.
+const MIN_COLUMNS: u16 = 20;
+
+const SECOND: i64 = 1000;
+const MINUTE: i64 = 60 * SECOND;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+/// From here on a date says more than a number of days.
+const FAR: i64 = 60 * DAY;
+
+/// How many columns standard output has; none where it is no terminal, or one that does not say.
+pub(crate) fn columns() -> Option<usize> {
+    columns_of(io::stdout())
+}
+
+/// The same of another stream.
+pub(crate) fn columns_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
+    if !stream.is_terminal() {
+        return None;
+    }
+    let size = rustix::termios::tcgetwinsize(&stream).ok()?;
+    (size.ws_col >= MIN_COLUMNS).then_some(size.ws_col.into())
+}
+
+/// A point in time as it is listed.
+pub(crate) fn time(at: Timestamp) -> String {
+    if io::stdout().is_terminal() { relative(at, Timestamp::now()) } else { at.to_string() }
+}
+
+/// The same in a sentence.
+pub(crate) fn when(at: Timestamp) -> String {
+    if io::stdout().is_terminal() { relative(at, Timestamp::now()) } else { format!("at {at}") }
+}
+
+/// A point in time in a line that stays on the screen: one that is just over is told by the clock, because "now" would be
+/// wrong as soon as it is read.
+pub(crate) fn moment(at: Timestamp) -> String {
+    let exact = at.to_string();
+    if !io::stdout().is_terminal() {
+        return exact;
+    }
+    let now = Timestamp::now();
+    if (now.milliseconds() - at.milliseconds()).abs() >= MINUTE {
+        return relative(at, now);
+    }
+    let clock = exact.split_once('T').and_then(|(_, clock)| clock.get(.."12:34:56".len()));
+    clock.map_or(exact.clone(), |clock| format!("{clock} UTC"))
+}
+
+fn relative(at: Timestamp, now: Timestamp) -> String {
+    let milliseconds = now.milliseconds() - at.milliseconds();
+    let distance = milliseconds.abs();
+    let (unit, name) = match distance {
+        // Clocks of two machines differ by that much.
+        ..SECOND => return "now".to_owned(),
+        FAR.. => return at.to_string().chars().take("2026-01-31".len()).collect(),
+        DAY.. => (DAY, "day"),
+        HOUR.. => (HOUR, "hour"),
+        MINUTE.. => (MINUTE, "minute"),
+        _ => (SECOND, "second"),
+    };
+    let amount = count((distance / unit).unsigned_abs(), name);
+    if milliseconds > 0 { format!("{amount} ago") } else { format!("in {amount}") }
+}
+
+/// A text in lines of at most so many columns, broken at spaces; all but the first begin with so many spaces. A word
+/// that is longer stays whole: paths and commands are to be copied.
+pub(crate) fn wrap(text: &str, columns: Option<usize>, indent: usize) -> String {
+    let Some(columns) = columns else { return text.to_owned() };
+    let mut wrapped = String::new();
+    let mut used = 0;
+    // A run of spaces belongs to the word after it, so that columns stay columns.
+    for piece in pieces(text, columns.saturating_sub(indent)) {
+        let width = seen_width(piece);
+        let word = piece.trim_start_matches(' ');
+        // What would begin a line where it begins now gains nothing.
+        let is_at_indent = used + piece.len() - word.len() == indent;
+        if used + width > columns && used > 0 && !is_at_indent {
+            wrapped.push('\n');
+            wrapped.push_str(&" ".repeat(indent));
+            wrapped.push_str(word);
+            used = indent + seen_width(word);
+        } else {
+            wrapped.push_str(piece);
+            used += width;
+        }
+    }
+    wrapped
+}
+
+/// A text of several lines that fits the terminal; each continues below its own beginning.
+pub(crate) fn fit(text: &str) -> String {
+    fit_within(columns(), text)
+}
+
+fn fit_within(columns: Option<usize>, text: &str) -> String {
+    let lines = text.split_inclusive('\n').map(|line| {
+        let line = line.trim_end_matches('\n');
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        format!("{}\n", wrap(line, columns, indent))
+    });
+    lines.collect()
+}
+
+/// Words, each with the spaces before it. A command in backticks is one word where it has room in a line, so that it can be
+/// copied, and a percent sign is not parted from its number.
+fn pieces(text: &str, room: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let word = rest.find(|character| character != ' ').unwrap_or(rest.len());
+        let end_of_word = |from: usize| rest[from..].find(' ').map_or(rest.len(), |length| from + length);
+        let mut end = end_of_word(word);
+        let begins_command = rest[word..end].trim_start_matches('(').starts_with('`');
+        if begins_command
+            && rest[word..end].matches('`').count() % 2 == 1
+            && let Some(closing) = rest[end..].find('`')
+            && seen_width(&rest[word..end_of_word(end + closing)]) <= room
+        {
+            end = end_of_word(end + closing);
+        }
+        if rest[end..].starts_with(" %") {
+            end = end_of_word(end + 1);
+        }
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece)
+    })
+}
+
+/// Characters that take a column; colours take none.
+fn seen_width(text: &str) -> usize {
+    let mut width = 0;
+    let mut is_escape = false;
+    for character in text.chars() {
+        match character {
+            '\u{1b}' => is_escape = true,
+            'm' if is_escape => is_escape = false,
+            _ if is_escape => {}
+            _ => width += 1,
+        }
+    }
+    width
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_relative_until_a_date_says_more() {
+        let now = Timestamp::from_milliseconds(1_800_000_000_000);
+        let ago =
+            |milliseconds: i64| relative(Timestamp::from_milliseconds(1_800_000_000_000 - milliseconds), now);
+        assert_eq!(ago(0), "now");
+        assert_eq!(ago(SECOND), "1 second ago");
+        assert_eq!(ago(90 * SECOND), "1 minute ago");
+        assert_eq!(ago(3 * HOUR), "3 hours ago");
+        assert_eq!(ago(59 * DAY), "59 days ago");
+        assert_eq!(ago(60 * DAY), "2026-11-16");
+        assert_eq!(ago(-2 * DAY), "in 2 days");
+    }
+
+    #[test]
+    fn lines_break_at_spaces_and_keep_their_columns() {
+        let text = "  + AGENTS.md  used  it is only white space";
+        assert_eq!(wrap(text, None, 4), text);
+        assert_eq!(wrap(text, Some(80), 4), text);
+        assert_eq!(wrap(text, Some(30), 4), "  + AGENTS.md  used  it is\n    only white space");
+        // A long word is not broken, and gets a line of its own.
+        assert_eq!(wrap("one /long/path/to/a/file b", Some(10), 2), "one\n  /long/path/to/a/file\n  b");
+        assert_eq!(wrap("cwd  /long/path/to b", Some(10), 5), "cwd  /long/path/to\n     b");
+        // Commands can be copied, and numbers keep their signs.
+        assert_eq!(wrap("try `a b c` now", Some(9), 2), "try\n  `a b c`\n  now");
+        assert_eq!(wrap("try `a b c d e` now", Some(9), 2), "try `a b\n  c d e`\n  now");
+        assert_eq!(wrap("bytes (under 1 %), tokens", Some(14), 2), "bytes (under\n  1 %), tokens");
+        assert_eq!(fit_within(Some(12), "a\n\n  one two three\n"), "a\n\n  one two\n  three\n");
+        assert_eq!(wrap("\u{1b}[32mused\u{1b}[0m here", Some(9), 2), "\u{1b}[32mused\u{1b}[0m here");
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests of the commands for other agents and skills.
+
+mod bridge;
+mod skills;
