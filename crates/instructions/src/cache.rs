@@ -19,7 +19,7 @@ pub(crate) use directory_reader::{DirectoryReader, Marker};
 use directory_reader::{KnownDirectory, KnownFile};
 use memory::Memory;
 
-use crate::resolution::{Request, Resolution};
+use crate::resolve::resolution::{Request, Resolution};
 
 /// Bytes of file contents that are kept, twice at most.
 const FILE_BYTES: usize = 32 * 1024 * 1024;

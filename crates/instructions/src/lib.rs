@@ -20,46 +20,32 @@
 
 #![warn(missing_docs)]
 
-mod applicable;
-mod applies_to;
-mod budget;
 mod cache;
-mod chain;
-mod decision;
 mod diagnostic;
 mod fs;
-mod markup;
-mod mentions;
-mod named_imports;
 pub mod profile;
-mod references;
-mod relation;
-mod render;
-mod resolution;
-mod rewriting;
-mod root;
+mod resolve;
 mod session;
 mod settings;
 mod text;
 
-pub use applies_to::{AppliesTo, Target};
 pub use cache::Cache;
-pub use chain::other_files::OTHER_AGENTS;
-pub use decision::{Decision, Outcome};
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
 pub use fs::git_hooks::git_places;
 pub use fs::{contained_path, file, path, stored_path};
-pub use named_imports::{NamedImport, named_imports};
 pub use profile::{
     BlockRole, CLAUDE_CODE, CODELIA, CODEX, COPILOT, CURSOR, FOREWORD, GEMINI_CLI, GOOSE, OPENCODE, PI,
     PROFILES, Profile, QWEN_CODE, ZED,
 };
-pub use relation::Relation;
-pub use render::Block;
-pub use resolution::{
+pub use resolve::applies_to::{AppliesTo, Target};
+pub use resolve::decision::{Decision, Outcome};
+pub use resolve::relation::Relation;
+pub use resolve::render::Block;
+pub use resolve::resolution::{
     FileScope, InstructionFile, Request, Resolution, ResolveError, configured_names, resolve, survey,
     survey_for, survey_reading,
 };
+pub use resolve::survey::OTHER_AGENTS;
 pub use session::cleanup::{is_named_by_digest, kept_files};
 pub use session::delivery::{Delivery, FileRead, FileReader, InlineRoom, Purpose, Told};
 pub use session::file::{ParseError, PreparedSession, SessionFile, SessionFileError, parse as parse_session};
@@ -76,6 +62,7 @@ pub use settings::{
 };
 pub use text::content_hash::{ContentHash, hex};
 pub use text::front_matter::{Audience, audience_of};
+pub use text::named_imports::{NamedImport, named_imports};
 pub use text::safety::{
     UnsafeKind, UnsafePart, is_invisible, make_harmless, neutralise, shown_parts, skeleton, unsafe_parts,
 };

@@ -3,56 +3,42 @@
 //! A profile says only how it differs from a base. To add an agent, write its file here, name it in [`PROFILES`] and give it its
 //! cases; a rule that no agent had so far is a field with a value in the base, read where it matters.
 
-mod claude_code;
-mod codelia;
-mod codex;
-mod copilot;
-mod cursor;
+mod agents;
 mod evidence;
-mod foreword;
-mod form;
-mod gemini_cli;
-mod goose;
-mod imports;
-mod json_settings;
-mod on_reading;
-mod opencode;
-mod pi;
-mod qwen_code;
 mod rules;
-mod same;
-mod text;
-mod traps;
-mod zed;
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-pub use claude_code::CLAUDE_CODE;
-pub use codelia::CODELIA;
-pub use codex::CODEX;
-pub use copilot::COPILOT;
-pub use cursor::CURSOR;
+pub use agents::claude_code::CLAUDE_CODE;
+pub use agents::codelia::CODELIA;
+pub use agents::codex::CODEX;
+pub use agents::copilot::COPILOT;
+pub use agents::cursor::CURSOR;
+pub use agents::foreword::FOREWORD;
+pub use agents::gemini_cli::GEMINI_CLI;
+pub use agents::goose::GOOSE;
+pub use agents::opencode::OPENCODE;
+pub use agents::pi::PI;
+pub use agents::qwen_code::QWEN_CODE;
+pub use agents::zed::ZED;
 pub use evidence::{Agent, Evidence, Rule};
-pub use foreword::FOREWORD;
-pub use form::{BlockForm, Kinds, PartOf, PathForm, Piece, SectionForm, WaitingForm};
-pub use gemini_cli::GEMINI_CLI;
-pub use goose::GOOSE;
-pub use imports::{
+pub use rules::duplicates::{SameFile, SameText};
+pub use rules::hazards::Traps;
+pub use rules::imports::{
     ChainFiles, ImportBounds, ImportPlace, ImportRepeats, ImportSyntax, Imports, InPlace, ZeroByte,
 };
-pub use json_settings::{BrokenSettings, FolderTrust, JsonSettings, NamesSetting, OwnNames, SettingsPlace};
-pub use on_reading::{NestedFiles, OnReading, Traces};
-pub use opencode::OPENCODE;
-pub use pi::PI;
-pub use qwen_code::QWEN_CODE;
-pub use rules::{GlobMatching, RuleBody, RuleConditions, RuleFolder, RuleFolderPlace, RuleLinks, RuleOrder};
-pub use same::{SameFile, SameText};
-pub use text::{ByteOrderMark, Comments, FrontMatterRule, Invisible, WhiteSpace};
-pub use traps::Traps;
-pub use zed::ZED;
+pub use rules::json_settings::{
+    BrokenSettings, FolderTrust, JsonSettings, NamesSetting, OwnNames, SettingsPlace,
+};
+pub use rules::nested::{NestedFiles, OnReading, Traces};
+pub use rules::render::{BlockForm, Kinds, PartOf, PathForm, Piece, SectionForm, WaitingForm};
+pub use rules::rule_folders::{
+    GlobMatching, RuleBody, RuleConditions, RuleFolder, RuleFolderPlace, RuleLinks, RuleOrder,
+};
+pub use rules::text::{ByteOrderMark, Comments, FrontMatterRule, Invisible, WhiteSpace};
 
 use crate::session::reminder::ResumeLines;
 

@@ -17,11 +17,11 @@ use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::cache::Cache;
-use crate::decision::Outcome;
 use crate::diagnostic::DiagnosticCode;
 use crate::fs::stored_path;
 use crate::profile::{Fallbacks, Profile};
-use crate::resolution::{Request, Resolution, ResolveError, resolve};
+use crate::resolve::decision::Outcome;
+use crate::resolve::resolution::{Request, Resolution, ResolveError, resolve};
 use crate::session::delivery::{FileRead, Told};
 use crate::session::reminder::{Reminder, ReminderFile};
 use crate::settings::{AgentsConfig, FileSettings, candidate_names};

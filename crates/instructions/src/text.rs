@@ -7,6 +7,12 @@ pub(crate) mod front_matter;
 pub mod header;
 pub(crate) mod safety;
 
+pub(crate) mod markup;
+pub(crate) mod mentions;
+pub(crate) mod named_imports;
+pub(crate) mod references;
+pub(crate) mod transform;
+
 pub use cut::common_prefix;
 pub(crate) use cut::{cut, headings_after};
 pub(crate) use decode::{decode, is_blank};

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use rustix::io::Errno;
 
 use crate::fs::file::Stamp;
-use crate::resolution::{Request, Resolution};
+use crate::resolve::resolution::{Request, Resolution};
 use crate::settings::FileSettings;
 
 /// Something an answer rests on.

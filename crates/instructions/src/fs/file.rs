@@ -15,9 +15,9 @@ use rustix::io::Errno;
 
 use crate::fs::contained_path::{self, type_name};
 use crate::fs::excluded_paths::Private;
-use crate::markup::Markup;
 use crate::profile::{FrontMatterRule, Profile};
 use crate::text::content_hash::ContentHash;
+use crate::text::markup::Markup;
 
 /// Read past a limit, so that what a cut leaves out can be named.
 pub(crate) const BLOCK: u64 = 65_536;

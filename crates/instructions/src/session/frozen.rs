@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::fs::stored_path;
 use crate::profile::{Profile, Rendering};
-use crate::render;
-use crate::resolution::{InstructionFile, Resolution};
+use crate::resolve::render;
+use crate::resolve::resolution::{InstructionFile, Resolution};
 use crate::session::InitialChain;
 use crate::text::common_prefix;
 

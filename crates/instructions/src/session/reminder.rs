@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::fs::stored_path;
-use crate::render::shown;
+use crate::resolve::render::shown;
 use crate::session::LoadedVersion;
 use crate::text::content_hash::ContentHash;
 use crate::text::safety::neutralise;

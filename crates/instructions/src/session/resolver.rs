@@ -8,14 +8,14 @@ use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 
-use crate::applicable::{Applicable, Applying, applicable};
-use crate::applies_to::Target;
-use crate::budget::nearest_first_order;
 use crate::cache::Cache;
-use crate::chain::SWITCHED_OFF;
 use crate::diagnostic::Diagnostic;
 use crate::fs::path;
-use crate::resolution::{Request, ResolveError};
+use crate::resolve::applicable::{Applicable, Applying, applicable};
+use crate::resolve::applies_to::Target;
+use crate::resolve::budget::nearest_first_order;
+use crate::resolve::chain::SWITCHED_OFF;
+use crate::resolve::resolution::{Request, ResolveError};
 use crate::session::delivery::{FileRead, FileReader, InlineRoom, Purpose, Telling, Told, telling};
 use crate::session::reminder::{Reminder, ReminderFile};
 use crate::session::resume::ResumeDifference;

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::applicable::{Applicable, applicable};
-use crate::applies_to::Target;
 use crate::cache::Cache;
 use crate::fs::path;
-use crate::render::{self, Part};
-use crate::resolution::{InstructionFile, Request, Resolution, ResolveError, resolve};
+use crate::resolve::applicable::{Applicable, applicable};
+use crate::resolve::applies_to::Target;
+use crate::resolve::render::{self, Part};
+use crate::resolve::resolution::{InstructionFile, Request, Resolution, ResolveError, resolve};
 use crate::session::delivery::{FileReader, InlineRoom, Purpose, Telling, telling};
 use crate::session::reminder::{Reminder, ReminderFile, ResumeLines};
 use crate::session::resolver::{ResolvedAgents, ResolvedFile};

@@ -13,7 +13,7 @@ use crate::fs::contained_path::type_name;
 use crate::fs::file::Stamp;
 use crate::fs::path;
 use crate::profile::{Profile, SettingsFile};
-use crate::resolution::Request;
+use crate::resolve::resolution::Request;
 use crate::settings::AgentsConfig;
 
 /// Largest settings file that is read.

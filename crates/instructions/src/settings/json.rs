@@ -11,7 +11,7 @@ use crate::fs::file::{self, Bounds, Found};
 use crate::profile::{
     BrokenSettings, ByteOrderMark, FolderTrust, JsonSettings, OwnNames, Profile, SettingsPlace,
 };
-use crate::resolution::Request;
+use crate::resolve::resolution::Request;
 use crate::settings::file::SettingsFileError;
 
 /// Largest file that is read.

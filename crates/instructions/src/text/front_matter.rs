@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Error, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::applies_to::AppliesTo;
+use crate::resolve::applies_to::AppliesTo;
 
 /// Longest block that is read.
 const MAX_BYTES: usize = 16_384;

@@ -1,0 +1,67 @@
+//! Today's Codex. Its own command `codex debug prompt-input` is the judge.
+
+use crate::profile::*;
+use crate::settings::{FALLBACK_FILENAMES, MARKERS, MAX_BYTES};
+
+/// The profile `codex`.
+pub static CODEX: Profile = Profile {
+    name: "codex",
+    agent: Agent {
+        title: "Codex",
+        version: Some("0.166.0"),
+        rules: &[
+            Rule::observed(
+                "names",
+                "AGENTS.override.md, else AGENTS.md, else configured names, chosen in each directory",
+            ),
+            Rule::observed("blank files", "hide the next name, and are dropped"),
+            Rule::observed(
+                "walk",
+                "up to the nearest directory with any `.git`, else the working directory alone",
+            ),
+            Rule::observed("order", "root first"),
+            Rule::observed(
+                "your own file",
+                "~/.codex/AGENTS.override.md, else AGENTS.md, before all others, trimmed",
+            ),
+            Rule::observed("variables", "CODEX_HOME names the directory of your own file"),
+            Rule::observed(
+                "size",
+                "32,768 bytes of project files, root first; the rest is dropped without a word",
+            ),
+            Rule::observed(
+                "settings",
+                "limit, names and markers in ~/.codex/config.toml, the first two also in a trusted project's .codex/config.toml files; an untrusted project's files are not read",
+            ),
+            Rule::observed("unreadable files", "cost all project files"),
+            Rule::observed("imports", "none"),
+            Rule::observed("front matter and comments", "are text"),
+            Rule::observed("byte order mark", "stays"),
+            Rule::observed("files further down", "are not brought in when a tool reads there"),
+            Rule::observed("role", "user message"),
+        ],
+    },
+    names: &["AGENTS.override.md", "AGENTS.md"],
+    fallbacks: Fallbacks::Lenient,
+    blank: Blank::HidesOthers,
+    home_directory: Some(HomeDirectory { variable: Some("CODEX_HOME"), above: None, in_user_home: ".codex" }),
+    home: Some(HomeFile { trimmed: true, ..HomeFile::first_of(&["AGENTS.override.md", "AGENTS.md"]) }),
+    root_override: RootOverride::Ignored,
+    unreadable: Unreadable::ChainLost,
+    dangling_link: DanglingLink::Absent,
+    rendering: Rendering::Instructions,
+    role: BlockRole::User,
+    settings_file: Some(SettingsFile {
+        name: "config.toml",
+        agent: "Codex",
+        keys: &[
+            (MAX_BYTES, "project_doc_max_bytes"),
+            (FALLBACK_FILENAMES, "project_doc_fallback_filenames"),
+            (MARKERS, "project_root_markers"),
+        ],
+        projects: "projects",
+        in_project: ".codex/config.toml",
+    }),
+    traces: Traces { in_user_home: &[], in_project: &[".codex"] },
+    ..BASE
+};

@@ -1,0 +1,183 @@
+//! GitHub Copilot CLI.
+
+use crate::profile::*;
+
+const fn rules(place: RuleFolderPlace, directory: &'static str, suffix: &'static str) -> RuleFolder {
+    RuleFolder {
+        place,
+        directory,
+        suffix,
+        order: RuleOrder::ByPath,
+        links: RuleLinks::ToFiles,
+        conditions: RuleConditions {
+            keys: &["applyTo", "paths"],
+            everything: &["**", "**/*", "*"],
+            always: None,
+            invalid_is_lost: false,
+            matching: GlobMatching::WholePath,
+        },
+        body: RuleBody::Raw,
+    }
+}
+
+const fn section(of: PartOf, before: &'static [Piece], after: &'static [Piece]) -> SectionForm {
+    SectionForm {
+        of,
+        before,
+        after,
+        between: "\n\n",
+        end: "",
+        path: PathForm::Absolute,
+        kinds: Kinds::NONE,
+        waiting: None,
+    }
+}
+
+/// The profile `copilot`.
+pub static COPILOT: Profile = Profile {
+    name: "copilot",
+    agent: Agent {
+        title: "GitHub Copilot CLI",
+        version: Some("1.0.102"),
+        rules: &[
+            Rule::observed(
+                "names",
+                ".github/copilot-instructions.md, AGENTS.md, CLAUDE.md and GEMINI.md, all of them, the last three in any letter case; between the root and the working directory .claude/CLAUDE.md, too",
+            ),
+            Rule::observed("blank files", "are passed on as they are"),
+            Rule::observed(
+                "walk",
+                "up to the repository's root, which is where a file `.git` is or a directory that Git accepts; else the working directory alone",
+            ),
+            Rule::observed(
+                "order",
+                "the root, the working directory, then what is between them, nearest first; copilot-instructions.md of root and working directory before all",
+            ),
+            Rule::observed("same text twice", "is passed on once"),
+            Rule::observed("your own file", "~/.copilot/copilot-instructions.md, before all others"),
+            Rule::documented("variables", "COPILOT_HOME names the directory of your own file"),
+            Rule::observed(
+                "rules",
+                "~/.copilot/instructions, then .github/instructions and .claude/rules in the root and in the working directory; as they are, by path. Those with `applyTo` or `paths` are listed in a table",
+            ),
+            Rule::observed("size", "no limit seen up to 200 KB"),
+            Rule::observed(
+                "imports",
+                "`@path` with an extension, outside code, behind its mention, eight deep, inside the repository; each file once",
+            ),
+            Rule::observed("front matter and comments", "are text"),
+            Rule::observed("byte order mark and characters that hide others", "go"),
+            Rule::observed(
+                "files further down",
+                "AGENTS.md, CLAUDE.md, .claude/CLAUDE.md, GEMINI.md and rules come in a message after a tool has read there, nearest first; links out of the repository do not",
+            ),
+            Rule::observed("rules with `applyTo` or `paths`", "come with a file that matches"),
+            Rule::observed("role", "system prompt"),
+        ],
+    },
+    names: &[".github/copilot-instructions.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"],
+    between: &[".claude/CLAUDE.md"],
+    choice: NameChoice::All,
+    letter_case: LetterCase::Any,
+    home_directory: Some(HomeDirectory {
+        variable: Some("COPILOT_HOME"),
+        above: None,
+        in_user_home: ".copilot",
+    }),
+    home: Some(HomeFile { blank: Blank::Included, ..HomeFile::first_of(&["copilot-instructions.md"]) }),
+    rule_folders: &[
+        rules(RuleFolderPlace::Home, "instructions", ".instructions.md"),
+        rules(RuleFolderPlace::RootAndCwd, ".github/instructions", ".instructions.md"),
+        rules(RuleFolderPlace::RootAndCwd, ".claude/rules", ".md"),
+    ],
+    marker_check: MarkerCheck::RepositoryOrFile,
+    root_override: RootOverride::Ignored,
+    max_bytes: UNLIMITED,
+    byte_order_mark: ByteOrderMark::Stripped,
+    dangling_link: DanglingLink::Absent,
+    imports: Some(Imports {
+        place: ImportPlace::InPlace(&InPlace {
+            before: &[
+                Piece::Text("@"),
+                Piece::Reference,
+                Piece::Text("\n\n<imported_custom_instruction source=\""),
+                Piece::AttributePath,
+                Piece::Text("\">\n"),
+            ],
+            after: &[Piece::Text("\n</imported_custom_instruction>")],
+            trimmed_end: true,
+            repeated: &[
+                Piece::Text("@"),
+                Piece::Reference,
+                Piece::Text("\n\n<imported_custom_instruction source=\""),
+                Piece::AttributePath,
+                Piece::Text("\" skipped=\"already-loaded\" />"),
+            ],
+            outside: None,
+            missing: None,
+            unreadable: None,
+            resolves_links: true,
+            repeats: ImportRepeats::Anywhere,
+            byte_order_mark: ByteOrderMark::Stripped,
+            utf8_alone: true,
+        }),
+        max_depth: 8,
+        syntax: ImportSyntax::Punctuated,
+        bounds: ImportBounds::Root,
+        extensions: &[],
+        chain_files: ChainFiles::Stay,
+        zero_byte: ZeroByte::Nowhere,
+    }),
+    invisible: Invisible::Removed,
+    order: ChainOrder::RootThenNearest,
+    same_file: SameFile::OncePerPath,
+    same_text: SameText::UsedOnce,
+    rendering: Rendering::Forms(&[BlockForm {
+        role: BlockRole::System,
+        start: "",
+        sections: &[
+            section(
+                PartOf::Files,
+                &[Piece::Text("<custom_instruction>\n")],
+                &[Piece::Text("\n</custom_instruction>")],
+            ),
+            SectionForm {
+                end: "\n",
+                waiting: Some(WaitingForm {
+                    start: "Here is a list of instruction files that contain rules for modifying or creating new code.\n\
+                            These files are important for ensuring that the code is modified or created correctly.\n\
+                            Please make sure to follow the rules specified in these files when working with the codebase.\n\
+                            If you have not already read the file, use the `view` tool to acquire it.\n\
+                            Make sure to acquire the instructions before making any changes to the code.\n\
+                            | Pattern | File Path | Description |\n\
+                            | ------- | --------- | ----------- |\n",
+                    row: &[
+                        Piece::Text("| "),
+                        Piece::Globs,
+                        Piece::Text(" | '"),
+                        Piece::Path,
+                        Piece::Text("' | "),
+                        Piece::Description,
+                        Piece::Text(" |"),
+                    ],
+                    between: "\n",
+                }),
+                ..section(PartOf::Rules, &[], &[])
+            },
+        ],
+        between: "\n\n",
+        end: "",
+    }]),
+    on_reading: OnReading::Nested(NestedFiles {
+        names: &["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"],
+        rule_folders: &[".claude/rules"],
+        order: ChainOrder::NearestFirst,
+        links: Links::InsideRoot,
+        ..NestedFiles::RULES_ALONE
+    }),
+    traces: Traces {
+        in_user_home: &[],
+        in_project: &[".github/copilot-instructions.md", ".github/instructions"],
+    },
+    ..BASE
+};

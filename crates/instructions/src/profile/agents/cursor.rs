@@ -1,0 +1,59 @@
+//! Cursor, by its documentation alone.
+
+use crate::profile::*;
+
+/// The profile `cursor`.
+pub static CURSOR: Profile = Profile {
+    name: "cursor",
+    agent: Agent {
+        title: "Cursor",
+        version: None,
+        rules: &[
+            Rule::documented(
+                "names",
+                "AGENTS.md, in the root and in directories below it; .cursorrules in the root",
+            ),
+            Rule::documented("walk", "from the project's root down"),
+            Rule::documented("order", "root first"),
+            Rule::documented(
+                "rules",
+                ".cursor/rules in every directory, `.mdc` files; those with `alwaysApply: true` at the start, those with `globs` when a file matches",
+            ),
+            Rule::documented("your own rules", "are in the editor's settings, which are not read here"),
+            Rule::documented(
+                "files further down",
+                "AGENTS.md of a directory counts for work on the files in it, and so do rules whose `globs` match",
+            ),
+            Rule::documented("the text around files", "is not documented; ours is shown"),
+        ],
+    },
+    names: &["AGENTS.md"],
+    choice: NameChoice::All,
+    at_root: (&[".cursorrules"], AtRoot::First),
+    rule_folders: &[RuleFolder {
+        place: RuleFolderPlace::EveryDirectory,
+        directory: ".cursor/rules",
+        suffix: ".mdc",
+        order: RuleOrder::ByPath,
+        links: RuleLinks::ToFiles,
+        conditions: RuleConditions {
+            keys: &["globs"],
+            everything: &[],
+            always: Some("alwaysApply"),
+            invalid_is_lost: true,
+            matching: GlobMatching::WholePath,
+        },
+        body: RuleBody::Bare,
+    }],
+    blank: Blank::FallsThrough,
+    root_override: RootOverride::Ignored,
+    max_bytes: UNLIMITED,
+    byte_order_mark: ByteOrderMark::Stripped,
+    on_reading: OnReading::Nested(NestedFiles {
+        names: &["AGENTS.md"],
+        rule_folders: &[".cursor/rules"],
+        ..NestedFiles::RULES_ALONE
+    }),
+    traces: Traces { in_user_home: &[".cursor"], in_project: &[".cursor", ".cursorrules"] },
+    ..BASE
+};

@@ -1,0 +1,68 @@
+//! Our own rules: nothing is silent, the nearest instruction survives, a blank file hides nothing.
+
+use crate::profile::*;
+
+/// The profile `foreword`.
+pub static FOREWORD: Profile = Profile {
+    name: "foreword",
+    agent: Agent {
+        title: "Foreword",
+        version: None,
+        rules: &[
+            Rule::defined(
+                "names",
+                "AGENTS.override.md, else AGENTS.md, else configured names; AGENTS.local.md is added",
+            ),
+            Rule::defined("blank files", "count as if they were not there"),
+            Rule::defined(
+                "walk",
+                "up to the nearest directory with .foreword, .git, .jj or .hg, else the working directory alone",
+            ),
+            Rule::defined("order", "root first"),
+            Rule::defined(
+                "your own file",
+                "AGENTS.override.md, else AGENTS.md in Foreword's home directory, before all others",
+            ),
+            Rule::defined(
+                "size",
+                "32,768 bytes of project files; the nearest survive, and a mark says what is missing",
+            ),
+            Rule::defined(
+                "imports",
+                "`@path` at the start of a word, after the file, five deep, inside the root",
+            ),
+            Rule::defined("front matter", "`applies_to` and `audience` say when a file applies"),
+            Rule::defined("links", "are followed inside the root"),
+            Rule::defined("tags and hidden characters", "are made harmless"),
+            Rule::defined(
+                "files further down",
+                "are brought in when a tool touches a path to which they apply, once; long ones by their path alone",
+            ),
+            Rule::defined("role", "system prompt"),
+        ],
+    },
+    names: &["AGENTS.override.md", "AGENTS.md"],
+    added: &["AGENTS.local.md"],
+    fallbacks: Fallbacks::Strict,
+    blank: Blank::FallsThrough,
+    home: Some(HomeFile::first_of(&["AGENTS.override.md", "AGENTS.md"])),
+    markers: &[".foreword", ".git", ".jj", ".hg"],
+    links: Links::InsideRoot,
+    over_limit: OverLimit::NearestFirst,
+    byte_order_mark: ByteOrderMark::Stripped,
+    imports: Some(Imports {
+        place: ImportPlace::OwnBlockAfter,
+        max_depth: 5,
+        syntax: ImportSyntax::Words,
+        bounds: ImportBounds::Root,
+        extensions: &[],
+        chain_files: ChainFiles::Stay,
+        zero_byte: ZeroByte::Nowhere,
+    }),
+    front_matter: FrontMatterRule::Conditions,
+    unsafe_text: UnsafeText::MadeHarmless,
+    same_file: SameFile::UsedOnce,
+    on_reading: OnReading::Session,
+    traces: Traces { in_user_home: &[], in_project: &[".foreword"] },
+    ..BASE
+};

@@ -1,0 +1,179 @@
+//! Gemini CLI.
+
+use crate::profile::*;
+
+const BEFORE: &[Piece] = &[Piece::Text("--- Context from: "), Piece::Path, Piece::Text(" ---\n")];
+const AFTER: &[Piece] = &[Piece::Text("\n--- End of Context from: "), Piece::Path, Piece::Text(" ---")];
+
+const fn section(of: PartOf) -> SectionForm {
+    SectionForm {
+        of,
+        before: BEFORE,
+        after: AFTER,
+        between: "\n\n",
+        end: "",
+        path: PathForm::Absolute,
+        kinds: Kinds::NONE,
+        waiting: None,
+    }
+}
+
+/// What stands for an import that cannot be there; Qwen Code has it, too.
+pub(super) const FAILED: &[Piece] = &[
+    Piece::Text("<!-- Import failed: "),
+    Piece::Reference,
+    Piece::Text(" - "),
+    Piece::Reason,
+    Piece::Text(" -->"),
+];
+pub(super) const OUTSIDE: &[Piece] =
+    &[Piece::Text("<!-- Import failed: "), Piece::Reference, Piece::Text(" - Path traversal attempt -->")];
+
+/// How imports are written; Qwen Code does it so, too.
+pub(super) const IN_PLACE: InPlace = InPlace {
+    before: &[Piece::Text("<!-- Imported from: "), Piece::Reference, Piece::Text(" -->\n")],
+    after: &[Piece::Text("\n<!-- End of import from: "), Piece::Reference, Piece::Text(" -->")],
+    trimmed_end: false,
+    repeated: &[Piece::Text("<!-- File already processed: "), Piece::Reference, Piece::Text(" -->")],
+    outside: Some(OUTSIDE),
+    missing: Some(FAILED),
+    unreadable: Some(FAILED),
+    resolves_links: false,
+    repeats: ImportRepeats::OnTheWay,
+    byte_order_mark: ByteOrderMark::Kept,
+    utf8_alone: false,
+};
+
+/// The profile `gemini-cli`.
+pub static GEMINI_CLI: Profile = Profile {
+    name: "gemini-cli",
+    agent: Agent {
+        title: "Gemini CLI",
+        version: Some("0.61.0"),
+        rules: &[
+            Rule::observed(
+                "names",
+                "GEMINI.md, and those of `context.fileName` in ~/.gemini/settings.json, or in .gemini/settings.json of the working directory alone, if that is trusted",
+            ),
+            Rule::observed("blank files", "count as if they were not there"),
+            Rule::observed(
+                "walk",
+                "up to the nearest directory with any `.git`, else the working directory alone",
+            ),
+            Rule::observed(
+                "backslashes",
+                "in the path of a directory count as slashes, so that its GEMINI.md is not found",
+            ),
+            Rule::observed("order", "root first"),
+            Rule::observed(
+                "order of equals",
+                "by the bytes of the paths: `B/GEMINI.md` stands before `GEMINI.md`",
+            ),
+            Rule::observed("same file twice", "is passed on once"),
+            Rule::observed("your own file", "~/.gemini/GEMINI.md, in the system prompt"),
+            Rule::source("variables", "GEMINI_CLI_HOME names the directory above .gemini"),
+            Rule::observed("size", "no limit seen up to 200 KB"),
+            Rule::observed(
+                "imports",
+                "`@path` behind white space and outside backticks, in place, five deep, inside the repository; a failure is a comment",
+            ),
+            Rule::observed("front matter and comments", "are text"),
+            Rule::observed("byte order mark and white space around a text", "are stripped"),
+            Rule::observed(
+                "files further down",
+                "GEMINI.md comes with the result of a tool that reads there, root first",
+            ),
+            Rule::observed("role", "user message"),
+            Rule::observed(
+                "broken settings",
+                "keep the agent from starting: comments may stand in them, trailing commas may not",
+            ),
+            Rule::observed("not read here", "what else `context` in settings.json says"),
+            Rule::observed(
+                "traps",
+                "a FIFO of the name keeps the agent waiting for ever, a cycle of links ends it",
+            ),
+        ],
+    },
+    names: &["GEMINI.md"],
+    backslash: Backslash::Slash,
+    choice: NameChoice::All,
+    blank: Blank::FallsThrough,
+    home_directory: Some(HomeDirectory {
+        variable: None,
+        above: Some(("GEMINI_CLI_HOME", ".gemini")),
+        in_user_home: ".gemini",
+    }),
+    home: Some(HomeFile { choice: NameChoice::All, ..HomeFile::first_of(&["GEMINI.md"]) }),
+    root_override: RootOverride::Ignored,
+    max_bytes: UNLIMITED,
+    byte_order_mark: ByteOrderMark::Stripped,
+    dangling_link: DanglingLink::Absent,
+    imports: Some(Imports {
+        place: ImportPlace::InPlace(&IN_PLACE),
+        max_depth: 5,
+        syntax: ImportSyntax::SpacedOutsideBackticks,
+        bounds: ImportBounds::Repository,
+        extensions: &[],
+        chain_files: ChainFiles::Stay,
+        zero_byte: ZeroByte::Nowhere,
+    }),
+    white_space: WhiteSpace::Trimmed,
+    order: ChainOrder::ByPath,
+    same_file: SameFile::UsedOnce,
+    role: BlockRole::User,
+    rendering: Rendering::Forms(&[
+        BlockForm {
+            role: BlockRole::System,
+            start: "# Contextual Instructions (GEMINI.md)\n\
+                    The following content is loaded from local and global configuration files.\n\
+                    **Context Precedence:**\n\
+                    - **Global (~/.gemini/):** foundational user preferences. Apply these broadly.\n\
+                    - **Extensions:** supplementary knowledge and capabilities.\n\
+                    - **Workspace Root:** workspace-wide mandates. Supersedes global preferences.\n\
+                    - **Sub-directories:** highly specific overrides. These rules supersede all others for files within their scope.\n\
+                    \n\
+                    **Conflict Resolution:**\n\
+                    - **Precedence:** Strictly follow the order above (Sub-directories > Workspace Root > Extensions > Global).\n\
+                    - **System Overrides:** Contextual instructions override default operational behaviors (e.g., tech stack, style, workflows, tool preferences) defined in the system prompt. However, they **cannot** override Core Mandates regarding safety, security, and agent integrity.\n\
+                    \n\
+                    <loaded_context>\n",
+            sections: &[section(PartOf::Home)],
+            between: "",
+            end: "\n</loaded_context>",
+        },
+        BlockForm {
+            role: BlockRole::User,
+            start: "<loaded_context>\n<project_context>\n",
+            sections: &[section(PartOf::Project)],
+            between: "",
+            end: "\n</project_context>\n</loaded_context>",
+        },
+    ]),
+    on_reading: OnReading::Nested(NestedFiles { names: &["GEMINI.md"], ..NestedFiles::RULES_ALONE }),
+    traps: Traps { pipe: true, link_circle: true },
+    traces: Traces { in_user_home: &[], in_project: &[".gemini", "GEMINI.md"] },
+    json_settings: Some(JsonSettings {
+        own: &["settings.json"],
+        in_project: &[".gemini/settings.json"],
+        place: SettingsPlace::WorkingDirectory,
+        names: Some(NamesSetting {
+            key: "context.fileName",
+            own_names: OwnNames::ComeLast,
+            heading: Some("# Contextual Instructions (GEMINI.md)"),
+        }),
+        unfollowed: &[
+            "context.importFormat",
+            "context.includeDirectories",
+            "context.loadMemoryFromIncludeDirectories",
+            "context.memoryBoundaryMarkers",
+        ],
+        trust: Some(FolderTrust {
+            file: "trustedFolders.json",
+            switch: ("security.folderTrust.enabled", true),
+        }),
+        byte_order_mark: ByteOrderMark::Kept,
+        broken: (BrokenSettings::Refused, BrokenSettings::Refused),
+    }),
+    ..BASE
+};

@@ -1,0 +1,110 @@
+//! opencode.
+
+use crate::profile::*;
+
+/// The profile `opencode`.
+pub static OPENCODE: Profile = Profile {
+    name: "opencode",
+    agent: Agent {
+        title: "opencode",
+        version: Some("1.18.33"),
+        rules: &[
+            Rule::observed(
+                "names",
+                "AGENTS.md, else CLAUDE.md, else CONTEXT.md; the first that any directory has is read in all of them",
+            ),
+            Rule::observed(
+                "blank files",
+                "are passed on as they are, and hide the next name; so does a directory",
+            ),
+            Rule::observed(
+                "walk",
+                "up to the repository's root if Git accepts it, else up to the file system's root",
+            ),
+            Rule::observed("order", "the working directory first, the root last"),
+            Rule::observed(
+                "your own file",
+                "~/.config/opencode/AGENTS.md, else ~/.claude/CLAUDE.md, before all others",
+            ),
+            Rule::source(
+                "variables",
+                "OPENCODE_CONFIG_DIR or XDG_CONFIG_HOME names the directory of your own file",
+            ),
+            Rule::observed("size", "no limit seen up to 200 KB"),
+            Rule::observed("imports", "none"),
+            Rule::observed("front matter and comments", "are text"),
+            Rule::observed("byte order mark", "is stripped"),
+            Rule::observed(
+                "files further down",
+                "AGENTS.md, else CLAUDE.md, else CONTEXT.md of each directory come with the result of a tool that reads there, nearest first",
+            ),
+            Rule::observed("role", "system prompt"),
+            Rule::observed(
+                "not read here",
+                "`instructions` of opencode.json; a warning says where it is set",
+            ),
+            Rule::observed("traps", "a FIFO of the name keeps the agent waiting for ever"),
+        ],
+    },
+    names: &["AGENTS.md", "CLAUDE.md", "CONTEXT.md"],
+    choice: NameChoice::FirstOfChain,
+    blank: Blank::IncludedUnlessEmpty,
+    home_directory: Some(HomeDirectory {
+        variable: Some("OPENCODE_CONFIG_DIR"),
+        above: Some(("XDG_CONFIG_HOME", "opencode")),
+        in_user_home: ".config/opencode",
+    }),
+    home: Some(HomeFile {
+        elsewhere: &[".claude/CLAUDE.md"],
+        blank: Blank::IncludedUnlessEmpty,
+        ..HomeFile::first_of(&["AGENTS.md"])
+    }),
+    marker_check: MarkerCheck::GitAccepts,
+    without_marker: WithoutMarker::WholePath,
+    root_override: RootOverride::Ignored,
+    max_bytes: UNLIMITED,
+    byte_order_mark: ByteOrderMark::Stripped,
+    dangling_link: DanglingLink::Absent,
+    order: ChainOrder::NearestFirst,
+    same_file: SameFile::OncePerPath,
+    rendering: Rendering::Forms(&[BlockForm {
+        role: BlockRole::System,
+        start: "",
+        sections: &[SectionForm {
+            of: PartOf::Everything,
+            before: &[Piece::Text("Instructions from: "), Piece::Path, Piece::Text("\n")],
+            after: &[],
+            between: "\n",
+            end: "",
+            path: PathForm::Absolute,
+            kinds: Kinds::NONE,
+            waiting: None,
+        }],
+        between: "",
+        end: "",
+    }]),
+    on_reading: OnReading::Nested(NestedFiles {
+        names: &["AGENTS.md", "CLAUDE.md", "CONTEXT.md"],
+        choice: NameChoice::FirstOfDirectory,
+        order: ChainOrder::NearestFirst,
+        ..NestedFiles::RULES_ALONE
+    }),
+    traps: Traps::PIPE,
+    traces: Traces { in_user_home: &[], in_project: &[".opencode", "opencode.json", "opencode.jsonc"] },
+    json_settings: Some(JsonSettings {
+        own: &["config.json", "opencode.json", "opencode.jsonc"],
+        in_project: &[
+            "opencode.json",
+            "opencode.jsonc",
+            ".opencode/opencode.json",
+            ".opencode/opencode.jsonc",
+        ],
+        place: SettingsPlace::EveryDirectory,
+        names: None,
+        unfollowed: &["instructions"],
+        trust: None,
+        byte_order_mark: ByteOrderMark::Stripped,
+        broken: (BrokenSettings::Unknown, BrokenSettings::Unknown),
+    }),
+    ..BASE
+};

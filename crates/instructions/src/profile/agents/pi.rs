@@ -1,0 +1,68 @@
+//! pi, the coding agent.
+
+use crate::profile::*;
+
+/// The profile `pi`.
+pub static PI: Profile = Profile {
+    name: "pi",
+    agent: Agent {
+        title: "pi",
+        version: Some("0.73.1"),
+        rules: &[
+            Rule::observed(
+                "names",
+                "AGENTS.md or AGENTS.MD, else CLAUDE.md or CLAUDE.MD, chosen in each directory",
+            ),
+            Rule::observed("blank files", "are passed on as they are, and hide the next name"),
+            Rule::observed(
+                "walk",
+                "every directory from the file system's root down, past repositories and home",
+            ),
+            Rule::observed("order", "root first"),
+            Rule::observed("your own file", "~/.pi/agent/AGENTS.md or CLAUDE.md, before all others"),
+            Rule::source("variables", "PI_CODING_AGENT_DIR names the directory of your own file"),
+            Rule::observed("size", "no limit seen up to 200 KB"),
+            Rule::observed("imports", "none"),
+            Rule::observed("front matter and comments", "are text"),
+            Rule::observed("byte order mark", "stays"),
+            Rule::observed("files further down", "are not brought in when a tool reads there"),
+            Rule::observed("role", "system prompt"),
+            Rule::observed("traps", "a FIFO of the name keeps the agent waiting for ever"),
+        ],
+    },
+    names: &["AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD"],
+    home_directory: Some(HomeDirectory {
+        variable: Some("PI_CODING_AGENT_DIR"),
+        above: None,
+        in_user_home: ".pi/agent",
+    }),
+    home: Some(HomeFile {
+        blank: Blank::Included,
+        ..HomeFile::first_of(&["AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD"])
+    }),
+    markers: &[],
+    empty_markers: EmptyMarkers::WholePath,
+    root_override: RootOverride::Ignored,
+    max_bytes: UNLIMITED,
+    same_file: SameFile::OncePerPath,
+    dangling_link: DanglingLink::Absent,
+    rendering: Rendering::Forms(&[BlockForm {
+        role: BlockRole::System,
+        start: "\n# Project Context\n\nProject-specific instructions and guidelines:\n\n",
+        sections: &[SectionForm {
+            of: PartOf::Everything,
+            before: &[Piece::Text("## "), Piece::Path, Piece::Text("\n\n")],
+            after: &[Piece::Text("\n\n")],
+            between: "",
+            end: "",
+            path: PathForm::Absolute,
+            kinds: Kinds::NONE,
+            waiting: None,
+        }],
+        between: "",
+        end: "",
+    }]),
+    traps: Traps::PIPE,
+    traces: Traces { in_user_home: &[], in_project: &[".pi"] },
+    ..BASE
+};

@@ -1,0 +1,39 @@
+//! Zed, by its documentation alone.
+
+use crate::profile::*;
+
+/// The profile `zed`.
+pub static ZED: Profile = Profile {
+    name: "zed",
+    agent: Agent {
+        title: "Zed",
+        version: None,
+        rules: &[
+            Rule::documented(
+                "names",
+                "the first of .rules, .cursorrules, .windsurfrules, .clinerules, .github/copilot-instructions.md, AGENT.md, AGENTS.md, CLAUDE.md, GEMINI.md",
+            ),
+            Rule::documented("walk", "the directory that is opened, alone"),
+            Rule::documented("your own rules", "are in the editor's library, which is not read here"),
+            Rule::documented("the text around files", "is not documented; ours is shown"),
+        ],
+    },
+    names: &[
+        ".rules",
+        ".cursorrules",
+        ".windsurfrules",
+        ".clinerules",
+        ".github/copilot-instructions.md",
+        "AGENT.md",
+        "AGENTS.md",
+        "CLAUDE.md",
+        "GEMINI.md",
+    ],
+    markers: &[],
+    empty_markers: EmptyMarkers::CwdOnly,
+    root_override: RootOverride::Ignored,
+    max_bytes: UNLIMITED,
+    byte_order_mark: ByteOrderMark::Stripped,
+    traces: Traces { in_user_home: &[".config/zed"], in_project: &[".zed", ".rules"] },
+    ..BASE
+};

@@ -1,0 +1,24 @@
+//! Resolution: from a working directory to the text that an agent gets there.
+//!
+//! The stages run in the order of this list: [`root`] finds where the project begins, [`choose`] and [`rules`] select
+//! files by name, [`eligibility`] drops those that do not apply, [`imports`] follows what they import, [`assemble`]
+//! shares the limit of [`budget`] among them, and [`render`] makes the text. [`survey`] explains what was not read.
+
+pub(crate) mod applicable;
+pub(crate) mod applies_to;
+mod assemble;
+pub(crate) mod budget;
+pub(crate) mod chain;
+mod choose;
+pub(crate) mod decision;
+mod eligibility;
+mod imports;
+mod inline_imports;
+mod nested;
+mod order;
+pub(crate) mod relation;
+pub(crate) mod render;
+pub(crate) mod resolution;
+mod root;
+mod rules;
+pub(crate) mod survey;

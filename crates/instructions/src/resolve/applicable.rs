@@ -1,0 +1,135 @@
+//! The files that apply to a directory, whatever an agent has seen of them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::cache::Cache;
+use crate::diagnostic::Diagnostic;
+use crate::fs::file::Content;
+use crate::profile::{Changed, Profile, UnsafeText};
+use crate::resolve::applies_to::Target;
+use crate::resolve::chain::{Chain, Chosen};
+use crate::resolve::render::{Part, block, mark};
+use crate::resolve::resolution::{Request, ResolveError, effective};
+use crate::session::reminder::ReminderFile;
+use crate::session::{LoadedVersion, Read};
+use crate::text;
+use crate::text::safety;
+use crate::text::{cut, headings_after};
+
+/// A file that applies.
+pub(crate) struct Applicable {
+    pub(crate) path: PathBuf,
+    pub(crate) version: LoadedVersion,
+    content: Arc<Content>,
+}
+
+impl Applicable {
+    /// Whether an agent that has `loaded` of this file has to be told of it.
+    pub(crate) fn differs(&self, loaded: Option<&LoadedVersion>, profile: &Profile) -> bool {
+        match (loaded, profile.changed) {
+            (None, _) => true,
+            // Of a file that was not read whole the digest is that of its beginning.
+            (Some(loaded), Changed::ByContent) => self
+                .version
+                .content_differs(loaded, if self.content.whole { Read::Whole } else { Read::InPart }),
+            (Some(loaded), Changed::ByTime) => loaded.mtime_ms != self.version.mtime_ms,
+        }
+    }
+
+    pub(crate) fn reminder_file(&self, block: Option<String>) -> ReminderFile {
+        let LoadedVersion { mtime_ms, size, sha256, imported_by } = self.version.clone();
+        let (sha256, size_bytes) = (Some(sha256), Some(size));
+        ReminderFile { path: self.path.clone(), mtime_ms, sha256, size_bytes, imported_by, block }
+    }
+
+    /// The file's text for a reminder, cut with a mark where it has more than `room` bytes, and how much
+    /// of the room that takes; none where nothing of it fits.
+    pub(crate) fn block(
+        &self,
+        profile: &Profile,
+        room: u64,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<(String, u64)> {
+        let (bytes, size) = (&self.content.bytes, self.version.size);
+        let start = self.content.markup(profile).start;
+        let is_whole = self.content.whole && size <= room;
+        let kept =
+            if is_whole { bytes.len() } else { cut(bytes, usize::try_from(room).unwrap_or(usize::MAX)) };
+        if kept == 0 && !is_whole {
+            return None;
+        }
+        let shown = start.min(kept)..kept;
+        let text = text::decode::read_content(&self.content, shown, &self.path, profile, diagnostics);
+        // In a reminder the text is between our own tags, so those are neutralised whatever the profile says.
+        let text = match profile.unsafe_text {
+            UnsafeText::MadeHarmless => text,
+            UnsafeText::Reported => safety::make_harmless(&text).0.into_owned(),
+        };
+        let unread = size.saturating_sub(bytes.len() as u64);
+        // What a line boundary left over is not given to files further away: this one is already short.
+        let spent = if is_whole { kept as u64 } else { room };
+        let mark = (!is_whole).then(|| {
+            let omitted = headings_after(&bytes[start..], kept.saturating_sub(start));
+            mark(&self.path, kept, size, &omitted, unread)
+        });
+        Some((block(&Part::of_project(&self.path, &text, mark)), spent))
+    }
+}
+
+/// What applies to a directory.
+#[derive(Default)]
+pub(crate) struct Applying {
+    pub(crate) files: Vec<Applicable>,
+    /// Rules that do not match the target, but may have matched another.
+    pub(crate) dormant: Vec<Applicable>,
+    /// What those import.
+    pub(crate) dormant_imports: Vec<PathBuf>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Why nothing does, if settings say so.
+    pub(crate) switched_off: Option<String>,
+}
+
+impl Applying {
+    /// Whether a file that a session has is known to be there, though it does not apply to this target.
+    pub(crate) fn is_dormant(&self, path: &Path, version: &LoadedVersion) -> bool {
+        let owner = version.imported_by.as_deref().unwrap_or(path);
+        self.dormant.iter().any(|rule| rule.path == path || rule.path == owner)
+            || self.dormant_imports.iter().any(|import| import == path)
+    }
+}
+
+impl From<Chosen> for Applicable {
+    fn from(chosen: Chosen) -> Self {
+        Self {
+            version: LoadedVersion {
+                mtime_ms: chosen.stamp.modified_ms(),
+                size: chosen.size(),
+                sha256: chosen.content.sha256.clone(),
+                imported_by: chosen.imported_by,
+            },
+            path: chosen.path,
+            content: chosen.content,
+        }
+    }
+}
+
+/// The files from `root` down to `directory`, root first, that apply to a target in it.
+pub(crate) fn applicable(
+    request: &Request<'_>,
+    root: &Path,
+    directory: &Path,
+    target: Target<'_>,
+    cache: Option<&Cache>,
+) -> Result<Applying, ResolveError> {
+    let effective = effective(request)?;
+    let request = Request { cwd: directory, ..*request };
+    let choice = Chain::choose(&effective.borrow(&request), root, target, cache)?;
+    Ok(Applying {
+        files: choice.files.into_iter().map(Applicable::from).collect(),
+        dormant: choice.dormant.into_iter().map(Applicable::from).collect(),
+        dormant_imports: choice.dormant_imports,
+        diagnostics: choice.diagnostics,
+        switched_off: choice.switched_off,
+    })
+}

@@ -1,0 +1,204 @@
+//! What becomes of the chosen files: each gets its share of the limit, and together they make the text.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use super::chain::{Chain, Chosen, Origin, Survey};
+use crate::profile::{Profile, Rendering};
+use crate::resolve::budget::{self, BudgetRequest, Limit, Share};
+use crate::resolve::decision::Outcome;
+use crate::resolve::render::{self, Part};
+use crate::resolve::resolution::{FileScope, InstructionFile, Resolution};
+use crate::resolve::root::Root;
+use crate::settings::MAX_BYTES;
+use crate::text;
+use crate::text::headings_after;
+
+impl Chain<'_> {
+    pub(super) fn finish(
+        mut self,
+        root: Root,
+        markers: Vec<String>,
+        directories: Vec<PathBuf>,
+        max_bytes: u64,
+    ) -> Resolution {
+        let profile = self.request.settings.profile;
+        let chosen = std::mem::take(&mut self.chosen);
+        if self.survey == Survey::Everything {
+            self.note_repetitions(&chosen);
+        }
+        let shares = self.shares(&chosen, max_bytes);
+        let mut files = Vec::with_capacity(chosen.len());
+        let mut parts_of = Vec::with_capacity(chosen.len());
+        let is_rewritten = matches!(profile.rendering, Rendering::Forms(_));
+        for (chosen, share) in chosen.iter().zip(shares) {
+            let kept = self.keep(chosen, share, max_bytes);
+            let Some((kept, mark)) = kept else { continue };
+            let start = chosen.content.markup(profile).start;
+            let mut text = self.text(profile, chosen, start.min(kept)..kept);
+            let mut imported = Vec::new();
+            if is_rewritten {
+                match self.rewrite(chosen, text, &mut imported) {
+                    Some(rewritten) if !self.is_repeated(chosen, &rewritten, &files) => text = rewritten,
+                    _ => continue,
+                }
+            }
+            parts_of.push((files.len(), chosen, mark));
+            files.push(instruction_file(chosen, text, kept, start));
+            files.extend(imported);
+        }
+        let parts: Vec<Part<'_>> = parts_of
+            .into_iter()
+            .map(|(index, chosen, mark)| Part {
+                path: &chosen.path,
+                home: chosen.origin == Origin::Home,
+                text: &files[index].text,
+                mark,
+                is_rule: chosen.folder.is_some(),
+                is_private: chosen.is_private,
+            })
+            .collect();
+        let place = render::AgentLocation { cwd: self.request.cwd, root: &self.root };
+        let mut blocks = render::render(profile, place, &parts, &self.waiting);
+        if let Some(named) = self.named {
+            blocks.iter_mut().for_each(|block| named.name_in_heading(&mut block.text, profile));
+        }
+        let text = match blocks.as_slice() {
+            [block] => block.text.clone(),
+            blocks => blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n"),
+        };
+        self.forget_shortcuts(&files);
+        if self.survey == Survey::Everything {
+            self.forget_what_was_imported();
+        }
+        Resolution {
+            profile: profile.name,
+            cwd: self.request.cwd.to_owned(),
+            root: root.directory,
+            root_reason: root.reason,
+            markers,
+            directories,
+            limit_bytes: max_bytes,
+            switched_off: self.switched_off,
+            files,
+            decisions: self.decisions,
+            diagnostics: self.diagnostics,
+            text: (!blocks.is_empty()).then_some(text),
+            blocks,
+        }
+    }
+
+    /// What each chosen file gets; the user's own file is not counted.
+    fn shares(&self, chosen: &[Chosen], max_bytes: u64) -> Vec<Share> {
+        let profile = self.request.settings.profile;
+        let asking: Vec<BudgetRequest<'_>> = chosen
+            .iter()
+            .filter(|chosen| chosen.origin == Origin::Project)
+            .map(|chosen| BudgetRequest {
+                bytes: &chosen.content.bytes,
+                size: chosen.size(),
+                imported: chosen.depth > 0,
+            })
+            .collect();
+        let limit = Limit {
+            bytes: max_bytes,
+            files: self.request.settings.max_files(),
+            over: profile.over_limit,
+            mark: profile.byte_order_mark,
+            blank: profile.blank,
+        };
+        let mut project = budget::share(&asking, limit).into_iter();
+        chosen
+            .iter()
+            .map(|chosen| match chosen.origin {
+                Origin::Home if chosen.content.whole => Share::Whole,
+                Origin::Home => Share::Cut(text::cut(&chosen.content.bytes, chosen.content.bytes.len())),
+                Origin::Project => project.next().unwrap_or(Share::Nothing),
+            })
+            .collect()
+    }
+
+    /// How many bytes of a file stay and what marks the cut; none when it has no place in the text.
+    fn keep(&mut self, chosen: &Chosen, share: Share, max_bytes: u64) -> Option<(usize, Option<String>)> {
+        let marked = self.request.settings.profile.over_limit == crate::profile::OverLimit::NearestFirst;
+        let profile = self.request.settings.profile;
+        let remedy = if profile.has_limit() {
+            format!("shorten the files, or raise {}", profile.setting_name(MAX_BYTES))
+        } else {
+            "that is how much is read here, no limit of the agent itself was seen".to_owned()
+        };
+        let decision = &mut self.decisions[chosen.decision];
+        let size = chosen.size();
+        let kept = match share {
+            Share::Whole => return Some((chosen.content.bytes.len(), None)),
+            Share::Blank => {
+                decision.outcome = Outcome::Blank;
+                decision.detail =
+                    Some("what fits of it is only white space; it still hides the names after it".to_owned());
+                return None;
+            }
+            Share::Cut(kept) => {
+                decision.outcome = Outcome::Truncated;
+                decision.add(format!("the limit of {max_bytes} bytes leaves no more room for it; {remedy}"));
+                kept
+            }
+            Share::Nothing | Share::DoesNotFit | Share::Stopped | Share::TooMany => {
+                decision.outcome = Outcome::OverBudget;
+                let why = match share {
+                    Share::DoesNotFit => {
+                        format!("it does not fit into what is left of the limit of {max_bytes} bytes")
+                    }
+                    Share::Stopped => {
+                        format!(
+                            "a file before it does not fit into the limit of {max_bytes} bytes, and reading stops there"
+                        )
+                    }
+                    Share::TooMany => "there are as many files as the limit allows without it".to_owned(),
+                    _ => format!("nothing of the limit of {max_bytes} bytes is left for it"),
+                };
+                decision.add(match share {
+                    Share::TooMany => format!("{why}; raise agents.initial.max_files"),
+                    _ => format!("{why}; {remedy}"),
+                });
+                if !marked {
+                    return None;
+                }
+                0
+            }
+        };
+        if !marked {
+            return Some((kept, None));
+        }
+        let start = chosen.content.markup(self.request.settings.profile).start;
+        let omitted = headings_after(&chosen.content.bytes[start..], kept.saturating_sub(start));
+        let unread = size.saturating_sub(chosen.content.bytes.len() as u64);
+        Some((kept, Some(render::mark(&chosen.path, kept, size, &omitted, unread))))
+    }
+
+    /// A file's text as the profile wants it, with what was found in it.
+    fn text(&mut self, profile: &Profile, chosen: &Chosen, kept: Range<usize>) -> String {
+        let text =
+            text::decode::read_content(&chosen.content, kept, &chosen.path, profile, &mut self.diagnostics);
+        match profile.home {
+            Some(home) if home.trimmed && chosen.scope == FileScope::Home => text.trim().to_owned(),
+            _ => text,
+        }
+    }
+}
+
+/// What is told of a file whose text is there, or the first bytes of it.
+pub(super) fn instruction_file(chosen: &Chosen, text: String, kept: usize, start: usize) -> InstructionFile {
+    InstructionFile {
+        path: chosen.path.clone(),
+        scope: chosen.scope,
+        bytes: chosen.size(),
+        kept_bytes: kept as u64,
+        sha256: chosen.content.sha256.clone(),
+        mtime_ms: chosen.stamp.modified_ms(),
+        truncated: (kept as u64) < chosen.size(),
+        text,
+        lines_before: text::decode::count_lines(&chosen.content.bytes[..start]) as u64,
+        limited: chosen.origin == Origin::Project,
+        imported_by: chosen.imported_by.clone(),
+    }
+}

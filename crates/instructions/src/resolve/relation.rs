@@ -1,0 +1,128 @@
+//! What one instruction file has to do with others: it leads there, repeats one, or only imports some.
+
+use std::path::{Path, PathBuf};
+
+use crate::fs::file::{self, Bounds, Found, Stamp};
+use crate::fs::path;
+use crate::settings::FileSettings;
+use crate::text::markup::Markup;
+
+/// Larger files are not held against others.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// What one instruction file has to do with others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Relation {
+    /// It is a link to the other.
+    Link(PathBuf),
+    /// It is the same file under another name, which may be a link.
+    SameFile(PathBuf),
+    /// It has the same text.
+    Repeats(PathBuf),
+    /// There is nothing in it but imports of the others.
+    OnlyImports(Vec<PathBuf>),
+}
+
+impl Relation {
+    /// Looks for it, as far as settings let files be read.
+    pub fn find(path: &Path, others: &[&Path], settings: &FileSettings) -> Option<Self> {
+        let bounds = match settings.bounds.workspace() {
+            Some(workspace) => Bounds::inside(workspace),
+            None => Bounds::default(),
+        };
+        let bounds = bounds.without(&settings.private_paths);
+        let others: Vec<&Path> = others.iter().copied().filter(|other| *other != path).collect();
+        let state = identity(path)?;
+        if let Some(same) = others.iter().find(|other| identity(other) == Some(state)) {
+            let is_link_to_it = path.is_symlink() && !same.is_symlink();
+            let same = same.to_path_buf();
+            return Some(if is_link_to_it { Self::Link(same) } else { Self::SameFile(same) });
+        }
+        let Found::File { content, .. } = file::read(path, &bounds, MAX_BYTES) else { return None };
+        let has_text = content.whole && content.bytes.iter().any(|byte| !byte.is_ascii_whitespace());
+        let repeats = |other: &&&Path| {
+            other.metadata().is_ok_and(|metadata| metadata.len() == content.bytes.len() as u64)
+                && matches!(
+                    file::read(other, &bounds, MAX_BYTES),
+                    Found::File { content: theirs, .. } if theirs.whole && theirs.sha256 == content.sha256
+                )
+        };
+        if has_text && let Some(same) = others.iter().find(repeats) {
+            return Some(Self::Repeats(same.to_path_buf()));
+        }
+        let imported = only_imports(path, &content.bytes, content.whole, |path| {
+            let state = identity(path)?;
+            others.iter().find(|other| identity(other) == Some(state)).map(|other| other.to_path_buf())
+        });
+        imported.map(Self::OnlyImports)
+    }
+
+    /// In words that follow the file's name.
+    pub fn describe(&self, shown: impl Fn(&Path) -> String) -> String {
+        match self {
+            Self::Link(other) => format!("links to {}", shown(other)),
+            Self::SameFile(other) => format!("is the same file as {}", shown(other)),
+            Self::Repeats(other) => format!("equals {}", shown(other)),
+            Self::OnlyImports(others) => {
+                let others: Vec<String> = others.iter().map(|other| shown(other)).collect();
+                format!("only imports {}", others.join(", "))
+            }
+        }
+    }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let stamp = Stamp::of(&rustix::fs::stat(path).ok()?);
+    Some((stamp.device, stamp.inode))
+}
+
+/// The known files that a text consists of imports of; none where it says anything else, or imports others.
+pub(crate) fn only_imports<T>(
+    path: &Path,
+    bytes: &[u8],
+    is_whole: bool,
+    known: impl Fn(&Path) -> Option<T>,
+) -> Option<Vec<T>> {
+    let directory = path.parent()?;
+    let references = Markup::find(bytes, is_whole).references;
+    if !references.are_all {
+        return None;
+    }
+    let imported = references.found.iter().map(|reference| {
+        let mut paths = reference.candidates().map(|name| path::normalise(Path::new(name), directory));
+        paths.find_map(|path| known(&path))
+    });
+    imported.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_copies_and_imports_are_told_from_other_texts() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::write(at("AGENTS.md"), "Answer briefly.\n").unwrap();
+        std::os::unix::fs::symlink("AGENTS.md", at("link.md")).unwrap();
+        std::fs::hard_link(at("AGENTS.md"), at("same.md")).unwrap();
+        std::fs::write(at("copy.md"), "Answer briefly.\n").unwrap();
+        std::fs::write(at("import.md"), "@AGENTS.md\n").unwrap();
+        std::fs::write(at("more.md"), "@AGENTS.md\n\nAnd in French.\n").unwrap();
+        std::fs::write(at("blank.md"), "\n").unwrap();
+        std::fs::write(at("lost.md"), "@missing.md\n").unwrap();
+        let agents = at("AGENTS.md");
+        let find = |name: &str| Relation::find(&at(name), &[&agents], &FileSettings::default());
+        assert_eq!(find("link.md"), Some(Relation::Link(agents.clone())));
+        assert_eq!(find("same.md"), Some(Relation::SameFile(agents.clone())));
+        let of_link = Relation::find(&agents, &[&at("link.md")], &FileSettings::default());
+        assert_eq!(of_link, Some(Relation::SameFile(at("link.md"))), "only one of them is the link");
+        assert_eq!(find("copy.md"), Some(Relation::Repeats(agents.clone())));
+        assert_eq!(find("import.md"), Some(Relation::OnlyImports(vec![agents.clone()])));
+        for name in ["more.md", "blank.md", "lost.md", "none.md", "AGENTS.md"] {
+            assert_eq!(find(name), None, "{name}");
+        }
+        let shown = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+        assert_eq!(find("import.md").unwrap().describe(shown), "only imports AGENTS.md");
+    }
+}

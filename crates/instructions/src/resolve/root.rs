@@ -1,0 +1,233 @@
+//! Where a project begins.
+
+use std::path::{Path, PathBuf};
+
+use crate::cache::{DirectoryReader, Marker};
+use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
+use crate::fs::git;
+use crate::fs::path;
+use crate::profile::{EmptyMarkers, Fallbacks, MarkerCheck, Reach, RootOverride, WithoutMarker};
+use crate::resolve::resolution::Request;
+use crate::settings::{FileSettings, ProjectBounds, SettingsError};
+
+/// A project root, and why it is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Root {
+    /// The directory; none when only the working directory counts.
+    pub(crate) directory: Option<PathBuf>,
+    /// The uppermost directory whose files are read.
+    pub(crate) top: PathBuf,
+    /// Why, in words.
+    pub(crate) reason: String,
+}
+
+/// The markers that hold.
+pub(crate) fn markers(settings: &FileSettings) -> Result<Vec<String>, SettingsError> {
+    let profile = settings.profile;
+    let defaults = || profile.markers.iter().map(|marker| (*marker).to_owned()).collect();
+    let Some(markers) = &settings.agents.root.markers else { return Ok(defaults()) };
+    // An agent that asks Git, or nothing, looks for no other marker.
+    if profile.markers.is_empty() || profile.marker_check != MarkerCheck::Present {
+        return Ok(defaults());
+    }
+    if markers.is_empty() && profile.empty_markers == EmptyMarkers::Defaults {
+        return Ok(defaults());
+    }
+    let leads_out = |marker: &&String| {
+        marker.trim().is_empty()
+            || Path::new(marker).components().any(|part| !matches!(part, std::path::Component::Normal(_)))
+    };
+    match markers.iter().find(leads_out) {
+        // Agents that take any marker are followed in that.
+        Some(name) if profile.fallbacks == Fallbacks::Strict => {
+            Err(SettingsError::Marker { name: name.clone() })
+        }
+        _ => Ok(markers.clone()),
+    }
+}
+
+/// Finds the root of a request's working directory. The markers are the last of the names that `reader` knows.
+pub(crate) fn find(
+    request: &Request<'_>,
+    markers: &[String],
+    reader: &mut DirectoryReader<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Root, SettingsError> {
+    if let Some(root) = settled(request)? {
+        return Ok(root);
+    }
+    if markers.is_empty() {
+        return Ok(match request.settings.profile.empty_markers {
+            EmptyMarkers::WholePath => whole_path(request, "there are no markers".to_owned()),
+            EmptyMarkers::CwdOnly | EmptyMarkers::Defaults => Root {
+                directory: None,
+                top: request.cwd.to_owned(),
+                reason: "there are no markers, so only the working directory counts".to_owned(),
+            },
+        });
+    }
+    Ok(match search(request, markers, reader, diagnostics) {
+        Search::Found { directory, marker } => marked(request, directory, marker),
+        Search::Nowhere { searched } => unmarked(request, &searched, markers),
+    })
+}
+
+/// The root where no marker has to be looked for.
+fn settled(request: &Request<'_>) -> Result<Option<Root>, SettingsError> {
+    let Request { cwd, settings } = *request;
+    if settings.bounds == ProjectBounds::HomeOnly {
+        let reason = "there is no project, so only your own file counts".to_owned();
+        return Ok(Some(Root { directory: None, top: cwd.to_owned(), reason }));
+    }
+    if settings.profile.root_override != RootOverride::Allowed {
+        return Ok(None);
+    }
+    if let Some(root) = &settings.agents.root.project_root_override {
+        let root = path::normalise(root, cwd);
+        if !cwd.starts_with(&root) {
+            return Err(SettingsError::RootElsewhere { root, cwd: cwd.to_owned() });
+        }
+        let reason = "the root was given".to_owned();
+        return Ok(Some(Root { top: root.clone(), directory: Some(root), reason }));
+    }
+    let ProjectBounds::Workspace(directory) = &settings.bounds else { return Ok(None) };
+    let reason = "it is the workspace's directory".to_owned();
+    Ok(Some(Root { directory: Some(directory.clone()), top: directory.clone(), reason }))
+}
+
+/// What a search for markers came to.
+enum Search<'a> {
+    Found {
+        directory: &'a Path,
+        marker: &'a str,
+    },
+    Nowhere {
+        /// Which directories were searched, in words.
+        searched: String,
+    },
+}
+
+/// Looks for a marker from the working directory upwards.
+fn search<'a>(
+    request: &Request<'a>,
+    markers: &'a [String],
+    reader: &mut DirectoryReader<'_>,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Search<'a> {
+    let Request { cwd, settings } = *request;
+    let first_marker = reader.names() - markers.len();
+    for directory in cwd.ancestors() {
+        let is_home = settings.homes.user.as_deref() == Some(directory);
+        for (index, marker) in markers.iter().enumerate() {
+            if is_home && settings.profile.markers_not_in_home.contains(&marker.as_str()) {
+                continue;
+            }
+            let found = match settings.profile.marker_check {
+                MarkerCheck::Present => reader.has_marker(directory, first_marker + index),
+                check => {
+                    reader.cannot_be_remembered();
+                    git::marker(&directory.join(marker), check)
+                }
+            };
+            match found {
+                Marker::Present
+                    if settings.profile.marker_check == MarkerCheck::RepositoryOrFile
+                        && cwd.starts_with(directory.join(marker)) =>
+                {
+                    return Search::Nowhere {
+                        searched: format!("up to `{marker}`, which has no work tree,"),
+                    };
+                }
+                Marker::Present => return Search::Found { directory, marker },
+                Marker::Dangling => {
+                    let message =
+                        format!("`{marker}` is a link that leads nowhere, so it does not mark a root");
+                    let (code, link) = (DiagnosticCode::DanglingMarker, directory.join(marker));
+                    diagnostics.push(Diagnostic::new(code, Severity::Warning, &link, message));
+                }
+                Marker::Refused => {
+                    let marker = directory.join(marker);
+                    return Search::Nowhere {
+                        searched: format!("up to {}, which Git refuses,", marker.display()),
+                    };
+                }
+                Marker::Absent => {}
+            }
+        }
+        if is_home && !settings.stop_at_fs_root() {
+            let home = directory.display();
+            return Search::Nowhere {
+                searched: format!("up to your home directory {home}, where the search stops,"),
+            };
+        }
+    }
+    Search::Nowhere { searched: "above".to_owned() }
+}
+
+/// The root that a marker makes; a workspace's directory bounds it.
+fn marked(request: &Request<'_>, directory: &Path, marker: &str) -> Root {
+    let Request { settings, .. } = *request;
+    match settings.bounds.workspace() {
+        Some(workspace) if !directory.starts_with(workspace) => Root {
+            directory: Some(workspace.to_owned()),
+            top: workspace.to_owned(),
+            reason: format!("`{marker}` is above the workspace's directory, and nothing above that counts"),
+        },
+        workspace => {
+            let (mut top, mut reach) = (directory, "");
+            if settings.profile.reach == Reach::OneAbove
+                && workspace != Some(directory)
+                && let Some(above) = directory.parent()
+            {
+                (top, reach) = (above, "; files of the directory above it count, too");
+            }
+            Root {
+                directory: Some(directory.to_owned()),
+                top: top.to_owned(),
+                reason: format!("it is the nearest directory with `{marker}`{reach}"),
+            }
+        }
+    }
+}
+
+/// The root where there is no marker.
+fn unmarked(request: &Request<'_>, searched: &str, markers: &[String]) -> Root {
+    let missing = format!("no directory {searched} has `{}`", markers.join("`, `"));
+    let cwd = request.cwd.to_owned();
+    match request.settings.profile.without_marker {
+        WithoutMarker::NoRoot => Root {
+            directory: None,
+            top: cwd,
+            reason: format!("{missing}, so only the working directory counts"),
+        },
+        WithoutMarker::CwdIsRoot => Root {
+            directory: Some(cwd.clone()),
+            top: cwd,
+            reason: format!("{missing}, so the working directory is the root"),
+        },
+        WithoutMarker::WholePath => whole_path(request, missing),
+    }
+}
+
+/// No root, but every directory above the working directory: as far as the profile reaches, and a workspace allows.
+fn whole_path(request: &Request<'_>, why: String) -> Root {
+    let Request { cwd, settings } = *request;
+    let (top, until) = match (settings.profile.reach, settings.homes.user.as_deref()) {
+        (Reach::OneAbove, Some(home)) if cwd == home => (cwd, "the home directory"),
+        (Reach::OneAbove, Some(home)) => match home.parent().filter(|above| cwd.starts_with(above)) {
+            Some(above) => (above, "the directory above your home directory"),
+            None => (file_system_root(cwd), "the file system's root"),
+        },
+        _ => (file_system_root(cwd), "the file system's root"),
+    };
+    if let Some(workspace) = settings.bounds.workspace().filter(|workspace| !top.starts_with(workspace)) {
+        let reason = format!("{why}, and nothing above the workspace's directory counts");
+        return Root { directory: Some(workspace.to_owned()), top: workspace.to_owned(), reason };
+    }
+    let reason = format!("{why}, so every directory up to {until} counts");
+    Root { directory: None, top: top.to_owned(), reason }
+}
+
+fn file_system_root(cwd: &Path) -> &Path {
+    cwd.ancestors().last().unwrap_or(cwd)
+}

@@ -1,0 +1,204 @@
+//! Chooses the files of folders of rules.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::chain::{Chain, Chosen, Origin};
+use super::eligibility::Judged;
+use crate::fs::file::{Bounds, Found, Stamp};
+use crate::fs::path;
+use crate::profile::{RuleBody, RuleFolder, RuleLinks, RuleOrder};
+use crate::resolve::decision::{Decision, Outcome};
+use crate::resolve::resolution::FileScope;
+use crate::text::decode;
+use crate::text::header::header;
+use crate::text::transform::{RuleHeader, Waiting, loose_header, rule_header};
+
+/// Files of one folder, directories below it, and directories one in the other, that are looked at.
+const MAX_FILES: usize = 4_096;
+const MAX_DIRECTORIES: usize = 4_096;
+const MAX_DEPTH: usize = 32;
+
+/// What has been found below a folder of rules.
+#[derive(Default)]
+struct Listed {
+    paths: Vec<PathBuf>,
+    /// Device and number of each directory that was looked into: links may lead to one by many ways, and back to where they
+    /// are.
+    directories: HashSet<(u64, u64)>,
+    /// Where links must not lead out of: as it is called, and without links.
+    inside: Option<(PathBuf, PathBuf)>,
+}
+
+impl Listed {
+    /// A path that a link leads to; none where that is out of bounds.
+    fn resolved(&self, link: &Path) -> Option<PathBuf> {
+        let Ok(real) = link.canonicalize() else { return Some(link.to_owned()) };
+        match &self.inside {
+            None => Some(real),
+            Some((inside, real_inside)) => Some(inside.join(real.strip_prefix(real_inside).ok()?)),
+        }
+    }
+}
+
+impl Chain<'_> {
+    /// The files of a folder that are read at the start.
+    pub(super) fn choose_rules(&mut self, base: &Path, folder: &'static RuleFolder, origin: Origin) {
+        // The user's own may lead anywhere.
+        let inside = match origin {
+            Origin::Home => None,
+            Origin::Project => self.request.settings.links_inside(&self.top).map(Path::to_owned),
+        };
+        // An agent that goes by where links lead follows none out of the working directory.
+        let linked_inside = match (origin, folder.links) {
+            (Origin::Project, RuleLinks::Resolved) => Some(self.request.cwd.to_owned()),
+            _ => inside.clone(),
+        };
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let mut listed = Listed {
+            inside: linked_inside.map(|inside| (inside.clone(), real(&inside))),
+            ..Listed::default()
+        };
+        let mut start = base.join(folder.directory);
+        if start.is_dir() && real(&start) != real(base).join(folder.directory) {
+            match listed.resolved(&start) {
+                Some(resolved) if folder.links == RuleLinks::Resolved => start = resolved,
+                Some(_) => {}
+                None => {
+                    let why = "links lead from there to where nothing is read";
+                    self.decisions.push(Decision::new(start, Outcome::OutsideRoot).because(why));
+                    return;
+                }
+            }
+        }
+        self.list_rules(&start, folder, 0, &mut listed);
+        let mut paths = listed.paths;
+        if folder.order == RuleOrder::ByPath {
+            paths.sort();
+        }
+        let private_paths: &[PathBuf] = match origin {
+            Origin::Home => &[],
+            Origin::Project => &self.request.settings.private_paths,
+        };
+        self.reader.bound_by(inside.as_deref(), private_paths);
+        let bounds = inside.as_deref().map_or_else(Bounds::default, Bounds::inside).without(private_paths);
+        for path in paths {
+            let found = self.reader.read_path(&path, &bounds, self.max_file_bytes);
+            match found {
+                Found::File { stamp, content } => {
+                    let file = Chosen {
+                        path,
+                        scope: FileScope::Rule,
+                        stamp,
+                        content,
+                        origin,
+                        depth: 0,
+                        imported_by: None,
+                        decision: 0,
+                        place: self.place,
+                        folder: Some(folder),
+                        is_private: false,
+                    };
+                    self.consider_rule(file, folder, base);
+                }
+                found => {
+                    self.consider(path, origin, found);
+                }
+            }
+        }
+        self.bound_project();
+    }
+
+    fn consider_rule(&mut self, mut file: Chosen, folder: &RuleFolder, base: &Path) {
+        let profile = self.request.settings.profile;
+        let text = decode(&file.content.bytes, profile.byte_order_mark).text;
+        let header = match folder.body {
+            RuleBody::AsOthers => loose_header(&text),
+            RuleBody::Raw | RuleBody::Bare => header(&text),
+        };
+        let header = rule_header(header, &folder.conditions);
+        // One whose front matter is no YAML waits for nothing.
+        let waits = header != RuleHeader::Invalid;
+        let not_read = match header {
+            RuleHeader::Always => None,
+            RuleHeader::Globs { globs, description } => {
+                let below = path::relative(base, &file.path);
+                let path = if file.origin == Origin::Home { &file.path } else { &below };
+                self.waiting.push(Waiting {
+                    path: path.to_string_lossy().replace('|', "\\|"),
+                    globs: globs.join(", ").replace('|', "\\|"),
+                    description: description.replace('|', "\\|"),
+                });
+                let globs = globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
+                Some(format!("it applies to {globs}; it is brought in when a path that matches is touched"))
+            }
+            RuleHeader::Unasked => Some("nothing in it says that it always applies".to_owned()),
+            RuleHeader::Invalid => Some("its front matter is not YAML, so it is not read".to_owned()),
+        };
+        match not_read {
+            Some(why) => {
+                file.decision = self.decisions.len();
+                let decision = Decision::new(file.path.clone(), Outcome::NotApplicable).because(why);
+                self.decisions.push(if waits { decision.waiting() } else { decision });
+                self.dormant.push(file);
+            }
+            None => {
+                if let Judged::Taken(taken) = self.judge(file, None) {
+                    self.chosen.push(taken);
+                }
+            }
+        }
+    }
+
+    /// The files below a directory whose names end as they should.
+    fn list_rules(&mut self, directory: &Path, folder: &RuleFolder, depth: usize, listed: &mut Listed) {
+        let looked_at = SystemTime::now();
+        let Ok(stat) = rustix::fs::stat(directory) else {
+            self.reader.evidence.nothing(directory);
+            return;
+        };
+        let stamp = Stamp::of(&stat);
+        let is_new = listed.directories.insert((stamp.device, stamp.inode));
+        self.reader.evidence.state(directory, stamp, looked_at);
+        if !is_new || listed.directories.len() > MAX_DIRECTORIES {
+            return;
+        }
+        let Ok(entries) = std::fs::read_dir(directory) else { return };
+        let mut below = Vec::new();
+        for entry in entries.flatten() {
+            if listed.paths.len() >= MAX_FILES {
+                return;
+            }
+            let mut path = entry.path();
+            let Ok(mut kind) = entry.file_type() else { continue };
+            if kind.is_symlink() {
+                match (folder.links, path.metadata()) {
+                    (RuleLinks::ToFiles, Ok(target)) if !target.is_dir() => {}
+                    (RuleLinks::Resolved, Ok(target)) => {
+                        kind = target.file_type();
+                        let Some(resolved) = listed.resolved(&path) else {
+                            let why = "it leads to where nothing is read";
+                            self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(why));
+                            continue;
+                        };
+                        path = resolved;
+                    }
+                    _ => continue,
+                }
+            }
+            let is_directory = kind.is_dir();
+            if is_directory && depth < MAX_DEPTH {
+                match folder.order {
+                    RuleOrder::ByPath => below.push(path),
+                    RuleOrder::AsListed => self.list_rules(&path, folder, depth + 1, listed),
+                }
+            } else if entry.file_name().to_string_lossy().ends_with(folder.suffix) {
+                listed.paths.push(path);
+            }
+        }
+        for directory in below {
+            self.list_rules(&directory, folder, depth + 1, listed);
+        }
+    }
+}
