@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use protocol::{AuditEntry, AuditEntryId, AuditEvent, Timestamp, WorkspaceId};
 
 use crate::column::{self, to_json, values};
-use crate::on::{Columns, On};
+use crate::connection::{Columns, Tx};
 use crate::retention::OldRows;
 use crate::{Store, StoreError};
 
@@ -28,23 +28,23 @@ pub struct AuditFilter {
 
 /// Adds an entry to the transaction of what it tells of.
 pub(crate) async fn record(
-    on: &mut On<'_>,
+    tx: &mut Tx<'_>,
     actor: Option<&str>,
     workspace_id: Option<&WorkspaceId>,
     event: AuditEvent,
 ) -> Result<(), StoreError> {
     let entry = AuditEntry {
         id: AuditEntryId::new(),
-        at: on.now(),
+        at: tx.now(),
         actor: actor.map(str::to_owned),
         workspace_id: workspace_id.cloned(),
         event,
     };
     let row = (to_json(&entry.event)?, entry);
-    insert(on, &[row]).await
+    insert(tx, &[row]).await
 }
 
-async fn insert(on: &mut On<'_>, rows: &[(String, AuditEntry)]) -> Result<(), StoreError> {
+async fn insert(tx: &mut Tx<'_>, rows: &[(String, AuditEntry)]) -> Result<(), StoreError> {
     const INSERT: &str = "INSERT INTO audit_entry (id, at, kind, actor, workspace_id, event) VALUES";
     let mut columns: Vec<column::Value<'_>> = Vec::with_capacity(rows.len() * 6);
     for (event, entry) in rows {
@@ -59,7 +59,7 @@ async fn insert(on: &mut On<'_>, rows: &[(String, AuditEntry)]) -> Result<(), St
         ]);
     }
     // What is counted is written again as its count grows.
-    on.insert(INSERT, 6, &columns, "ON CONFLICT (id) DO UPDATE SET event = excluded.event").await
+    tx.insert(INSERT, 6, &columns, "ON CONFLICT (id) DO UPDATE SET event = excluded.event").await
 }
 
 fn read_entry(mut row: Columns<'_>) -> Result<AuditEntry, StoreError> {
@@ -81,7 +81,7 @@ impl Store {
             }
             let rows = entries.into_iter().map(|entry| Ok((to_json(&entry.event)?, entry)));
             let rows = rows.collect::<Result<Vec<_>, StoreError>>()?;
-            self.write(async move |on: &mut On<'_>| insert(on, &rows).await).await
+            self.write(async move |tx: &mut Tx<'_>| insert(tx, &rows).await).await
         })
     }
 
@@ -92,7 +92,7 @@ impl Store {
             let mut sql =
                 "SELECT id, at, actor, workspace_id, event FROM audit_entry WHERE at >= $1".to_owned();
             let since = since.unwrap_or(Timestamp::from_milliseconds(i64::MIN));
-            self.read(async move |on: &mut On<'_>| {
+            self.read(async move |tx: &mut Tx<'_>| {
                 let mut values: Vec<column::Value<'_>> = vec![since.into()];
                 if let Some(workspace_id) = &workspace_id {
                     values.push(workspace_id.into());
@@ -104,7 +104,7 @@ impl Store {
                 }
                 values.push(limit.into());
                 sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", values.len()));
-                on.all(sql.clone(), &values, read_entry).await
+                tx.all(sql.clone(), &values, read_entry).await
             })
             .await
         })

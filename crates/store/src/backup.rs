@@ -7,9 +7,12 @@ use futures_util::future::BoxFuture;
 use protocol::InstanceId;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::on::On;
-use crate::sqlite::{BUSY_TIME, connect, make_private_file};
-use crate::{Store, StoreError, instance, migration, token};
+use crate::connection::Tx;
+use crate::database_id;
+use crate::engine::sqlite::{BUSY_TIME, connect, make_private_file};
+use crate::migrations;
+use crate::tokens;
+use crate::{Store, StoreError};
 
 /// What happens to the access tokens of a copy that is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,10 +99,10 @@ fn check(path: &Path) -> Result<SqliteReport, StoreError> {
         .prepare("SELECT version FROM seaql_migrations")?
         .query_map([], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    if let Some(unknown) = applied.iter().find(|name| !migration::is_known(name)) {
+    if let Some(unknown) = applied.iter().find(|name| !migrations::is_known(name)) {
         found.push(format!("its schema is of a newer version of foreword ({unknown})"));
     }
-    Ok(SqliteReport { problems: found, missing_migrations: migration::count_missing(&applied) })
+    Ok(SqliteReport { problems: found, missing_migrations: migrations::count_missing(&applied) })
 }
 
 impl Store {
@@ -110,11 +113,11 @@ impl Store {
         actor: &'a str,
     ) -> BoxFuture<'a, Result<InstanceId, StoreError>> {
         let actor = actor.to_owned();
-        Box::pin(self.write(async move |on: &mut On<'_>| {
+        Box::pin(self.write(async move |tx: &mut Tx<'_>| {
             if tokens == RestoredTokens::Revoked {
-                token::revoke_all(on, &actor).await?;
+                tokens::revoke_all(tx, &actor).await?;
             }
-            instance::renew(on).await
+            database_id::renew(tx).await
         }))
     }
 }

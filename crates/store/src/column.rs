@@ -9,7 +9,7 @@ use protocol::{
 use serde::de::{DeserializeOwned, IntoDeserializer as _};
 
 use crate::StoreError;
-use crate::on::Column;
+use crate::connection::Column;
 
 /// What a statement is given: TEXT or BIGINT, each of which may be NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

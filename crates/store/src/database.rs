@@ -11,11 +11,11 @@ use sqlx::postgres::PgConnectOptions;
 use tokio::sync::{OwnedSemaphorePermit, broadcast};
 
 use crate::StoreError;
-use crate::change::Wake;
-use crate::counter::{Counter, Statements};
-use crate::on::On;
-use crate::postgres::Postgres;
-use crate::sqlite::Sqlite;
+use crate::change_log::Wake;
+use crate::connection::Tx;
+use crate::engine::counter::{Counter, Statements};
+use crate::engine::postgres::Postgres;
+use crate::engine::sqlite::Sqlite;
 
 /// Wakes a slow receiver may miss before it is told to look at everything.
 const WAKES: usize = 1024;
@@ -140,8 +140,8 @@ impl Store {
             match &self.inner.engine {
                 Engine::Sqlite(sqlite) => sqlite.ping().await,
                 Engine::Postgres(_) => {
-                    self.read(async |on: &mut On<'_>| {
-                        on.all("SELECT 'here'", &[], |_| Ok(())).await.map(drop)
+                    self.read(async |tx: &mut Tx<'_>| {
+                        tx.all("SELECT 'here'", &[], |_| Ok(())).await.map(drop)
                     })
                     .await
                 }
@@ -224,7 +224,7 @@ impl Store {
     pub(crate) async fn write<T, F>(&self, change: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Clone + Send + 'static,
+        F: AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Clone + Send + 'static,
     {
         self.inner.counter.count_transaction();
         match &self.inner.engine {
@@ -237,7 +237,7 @@ impl Store {
     pub(crate) async fn read<T, F>(&self, job: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         match &self.inner.engine {
             Engine::Sqlite(sqlite) => sqlite.read(self.inner.counter.clone(), job).await,
@@ -249,7 +249,7 @@ impl Store {
     pub(crate) async fn read_snapshot<T, F>(&self, job: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: AsyncFnOnce(&mut On<'_>) -> Result<T, StoreError> + Send + 'static,
+        F: AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         match &self.inner.engine {
             Engine::Sqlite(sqlite) => sqlite.read(self.inner.counter.clone(), job).await,

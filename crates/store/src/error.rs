@@ -137,7 +137,7 @@ impl StoreError {
     }
 
     /// The same for another job of a transaction that was lost.
-    pub(crate) fn for_another(&self) -> Self {
+    pub(crate) fn clone_for_batch(&self) -> Self {
         match self {
             StoreError::DiskFull => StoreError::DiskFull,
             StoreError::Unavailable(cause) => StoreError::Unavailable(Arc::clone(cause)),

@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use protocol::{ErrorSubject, Sequence, Timestamp, WorkspaceId};
 
 use crate::column::values;
-use crate::on::On;
+use crate::connection::Tx;
 use crate::{Store, StoreError};
 
 /// Rows that one write forgets.
@@ -61,8 +61,8 @@ impl Store {
             FROM workspace w WHERE w.id = $1";
         let of = workspace_id.clone();
         let before: Option<i64> = self
-            .read(async move |on: &mut On<'_>| {
-                on.one_by_key(BEFORE, values![&of, older_than], |mut row| row.next()).await
+            .read(async move |tx: &mut Tx<'_>| {
+                tx.one_by_key(BEFORE, values![&of, older_than], |mut row| row.next()).await
             })
             .await?;
         let Some(before) = before else { return Ok(0) };
@@ -76,7 +76,7 @@ impl Store {
         loop {
             let (sql, of) = (sql.clone(), workspace_id.clone());
             let batch =
-                self.write(async move |on: &mut On<'_>| on.execute(sql, values![&of, before]).await).await?;
+                self.write(async move |tx: &mut Tx<'_>| tx.execute(sql, values![&of, before]).await).await?;
             pruned += batch;
             if batch == 0 {
                 return Ok(pruned);
@@ -97,10 +97,10 @@ impl Store {
             const RANGE: &str = "SELECT w.seq, (SELECT min(seq) FROM change_log WHERE workspace_id = w.id)
             FROM workspace w WHERE w.id = $1";
             let workspace_id = workspace_id.clone();
-            self.read(async move |on: &mut On<'_>| {
+            self.read(async move |tx: &mut Tx<'_>| {
                 let values = values![&workspace_id];
                 let range: Option<(Sequence, Option<Sequence>)> =
-                    on.one_by_key(RANGE, values, |mut row| Ok((row.next()?, row.next()?))).await?;
+                    tx.one_by_key(RANGE, values, |mut row| Ok((row.next()?, row.next()?))).await?;
                 let (newest, oldest) =
                     range.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, &workspace_id))?;
                 let oldest = oldest.unwrap_or_else(|| newest.next());
@@ -142,9 +142,9 @@ impl Store {
         loop {
             let (sql, workspace_id) = (sql.clone(), workspace_id.cloned());
             let batch = self
-                .write(async move |on: &mut On<'_>| match &workspace_id {
-                    Some(workspace_id) => on.execute(sql, values![older_than, workspace_id]).await,
-                    None => on.execute(sql, values![older_than]).await,
+                .write(async move |tx: &mut Tx<'_>| match &workspace_id {
+                    Some(workspace_id) => tx.execute(sql, values![older_than, workspace_id]).await,
+                    None => tx.execute(sql, values![older_than]).await,
                 })
                 .await?;
             pruned += batch;

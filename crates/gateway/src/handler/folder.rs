@@ -6,7 +6,7 @@ use protocol::method::{
     FolderCreateParams, FolderDeleteResult, FolderDeletedParams, FolderDeletedResult, FolderGetParams,
     FolderMoveParams, FolderRenameParams, FolderRestoreResult, FolderResult,
 };
-use store::{Moved, MovedOut, RestoredFolder};
+use store::{Moved, RelocatedChildren, RestoredFolder};
 
 use crate::error::from_store;
 use crate::router::Context;
@@ -123,7 +123,7 @@ fn warnings(restored: &RestoredFolder) -> Vec<Warning> {
 }
 
 /// Folders and threads by name, as far as they are known; none when there were none.
-fn describe_moved(moved: &MovedOut) -> Option<String> {
+fn describe_moved(moved: &RelocatedChildren) -> Option<String> {
     let kinds = [("folder", &moved.folders), ("thread", &moved.threads)];
     let described: Vec<String> = kinds.into_iter().filter_map(|(kind, it)| describe_kind(kind, it)).collect();
     (!described.is_empty()).then(|| described.join(" and "))

@@ -207,7 +207,7 @@ both_databases!(what_was_moved_out_is_named_as_it_is_called_now, async |given| {
     assert_eq!(moved.threads.names[19], "thread 19");
     // What was moved out the first time was not in it the second time.
     delete(given, &folder).await;
-    assert_eq!(restore(given, &folder).await.moved_out, Some(store::MovedOut::default()));
+    assert_eq!(restore(given, &folder).await.moved_out, Some(store::RelocatedChildren::default()));
 });
 
 both_databases!(a_name_that_is_taken_meanwhile_is_reported_and_allowed, async |given| {

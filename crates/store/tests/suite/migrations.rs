@@ -10,11 +10,11 @@ use crate::fixture::{
 };
 
 /// The first migration as it was released.
-const SPINE: &str = include_str!("../../src/migration/m0001_spine.sql");
-const SPINE_POSTGRES: &str = include_str!("../../src/migration/m0001_spine.postgres.sql");
+const SPINE: &str = include_str!("../../src/migrations/m0001_spine.sql");
+const SPINE_POSTGRES: &str = include_str!("../../src/migrations/m0001_spine.postgres.sql");
 
 /// The second.
-const TURNS: &str = include_str!("../../src/migration/m0002_turns.sql");
+const TURNS: &str = include_str!("../../src/migrations/m0002_turns.sql");
 
 /// Makes a database as the first version left it behind.
 async fn first_version(connection: &Connection) {

@@ -1,0 +1,112 @@
+//! The change log: what happened in a workspace, in order.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use protocol::notification::ChangeOrigin;
+use protocol::{ErrorSubject, Sequence, WorkspaceId};
+
+use crate::column::values;
+use crate::connection::Tx;
+use crate::{Store, StoreError};
+
+/// Says where there may be something new. A wake may come for nothing, and is never the only word of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wake {
+    /// This workspace's change log, or what was asked of its running turns.
+    Workspace(WorkspaceId),
+    /// What this store itself has added to a workspace's change log.
+    Logged(Arc<LoggedChanges>),
+    Tokens,
+    /// Anything: notifications may have been lost.
+    Everything,
+}
+
+impl Wake {
+    /// The workspace, where it is but one.
+    pub fn workspace_id(&self) -> Option<&WorkspaceId> {
+        match self {
+            Self::Workspace(workspace_id) => Some(workspace_id),
+            Self::Logged(logged) => Some(&logged.workspace_id),
+            Self::Tokens | Self::Everything => None,
+        }
+    }
+}
+
+/// Rows that were added to the change log together, and are committed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct LoggedChanges {
+    pub workspace_id: WorkspaceId,
+    /// At least one, without a gap between them.
+    pub changes: Vec<Change>,
+}
+
+/// One row of the change log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Its place in the log.
+    pub seq: Sequence,
+    /// When it was made, and by whom.
+    pub origin: ChangeOrigin,
+    /// Method of the notification that tells of it.
+    pub method: String,
+    /// Parameters of that notification as JSON.
+    pub params: String,
+}
+
+impl Store {
+    /// The newest sequence number of a workspace.
+    pub fn sequence<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+    ) -> BoxFuture<'a, Result<Sequence, StoreError>> {
+        Box::pin(async move {
+            let workspace_id = workspace_id.clone();
+            self.read(async move |tx: &mut Tx<'_>| tx.sequence(&workspace_id).await).await
+        })
+    }
+
+    /// Changes after a sequence number, oldest first, at most `limit`.
+    pub fn changes_after<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        since: Sequence,
+        limit: u64,
+    ) -> BoxFuture<'a, Result<Vec<Change>, StoreError>> {
+        Box::pin(async move {
+            const CHANGES: &str = "SELECT seq, changed_at, actor, method, params FROM change_log
+            WHERE workspace_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+            let workspace_id = workspace_id.clone();
+            self.read(async move |tx: &mut Tx<'_>| {
+                tx.all(CHANGES, values![&workspace_id, since, limit], |mut row| {
+                    let seq = row.next()?;
+                    let origin = ChangeOrigin { changed_at: row.next()?, changed_by: row.next()? };
+                    Ok(Change { seq, origin, method: row.next()?, params: row.next()? })
+                })
+                .await
+            })
+            .await
+        })
+    }
+}
+
+impl Tx<'_> {
+    pub(crate) async fn sequence(&mut self, workspace_id: &WorkspaceId) -> Result<Sequence, StoreError> {
+        let select = "SELECT seq FROM workspace WHERE id = $1";
+        let seq = self.one_by_key(select, values![workspace_id], |mut row| row.next()).await?;
+        seq.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, workspace_id))
+    }
+
+    /// What to say where something is missing: an unknown workspace, where that is what is wrong.
+    pub(crate) async fn missing(
+        &mut self,
+        workspace_id: &WorkspaceId,
+        what: ErrorSubject,
+        id: impl ToString,
+    ) -> StoreError {
+        match self.sequence(workspace_id).await {
+            Ok(_) => StoreError::not_found(what, id),
+            Err(error) => error,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Tells other gateways that there is something new.
+//!
+//! Not in the transaction that writes it: whoever notifies holds a lock of the whole server until the commit is on the
+//! disk, so that all commits would wait for each other. What is lost between a commit and its announcement, because a
+//! gateway ends there, others find when they look by themselves, which they do every few seconds.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use protocol::{InstanceId, WorkspaceId};
+use tokio::sync::Notify;
+
+use super::pool::Pool;
+use super::{WORK_TIME, in_time, leave};
+use crate::StoreError;
+use crate::engine::postgres::listener::CHANGE;
+
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+
+/// Workspaces that others have not been told of yet.
+pub(super) struct Announcements {
+    /// Says who announces, so that nobody is woken by their own word.
+    origin: InstanceId,
+    waiting: Mutex<BTreeSet<WorkspaceId>>,
+    added: Notify,
+}
+
+impl Announcements {
+    pub(super) fn new() -> Self {
+        Self { origin: InstanceId::new(), waiting: Mutex::default(), added: Notify::new() }
+    }
+
+    pub(super) fn origin(&self) -> String {
+        self.origin.to_string()
+    }
+
+    pub(super) fn add(&self, workspace_id: WorkspaceId) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(workspace_id);
+        self.added.notify_one();
+    }
+
+    /// Announces what waits, all of it at once.
+    pub(super) async fn send(&self, pool: &Pool) -> Result<(), StoreError> {
+        const SEND: &str =
+            "SELECT pg_notify($1, value) FROM json_array_elements_text(CAST($2 AS json)) AS value";
+        let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let words: Vec<String> =
+            waiting.iter().map(|workspace_id| format!("{} {workspace_id}", self.origin)).collect();
+        let sent = async {
+            let words = crate::column::to_json(&words)?;
+            let mut connection = pool.acquire().await?;
+            let send =
+                async { Ok(sqlx::query(SEND).bind(CHANGE).bind(words).execute(&mut *connection).await?) };
+            let done = in_time(WORK_TIME, send).await;
+            leave(connection, done).map(drop)
+        };
+        let sent = sent.await;
+        if sent.is_err() {
+            self.waiting.lock().unwrap_or_else(PoisonError::into_inner).extend(waiting);
+        }
+        sent
+    }
+}
+
+/// Announces for as long as the store lives. What comes while one announcement is on its way goes with the next.
+pub(super) async fn announce(pool: Pool, announcements: std::sync::Arc<Announcements>) {
+    loop {
+        announcements.added.notified().await;
+        while let Err(error) = announcements.send(&pool).await {
+            tracing::warn!(%error, "other gateways could not be told of a change; trying again");
+            tokio::time::sleep(RETRY_AFTER).await;
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What one gateway may do to the others of its database.
+
+use std::time::{Duration, Instant};
+
+use protocol::method::{DocumentSaveParams, WorkspaceCreateParams};
+use protocol::{Timestamp, WorkspaceId};
+use sqlx::Connection as _;
+use test_postgres::{TestDatabase, test_database};
+
+use super::pool::{CONNECTIONS, Pool};
+use super::{Postgres, leave};
+use crate::column::values;
+use crate::database::Engine;
+use crate::engine::clock::up_time;
+use crate::{Database, Store, StoreError};
+
+/// How long others may be held up by a gateway that is frozen.
+const MAX_STALL: Duration = Duration::from_secs(10);
+
+struct Given {
+    store: Store,
+    /// A transaction of another gateway is begun here.
+    other: Pool,
+    _place: TestDatabase,
+}
+
+async fn given() -> Given {
+    let place = test_database().unwrap();
+    let store = Store::open(&Database::Postgres(place.url().to_owned())).await.unwrap();
+    let (wakes, _) = tokio::sync::broadcast::channel(1);
+    let other = Postgres::open(place.url(), wakes).await.unwrap().pool.clone();
+    Given { store, other, _place: place }
+}
+
+async fn workspace(store: &Store, name: &str) -> WorkspaceId {
+    let params = WorkspaceCreateParams { name: name.to_owned(), root_path: None, agents: None };
+    store.create_workspace(params, None).await.unwrap().id
+}
+
+async fn rename(store: &Store, workspace_id: &WorkspaceId) -> Result<(), crate::StoreError> {
+    let change = async |write: &mut crate::write::workspace_write::WorkspaceWrite<'_, '_>| {
+        let touch = "UPDATE workspace SET updated_at = updated_at + 1 WHERE id = $1";
+        write.tx.execute(touch, values![&write.workspace_id]).await.map(drop)
+    };
+    store.write_workspace(workspace_id, None, change).await
+}
+
+#[tokio::test]
+async fn a_frozen_gateway_does_not_stop_the_others() {
+    let given = given().await;
+    let (held, free) = (workspace(&given.store, "held").await, workspace(&given.store, "free").await);
+    // A gateway that is frozen has locked the row and says nothing more.
+    let mut connection = given.other.acquire().await.unwrap();
+    let mut frozen = connection.begin().await.unwrap();
+    sqlx::query("UPDATE workspace SET seq = seq + 1 WHERE id = $1")
+        .bind(held.to_string())
+        .execute(&mut *frozen)
+        .await
+        .unwrap();
+
+    let started = Instant::now();
+    // More of them than there are connections.
+    let waiting: Vec<_> = (0..CONNECTIONS * 2)
+        .map(|_| {
+            let (store, held) = (given.store.clone(), held.clone());
+            tokio::spawn(async move { rename(&store, &held).await })
+        })
+        .collect();
+    // Saves go another way.
+    let saving: Vec<_> = (0..CONNECTIONS * 2)
+        .map(|number| {
+            let store = given.store.clone();
+            let save = DocumentSaveParams {
+                workspace_id: held.clone(),
+                folder_id: None,
+                content: format!("text {number}"),
+                expected_version: None,
+                save_reason: None,
+                message: None,
+            };
+            tokio::spawn(async move { store.save_document(save, None).await.map(drop) })
+        })
+        .collect();
+    // Meanwhile another workspace is served at once, and so is whoever only reads.
+    tokio::time::timeout(Duration::from_secs(2), rename(&given.store, &free)).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(2), given.store.workspaces()).await.unwrap().unwrap();
+    for waited in waiting.into_iter().chain(saving) {
+        waited.await.unwrap().unwrap();
+    }
+    let stall = started.elapsed();
+    assert!(stall < MAX_STALL, "others were held up for {stall:?}");
+    drop(frozen);
+}
+
+/// A server that has accepted a connection and says nothing more, as one that is frozen or cut off.
+#[tokio::test]
+async fn whoever_waits_for_a_silent_database_is_told_and_its_place_is_free_again() {
+    let given = given().await;
+    let Engine::Postgres(postgres) = given.store.engine() else { panic!() };
+    let begun = Instant::now();
+    let waiting: Vec<_> = (0..CONNECTIONS)
+        .map(|_| async {
+            let mut connection = postgres.acquire().await.unwrap();
+            let sleep = async {
+                sqlx::query("SELECT pg_sleep(15)").execute(&mut *connection).await?;
+                Ok(())
+            };
+            let done = super::in_time(Duration::from_millis(300), sleep).await;
+            leave(connection, done)
+        })
+        .collect();
+    for waited in futures_util::future::join_all(waiting).await {
+        let error = waited.unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+        assert!(error.to_string().contains("did not answer within"), "{error}");
+    }
+    // Every connection was taken by somebody who gave up.
+    given.store.workspaces().await.unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_statement_that_takes_too_long_says_that_the_database_is_unavailable() {
+    let given = given().await;
+    let slow = async |tx: &mut crate::connection::Tx<'_>| {
+        tx.script("SET statement_timeout = '100ms'; SELECT pg_sleep(10)").await
+    };
+    let error = given.store.read(slow).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+}
+
+/// What is told by time, and forgotten by it, is timed by the clock that all gateways share.
+#[tokio::test]
+async fn changes_and_the_audit_have_the_databases_time() {
+    let given = given().await;
+    let Engine::Postgres(postgres) = given.store.engine() else { panic!() };
+    let year = 365 * 24 * 60 * 60 * 1000;
+    let earlier = Timestamp::from_milliseconds(given.store.now().milliseconds() - year);
+    postgres.clock.set(earlier, up_time());
+    workspace(&given.store, "demo").await;
+    let token = crate::NewToken {
+        name: "ci".to_owned(),
+        role: protocol::Role::Reader,
+        workspace_id: None,
+        expires_at: None,
+        secret_sha256: crate::hash_secret("secret"),
+    };
+    let created = given.store.create_token(token, None).await.unwrap().created_at;
+    let mut other = given.other.acquire().await.unwrap();
+    let changed: i64 =
+        sqlx::query_scalar("SELECT max(changed_at) FROM change_log").fetch_one(&mut *other).await.unwrap();
+    let filter = crate::AuditFilter { limit: 1, ..crate::AuditFilter::default() };
+    let audited = given.store.audit_entries(filter).await.unwrap()[0].at;
+    for time in [created.milliseconds(), changed, audited.milliseconds()] {
+        assert!((time - earlier.milliseconds()).abs() < 60_000, "{time} is not near {earlier:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_time_is_the_databases() {
+    let place = test_database().unwrap();
+    let (wakes, _) = tokio::sync::broadcast::channel(1);
+    let postgres = Postgres::open(place.url(), wakes).await.unwrap();
+    let apart = |time: i64| (postgres.now().milliseconds() - time).abs();
+    let asked = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+    let mut connection = postgres.acquire().await.unwrap();
+    let database: i64 = sqlx::query_scalar(asked).fetch_one(&mut *connection).await.unwrap();
+    assert!(apart(database) < 1000, "{} ms", apart(database));
+    // Were the database an hour ahead, so would be everything that is timed by it, whatever this machine thinks.
+    let hour = 60 * 60 * 1000;
+    postgres.clock.set(Timestamp::from_milliseconds(database + hour), up_time());
+    assert!(apart(database + hour) < 5000, "{} ms", apart(database + hour));
+}
+
+/// Somebody who stops waiting leaves a transaction behind; the next who gets the connection must not be in it.
+#[tokio::test]
+async fn a_transaction_that_was_left_is_over_before_its_connection_is_used_again() {
+    let given = given().await;
+    let workspace_id = workspace(&given.store, "demo").await;
+    let pool = given.other;
+    let mut connection = pool.acquire().await.unwrap();
+    let process: i32 =
+        sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut *connection).await.unwrap();
+    let mut transaction = connection.begin().await.unwrap();
+    sqlx::query("UPDATE workspace SET name = 'left' WHERE id = $1")
+        .bind(workspace_id.to_string())
+        .execute(&mut *transaction)
+        .await
+        .unwrap();
+    drop(transaction);
+    drop(connection);
+    rename(&given.store, &workspace_id).await.unwrap();
+    assert_eq!(given.store.workspace(&workspace_id).await.unwrap().name, "demo");
+    // It was rolled back from here: the server would have ended the connection with its transaction.
+    let (mut all, mut processes) = (Vec::new(), Vec::new());
+    for _ in 0..CONNECTIONS {
+        let mut connection = pool.acquire().await.unwrap();
+        let process = sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut *connection);
+        processes.push(process.await.unwrap());
+        all.push(connection);
+    }
+    assert!(processes.contains(&process), "{process} is not among {processes:?}");
+}
+
+/// Whoever stops waiting while a transaction begins does not know whether it has.
+#[tokio::test]
+async fn a_transaction_that_was_left_while_it_began_is_over_too() {
+    let given = given().await;
+    for _ in 0..20 {
+        let mut connection = given.other.acquire().await.unwrap();
+        let mut beginning = Box::pin(super::begin(&mut connection, Some(super::BEGIN_SNAPSHOT)));
+        // Sent, and mostly not answered yet.
+        let begun = futures_util::poll!(beginning.as_mut());
+        drop((begun, beginning));
+        drop(connection);
+        let mut all = Vec::new();
+        for _ in 0..CONNECTIONS {
+            let mut connection = given.other.acquire().await.unwrap();
+            // In a transaction that only reads this fails.
+            sqlx::query("CREATE TEMPORARY TABLE IF NOT EXISTS here (a INT)")
+                .execute(&mut *connection)
+                .await
+                .unwrap();
+            all.push(connection);
+        }
+        all.into_iter().for_each(super::Borrowed::release);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_has_ended_is_replaced() {
+    let given = given().await;
+    let mut connection = given.other.acquire().await.unwrap();
+    let process: i32 =
+        sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut *connection).await.unwrap();
+    connection.release();
+    let (first, mut second) = (given.other.acquire().await.unwrap(), given.other.acquire().await.unwrap());
+    sqlx::query("SELECT pg_terminate_backend($1, 5000)").bind(process).execute(&mut *second).await.unwrap();
+    drop(first);
+    second.release();
+    // Those that are there are one after another: none of them may be the one that is gone.
+    let mut all = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let mut connection = given.other.acquire().await.unwrap();
+        sqlx::query("SELECT 1").execute(&mut *connection).await.unwrap();
+        all.push(connection);
+    }
+}
+
+#[tokio::test]
+async fn a_pool_that_is_closed_waits_for_what_is_in_use_and_gives_nothing_more() {
+    let given = given().await;
+    let pool = given.other.clone();
+    let in_use = pool.acquire().await.unwrap();
+    let closing = tokio::spawn({
+        let pool = pool.clone();
+        async move { pool.close().await }
+    });
+    tokio::task::yield_now().await;
+    assert!(!closing.is_finished());
+    in_use.release();
+    closing.await.unwrap();
+    let error = pool.acquire().await.map(drop).unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+}

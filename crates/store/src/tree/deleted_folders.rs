@@ -1,0 +1,188 @@
+//! Folders that were deleted, and bringing them back.
+
+use futures_util::future::BoxFuture;
+use protocol::notification::TreeChange;
+use protocol::{
+    DeletedFolder, Document, DocumentSummary, ErrorSubject, Folder, FolderId, RevisionReason, Timestamp,
+    WorkspaceId,
+};
+
+use crate::column::values;
+use crate::connection::{Columns, Tx};
+use crate::documents::document::{Text, document_columns, read_document};
+use crate::tree::folders::read_folder_columns;
+use crate::tree::relocated_children::{RelocatedChildren, StoredChildren};
+use crate::write::workspace_write::WorkspaceWrite;
+use crate::{Scope, Store, StoreError};
+
+/// The document `d` that was archived because its folder `f` was deleted: by that very change, which gave both the same
+/// time. One that was archived before is not part of the deletion.
+macro_rules! with_its_document {
+    () => {
+        "LEFT JOIN thread_agents_doc_revision r ON r.workspace_id = f.workspace_id AND r.folder_id = f.id
+            AND r.save_reason = 'archive' AND r.saved_at = f.deleted_at AND NOT EXISTS (
+                SELECT 1 FROM thread_agents_doc_revision n
+                WHERE n.workspace_id = f.workspace_id AND n.folder_id = f.id AND n.version > r.version)
+        LEFT JOIN thread_agents_doc d ON d.id = r.doc_id"
+    };
+}
+
+/// The deleted folders of the workspace `$1`.
+const DELETED: &str = concat!(
+    "SELECT f.id, f.workspace_id, f.parent_folder_id, f.name, f.created_at, f.updated_at, f.deleted_at,
+        d.id, d.status, d.content_sha256, d.version, d.char_count, d.updated_at
+    FROM folder f ",
+    with_its_document!(),
+    " WHERE f.workspace_id = $1 AND f.deleted_at IS NOT NULL ORDER BY f.deleted_at DESC, f.id DESC"
+);
+
+/// The folder `$2` of the workspace `$1`, deleted or not, and the document that was deleted with it.
+const FOLDER_WITH_DOCUMENT: &str = concat!(
+    "SELECT f.id, f.workspace_id, f.parent_folder_id, f.name, f.created_at, f.updated_at, f.deleted_at, f.moved_out, ",
+    document_columns!(),
+    " FROM folder f ",
+    with_its_document!(),
+    " WHERE f.id = $2 AND f.workspace_id = $1"
+);
+
+/// The nearest folder above `$1` that is not deleted.
+///
+/// A deleted folder keeps the parent it had, which may have been deleted after it, but never before: what is in a folder
+/// moves out when it is deleted. So the way up ends.
+const LIVING_ANCESTOR: &str = "
+WITH RECURSIVE ancestry(depth, id, parent_id, deleted_at) AS (
+    SELECT CAST(0 AS BIGINT), id, parent_folder_id, deleted_at FROM folder WHERE id = $1
+    UNION ALL
+    SELECT a.depth + 1, f.id, f.parent_folder_id, f.deleted_at FROM ancestry a JOIN folder f ON f.id = a.parent_id
+)
+SELECT id FROM ancestry WHERE deleted_at IS NULL ORDER BY depth LIMIT 1";
+
+/// A folder that is back, and what is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoredFolder {
+    /// Where it is now.
+    pub folder: Folder,
+    /// The document that came back with it.
+    pub document: Option<Document>,
+    /// What was in it and stays where it is; not known of a folder that an older version deleted.
+    pub moved_out: Option<RelocatedChildren>,
+    /// Whether it could not go back to its own parent, which is deleted.
+    pub parent_deleted: bool,
+    /// Whether another folder beside it has the same name.
+    pub name_repeats: bool,
+}
+
+impl Store {
+    /// The deleted folders of a workspace, the last one first.
+    pub fn deleted_folders<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+    ) -> BoxFuture<'a, Result<Vec<DeletedFolder>, StoreError>> {
+        Box::pin(async move {
+            let workspace_id = workspace_id.clone();
+            self.read(async move |tx: &mut Tx<'_>| {
+                tx.sequence(&workspace_id).await?;
+                tx.all(DELETED, values![&workspace_id], read_deleted).await
+            })
+            .await
+        })
+    }
+
+    /// Brings a deleted folder back below its nearest living ancestor, with the document that was archived with it.
+    /// Folders and threads that were in it stay where they are.
+    pub fn restore_folder<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        folder_id: &'a FolderId,
+        actor: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<RestoredFolder, StoreError>> {
+        Box::pin(async move {
+            let folder_id = folder_id.clone();
+            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let values = values![&write.workspace_id, &folder_id];
+            let found = write.tx.one_by_key(FOLDER_WITH_DOCUMENT, values, read_with_document).await?;
+            let Deleted { folder: before, deleted_at, moved_out, document } =
+                found.ok_or_else(|| StoreError::not_found(ErrorSubject::Folder, &folder_id))?;
+            if deleted_at.is_none() {
+                return Err(StoreError::InvalidState(format!("folder `{folder_id}` is not deleted")));
+            }
+            let parent_folder_id =
+                write.tx.one_by_key(LIVING_ANCESTOR, values![&folder_id], |mut row| row.next()).await?;
+            let parent_deleted = parent_folder_id != before.parent_folder_id;
+            let folder = Folder { parent_folder_id, updated_at: write.now, ..before };
+            let name_repeats = write.has_sibling_of_same_name(&folder).await?;
+            let restore =
+                "UPDATE folder SET deleted_at = NULL, moved_out = NULL, parent_folder_id = $1, updated_at = $2 WHERE id = $3";
+            let values = values![folder.parent_folder_id.as_ref(), write.now, &folder.id];
+            write.tx.execute(restore, values).await?;
+            write.tree_changed(TreeChange::FolderRestored, Some(folder_id.clone()), None)?;
+            let document = match document {
+                Some(document) => {
+                    let scope = Scope::folder(write.workspace_id.clone(), folder_id);
+                    let text = Text::new(&document.content)?;
+                    Some(write.put(&scope, None, text, None, &RevisionReason::Restore.into()).await?)
+                }
+                None => None,
+            };
+            let moved_out = match &moved_out {
+                Some(stored) => Some(write.moved_out(stored).await?),
+                None => None,
+            };
+            Ok(RestoredFolder { folder, document, moved_out, parent_deleted, name_repeats })
+        })
+        .await
+        })
+    }
+}
+
+impl WorkspaceWrite<'_, '_> {
+    async fn has_sibling_of_same_name(&mut self, folder: &Folder) -> Result<bool, StoreError> {
+        let place = match folder.parent_folder_id {
+            Some(_) => "parent_folder_id = $4",
+            None => "parent_folder_id IS NULL AND CAST($4 AS TEXT) IS NULL",
+        };
+        let select = format!(
+            "SELECT id FROM folder WHERE workspace_id = $1 AND name = $2 AND id <> $3 AND deleted_at IS NULL AND {place}
+            LIMIT 1"
+        );
+        let parent = folder.parent_folder_id.as_ref();
+        let values = values![&folder.workspace_id, &folder.name, &folder.id, parent];
+        let sibling: Option<FolderId> = self.tx.one_by_key(select, values, |mut row| row.next()).await?;
+        Ok(sibling.is_some())
+    }
+}
+
+fn read_deleted(mut row: Columns<'_>) -> Result<DeletedFolder, StoreError> {
+    let folder = read_folder_columns(&mut row)?;
+    let deleted_at = row.next()?;
+    let doc = if row.is_null()? {
+        None
+    } else {
+        Some(DocumentSummary {
+            id: row.next()?,
+            workspace_id: folder.workspace_id.clone(),
+            folder_id: Some(folder.id.clone()),
+            status: row.next()?,
+            content_sha256: row.next()?,
+            version: row.next()?,
+            char_count: row.next()?,
+            updated_at: row.next()?,
+        })
+    };
+    Ok(DeletedFolder { folder, deleted_at, doc })
+}
+
+/// A folder that may be deleted, and what was deleted with it.
+struct Deleted {
+    folder: Folder,
+    deleted_at: Option<Timestamp>,
+    moved_out: Option<StoredChildren>,
+    document: Option<Document>,
+}
+
+fn read_with_document(mut row: Columns<'_>) -> Result<Deleted, StoreError> {
+    let folder = read_folder_columns(&mut row)?;
+    let (deleted_at, moved_out) = (row.next()?, row.optional_json("what moved out of a folder")?);
+    let document = if row.is_null()? { None } else { Some(read_document(row)?) };
+    Ok(Deleted { folder, deleted_at, moved_out, document })
+}

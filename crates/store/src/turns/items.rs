@@ -1,0 +1,297 @@
+//! Items of a turn: what was said and done, in the order it happened.
+
+use futures_util::future::BoxFuture;
+use protocol::message::TurnItem;
+use protocol::turn::ExplainedHistory;
+use protocol::{ThreadId, Timestamp, TurnId, TurnItemId, WorkspaceId};
+
+use crate::column::{to_json, values};
+use crate::connection::{Columns, MAX_ROWS, Statement, Tx, numbered};
+use crate::memory::uses::{self, Uses};
+use crate::turns::events::{self, TurnEvent};
+use crate::turns::lease;
+use crate::turns::turn;
+use crate::write::single_statement::{Author, StatementList};
+use crate::{Store, StoreError};
+
+const MESSAGE: &str = "message";
+const CONTEXT: &str = "context";
+const ROUND: &str = "round";
+
+/// The columns that [`read_item`] reads.
+macro_rules! item_columns {
+    () => {
+        "turn_item.turn_id, turn_item.ordinal, turn_item.created_at, turn_item.kind, turn_item.content"
+    };
+}
+
+pub(crate) use item_columns;
+
+/// None is an item of a kind that this version does not know: a later one may have been here, and has kept it.
+pub(crate) fn read_item(row: &mut Columns<'_>) -> Result<Option<StoredItem>, StoreError> {
+    let (turn_id, ordinal, created_at) = (row.next()?, row.next()?, row.next()?);
+    let item = match row.next::<String>()?.as_str() {
+        MESSAGE => TurnItem::Message(row.json("message")?),
+        CONTEXT => TurnItem::Context(row.json("context of a turn")?),
+        ROUND => TurnItem::Round(row.json("round of a turn")?),
+        _ => return Ok(None),
+    };
+    Ok(Some(StoredItem { turn_id, ordinal, created_at, item }))
+}
+
+/// An item, and where and since when it is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredItem {
+    pub turn_id: TurnId,
+    /// Counts the turn's items from 1.
+    pub ordinal: u64,
+    pub created_at: Timestamp,
+    pub item: TurnItem,
+}
+
+/// Some of a thread's turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnRange {
+    /// Those with a higher ordinal than this,
+    pub after: u64,
+    /// and a lower one than this.
+    pub before: u64,
+    pub part: RangePart,
+}
+
+/// How many turns of a range are wanted, and from which end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RangePart {
+    All,
+    Oldest(u64),
+    Newest(u64),
+}
+
+impl Store {
+    /// Adds items to the end of a turn that `owner` runs, and tells of the events: all of it, or nothing.
+    pub fn add_turn_items<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+        owner: &'a str,
+        items: &'a [TurnItem],
+        events: Vec<TurnEvent>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let rows = prepare(items)?;
+            let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
+            if rows.are_plain() && !events.is_empty() && self.is_postgres() {
+                let (workspace, turn, owner) = (workspace.clone(), turn.clone(), owner.to_owned());
+                let (rows, events) = (rows.clone(), events.clone());
+                let added = self.write_at_once(workspace_id, async move |tx: &mut Tx<'_>| {
+                    let (now, notices) = (tx.now(), events::notices_of(&workspace, &turn, events)?);
+                    let change = StatementList {
+                        workspace_id: &workspace,
+                        now,
+                        turn: lease::held_subject(&workspace, &turn, &owner),
+                        certain: Vec::new(),
+                        others: inserts(&workspace, &turn, &rows, now),
+                        notices: &notices,
+                        changed_by: Author::TurnCreator,
+                    };
+                    change.run(tx).await
+                });
+                if added.await?.is_some() {
+                    return Ok(());
+                }
+            }
+            self.write_turn(workspace_id, turn_id, owner, events, async move |tx: &mut Tx<'_>| {
+                insert(tx, &workspace, &turn, &rows).await?;
+                drop_forgotten_summary(tx, &turn, &rows).await
+            })
+            .await
+        })
+    }
+
+    /// The items of a thread's completed turns, each with the ordinal of its turn, in order.
+    pub fn completed_items<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
+        range: TurnRange,
+    ) -> BoxFuture<'a, Result<Vec<(u64, StoredItem)>, StoreError>> {
+        Box::pin(async move {
+            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
+            self.read(async move |tx: &mut Tx<'_>| {
+                completed_items(tx, &workspace_id, &thread_id, range).await
+            })
+            .await
+        })
+    }
+
+    /// A turn's items, in order.
+    pub fn turn_items<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+    ) -> BoxFuture<'a, Result<Vec<StoredItem>, StoreError>> {
+        Box::pin(async move {
+            const ITEMS: &str = concat!(
+                "SELECT ",
+                item_columns!(),
+                " FROM turn_item WHERE workspace_id = $1 AND turn_id = $2 ORDER BY ordinal"
+            );
+            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
+            self.read(async move |tx: &mut Tx<'_>| {
+                let values = values![&workspace_id, &turn_id];
+                let items = tx.all(ITEMS, values, |mut row| read_item(&mut row)).await?;
+                if items.is_empty() {
+                    turn::find_or_missing(tx, &workspace_id, &turn_id).await?;
+                }
+                Ok(items.into_iter().flatten().collect())
+            })
+            .await
+        })
+    }
+}
+
+pub(crate) async fn completed_items(
+    tx: &mut Tx<'_>,
+    workspace_id: &WorkspaceId,
+    thread_id: &ThreadId,
+    range: TurnRange,
+) -> Result<Vec<(u64, StoredItem)>, StoreError> {
+    macro_rules! completed {
+        ($order:literal) => {
+            concat!(
+                "SELECT turn.ordinal, ",
+                item_columns!(),
+                " FROM (SELECT id, ordinal FROM turn
+                    WHERE workspace_id = $1 AND thread_id = $2 AND status = 'completed'
+                        AND ordinal > $3 AND ordinal < $4
+                    ORDER BY ordinal ",
+                $order,
+                " LIMIT $5) turn
+                JOIN turn_item ON turn_item.turn_id = turn.id
+                ORDER BY turn.ordinal, turn_item.ordinal"
+            )
+        };
+    }
+    let (select, limit) = match range.part {
+        RangePart::All => (completed!("ASC"), u64::MAX),
+        RangePart::Oldest(limit) => (completed!("ASC"), limit),
+        RangePart::Newest(limit) => (completed!("DESC"), limit),
+    };
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let values = values![workspace_id, thread_id, range.after, range.before, limit];
+    let items = tx.all(select, values, |mut row| {
+        let ordinal = row.next()?;
+        Ok(read_item(&mut row)?.map(|item| (ordinal, item)))
+    });
+    Ok(items.await?.into_iter().flatten().collect())
+}
+
+/// Items as they are written.
+#[derive(Clone)]
+pub(crate) struct NewItems {
+    rows: Vec<ItemRow>,
+    /// What of memory their calls carried.
+    uses: Uses,
+}
+
+#[derive(Clone)]
+struct ItemRow {
+    id: TurnItemId,
+    kind: &'static str,
+    content: String,
+    summarised: Option<Summarised>,
+}
+
+/// The summary in a context, and the context without it.
+#[derive(Clone)]
+struct Summarised {
+    summary: String,
+    without: String,
+}
+
+pub(crate) fn prepare(items: &[TurnItem]) -> Result<NewItems, StoreError> {
+    let rows = items.iter().map(|item| {
+        let (kind, content) = match item {
+            TurnItem::Message(message) => (MESSAGE, to_json(message)?),
+            TurnItem::Context(context) => (CONTEXT, to_json(context)?),
+            TurnItem::Round(outcome) => (ROUND, to_json(outcome)?),
+        };
+        let summarised = match item {
+            TurnItem::Context(context) => context.summary.clone().map(|summary| {
+                let without = ExplainedHistory { summary: None, ..context.clone() };
+                Ok::<_, StoreError>(Summarised { summary, without: to_json(&without)? })
+            }),
+            TurnItem::Message(_) | TurnItem::Round(_) => None,
+        };
+        Ok(ItemRow { id: TurnItemId::new(), kind, content, summarised: summarised.transpose()? })
+    });
+    let rows = rows.collect::<Result<Vec<_>, StoreError>>()?;
+    Ok(NewItems { rows, uses: uses::of_items(items) })
+}
+
+/// Adds items to the end of a turn, whose row is locked.
+pub(crate) async fn insert(
+    tx: &mut Tx<'_>,
+    workspace_id: &WorkspaceId,
+    turn_id: &TurnId,
+    items: &NewItems,
+) -> Result<(), StoreError> {
+    let statements = inserts(workspace_id, turn_id, items, tx.now());
+    tx.execute_all(statements).await?;
+    uses::record(tx, workspace_id, turn_id, &items.uses).await
+}
+
+/// Takes the summary out of a context that was just written, unless it still is the thread's: what was in it has been forgotten
+/// since the turn read it. Last, because whoever forgets locks a thread's summary after everything else.
+pub(crate) async fn drop_forgotten_summary(
+    tx: &mut Tx<'_>,
+    turn_id: &TurnId,
+    items: &NewItems,
+) -> Result<(), StoreError> {
+    for row in &items.rows {
+        let Some(Summarised { summary, without }) = &row.summarised else { continue };
+        let lock = if tx.is_postgres() { " FOR SHARE OF c" } else { "" };
+        let select = format!(
+            "SELECT c.summary FROM turn t JOIN thread_context c ON c.thread_id = t.thread_id WHERE t.id = $1{lock}"
+        );
+        let present = tx.one_by_key(select, values![turn_id], |mut row| row.next::<Option<String>>()).await?;
+        if present.flatten().as_ref() != Some(summary) {
+            tx.execute("UPDATE turn_item SET content = $1 WHERE id = $2", values![without, &row.id]).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The same without what of memory they carried. The second statement counts from where the first one ended.
+pub(crate) fn inserts<'a>(
+    workspace_id: &'a WorkspaceId,
+    turn_id: &'a TurnId,
+    items: &'a NewItems,
+    created_at: Timestamp,
+) -> Vec<Statement<'a>> {
+    let batches = items.rows.chunks(MAX_ROWS).map(|batch| {
+        let mut values = values![workspace_id, turn_id, created_at].to_vec();
+        for (number, row) in (1_u64..).zip(batch) {
+            values.extend_from_slice(values![&row.id, number, row.kind, &row.content]);
+        }
+        let rows = (0..batch.len()).map(|row| format!("({})", numbered(row * 4 + 4, 4)));
+        let insert = format!(
+            "INSERT INTO turn_item (id, workspace_id, turn_id, ordinal, kind, content, created_at)
+            SELECT v.column1, $1, $2, last.ordinal + v.column2, v.column3, v.column4, $3
+            FROM (VALUES {}) v,
+                (SELECT coalesce(max(ordinal), 0) AS ordinal FROM turn_item WHERE turn_id = $2) last",
+            rows.collect::<Vec<_>>().join(", ")
+        );
+        Statement { sql: insert.into(), values }
+    });
+    batches.collect()
+}
+
+impl NewItems {
+    /// Whether they are written in one statement, with nothing that depends on what is there.
+    pub(crate) fn are_plain(&self) -> bool {
+        self.rows.len() <= MAX_ROWS
+            && self.uses.is_empty()
+            && self.rows.iter().all(|row| row.summarised.is_none())
+    }
+}

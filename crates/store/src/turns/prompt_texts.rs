@@ -1,0 +1,144 @@
+//! Texts of prompts, each kept once by its digest, for as long as it is used.
+
+use futures_util::future::BoxFuture;
+use std::collections::{BTreeMap, HashMap};
+
+use protocol::{ContentHash, Timestamp, WorkspaceId};
+
+use crate::column::{Value, values};
+use crate::connection::{MAX_ROWS, Statement, Tx, inserts, numbered};
+use crate::retention::OldRows;
+use crate::validation;
+use crate::{Store, StoreError};
+
+/// A text and the digest that it is asked for by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptText {
+    /// SHA-256 of the text.
+    pub sha256: ContentHash,
+    pub content: String,
+}
+
+impl PromptText {
+    /// A text with its digest.
+    pub fn new(content: impl Into<String>) -> Self {
+        let content = content.into();
+        Self { sha256: ContentHash::of(&content), content }
+    }
+}
+
+const PROMPT_TEXTS: OldRows = OldRows {
+    delete: "DELETE FROM prompt_text WHERE (workspace_id, sha256) IN",
+    select: "SELECT workspace_id, sha256 FROM prompt_text WHERE last_used_at < $1",
+    order: "workspace_id, sha256",
+};
+
+impl Store {
+    /// Whether a text was kept and then purged, because something in it was forgotten.
+    pub fn is_purged<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        sha256: &'a ContentHash,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            const PURGED: &str = "SELECT purged_at FROM prompt_text WHERE workspace_id = $1 AND sha256 = $2 AND purged_at IS NOT NULL";
+            let (workspace_id, sha256) = (workspace_id.clone(), sha256.clone());
+            self.read(async move |tx: &mut Tx<'_>| {
+                let values = values![&workspace_id, &sha256];
+                Ok(tx.one_by_key(PURGED, values, |mut row| row.next::<i64>()).await?.is_some())
+            })
+            .await
+        })
+    }
+
+    /// The texts with these digests; one that is not kept, or no longer, is absent.
+    pub fn prompt_texts<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        digests: &'a [ContentHash],
+    ) -> BoxFuture<'a, Result<HashMap<ContentHash, String>, StoreError>> {
+        Box::pin(async move {
+            let (workspace_id, digests) = (workspace_id.clone(), digests.to_vec());
+            self.read(async move |tx: &mut Tx<'_>| {
+                let mut found = HashMap::new();
+                for batch in digests.chunks(MAX_ROWS) {
+                    let (select, values) = by_digest("SELECT sha256, content", &workspace_id, batch);
+                    found.extend(tx.all(select, &values, |mut row| Ok((row.next()?, row.next()?))).await?);
+                }
+                if found.is_empty() {
+                    tx.sequence(&workspace_id).await?;
+                }
+                Ok(found)
+            })
+            .await
+        })
+    }
+
+    /// Forgets the texts that were last used before a moment, of one workspace or of all, and says how many.
+    ///
+    /// A text may have been used for up to an hour longer than its mark says.
+    pub fn prune_prompt_texts<'a>(
+        &'a self,
+        workspace_id: Option<&'a WorkspaceId>,
+        older_than: Timestamp,
+    ) -> BoxFuture<'a, Result<u64, StoreError>> {
+        Box::pin(async move { self.prune(&PROMPT_TEXTS, workspace_id, older_than).await })
+    }
+}
+
+fn by_digest<'a>(
+    select: &str,
+    workspace_id: &'a WorkspaceId,
+    digests: &'a [ContentHash],
+) -> (String, Vec<Value<'a>>) {
+    let values = [Value::from(workspace_id)].into_iter().chain(digests.iter().map(Value::from)).collect();
+    let numbers = numbered(2, digests.len());
+    (
+        format!(
+            "{select} FROM prompt_text WHERE workspace_id = $1 AND purged_at IS NULL AND sha256 IN ({numbers})"
+        ),
+        values,
+    )
+}
+
+/// Texts that are what their digests say: in order, so that of two gateways neither waits for a row of the other's,
+/// and each only once.
+pub(crate) fn in_order(texts: &[PromptText]) -> Result<BTreeMap<ContentHash, String>, StoreError> {
+    let mut wanted = BTreeMap::new();
+    for text in texts {
+        check(text)?;
+        wanted.insert(text.sha256.clone(), text.content.clone());
+    }
+    Ok(wanted)
+}
+
+/// Keeps texts, or marks those as used whose last use was more than an hour ago.
+pub(crate) fn put<'a>(
+    workspace_id: &'a WorkspaceId,
+    texts: &'a BTreeMap<ContentHash, String>,
+    now: Timestamp,
+) -> Vec<Statement<'a>> {
+    const INSERT: &str =
+        "INSERT INTO prompt_text (workspace_id, sha256, content, chars, last_used_at) VALUES";
+    // Compared with the new mark, which is bound: a time in the text would make every statement a new one. A text that was
+    // purged and is used again has been remembered again; whoever writes one that is forgotten purges it again thereafter.
+    const USED: &str = "ON CONFLICT (workspace_id, sha256) DO UPDATE SET last_used_at = excluded.last_used_at,
+            content = CASE WHEN prompt_text.purged_at IS NULL THEN prompt_text.content ELSE excluded.content END,
+            chars = CASE WHEN prompt_text.purged_at IS NULL THEN prompt_text.chars ELSE excluded.chars END,
+            purged_at = NULL
+        WHERE prompt_text.last_used_at < excluded.last_used_at - 3600000 OR prompt_text.purged_at IS NOT NULL";
+    let mut rows: Vec<Value<'_>> = Vec::with_capacity(texts.len() * 5);
+    for (sha256, content) in texts {
+        let characters = content.chars().count() as u64;
+        rows.extend_from_slice(values![workspace_id, sha256, content, characters, now]);
+    }
+    inserts(INSERT, 5, &rows, USED)
+}
+
+fn check(text: &PromptText) -> Result<(), StoreError> {
+    validation::check_text("content", &text.content)?;
+    if ContentHash::of(&text.content) != text.sha256 {
+        return Err(StoreError::invalid("sha256", "is not the digest of its text"));
+    }
+    Ok(())
+}

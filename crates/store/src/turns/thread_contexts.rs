@@ -1,0 +1,79 @@
+//! Contexts: which turns of a thread the model no longer reads, and the summary that stands for them.
+
+use futures_util::future::BoxFuture;
+use protocol::{ThreadId, Timestamp, Version, WorkspaceId};
+
+use crate::column::values;
+use crate::connection::{Columns, Tx};
+use crate::tree::threads;
+use crate::validation;
+use crate::{Store, StoreError};
+
+/// A thread's context as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadContext {
+    pub thread_id: ThreadId,
+    /// Turns up to this ordinal are left out of requests.
+    pub through: u64,
+    /// What stands for them.
+    pub summary: Option<String>,
+    /// Counts the saves from 1.
+    pub version: Version,
+    /// When it was saved.
+    pub updated_at: Timestamp,
+}
+
+impl Store {
+    /// Saves a thread's context over the version that it is based on; 0 means that there is none yet.
+    ///
+    /// None says that somebody else saved in between, or that something in the turns was forgotten, and that nothing was
+    /// written.
+    pub fn save_thread_context<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
+        through: u64,
+        summary: Option<&'a str>,
+        expected: Version,
+    ) -> BoxFuture<'a, Result<Option<ThreadContext>, StoreError>> {
+        Box::pin(async move {
+            const INSERT: &str =
+                "INSERT INTO thread_context (thread_id, workspace_id, through, summary, version,
+            updated_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (thread_id) DO NOTHING";
+            const REPLACE: &str =
+                "UPDATE thread_context SET through = $1, summary = $2, version = $3, updated_at = $4
+            WHERE thread_id = $5 AND version = $6";
+            summary.map_or(Ok(()), |summary| validation::check_text("summary", summary))?;
+            let (workspace_id, thread_id, summary) =
+                (workspace_id.clone(), thread_id.clone(), summary.map(str::to_owned));
+            // Without the workspace's lock: the statement itself holds the guard, and a thread is never deleted.
+            self.write(async move |tx: &mut Tx<'_>| {
+                threads::find_or_missing(tx, &workspace_id, &thread_id).await?;
+                let (version, updated_at) = (expected.next(), tx.now());
+                let written = if expected == Version(0) {
+                    let values = values![&thread_id, &workspace_id, through, &summary, version, updated_at];
+                    tx.execute(INSERT, values).await?
+                } else {
+                    let values = values![through, &summary, version, updated_at, &thread_id, expected];
+                    tx.execute(REPLACE, values).await?
+                };
+                Ok((written == 1).then_some(ThreadContext {
+                    thread_id,
+                    through,
+                    summary,
+                    version,
+                    updated_at,
+                }))
+            })
+            .await
+        })
+    }
+}
+
+/// A context as the first row of a history has it.
+pub(crate) fn read_first_row(row: &mut Columns<'_>) -> Result<ThreadContext, StoreError> {
+    let (thread_id, through, updated_at, summary) = (row.next()?, row.next()?, row.next()?, row.next()?);
+    let version: String = row.next()?;
+    let version = version.parse().map_err(|error| StoreError::unreadable("version of a context", error))?;
+    Ok(ThreadContext { thread_id, through, summary, version: Version(version), updated_at })
+}

@@ -1,0 +1,93 @@
+//! Beginning and ending a turn in one statement.
+
+use protocol::method::TurnStartParams;
+use protocol::{Turn, TurnId, TurnStatus, WorkspaceId};
+
+use super::{EndGuard, EndTurn, TurnActor, new_turn};
+use crate::StoreError;
+use crate::column::enum_str;
+use crate::connection::{Statement, Tx};
+use crate::turns::events::log_event;
+use crate::turns::items::{self, NewItems};
+use crate::turns::lease::Lease;
+use crate::turns::requested_tools;
+use crate::turns::sessions;
+use crate::write::single_statement::{Author, PendingEntries, StatementList};
+use crate::write::workspace_write::{Log as _, TurnInLog};
+
+/// Begins a turn in one statement. What it counts is what there was before it waited for the workspace's lock; so it
+/// refuses itself if somebody else has taken a number since.
+pub(super) async fn begin(
+    tx: &mut Tx<'_>,
+    start: &TurnStartParams,
+    lease: &Lease,
+    actor: &TurnActor,
+    max_running: u64,
+) -> Result<Option<Turn>, StoreError> {
+    const INSERT: &str = insert_turn!(
+        ", taken, (SELECT seq FROM workspace WHERE id = $2) seen",
+        " AND taken.seq = seen.seq + 1"
+    );
+    let (id, now, mut notices) = (TurnId::new(), tx.now(), PendingEntries::new());
+    let turn = TurnInLog {
+        workspace_id: start.workspace_id.clone(),
+        thread_id: notices.thread_id.clone(),
+        turn_id: id.clone(),
+        parent_turn_id: actor.parent_turn_id.clone(),
+    };
+    notices.turn_changed(turn, TurnStatus::Running)?;
+    let values = new_turn(&id, start, lease, actor, now, max_running);
+    let change = StatementList {
+        workspace_id: &start.workspace_id,
+        now,
+        turn: Statement { sql: INSERT.into(), values },
+        certain: Vec::new(),
+        others: Vec::new(),
+        notices: &notices,
+        changed_by: Author::Actor(actor.name.as_deref()),
+    };
+    change.run(tx).await
+}
+
+/// Ends a turn that its owner runs, in one statement.
+pub(super) async fn end(
+    tx: &mut Tx<'_>,
+    (workspace_id, turn_id, owner): (&WorkspaceId, &TurnId, &str),
+    ending: &EndTurn,
+    items: &NewItems,
+    actor: Option<&str>,
+) -> Result<Option<Turn>, StoreError> {
+    let (now, mut notices) = (tx.now(), PendingEntries::new());
+    let turn = TurnInLog {
+        workspace_id: workspace_id.clone(),
+        thread_id: notices.thread_id.clone(),
+        turn_id: turn_id.clone(),
+        parent_turn_id: None,
+    };
+    for event in &ending.finish.events {
+        log_event(&mut notices, turn.clone(), event.clone())?;
+    }
+    let status = ending.finish.end.status();
+    notices.turn_changed(turn, status)?;
+    let word = enum_str(status);
+    let guard = EndGuard::Owner(owner.to_owned());
+    let mut certain = Vec::new();
+    if let (Some((_, expected)), Some(text)) = (ending.finish.end.session(), &ending.session) {
+        certain.push(sessions::write_of_subject(workspace_id, text, *expected, now));
+    }
+    let mut others = items::inserts(workspace_id, turn_id, items, now);
+    if let (TurnStatus::Completed, Some(names)) = (status, &ending.requested_tools) {
+        others.push(requested_tools::write_of_subject(workspace_id, names, now));
+    }
+    let values = ending.values(&word, &ending.usage, now, (workspace_id, turn_id), &guard);
+    let change = StatementList {
+        workspace_id,
+        now,
+        turn: Statement { sql: end_turn!(" AND (SELECT seq FROM taken) > 0").into(), values },
+        certain,
+        others,
+        notices: &notices,
+        changed_by: Author::Actor(actor),
+    };
+    change.run(tx).await
+}
