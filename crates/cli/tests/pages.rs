@@ -1,6 +1,7 @@
 //! README and docs, followed as a reader follows them: every block of every page, in order, in a home that was empty before.
 //!
 //! A page is followed twice in the same home: it must work again after itself, so it must put everything back at its end.
+//! Then it is followed in a home that already has a configuration, skills and backups, which it must leave unchanged.
 //! What a block is for is said after its language, where a reader of the page does not see it:
 //!
 //! | block | what happens |
@@ -90,9 +91,12 @@ fn follow(path: &str) {
         eprintln!("{path}, {time}");
         home.follow(&page);
     }
+    // Examples once removed ~/backups, all skills of the user and config.toml, which no empty home can show.
+    eprintln!("{path}, in a home that has files of its own");
+    Home::with_readers_files().follow(&page);
     let ran = page.blocks.iter().filter(|block| block.role.is_run()).count();
     let left: Vec<&str> = page.blocks.iter().filter_map(|block| block.role.left_out()).collect();
-    println!("{path}: {ran} blocks of commands ran, twice; {} blocks were left out", left.len());
+    println!("{path}: {ran} blocks of commands ran, three times; {} blocks were left out", left.len());
     left.iter().for_each(|why| println!("  {why}"));
 }
 

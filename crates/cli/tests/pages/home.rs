@@ -21,8 +21,32 @@ const HOME: &str = "/home/ada";
 /// What Foreword itself keeps in a home, and leaves there.
 const KEPT: &[&str] = &[".config", ".local"];
 
+/// Files that a reader may have before following a page, at the paths that examples are most likely to touch.
+const READERS_FILES: &[(&str, &str)] = &[
+    ("backups/monday.db", "a backup of another program\n"),
+    ("memory.json", "[]\n"),
+    (".claude/settings.json", "{\n  \"model\": \"opus\" // mine\n}\n"),
+    (".config/foreword/config.toml", "[retention]\naudit = \"2 years\"\n"),
+    (
+        ".config/foreword/skills/release/SKILL.md",
+        "---\nname: release\ndescription: How I release\n---\nAsk first.\n",
+    ),
+    (".local/share/bash-completion/completions/foreword", "# installed earlier\n"),
+];
+
+/// Whether the output of a page's commands must be what the page shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outputs {
+    Compared,
+    /// The reader's own files change what commands print, so only their effects are looked at.
+    Ignored,
+}
+
 pub(super) struct Home {
     directory: TempDir,
+    /// Entries of the home directory before a page is followed.
+    entries: Vec<String>,
+    outputs: Outputs,
     gateway: Option<Busy>,
     model: ScriptedModel,
     _runtime: Runtime,
@@ -40,7 +64,21 @@ impl Home {
         let runtime = Runtime::new().expect("a runtime");
         let model = runtime.block_on(ScriptedModel::start()).expect("a model");
         model.answer_by(answer);
-        Self { directory, gateway: None, model, _runtime: runtime }
+        let outputs = Outputs::Compared;
+        Self { directory, entries: Vec::new(), outputs, gateway: None, model, _runtime: runtime }
+    }
+
+    /// A home whose owner has a configuration, skills and backups that no page may change.
+    pub(super) fn with_readers_files() -> Self {
+        let mut home = Self::new();
+        for (path, text) in READERS_FILES {
+            let path = home.path("ada").join(path);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("create a directory");
+            std::fs::write(path, text).expect("write a file");
+        }
+        home.entries = home.list();
+        home.outputs = Outputs::Ignored;
+        home
     }
 
     /// Does what a page says, from its beginning to its end, and looks whether everything is as it was.
@@ -67,7 +105,7 @@ impl Home {
                     for (command, shown) in commands(&block.text) {
                         let (code, output) = terminal.run(&self.filled_in(&command));
                         let output = self.as_shown(&output);
-                        let compared = compare(&shown, &output, Precision::Exact);
+                        let compared = self.compare(&shown, &output, Precision::Exact);
                         if let Some(problem) = Some(format!("ended with {code}")).filter(|_| code != 0) {
                             fail(&problem, &output);
                         } else if let Err(problem) = compared.as_ref()
@@ -87,7 +125,7 @@ impl Home {
                     }
                 }
                 Role::Output(precision) => {
-                    if let Err(problem) = compare(&block.text, &said, *precision) {
+                    if let Err(problem) = self.compare(&block.text, &said, *precision) {
                         fail(&problem, &said);
                     }
                 }
@@ -104,6 +142,13 @@ impl Home {
         drop(terminal);
         self.is_as_before(page);
         self.stop();
+    }
+
+    fn compare(&self, shown: &str, output: &str, precision: Precision) -> Result<(), String> {
+        match self.outputs {
+            Outputs::Compared => compare(shown, output, precision),
+            Outputs::Ignored => Ok(()),
+        }
     }
 
     /// Starts a gateway in another terminal, in the place of the one before.
@@ -172,12 +217,11 @@ impl Home {
 
     /// A page leaves nothing behind: no files, no workspaces, no tokens, no variables of the next reader's shell.
     fn is_as_before(&mut self, page: &Page) {
-        let entries = std::fs::read_dir(self.path("ada")).expect("ada's home");
-        let mut left: Vec<String> = entries
-            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-            .collect();
-        left.retain(|name| !KEPT.contains(&name.as_str()));
-        assert_eq!(left, Vec::<String>::new(), "{} leaves files behind", page.path);
+        assert_eq!(self.list(), self.entries, "{} changes the home directory", page.path);
+        for (path, text) in READERS_FILES.iter().filter(|_| self.outputs == Outputs::Ignored) {
+            let found = std::fs::read_to_string(self.path("ada").join(path));
+            assert_eq!(found.ok().as_deref(), Some(*text), "{} changes ~/{path}", page.path);
+        }
         if self.gateway.is_none() {
             return;
         }
@@ -193,6 +237,17 @@ impl Home {
             tokens.as_array().expect("tokens").iter().filter(|token| token.get("revoked_at").is_none());
         let names: Vec<&str> = valid.filter_map(|token| token["name"].as_str()).collect();
         assert_eq!(names, ["owner"], "{} leaves tokens behind", page.path);
+    }
+
+    /// Returns the names in ada's home, without the directories in which Foreword keeps its own files.
+    fn list(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path("ada")).expect("read ada's home");
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("read an entry").file_name().to_string_lossy().into_owned())
+            .filter(|name| !KEPT.contains(&name.as_str()))
+            .collect();
+        names.sort_unstable();
+        names
     }
 
     /// A program with ada's environment, and nothing of that of the tests.
