@@ -1,8 +1,9 @@
-//! The public vocabulary of Foreword: documents, trees, turns, prompts, hooks, tools; methods, notifications, error codes.
+//! Public types of Foreword: documents, trees, turns, prompts, hooks, tools, methods, notifications and error
+//! codes.
 //!
-//! Each concept has one type, and it is here. The wire, the store, the compiler of prompts and the runtime of hooks all use it; the JSON
-//! Schemas under `schemas/` and the reference in `docs/protocol.md` are generated from it. Nothing here does any work: no
-//! storage, no transport, no async runtime.
+//! Each concept has one type, defined here and shared by the wire, the store, the prompt compiler and the
+//! hook runtime. The JSON Schemas under `schemas/` and the reference in `docs/protocol.md` are generated from
+//! these types. The crate does no work of its own: no storage, no transport, no async runtime.
 //!
 //! A [`Method`] ties a name to its parameters and its result:
 //!
@@ -39,7 +40,7 @@ mod prompting;
 mod wire;
 mod workspace;
 
-// The folders only group files: each module has one public path, below the root of the crate.
+// The folders only group files. Each module has one public path, directly below the crate's root.
 pub use conversation::{message, round, sandbox, session, tool, turn};
 pub use prompting::{hook, mcp, memory, preview, prompt, skill};
 pub use wire::{error, id, limits, local, method, notification, number, reference, schema, time};
@@ -74,7 +75,7 @@ pub use tool::{
 pub use tree::{DeletedFolder, Folder, Placement, Thread, ThreadMode, ThreadSummary, Workspace};
 pub use turn::{MessageRole, TokenUsage, Turn, TurnError, TurnErrorKind, TurnStatus};
 
-// Files and sessions are the resolver's own types; they cross the wire as they are.
+// Instruction files and sessions are defined by the resolver and cross the wire unchanged.
 pub use instructions::{
     AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, Audience, Block, BlockRole, ContentHash,
     Decision, Delivery, Diagnostic, DiagnosticCode, FileProblem, FileScope, FrozenChange, FrozenFile,

@@ -1,32 +1,32 @@
-//! Which known name somebody probably meant, for "did you mean".
+//! Name suggestions for "did you mean".
 
 use strsim::normalized_damerau_levenshtein;
 
-/// How alike two names must be to be taken for one another, from 0 to 1.
+/// Least similarity of a suggestion, from 0 to 1.
 const ALIKE: f64 = 0.6;
-/// How alike names must be that people chose, and remember by their sound.
+/// Least similarity of a suggestion among names that people chose. They are few, and are misremembered by
+/// their sound.
 const PLAUSIBLE: f64 = 0.4;
-/// Comparing costs the square of the length.
+/// Most characters compared. The cost grows with the square of the length.
 const MAX_COMPARED: usize = 64;
 
-/// The known name that is nearest to `wanted`, however far it is.
+/// Returns the known name nearest to `wanted`, however different it is.
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     scored(wanted, known).map(|(_, name)| name)
 }
 
-/// The known name that is nearest to `wanted`, if it is like it at all.
+/// Returns the known name nearest to `wanted`, if it is similar.
 pub fn similar<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     scored(wanted, known).filter(|(likeness, _)| *likeness >= ALIKE).map(|(_, name)| name)
 }
 
-/// The known name that was probably meant, if any: less alike than [`similar`] asks for, because names that people chose are
-/// few and are remembered by their sound.
+/// Returns the known name that was probably meant, with a lower threshold than [`similar`].
 pub fn plausible<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     scored(wanted, known).filter(|(likeness, _)| *likeness >= PLAUSIBLE).map(|(_, name)| name)
 }
 
-/// A right last part (`max_bytes` for `agents.initial.max_bytes`) counts as much as the whole, because keys are often
-/// written in the wrong table.
+/// Returns the best match and its score. The last part of a dotted key counts as much as the whole
+/// (`max_bytes` for `agents.initial.max_bytes`), because keys are often written in the wrong table.
 fn scored<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<(f64, &'a str)> {
     let wanted: String = wanted.chars().take(MAX_COMPARED).flat_map(char::to_lowercase).collect();
     let likeness = |name: &str| {
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_alike_is_suggested() {
+    fn only_similar_names_are_suggested() {
         let known = ["read_file", "write_file", "list_dir"];
         assert_eq!(similar("Read_File", known), Some("read_file"));
         assert_eq!(similar("raed_file", known), Some("read_file"));

@@ -1,4 +1,4 @@
-//! What a workspace holds: the thread tree, documents, access tokens, the audit log.
+//! Contents of a workspace: the thread tree, documents, access tokens, the audit log.
 
 pub mod audit;
 pub mod compare;

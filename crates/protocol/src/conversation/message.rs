@@ -1,7 +1,7 @@
-//! Messages: what was said, called and answered, in no provider's words.
+//! Provider-independent messages: text, tool calls, tool results and reasoning.
 //!
-//! They are kept and replayed as history, so they serialise; what a provider wants to see again unchanged (its
-//! reasoning) is carried as a value that only its adapter looks into.
+//! They are stored and replayed as history, so they serialize. Reasoning that a provider requires back
+//! unchanged is carried as an opaque value that only its adapter reads.
 
 use instructions::{FileRead, Told, neutralise};
 use schemars::JsonSchema;
@@ -12,86 +12,88 @@ use crate::round::RoundOutcome;
 use crate::turn::ExplainedHistory;
 use crate::{CallEffects, MessageRole, Reminder, ToolCall};
 
-/// Which API a provider speaks.
+/// API spoken by a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderKind {
-    /// Anthropic's Messages.
+    /// Anthropic Messages.
     Anthropic,
-    /// OpenAI's Responses.
+    /// OpenAI Responses.
     Openai,
-    /// Chat Completions, as Ollama, vLLM, llama.cpp, OpenRouter and many others speak it.
+    /// Chat Completions, as spoken by Ollama, vLLM, llama.cpp, OpenRouter and many others.
     OpenaiCompatible,
 }
 
-/// One message.
+/// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// Author of the message.
     pub role: MessageRole,
-    /// What, in order.
+    /// Parts of the message, in order.
     pub blocks: Vec<Block>,
 }
 
-/// A part of a message.
+/// One part of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
-    /// Text.
+    /// Plain text.
     Text {
         /// The text itself.
         text: String,
     },
-    /// A tool is called.
+    /// A call of a tool.
     ToolCall(ToolCall),
-    /// A tool has answered.
+    /// The result of a call.
     ToolResult(ToolResult),
-    /// The model has thought.
+    /// The model's reasoning.
     Reasoning(Reasoning),
 }
 
-/// What a tool answered.
+/// Result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// The call it answers.
+    /// Id of the call.
     pub call_id: String,
-    /// The texts of the answer, and what was appended to it.
+    /// Texts of the result, followed by what was appended to it.
     pub blocks: Vec<String>,
-    /// Whether the tool failed.
+    /// True if the tool failed.
     #[serde(default)]
     pub is_error: bool,
 }
 
-/// What a model thought, to be sent back to it.
+/// A model's reasoning, kept so that it can be sent back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reasoning {
-    /// Whose value it is; another kind of provider does not get it.
+    /// Provider kind that produced it; other kinds do not receive it.
     pub kind: ProviderKind,
-    /// The model that was asked; signatures are worth nothing to another.
+    /// Model that produced it; signatures are invalid for any other model.
     pub model: String,
-    /// What may be shown of it; empty when the provider keeps it to itself.
+    /// Displayable part; empty if the provider keeps it hidden.
     pub text: String,
-    /// The provider's own block, signature and all. Only its adapter looks into it.
+    /// The provider's own block, including its signature. Only its adapter reads it.
     pub value: Value,
 }
 
 impl Message {
-    /// A user's message.
+    /// Creates a user message.
     pub fn user(text: impl Into<String>) -> Self {
         Self { role: MessageRole::User, blocks: vec![Block::text(text)] }
     }
 
-    /// A model's message.
+    /// Creates a model's message.
     pub fn assistant(blocks: Vec<Block>) -> Self {
         Self { role: MessageRole::Assistant, blocks }
     }
 
-    /// The results of the calls of one message; all of them belong into one.
+    /// Creates the message that carries all results of one message's calls.
+    // Providers reject a request in which the results of one message's calls are spread over several
+    // messages, so there is no constructor for a single result.
     pub fn results(results: impl IntoIterator<Item = ToolResult>) -> Self {
         Self { role: MessageRole::Tool, blocks: results.into_iter().map(Block::ToolResult).collect() }
     }
 
-    /// Its text blocks, joined.
+    /// Returns the text blocks, concatenated.
     pub fn text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|block| match block {
             Block::Text { text } => Some(text.as_str()),
@@ -100,7 +102,7 @@ impl Message {
         texts.collect()
     }
 
-    /// Its tool calls.
+    /// Returns the tool calls, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.blocks.iter().filter_map(|block| match block {
             Block::ToolCall(call) => Some(call),
@@ -110,95 +112,97 @@ impl Message {
 }
 
 impl Block {
-    /// A text block.
+    /// Creates a text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 }
 
 impl ToolResult {
-    /// A result of one text.
+    /// Creates a result with one text.
     pub fn new(call_id: impl Into<String>, text: impl Into<String>) -> Self {
         Self { call_id: call_id.into(), blocks: vec![text.into()], is_error: false }
     }
 
-    /// The same as a failure.
+    /// Marks the result as failed.
     pub fn failed(mut self) -> Self {
         self.is_error = true;
         self
     }
 }
 
-/// One thing that is kept of a turn, in its place.
+/// One stored item of a turn, in its position.
 ///
-/// People are shown a [`crate::turn::TurnStep`] instead: without a provider's own reasoning, and with reminders rendered
-/// beside what they belong to.
+/// Clients are shown a [`crate::turn::TurnStep`] instead, which omits a provider's own reasoning and places
+/// rendered reminders beside the result they belong to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnItem {
-    /// Something that was said, called or answered.
+    /// A message of the turn.
     Message(TurnMessage),
-    /// What was sent of earlier turns, for whoever asks why.
+    /// The part of earlier turns that was sent, kept for `turn/explain`.
     Context(ExplainedHistory),
-    /// How a round was answered; before the answer itself.
+    /// Usage of a round, stored before the round's answer.
     Round(RoundOutcome),
 }
 
-/// A message as it is kept. It is sent as [`TurnMessage::as_sent`] has it, now and in every later turn.
+/// A stored message. Models receive it as [`TurnMessage::as_sent`] renders it, in this and every later turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnMessage {
-    /// What is said, called and answered.
+    /// The message itself.
     pub message: Message,
-    /// What the model is told besides.
+    /// Reminders attached to the message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reminders: Vec<AttachedReminder>,
-    /// Texts of ours that stand at its end. They are apart from the message so that people are shown what was said, and
-    /// so that a later turn knows what the request says already.
+    /// Foreword's own texts at the end of the message. They are kept apart so that clients show only the
+    /// original words, and so that a later turn knows which sections the request already contains.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<MessageNote>,
-    /// The instruction files whose whole text is in its results.
+    /// Instruction files whose complete text is in the message's results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<FileRead>,
-    /// What its calls did besides answering, of those that did anything.
+    /// Side effects of the message's calls, for calls that had any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<AttachedEffects>,
-    /// Whether the text of an answer reached its maximum length before its end; the next answer goes on with it.
+    /// True if the answer was cut off at its maximum length; the next answer continues it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }
 
-/// What a call did besides answering.
+/// Side effects of one call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttachedEffects {
-    /// The call.
+    /// Id of the call.
     pub call_id: String,
-    /// What it did.
+    /// The effects.
+    // Flattened: effects were stored as plain fields beside `call_id` before they had a type of their own.
     #[serde(flatten)]
     pub effects: CallEffects,
 }
 
-/// A text of ours at the end of a message.
+/// A text of Foreword's own at the end of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageNote {
-    /// Which section or note it is.
+    /// Id of the section or note.
     pub id: String,
-    /// The text, heading included.
+    /// The text, including its heading.
     pub text: String,
-    /// Whose own memory is in it, if anybody's: turns of others are not sent it again.
+    /// Owner of the personal memory in the text; turns of other users do not receive it again. Absent if it
+    /// has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
 }
 
 impl MessageNote {
-    /// A note that is for everybody.
+    /// Creates a note without an owner.
     pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
         Self { id: id.into(), text: text.into(), owner: None }
     }
 }
 
-/// A reminder, and where it stands.
+/// A reminder and its position in a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttachedReminder {
-    /// The call at the end of whose result it stands; none: after what the user says.
+    /// Call whose result the reminder follows; absent if it follows the user's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
     /// The reminder.
@@ -206,27 +210,34 @@ pub struct AttachedReminder {
 }
 
 impl TurnMessage {
-    /// A message that carries no reminders.
+    /// Creates a message without attachments.
     pub fn new(message: Message) -> Self {
-        let (reminders, notes, reads, effects) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { message, reminders, notes, reads, effects, cut: false }
+        Self {
+            message,
+            reminders: Vec::new(),
+            notes: Vec::new(),
+            reads: Vec::new(),
+            effects: Vec::new(),
+            cut: false,
+        }
     }
 
-    /// The message that opens a turn: what the user says, reminders, and what is of this turn alone.
+    /// Creates the message that opens a turn: the user's input, reminders, and notes of this turn only.
     pub fn opening(input: &str, reminder: Option<Reminder>, notes: Vec<MessageNote>) -> Self {
         let reminders = reminder.map(|reminder| AttachedReminder { call_id: None, reminder });
         let reminders = reminders.into_iter().collect();
-        // Whoever pastes or pipes a text has not always read it.
+        // Pasted or piped input may be untrusted text that its sender has not read, so it is neutralized like
+        // a tool's output.
         Self { reminders, notes, ..Self::new(Message::user(neutralise(input))) }
     }
 
-    /// A message in which nobody but Foreword speaks.
+    /// Creates a message that consists only of Foreword's own notes.
     pub fn of_notes(notes: Vec<MessageNote>) -> Self {
         let message = Message { role: MessageRole::User, blocks: Vec::new() };
         Self { notes, ..Self::new(message) }
     }
 
-    /// The message as a model reads it, reminders rendered.
+    /// Renders the message as the model receives it, with reminders in place.
     pub fn as_sent(&self) -> Message {
         let mut message = self.message.clone();
         for block in &mut message.blocks {
@@ -246,12 +257,13 @@ impl TurnMessage {
         message
     }
 
-    /// What it tells of instruction files: results come before what is appended to them.
+    /// Returns the instruction-file texts and pointers that the message delivers. Results come before the
+    /// reminders appended to them.
     pub fn told(&self) -> impl Iterator<Item = Told<'_>> {
         self.reads.iter().map(Told::Read).chain(self.reminders().map(Told::Reminder))
     }
 
-    /// The reminders it carries.
+    /// Returns the attached reminders.
     pub fn reminders(&self) -> impl Iterator<Item = &Reminder> {
         self.reminders.iter().map(|attached| &attached.reminder)
     }
@@ -266,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn reminders_stand_at_the_end_of_their_own_result() {
+    fn reminders_follow_their_own_result() {
         let message = Message::results([ToolResult::new("1", "one"), ToolResult::new("2", "two")]);
         let attached = |call_id: &str| AttachedReminder {
             call_id: Some(call_id.to_owned()),
@@ -287,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_the_turn_alone_stands_last_in_its_opening() {
+    fn turn_notes_come_last_in_the_opening() {
         let notes = ["## Memory\nitem", "## Extra\nnow"];
         let notes = notes.map(|text| MessageNote::new("note", text));
         let sent = TurnMessage::opening("do it", Some(trimmed("x")), notes.to_vec()).as_sent();

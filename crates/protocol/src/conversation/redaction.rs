@@ -1,30 +1,34 @@
-//! Taking texts out of a message that has been sent, where it is known what carried them.
+//! Redaction of forgotten texts in messages that have been sent.
 
 use crate::message::{Block, MessageNote, TurnMessage};
 
-/// What a call is said to have been given.
+/// Arguments that replace those of a redacted call.
+// Providers reject calls whose arguments are not a JSON object, so an empty object stands in for the text.
 const NO_ARGUMENTS: &str = "{}";
 
-/// What stands in the place of texts that are taken out.
+/// Replacement texts for redacted parts.
 #[derive(Debug, Clone, Copy)]
 pub struct Redaction {
-    /// In the place of a note, after its heading.
+    /// Replacement for a note, below its heading.
     pub note: &'static str,
-    /// In the place of a call's result.
+    /// Replacement for a call's result.
     pub result: &'static str,
 }
 
-/// How much of a message was replaced.
+/// Number of parts that were replaced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Redacted {
-    /// Notes.
+    /// Replaced notes.
     pub notes: u64,
-    /// Calls and results.
+    /// Replaced calls and results.
     pub blocks: u64,
 }
 
 impl TurnMessage {
-    /// Replaces notes, and what was given to calls and answered by them. All else stays, and stays in its place.
+    /// Replaces the selected notes, and arguments and results of the selected calls. Every part keeps its
+    /// position.
+    // Positions and ids stay as they are: providers pair each call with its result, and a removed block would
+    // invalidate the rest of the stored history.
     pub fn redact(
         &mut self,
         words: Redaction,

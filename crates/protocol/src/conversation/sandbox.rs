@@ -1,25 +1,27 @@
-//! How far a command is kept apart from the machine it runs on, and what it did to files it should not have touched.
+//! Isolation level of commands, and the side effects of tool calls.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How far commands are kept apart from the machine, the strongest first.
+/// Isolation of commands from the machine, strongest first.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxLevel {
-    /// Only the workspace, a temporary directory and the system's directories exist; own network, own processes.
+    /// Only the workspace, a temporary directory and system directories are visible; separate network and
+    /// process namespaces.
     #[default]
     Isolated,
-    /// The content of files outside cannot be reached, nor the network; modes and times of files outside can.
+    /// No access to file contents outside the workspace or to the network; metadata of outside files remains
+    /// changeable.
     Confined,
-    /// Not at all.
+    /// No isolation.
     Off,
 }
 
 impl SandboxLevel {
-    /// What it is called in a configuration and on the wire.
+    /// Returns the name used in configurations and on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Isolated => "isolated",
@@ -29,51 +31,52 @@ impl SandboxLevel {
     }
 }
 
-/// What a tool call did besides answering, for whoever must hear of it and not only the model.
+/// Side effects of a tool call that users need to know about, not only the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallEffects {
-    /// How far the command was kept apart from the machine; absent for calls that run none.
+    /// Isolation of the command; absent for calls that run none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxLevel>,
-    /// Protected files that the command changed.
+    /// Protected files changed by the command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protected_changes: Vec<ProtectedChange>,
-    /// Whether there was more to look at than time, so that changes of protected files may have gone unnoticed.
+    /// True if the watch ran out of time, so that changes to protected files may be missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unwatched: bool,
-    /// What is remembered and was part of the call or its result, so that forgetting it finds them.
+    /// Memory items contained in the call or its result, so that forgetting them finds it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<crate::MemoryItemId>,
-    /// Whose own memory some of that is, if anybody's: turns of others are not sent the call and its result again.
+    /// Owner of the personal memory among those items; turns of other users do not receive the call and its
+    /// result again. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_owner: Option<String>,
 }
 
-/// A protected file that a command changed.
+/// A protected file that was changed by a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProtectedChange {
-    /// The file, from the workspace's root.
+    /// Path relative to the workspace's root.
     pub path: String,
-    /// What happened to it.
+    /// Kind of change.
     pub change: FileChange,
-    /// Whether it is again as it was.
+    /// True if the change was reverted.
     pub undone: bool,
 }
 
-/// What happened to a file.
+/// Kind of change to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileChange {
-    /// It was not there before.
+    /// The file was created.
     New,
-    /// Its content or mode is another.
+    /// Content or mode changed.
     Changed,
-    /// It is not there any more.
+    /// The file was deleted.
     Removed,
 }
 
 impl FileChange {
-    /// What it is called on the wire.
+    /// Returns the name used on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::New => "new",
@@ -82,7 +85,7 @@ impl FileChange {
         }
     }
 
-    /// What was done to a file that is again as it was: one that was not there before is not put back.
+    /// Returns the verb phrase for a reverted change. A created file is removed rather than put back.
     pub fn undoing(self) -> &'static str {
         match self {
             Self::New => "removed again",

@@ -1,19 +1,19 @@
-//! The session of a thread, as it is stored and shown.
+//! The stored session of a thread.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Session, ThreadId, Timestamp, Version};
 
-/// What a thread remembers about instruction files.
+/// A thread's stored session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadSession {
     /// The thread.
     pub thread_id: ThreadId,
-    /// Counts the saves from 1.
+    /// Number of saves, from 1.
     pub version: Version,
-    /// When it was saved.
+    /// Time of the last save.
     pub updated_at: Timestamp,
-    /// The session as `foreword session show` has it.
+    /// The session, in the format of `foreword session show`.
     pub state: Session,
 }

@@ -1,4 +1,4 @@
-//! Tools: how they are described to a model, how a model calls them, and what a person is asked about a call.
+//! Tools: descriptions for models, calls, and approval requests.
 
 use std::fmt;
 
@@ -6,25 +6,27 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A tool as a model sees it.
+/// Description of a tool for a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolSpec {
-    /// What it is called by.
+    /// Name by which it is called.
     pub name: String,
-    /// What it does.
+    /// Purpose and usage, for the model.
     pub description: String,
-    /// The JSON Schema of its arguments: an object.
+    /// JSON Schema of the arguments, an object.
     pub schema: Value,
 }
 
 impl ToolSpec {
-    /// A description whose schema is that of a type.
+    /// Creates a description whose schema is derived from a type.
     pub fn of<A: JsonSchema>(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self { name: name.into(), description: description.into(), schema: schema_of::<A>() }
     }
 }
 
-/// The schema of a type, without what means nothing to a model.
+/// Returns the schema of a type without keywords that carry no meaning for a model.
+// Every request repeats the schemas of all tools, so keywords without meaning for a model would be paid for
+// in each round.
 fn schema_of<A: JsonSchema>() -> Value {
     let mut schema = schemars::generate::SchemaSettings::draft2020_12()
         .into_generator()
@@ -43,25 +45,25 @@ fn schema_of<A: JsonSchema>() -> Value {
     schema
 }
 
-/// A tool call, as the model wrote it.
+/// A tool call as written by the model.
 ///
-/// Turn items stored by earlier versions call the first two fields `id` and `name`.
+/// Turn items stored by earlier versions name the first two fields `id` and `name`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
-    /// What its result refers to.
+    /// Id that the result refers to.
     #[serde(rename = "call_id", alias = "id")]
     pub id: String,
-    /// The tool.
+    /// Name of the tool.
     #[serde(rename = "tool", alias = "name")]
     pub name: String,
-    /// The arguments as the model wrote them: a JSON object, if all went well.
+    /// Arguments as written by the model, normally a JSON object.
     pub arguments: String,
 }
 
 impl ToolCall {
-    /// The arguments as an object. A model may have written anything, or been cut off.
+    /// Parses the arguments as an object. Fails if the model wrote anything else, or was cut off.
     pub fn input(&self) -> Result<Map<String, Value>, MalformedArguments> {
-        // Some servers write nothing at all for a tool without parameters.
+        // Some servers send an empty string for a tool without parameters.
         if self.arguments.trim().is_empty() {
             return Ok(Map::new());
         }
@@ -77,11 +79,11 @@ impl ToolCall {
 /// Arguments of a tool call that are not a JSON object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MalformedArguments {
-    /// The call.
+    /// Id of the call.
     pub id: String,
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// What is wrong with them.
+    /// Reason for the failure.
     pub problem: String,
 }
 
@@ -105,97 +107,99 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// What a person is asked about a call: the same from the tool that asks to the screen that shows it.
+/// Question about a call that requires approval. The same value goes from the tool to the screen that shows
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalRequest {
-    /// The call.
+    /// Id of the call.
     pub call_id: String,
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// The arguments it would run with.
+    /// Arguments that the tool would run with.
     pub arguments: Map<String, Value>,
-    /// The files it would write, without links; none for a command, which may write anywhere.
+    /// Files that the call would write, with links resolved; empty for a command, which may write anywhere.
     pub paths: Vec<String>,
-    /// The directory from which its relative paths count, and in which a command runs.
+    /// Base of the call's relative paths, and the directory in which a command runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// SHA-256 of exactly what would run: the tool, its arguments, the directory, the files and what they contain now.
-    /// Absent in questions that were stored by earlier versions.
+    /// SHA-256 of exactly what would run: tool, arguments, directory, files and their current contents.
+    /// Absent in requests stored by earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<crate::ContentHash>,
-    /// What would change in the file, as a unified diff; absent where the tool cannot tell before it runs.
+    /// Unified diff of the change; absent if the tool cannot predict it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// Whether the file is not there yet.
+    /// True if the call would create the file.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub new_file: bool,
-    /// How many lines the call removes or replaces in a file that is there.
+    /// Number of existing lines that the call removes or replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces_lines: Option<u64>,
-    /// The rule that asks, such as `permissions.write = ask`.
+    /// Rule that requires the approval, such as `permissions.write = ask`.
     pub rule: String,
-    /// Whether the file is one of the model's identity, which every workspace shares: only an owner whose token is for
-    /// all workspaces decides.
+    /// True if the file is part of the model's identity, which all workspaces share. Only an owner with an
+    /// unbound token may decide.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub identity: bool,
-    /// How far a command would be kept apart from the machine; absent for tools that run none.
+    /// Isolation of the command; absent for tools that run none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<crate::SandboxLevel>,
 }
 
-/// A question about a call: asked, and at some time decided, or over.
+/// A request for approval and its decision.
 ///
-/// [`ApprovalRequest`] is apart because the tool that asks knows nothing of times and people.
+/// [`ApprovalRequest`] is a separate type because tools know neither times nor people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnApproval {
-    /// The turn to answer, where that is one that the turn in question delegated work to; absent: the turn itself.
+    /// Turn to send the decision to, for a delegated turn; absent for the turn itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<crate::TurnId>,
-    /// What is asked.
+    /// The question.
     #[serde(flatten)]
     pub request: ApprovalRequest,
-    /// When it was asked.
+    /// Time of the request.
     pub requested_at: crate::Timestamp,
-    /// When the answer is no because nobody answered.
+    /// Time at which the call is denied if it is still undecided.
     pub expires_at: crate::Timestamp,
-    /// What was decided; absent while the call waits, and when nobody answered.
+    /// The decision; absent while the call waits, and if it expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<ApprovalDecision>,
 }
 
-/// What was decided about a call.
+/// Decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalDecision {
-    /// Whether it may run.
+    /// True if the call may run.
     pub allowed: bool,
-    /// Who decided; absent for somebody without a name.
+    /// Name of the decider; absent if unnamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
-    /// When.
+    /// Time of the decision.
     pub decided_at: crate::Timestamp,
-    /// How the decision came about.
+    /// Origin of the decision.
+    // Decisions stored before this field existed were all made by a person, which is the default.
     #[serde(default)]
     pub how: HowDecided,
 }
 
-/// How a decision about a call came about: behind a name may be a person who has read the call, or a flag of a script.
+/// Origin of a decision. Behind a name may be a person who read the call, or a flag of a script.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HowDecided {
-    /// Somebody was shown the call and answered.
+    /// A person was shown the call and answered.
     #[default]
     Asked,
-    /// Somebody who was asked about an earlier call had answered for all calls of this tool in the turn.
+    /// An earlier answer covered all calls of this tool in the turn.
     Standing,
-    /// A flag of the command that started the turn answered for all calls; nobody was asked.
+    /// A flag of the command that started the turn covered all calls.
     Flag,
-    /// Denied, because nobody was there to be asked.
+    /// Denied because no client was available to ask.
     Unattended,
-    /// Denied, because nobody answered in time.
+    /// Denied because the request expired.
     Expired,
 }
 
-/// Reads what earlier versions kept in place of [`HowDecided`]: whether the answer was a standing one.
+/// Reads a [`HowDecided`], or the boolean `standing` stored by earlier versions.
 pub(crate) fn how_or_standing<'de, D: serde::Deserializer<'de>>(from: D) -> Result<HowDecided, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -215,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_stored_by_earlier_versions_can_be_read() {
+    fn calls_of_earlier_versions_are_readable() {
         let old: ToolCall = serde_json::from_str(r#"{"id":"1","name":"f","arguments":"{}"}"#).unwrap();
         assert_eq!(old, ToolCall { id: "1".into(), name: "f".into(), arguments: "{}".into() });
         let new = serde_json::to_string(&old).unwrap();

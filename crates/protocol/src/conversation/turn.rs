@@ -1,4 +1,4 @@
-//! Turns: what a thread was asked, and how that went.
+//! Turns of a thread and their explanations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,121 +9,123 @@ use crate::round::ExplainedRound;
 use crate::tool::{ToolCall, TurnApproval};
 use crate::{CallEffects, ContentHash, SystemReminderType, ThreadId, Timestamp, TurnId, WorkspaceId};
 
-/// How far a turn is.
+/// State of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnStatus {
-    /// A gateway works on it.
+    /// A gateway is working on it.
     Running,
-    /// It has its answer.
+    /// It has an answer.
     Completed,
     /// It ended without an answer.
     Failed,
-    /// Somebody stopped it.
+    /// It was stopped on request.
     Cancelled,
 }
 
 /// A turn of a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
-    /// Identifies the turn.
+    /// Id of the turn.
     pub id: TurnId,
     /// The workspace.
     pub workspace_id: WorkspaceId,
     /// The thread.
     pub thread_id: ThreadId,
-    /// Counts the thread's turns from 1.
+    /// Number of the turn in its thread, from 1.
     pub ordinal: u64,
-    /// How far it is.
+    /// State of the turn.
     pub status: TurnStatus,
-    /// What was asked.
+    /// The user's input.
     pub input: String,
-    /// The answer so far, or the whole of it.
+    /// The answer, complete or so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
-    /// The model it was asked of, as `provider/model`.
+    /// The model, as `provider/model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The directory it works in.
+    /// Working directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Why it has no answer.
+    /// Reason for the missing answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TurnError>,
-    /// What it cost.
+    /// Tokens used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<TokenUsage>,
-    /// When it began.
+    /// Start time.
     pub created_at: Timestamp,
-    /// When it ended.
+    /// End time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
-    /// Who asked.
+    /// Name of the token that started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<String>,
-    /// The turn that delegated it; absent for one that a person began.
+    /// The delegating turn; absent for a turn that a person started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_turn_id: Option<TurnId>,
 }
 
-/// Why a turn has no answer.
+/// Reason why a turn has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnError {
-    /// What went wrong.
+    /// Kind of failure.
     pub kind: TurnErrorKind,
-    /// What happened, and to what.
+    /// Description of the failure and what it affected.
     pub message: String,
-    /// What to do about it; each line is one piece of advice.
+    /// Advice, one piece per line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// The provider that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The HTTP status it answered with.
+    /// HTTP status of the provider's response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Whether the same turn could succeed later.
+    /// True if the same turn could succeed later.
     #[serde(default)]
     pub retryable: bool,
 }
 
-/// What kept a turn from its answer.
+/// Kind of a turn's failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnErrorKind {
-    /// A model's provider failed, or there is none.
+    /// A provider failed, or none is configured.
     ProviderFailed,
-    /// A hook that must not fail did.
+    /// A hook with the policy `fail_closed` failed.
     HookFailed,
-    /// The gateway stopped or died, or another one took the turn for dead.
+    /// The gateway stopped or crashed, or another gateway took over the turn's lease.
     Interrupted,
     /// The model ended without an answer.
     NoAnswer,
-    /// The model, or a filter behind it, refused.
+    /// The model, or a filter behind it, refused to answer.
     Refused,
-    /// The model went on calling tools when it had to answer.
+    /// The model kept calling tools when it had to answer.
     ToolBudgetSpent,
-    /// What must be sent does not fit into the model's context.
+    /// The request exceeds the model's context window.
     TooLong,
-    /// Anything else, also what only another version of Foreword knows.
+    /// Any other failure, including kinds of other versions of Foreword.
     #[serde(other)]
     Failed,
 }
 
-/// Tokens of a request to a model, or of a whole turn. The parts are parts of the sums with every provider, whichever way
-/// it counts.
+/// Tokens of one request or of a whole turn. Each part is included in its total, regardless of how the
+/// provider counts.
+// Absent counters read as zero: providers leave out what they do not count, and turns stored by earlier
+// versions lack the newer ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TokenUsage {
-    /// All that was read, cached or not.
+    /// All tokens read, cached or not.
     pub input: u64,
-    /// All that was written, reasoning included.
+    /// All tokens written, including reasoning.
     pub output: u64,
-    /// The part of `input` that came from a cache.
+    /// Part of `input` that was read from a cache.
     pub cached_read: u64,
-    /// The part of `input` that was written to a cache.
+    /// Part of `input` that was written to a cache.
     pub cached_write: u64,
-    /// The part of `output` that was reasoning, where the provider reports it.
+    /// Part of `output` spent on reasoning, if the provider reports it.
     pub reasoning: u64,
 }
 
@@ -137,53 +139,53 @@ impl std::ops::AddAssign for TokenUsage {
     }
 }
 
-/// Who speaks in a message.
+/// Author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRole {
-    /// A person, or whoever acts for one. Opens a turn.
+    /// A person, or a program acting for one. Opens a turn.
     User,
     /// The model.
     Assistant,
-    /// The tools that were called. Texts after the results are for the model, too.
+    /// Results of tool calls. Texts after the results are addressed to the model as well.
     Tool,
 }
 
-/// One message of a turn, for people to read.
+/// One message of a turn, for display.
 ///
-/// What is stored and sent again is `provider::Message`: the order of its blocks and a provider's own reasoning matter to
-/// a model only, and reminders are rendered here beside what they belong to.
+/// Stored and resent is [`crate::message::Message`], whose block order and provider-specific reasoning matter
+/// only to models. Here, reminders are rendered beside the result they belong to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnStep {
-    /// Who speaks.
+    /// Author of the message.
     pub role: MessageRole,
-    /// What is said, without reminders.
+    /// Text without reminders.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// The tools the model calls.
+    /// Tools called by the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
-    /// What tools answered.
+    /// Results of tool calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<TurnToolResult>,
-    /// What the model is told besides.
+    /// Reminders that the model received with the message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reminders: Vec<TurnReminder>,
-    /// Whether the text reached its maximum length before its end. The next answer goes on with it, if there is one.
+    /// True if the text was cut off at its maximum length. The next answer continues it, if there is one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
-    /// When it was kept.
+    /// Time of storage.
     pub created_at: Timestamp,
 }
 
-/// What a tool answered, for people to read; `ToolResult` is what the model is sent.
+/// Result of a tool call, for display; models receive a `ToolResult`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnToolResult {
-    /// The call it answers.
+    /// Id of the call.
     pub call_id: String,
-    /// The answer.
+    /// The result's text.
     pub text: String,
-    /// Whether the call failed.
+    /// True if the call failed.
     #[serde(default)]
     pub is_error: bool,
     /// Reminders at the end of the result.
@@ -191,108 +193,108 @@ pub struct TurnToolResult {
     pub reminders: Vec<TurnReminder>,
 }
 
-/// A reminder, rendered as the model reads it. `Reminder` is the value that is stored: what its words
-/// were made from is nothing that a client has to know.
+/// A reminder, rendered as the model reads it. Clients do not need the structured `Reminder` that it was made
+/// from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnReminder {
-    /// What it is about.
+    /// Type of the reminder.
     #[serde(rename = "type")]
     pub kind: SystemReminderType,
-    /// Its text, tags included.
+    /// Text, including its tags.
     pub text: String,
 }
 
-/// What made a turn's prompt, and what the turn did, from the store alone.
+/// Explanation of a turn: the sources of its prompt and its actions, taken from the store alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnExplanation {
     /// The turn, with its answer.
     pub turn: Turn,
-    /// Instruction files on disk that the model had, and how they reached it.
+    /// Instruction files on disk that the model received, and their delivery.
     pub files: Vec<ExplainedFile>,
     /// Documents, skills, memory and other sources of the prompt's sections.
     pub sources: Vec<ExplainedSource>,
-    /// What could have been in a section and is not, such as skills that nobody has trusted; of very many only the first.
+    /// Sources that were left out of a section, such as untrusted skills; limited to the first entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<PromptLeftOut>,
-    /// Sections of the prompt, in their order.
+    /// Sections of the prompt, in order.
     pub sections: Vec<PromptManifestSection>,
-    /// What did not go as asked in the prompts of its rounds: texts that were cut, tools that are missing, servers that failed.
+    /// Problems of the rounds' prompts: truncated texts, missing tools, failed servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<PromptDiagnostic>,
-    /// Hooks that ran for the turn.
+    /// Hook runs of the turn.
     pub hooks: Vec<HookRun>,
-    /// Tools that were called.
+    /// Tools called in the turn.
     pub tools: Vec<ExplainedTool>,
-    /// Calls that somebody was asked about, and what was decided by whom.
+    /// Calls that required approval, with their decisions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<TurnApproval>,
-    /// The turns that it delegated work to, and theirs, in the order in which they began, without their answers; of a task at most 1,000
-    /// characters.
+    /// Turns delegated by the turn, directly or indirectly, in order of their start and without answers;
+    /// tasks are cut to 1,000 characters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delegated: Vec<Turn>,
-    /// Work that is done after the turn, such as asking a model what of it to remember.
+    /// Background jobs queued by the turn, such as extracting memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<ExplainedJob>,
-    /// What the model saw of earlier turns.
+    /// Part of earlier turns that the model received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<ExplainedHistory>,
-    /// Every time the model was asked, in order.
+    /// Rounds of the turn, in order.
     pub rounds: Vec<ExplainedRound>,
 }
 
-/// Work that a hook asked for after a turn, and that any gateway does.
+/// A background job that a hook queued; any gateway may run it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedJob {
-    /// What is to be done.
+    /// Kind of job.
     pub kind: String,
-    /// How far it is.
+    /// State of the job.
     pub status: JobStatus,
-    /// How often it was begun.
+    /// Number of attempts so far.
     pub attempts: u32,
-    /// Why the last attempt failed.
+    /// Error of the last attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What models were asked in all attempts; it counts in the workspace's day, not in the turn.
+    /// Tokens used by all attempts; they count toward the workspace's daily limit, not the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<TokenUsage>,
 }
 
-/// How far a background job is.
+/// State of a background job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobStatus {
-    /// It is due, or is tried again later.
+    /// Queued, or waiting for a retry.
     Waiting,
-    /// A gateway works on it.
+    /// A gateway is working on it.
     Running,
-    /// It is done.
+    /// Finished.
     Done,
-    /// It was tried as often as it may be.
+    /// All attempts failed.
     Failed,
 }
 
-/// An instruction file that the model had.
+/// An instruction file that the model received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedFile {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// How it reached the model.
+    /// Delivery of the file.
     pub delivery: FileDelivery,
-    /// SHA-256 of what was read of the file.
+    /// SHA-256 of the delivered content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<ContentHash>,
-    /// Modification time in milliseconds since 1970, where the model was told.
+    /// Modification time in milliseconds since 1970, if the model received it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtime_ms: Option<i64>,
-    /// The tool call whose result brought it.
+    /// Tool call whose result delivered it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
-    /// The earlier turn that brought it and was still in the request; absent: this one.
+    /// Earlier turn that delivered it and was still in the request; absent for this turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
 }
 
-/// How an instruction file reached a model.
+/// Delivery of an instruction file to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileDelivery {
@@ -300,20 +302,20 @@ pub enum FileDelivery {
     Initial,
     /// With its text, at the end of a tool's result.
     Inline,
-    /// By a tool that read the whole of it.
+    /// By a tool that read the whole file.
     Read,
     /// By its path, at the end of a tool's result or after a resume.
     Pointer,
-    /// As one that no longer applies.
+    /// As a file that no longer applies.
     Removed,
 }
 
-/// Where a part of a prompt came from.
+/// Source of a part of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedSource {
-    /// The section it is in.
+    /// Section that contains it.
     pub section_id: String,
-    /// What it is, and in which version.
+    /// The source and its version.
     #[serde(flatten)]
     pub source: PromptSource,
 }
@@ -321,40 +323,40 @@ pub struct ExplainedSource {
 /// A tool that was called.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedTool {
-    /// The call.
+    /// Id of the call.
     pub call_id: String,
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// Whether it failed; absent when it has no result.
+    /// True if it failed; absent if it has no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
     /// Types of the reminders at the end of its result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reminders: Vec<SystemReminderType>,
-    /// What it did besides.
+    /// Side effects of the call.
     #[serde(flatten)]
     pub effects: CallEffects,
 }
 
-/// What the model saw of earlier turns.
+/// Part of earlier turns that the model received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedHistory {
-    /// Turns up to this ordinal are not sent as they were; 0: all are.
+    /// Ordinal up to which turns were not sent verbatim; 0 if all were.
     pub left_out_through: u64,
-    /// Whether a summary replaces them.
+    /// True if a summary replaces those turns.
     pub summarised: bool,
-    /// Of those that are left out, the ones after this ordinal are in no summary either; absent: all are in one.
+    /// Ordinal after which omitted turns are not covered by a summary either; absent if all are covered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing_after: Option<u64>,
-    /// That summary, as a model wrote it; absent in records of older versions.
+    /// The summary, as written by a model; absent in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Completed turns that were sent word for word.
+    /// Number of completed turns sent verbatim.
     pub turns: u64,
-    /// Questions and answers of those turns; what tools did is not counted.
+    /// Number of questions and answers in those turns, without tool calls.
     pub entries: u64,
-    /// Their tokens and those of the summary, an estimate.
+    /// Estimated tokens of those turns and the summary.
     pub tokens: u64,
-    /// Tokens that earlier turns may have, at this prompt's size.
+    /// Token budget for earlier turns at this prompt's size.
     pub budget_tokens: u64,
 }

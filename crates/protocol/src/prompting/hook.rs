@@ -1,4 +1,4 @@
-//! Hooks: when they run, how a run ended, and what one can contribute to a prompt.
+//! Hooks: phases, failure policies, records of runs, and contributions to a prompt.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,22 +11,22 @@ use strum::{IntoStaticStr, VariantArray};
 use crate::prompt::{PromptDiagnostic, PromptLeftOut, PromptSource};
 use crate::{ThreadId, Timestamp, TurnId, WorkspaceId};
 
-/// A moment of a turn at which hooks run, in the order in which they come.
+/// Point of a turn at which hooks run, in order of execution.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, VariantArray,
 )]
 #[schemars(rename = "HookPhase")]
 pub enum Phase {
-    /// Before it is decided what the turn may do.
+    /// Before the turn's policy is decided.
     #[serde(rename = "turn.pre_policy")]
     PrePolicy,
-    /// Before the context of the prompt is collected.
+    /// Before the prompt's context is collected.
     #[serde(rename = "turn.pre_prompt_context")]
     PrePromptContext,
     /// Before the turn's tools are listed.
     #[serde(rename = "turn.pre_tool_materialization")]
     PreToolMaterialization,
-    /// Before the prompt is compiled: where sections are contributed.
+    /// Before the prompt is compiled. Sections are contributed here.
     #[serde(rename = "turn.pre_prompt_compile")]
     PrePromptCompile,
     /// After the prompt was compiled.
@@ -35,13 +35,13 @@ pub enum Phase {
     /// After the turn has ended.
     #[serde(rename = "turn.post_turn")]
     PostTurn,
-    /// Before older history is summarised.
+    /// Before older history is summarized.
     #[serde(rename = "turn.pre_compaction")]
     PreCompaction,
 }
 
 impl Phase {
-    /// The name used in records and errors.
+    /// Returns the name used in records and errors.
     pub fn name(self) -> &'static str {
         match self {
             Self::PrePolicy => "turn.pre_policy",
@@ -61,21 +61,23 @@ impl fmt::Display for Phase {
     }
 }
 
-/// How a phase waits for a hook.
+/// Way in which a phase waits for a hook.
+// The serialized names of these enums appear in stored hook runs and in manifests, which is why the schema
+// names differ from the type names but the values never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "HookExecution")]
 pub enum Execution {
-    /// The phase needs the result and waits for it, up to the timeout.
+    /// The phase waits for the result, up to the timeout.
     Blocking,
-    /// The phase takes the result if it comes in time; one that comes later is dropped.
+    /// The phase takes the result if it arrives in time and drops a late one.
     Deadline,
     /// The phase does not wait.
     Background,
 }
 
 impl Execution {
-    /// The timeout of a subscription that names none.
+    /// Returns the timeout of subscriptions that set none.
     pub const fn default_timeout(self) -> Duration {
         match self {
             Self::Blocking => Duration::from_secs(5),
@@ -85,23 +87,23 @@ impl Execution {
     }
 }
 
-/// What a hook's failure means: an error, a panic, a timeout or a result that is far too large.
+/// Effect of a hook's failure: an error, a panic, a timeout, or an oversized result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "HookFailurePolicy")]
 pub enum FailurePolicy {
-    /// The phase ends with an error. A single refused contribution counts as a failure, too.
+    /// The phase fails. A single rejected contribution counts as a failure.
     FailClosed,
-    /// The subscription's fallback contributions are used instead, with a diagnostic.
+    /// The subscription's fallback contributions are used, with a diagnostic.
     Fallback,
     /// The phase continues without the hook's contributions, with a diagnostic.
     #[default]
     BestEffort,
-    /// The phase continues without the hook's contributions; only the record says so.
+    /// The phase continues without the hook's contributions. Only the run's record shows the failure.
     Skip,
 }
 
-/// Who may be shown that a hook ran.
+/// Audience that may see a hook's runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "HookVisibility")]
@@ -115,7 +117,7 @@ pub enum Visibility {
     User,
 }
 
-/// What a hook can contribute to a turn.
+/// Kind of a hook's contribution to a turn.
 #[derive(
     Debug,
     Clone,
@@ -140,12 +142,12 @@ pub enum ContributionKind {
     PromptSection,
     /// Tools that the turn may offer.
     ToolBundle,
-    /// Work to be done after the turn.
+    /// A job to run after the turn.
     BackgroundJob,
 }
 
 impl ContributionKind {
-    /// The name used in records and manifests.
+    /// Returns the name used in records and manifests.
     pub fn name(self) -> &'static str {
         self.into()
     }
@@ -157,31 +159,32 @@ impl fmt::Display for ContributionKind {
     }
 }
 
-/// A section of the prompt that a hook contributes. It never crosses the wire: the manifest describes the outcome.
+/// A section of the prompt contributed by a hook. It never crosses the wire: the manifest describes the
+/// outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptSection {
-    /// The contribution's id, unique within what the hook returns.
+    /// Id of the contribution, unique among the hook's results.
     pub id: String,
-    /// Which section of the prompt it is; one hook fills it.
+    /// Id of the prompt's section. Each section is filled by one hook.
     pub section_id: String,
-    /// The heading, for a section that the compiler does not know: one line of at most 200 characters.
+    /// Heading of a section that the compiler does not know: one line of at most 200 characters.
     pub title: String,
     /// The text.
     pub content: String,
-    /// Sections of higher priority come first, and are cut last.
+    /// Order in the prompt: higher priorities come first and are cut last.
     pub priority: i32,
-    /// What the text was made from.
+    /// Sources of the text.
     pub sources: Vec<PromptSource>,
-    /// The most characters it wants, if fewer than it may have; the compiler cuts.
+    /// Character limit below the hook's own budget. The compiler cuts.
     pub max_chars: Option<usize>,
-    /// What could have been in it and is not. Counts for a section without text too.
+    /// Sources that were left out. Recorded for a section without text as well.
     pub left_out: Vec<PromptLeftOut>,
-    /// What the hook has to say about it, for the manifest.
+    /// Diagnostics for the manifest.
     pub diagnostics: Vec<PromptDiagnostic>,
 }
 
 impl PromptSection {
-    /// A section without sources, of priority 0.
+    /// Creates a section without sources, with priority 0.
     pub fn new(
         id: impl Into<String>,
         section_id: impl Into<String>,
@@ -198,7 +201,7 @@ impl PromptSection {
     }
 }
 
-/// How a hook's run ended.
+/// Result of a hook's run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -212,68 +215,69 @@ pub enum RunStatus {
     TimedOut,
     /// It panicked.
     Panicked,
-    /// Its phase was dropped or ended by another hook, or the runtime was shut down.
+    /// Its phase was dropped or ended by another hook, or the runtime shut down.
     Cancelled,
-    /// There was no room for it in the background.
+    /// The background queue was full.
     Rejected,
-    /// It failed and may be left out.
+    /// It failed, and its policy is `skip`.
     Skipped,
-    /// It failed and its fallback was used.
+    /// It failed, and its fallback was used.
     FellBack,
 }
 
 impl RunStatus {
-    /// The name used in records.
+    /// Returns the name used in records.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// The record of one run of a hook; never what was contributed.
+/// Record of one run of a hook, without the content of its contributions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HookRun {
-    /// The workspace, if the run belonged to one.
+    /// The workspace; absent for a run outside a workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_id: Option<WorkspaceId>,
-    /// The thread, if the run belonged to one.
+    /// The thread; absent for a run outside a thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<ThreadId>,
-    /// The turn, if the run belonged to one.
+    /// The turn; absent for a run outside a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
-    /// The hook's package.
+    /// Id of the hook's package.
     pub package_id: String,
-    /// The hook.
+    /// Id of the hook.
     pub hook_id: String,
-    /// Its subscription.
+    /// Id of the subscription.
     pub subscription_id: String,
-    /// The phase.
+    /// Phase of the turn.
     pub phase: Phase,
-    /// How it was waited for.
+    /// Execution mode.
     pub execution: Execution,
-    /// What a failure meant.
+    /// Failure policy.
     pub failure: FailurePolicy,
-    /// Who may be shown it.
+    /// Audience of the record.
     pub visibility: Visibility,
-    /// When it started, or when its phase did if it never started.
+    /// Start time; for a run that never started, the start of its phase.
     #[serde(alias = "started_at_ms", deserialize_with = "started_at")]
     pub started_at: Timestamp,
-    /// How long it took, in microseconds; 0 if it never started.
+    /// Duration in microseconds; 0 if the run never started.
     pub duration_us: u64,
-    /// How it ended.
+    /// Result of the run.
     pub status: RunStatus,
-    /// How many contributions of each kind were taken, fallbacks included.
+    /// Number of accepted contributions by kind, including fallbacks.
     pub contributions: BTreeMap<ContributionKind, u32>,
-    /// How many contributions were refused.
+    /// Number of rejected contributions.
     pub refused: u32,
-    /// The bytes of what it returned.
+    /// Size of the returned contributions in bytes.
     pub bytes: u64,
-    /// Why it did not complete, in one line without secrets.
+    /// Reason for an incomplete run, on one line and without secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_preview: Option<String>,
 }
 
-/// Records of the first version have `started_at_ms`, in milliseconds since 1970.
+/// Reads a timestamp, or the `started_at_ms` of the first version in milliseconds since 1970.
+// Untagged is safe here: a timestamp is always a string and the older form always an integer.
 fn started_at<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -294,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_what_is_serialised() {
+    fn names_match_their_serialization() {
         for phase in Phase::VARIANTS {
             assert_eq!(serde_json::to_value(phase).unwrap(), phase.name());
         }
@@ -305,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_the_first_version_can_be_read() {
+    fn records_of_the_first_version_are_readable() {
         let run: HookRun = serde_json::from_value(json!({
             "workspace_id": null, "thread_id": null, "turn_id": null,
             "package_id": "p", "hook_id": "h", "subscription_id": "s",

@@ -1,59 +1,60 @@
-//! Servers of the Model Context Protocol, and how they are.
+//! State of configured MCP servers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
-/// A configured server. Neither its command nor its address: both may hold secrets.
+/// A configured MCP server, without its command and address, which may hold secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct McpServer {
-    /// Its name in the configuration.
+    /// Name in the configuration.
     pub name: String,
-    /// How it is reached.
+    /// Transport to the server.
     pub transport: McpTransport,
-    /// How it is.
+    /// State of the server.
     pub state: McpState,
-    /// Its tools as models call them, by what it offered when it was last asked.
+    /// Names of its tools as models call them, from its last listing.
     pub tools: Vec<String>,
-    /// Whether they are in a request only once a model has asked for them.
+    /// True if its tools are sent only after a model requested them.
     pub hidden: bool,
-    /// How often it was started since the gateway was.
+    /// Number of starts since the gateway started.
     pub starts: u64,
-    /// Why it failed last, if no call has succeeded since.
+    /// Last error, if no call has succeeded since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// Tools that are left out or have changed, and why.
+    /// Omitted or changed tools, with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
 
-/// How a server is reached.
+/// Transport to an MCP server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, IntoStaticStr, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum McpTransport {
-    /// By the standard input and output of a process.
+    /// Standard input and output of a child process.
     Stdio,
-    /// By streamable HTTP.
+    /// Streamable HTTP.
     Http,
 }
 
-/// How a server is.
+/// State of an MCP server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, IntoStaticStr, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum McpState {
-    /// Nobody has needed it yet.
+    /// Not started, because no turn has needed it.
     Idle,
-    /// It was started, and has not introduced itself yet.
+    /// Started, but not initialized yet.
     Starting,
-    /// It can be called.
+    /// Ready for calls.
     Running,
-    /// It could not be started, or has ended. The next call starts it again, after a wait if it keeps failing.
+    /// Failed to start, or exited. The next call restarts it, after a delay if it keeps failing.
     Failed,
 }
 
-/// The domain of tools that a server's are.
+/// Returns the tool domain of an MCP server.
+// The prefix keeps a server named like a built-in domain from being enabled together with it.
 pub fn tool_domain(server: &str) -> String {
     format!("mcp:{server}")
 }

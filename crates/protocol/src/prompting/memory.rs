@@ -1,4 +1,4 @@
-//! Memory: what is to be known in later turns, and where it holds.
+//! Memory: facts kept for later turns, and their scopes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,10 @@ use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 use crate::{MemoryItemId, ThreadId, Timestamp, TurnId};
 
-/// What a section of a prompt that was made from memory calls its sources.
+/// Source kind of prompt sections made from memory.
 pub const MEMORY_SOURCE: &str = "memory";
 
-/// Where something that is remembered holds.
+/// Scope of a memory item.
 #[derive(
     Debug,
     Clone,
@@ -31,16 +31,16 @@ pub const MEMORY_SOURCE: &str = "memory";
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum MemoryScope {
-    /// In every workspace, for whoever has this token's name and nobody else.
+    /// All workspaces, for the token name that created it only.
     User,
-    /// In one workspace, for everybody.
+    /// One workspace, for everyone with access to it.
     #[default]
     Workspace,
-    /// In one thread.
+    /// One thread.
     Thread,
 }
 
-/// Whether an item still counts.
+/// State of a memory item.
 #[derive(
     Debug,
     Clone,
@@ -60,77 +60,79 @@ pub enum MemoryScope {
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum MemoryStatus {
-    /// It is found and recalled.
+    /// Found and recalled.
     #[default]
     Active,
-    /// A newer item took its place.
+    /// Replaced by a newer item.
     Superseded,
-    /// It was forgotten: its text is gone.
+    /// Forgotten; its text is removed.
     Deleted,
-    /// Its time is over.
+    /// Past its expiry.
     Expired,
 }
 
-/// Something that is remembered.
+/// A memory item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryItem {
-    /// Which.
+    /// Id of the item.
     pub id: MemoryItemId,
-    /// Where it holds.
+    /// Scope of the item.
     pub scope: MemoryScope,
-    /// The thread that it holds in.
+    /// Thread of an item with scope `thread`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<ThreadId>,
-    /// What kind of thing it is, in its author's word: `preference`, `fact`, `decision`.
+    /// Kind of item, chosen by its author: `preference`, `fact`, `decision`.
     pub category: String,
-    /// What is remembered; absent once it was forgotten.
+    /// Text of the item; absent once it was forgotten.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The turn that it comes from, where a model remembered it.
+    /// Turn that the item was extracted from; absent if a person added it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_turn: Option<TurnId>,
-    /// Whether it counts.
+    /// State of the item.
     pub status: MemoryStatus,
-    /// Since when it is remembered.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Who had it remembered.
+    /// Name of the token that added it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<String>,
-    /// When it stops counting; absent: never.
+    /// Expiry time; absent if it does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 
-/// An item as it is exported, and imported elsewhere, where its id would mean nothing.
+/// An exported memory item. It has no id, because ids mean nothing to another gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryRecord {
-    /// Where it holds.
+    /// Scope of the item.
     #[serde(default)]
     pub scope: MemoryScope,
-    /// The thread that it holds in.
+    /// Thread of an item with scope `thread`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<ThreadId>,
-    /// What kind of thing it is.
+    /// Kind of item.
     pub category: String,
-    /// What is remembered.
+    /// Text of the item.
     pub text: String,
-    /// When it stops counting; absent: never.
+    /// Expiry time; absent if it does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 
-/// What forgetting an item has removed besides its own text. Each was found by what is recorded of the item's use, and none
-/// by its words.
+/// Number of stored texts removed along with a forgotten item. They are found by recorded use of the item,
+/// not by their words.
+// Searching for the item's words would also remove texts that merely agree with it, and would miss those that
+// a model rephrased. Only recorded use is exact.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryRemoved {
-    /// Texts of past prompts that it was recalled into.
+    /// Texts of past prompts that included the item.
     pub prompt_texts: u64,
-    /// Openings of past turns that carried it.
+    /// Opening messages of past turns that contained it.
     pub openings: u64,
-    /// Tool calls that carried it, with their results and what was asked about them.
+    /// Tool calls that contained it, with their results and approval requests.
     pub calls: u64,
-    /// Summaries that were made from those turns; the threads' next turns make them anew.
+    /// Summaries of those turns. The threads' next turns create new ones.
     pub summaries: u64,
 }
 

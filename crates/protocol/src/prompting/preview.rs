@@ -1,4 +1,4 @@
-//! What a preview says besides the prompt: how big a request would be, and how old its text is.
+//! Additional results of a preview: request size, and age of the frozen start.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,48 +6,49 @@ use serde::{Deserialize, Serialize};
 use crate::FrozenFile;
 use crate::turn::{ExplainedHistory, TurnReminder};
 
-/// How much of a model's window the next request would take. All tokens are estimates.
+/// Estimated tokens of a thread's next request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptSizes {
     /// Tokens of the prompt's sections.
     pub prompt_tokens: u64,
-    /// The tools of the first round, in the order of the request.
+    /// Tools of the first round, in the order of the request.
     pub tools: Vec<ToolSize>,
-    /// Tokens of all of them.
+    /// Tokens of all tools.
     pub tool_tokens: u64,
-    /// Earlier turns, as they are stored now; absent where there is no thread.
+    /// Earlier turns as stored now; absent without a thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history: Option<ExplainedHistory>,
-    /// Tokens of the prompt, the tools and the history together.
+    /// Tokens of prompt, tools and history together.
     pub request_tokens: u64,
-    /// Tokens that are left for the answer.
+    /// Tokens reserved for the answer.
     pub reserve_tokens: u64,
-    /// Tokens that a request and its answer may have together.
+    /// Tokens available to a request and its answer together.
     pub window_tokens: u64,
 }
 
-/// A tool, and what its description costs.
+/// A tool and the size of its description.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolSize {
-    /// What it is called by.
+    /// Name of the tool.
     pub name: String,
-    /// Its tokens.
+    /// Estimated tokens.
     pub tokens: u64,
 }
 
-/// How the text that a thread started with differs from the disk, where it does.
+/// Difference between a thread's frozen start and the disk.
 ///
-/// The text never changes while the thread lives, so that a provider can reuse it; a change is told once, in a message.
+/// The frozen text never changes during a thread, so that providers can reuse it. A change is sent once, in a
+/// message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FrozenStart {
-    /// The directory that the thread is in.
+    /// Directory of the thread.
     pub cwd: String,
-    /// The directory that was asked for, where that is another one: it changes nothing of the frozen text.
+    /// Requested directory, if it is another one. It does not affect the frozen text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_cwd: Option<String>,
-    /// The files in which it differs from what a new thread would start with.
+    /// Files that differ from a new thread's start.
     pub files: Vec<FrozenFile>,
-    /// What the next turn will be told; absent when the model was told already.
+    /// Reminder for the next turn; absent if the model already received it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reminder: Option<TurnReminder>,
 }

@@ -1,4 +1,4 @@
-//! What a compiled prompt consisted of, and why two of them differ. Never content.
+//! Manifests of compiled prompts and differences between them, never content.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 use crate::hook::ContributionKind;
 use crate::{ContentHash, ThreadMode};
 
-/// How much of a prompt is made. Each profile has what the ones before it have.
+/// Amount of sections in a prompt. Each profile includes the sections of the ones before it.
 #[derive(
     Debug,
     Clone,
@@ -30,16 +30,19 @@ use crate::{ContentHash, ThreadMode};
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum PromptProfile {
-    /// Nothing.
+    /// No sections.
     None,
     /// Identity, safety and instructions.
     Minimal,
-    /// Everything.
+    /// All sections.
     #[default]
     Full,
 }
 
-/// How rarely a section changes. What changes more often comes later, so that a provider can reuse what came before.
+/// Lifetime of a section's text. Shorter-lived sections come later, so that providers can reuse the
+/// beginning.
+// The order of the variants is the order of the text: sorting by stability yields the longest prefix that
+// stays the same between turns.
 #[derive(
     Debug,
     Clone,
@@ -60,40 +63,42 @@ pub enum PromptProfile {
 pub enum Stability {
     /// The same in every session.
     Stable,
-    /// The same for one session, unless somebody edits what it is made from.
+    /// The same throughout a session, unless its sources are edited.
     Session,
-    /// Of one turn.
+    /// Specific to one turn.
     Turn,
 }
 
 impl PromptProfile {
-    /// The name used in manifests and settings.
+    /// Returns the name used in manifests and settings.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
 impl Stability {
-    /// The name used in manifests.
+    /// Returns the name used in manifests.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// What a text of a prompt came from. Hooks may name kinds of their own, so the set is open.
+/// Kind of source of a prompt text. Hooks may define kinds of their own, so the set is open.
+// Serialized through strings: a manifest written by a newer version, or by a hook that is no longer
+// installed, must stay readable.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, Display, EnumString)]
 #[serde(from = "String", into = "String")]
 #[strum(serialize_all = "snake_case")]
 pub enum PromptSourceKind {
-    /// A text of ours.
+    /// A built-in text.
     BuiltIn,
     /// A file on disk.
     File,
     /// An AGENTS.md document.
     Document,
-    /// Whoever asked for the prompt.
+    /// The caller that requested the prompt.
     Caller,
-    /// Anything else, by its name.
+    /// Any other kind, by name.
     #[strum(default)]
     Other(String),
 }
@@ -122,98 +127,98 @@ impl JsonSchema for PromptSourceKind {
     }
 }
 
-/// Where a text came from.
+/// Source of a prompt text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptSource {
-    /// What it is: `built_in`, `file`, `document`, `caller`, or a kind of a hook's own.
+    /// Kind of source: `built_in`, `file`, `document`, `caller`, or one defined by a hook.
     pub kind: PromptSourceKind,
-    /// The path of a file, or of a document's folder.
+    /// Path of a file, or of a document's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The id of something that is kept elsewhere.
+    /// Id of a stored source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Its version.
+    /// Version of the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// SHA-256 of its text, where that is known.
+    /// SHA-256 of the source's text, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<ContentHash>,
-    /// Whose own it is, of what somebody has remembered for themselves: others are not shown the text.
+    /// Owner of personal memory; other users are not shown the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// Why it is there, as its own domain calls that: of a skill `selected`, `path_matched` or `implicit`.
+    /// Reason for including it, in terms of its domain: for a skill `selected`, `path_matched` or `implicit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Whether all of its text is in the section, where that could be a line about it only.
+    /// True if the section contains the complete text rather than a line about it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub whole: bool,
 }
 
 impl PromptSource {
-    /// A source with nothing but a kind.
+    /// Creates a source with only a kind and a hash.
     pub fn new(kind: PromptSourceKind, sha256: impl Into<Option<ContentHash>>) -> Self {
         let sha256 = sha256.into();
         Self { kind, path: None, id: None, version: None, sha256, owner: None, reason: None, whole: false }
     }
 
-    /// A file.
+    /// Creates a source for a file.
     pub fn file(path: impl Into<String>, sha256: impl Into<Option<ContentHash>>) -> Self {
         Self { path: Some(path.into()), ..Self::new(PromptSourceKind::File, sha256) }
     }
 }
 
-/// Something that could have been in a section and is not.
+/// A source that was left out of a section.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptLeftOut {
-    /// The section it would be in.
+    /// Section that would contain it.
     pub section_id: String,
-    /// What it is.
+    /// The source.
     #[serde(flatten)]
     pub source: PromptSource,
-    /// What became of it, as its own domain calls that: of a skill `untrusted`, `shadowed` and so on.
+    /// Outcome in terms of its domain: for a skill `untrusted`, `shadowed` and so on.
     pub outcome: String,
-    /// Why.
+    /// Reason for the outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The same for people, and what to do.
+    /// Explanation for people, with advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 
-/// A section that is in the prompt.
+/// A section included in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptManifestSection {
-    /// Which.
+    /// Id of the section.
     pub id: String,
-    /// How rarely it changes.
+    /// Lifetime of the text.
     pub stability: Stability,
-    /// Its characters, heading included.
+    /// Characters, including the heading.
     pub chars: u64,
-    /// Its tokens, an estimate.
+    /// Estimated tokens.
     pub tokens: u64,
-    /// SHA-256 of its text, heading included.
+    /// SHA-256 of the text, including the heading.
     pub sha256: ContentHash,
-    /// Whether something of it was left out.
+    /// True if the text was cut.
     pub truncated: bool,
-    /// Who says it; absent: the system.
+    /// Role of the message that contains it; absent for the system role.
     #[serde(default, skip_serializing_if = "PromptRole::is_system")]
     pub role: PromptRole,
-    /// Whether an earlier turn in the request says it already, so that this one does not repeat it.
+    /// True if the text is omitted because an earlier turn in the request already contains it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub said_earlier: bool,
-    /// What it was made from.
+    /// Sources of the text.
     pub sources: Vec<PromptSource>,
 }
 
-/// Who says a section of a prompt.
+/// Role of the message that contains a section.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptRole {
-    /// The system text has it.
+    /// The system text.
     #[default]
     System,
-    /// It is the first message, as if the user had said it.
+    /// The first message, as if written by the user.
     User,
 }
 
@@ -224,22 +229,22 @@ impl PromptRole {
     }
 }
 
-/// SHA-256 of the parts of a prompt.
+/// SHA-256 hashes of a prompt's parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptFingerprints {
-    /// Of the stable part.
+    /// Hash of the stable part.
     pub stable: ContentHash,
-    /// Of the session's part.
+    /// Hash of the session part.
     pub session: ContentHash,
-    /// Of the turn's part.
+    /// Hash of the turn part.
     pub turn: ContentHash,
-    /// Of the session's and the turn's part together.
+    /// Hash of the session and turn parts together.
     pub dynamic: ContentHash,
-    /// Of the whole.
+    /// Hash of the whole prompt.
     pub full: ContentHash,
 }
 
-/// The stable code of a [`PromptDiagnostic`].
+/// Stable code of a [`PromptDiagnostic`].
 #[derive(
     Debug,
     Clone,
@@ -259,7 +264,7 @@ pub struct PromptFingerprints {
 pub enum PromptDiagnosticCode {
     /// A bootstrap file does not exist.
     MissingFile,
-    /// A file cannot be read, or not as text.
+    /// A file is unreadable or not text.
     FileReadError,
     /// A bootstrap file exceeds its budget.
     FileTruncated,
@@ -267,15 +272,15 @@ pub enum PromptDiagnosticCode {
     TotalBudgetTruncated,
     /// A section exceeds its budget.
     SectionTruncated,
-    /// A section, or something else a hook contributed, is left out.
+    /// A section or another contribution of a hook is left out.
     SectionOmitted,
-    /// A source of tools did not say what it offers, or a tool of it cannot be offered.
+    /// A tool source failed to list its tools, or one of its tools cannot be offered.
     ToolsOmitted,
     /// A hook failed.
     HookFailed,
-    /// A hook took too long.
+    /// A hook timed out.
     HookTimedOut,
-    /// Hidden characters or tags of ours in a text were made visible.
+    /// Hidden characters or wrapper tags in a text were made visible.
     UnsafeText,
     /// A code of another version of Foreword.
     #[serde(other)]
@@ -283,51 +288,51 @@ pub enum PromptDiagnosticCode {
 }
 
 impl PromptDiagnosticCode {
-    /// The name used in manifests.
+    /// Returns the name used in manifests.
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// Something that did not go as asked.
+/// A problem met while making a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptDiagnostic {
-    /// What it is.
+    /// Code of the problem.
     pub code: PromptDiagnosticCode,
-    /// What happened, to what, and what to do.
+    /// Description of the problem, what it affected, and advice.
     pub message: String,
-    /// The section it is about.
+    /// Affected section.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section_id: Option<String>,
-    /// The file it is about.
+    /// Affected file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
 
 impl PromptDiagnostic {
-    /// A diagnostic about nothing in particular.
+    /// Creates a diagnostic without a section or file.
     pub fn new(code: PromptDiagnosticCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), section_id: None, file: None }
     }
 
-    /// Names the section it is about.
+    /// Sets the affected section.
     pub fn in_section(mut self, id: impl Into<String>) -> Self {
         self.section_id = Some(id.into());
         self
     }
 
-    /// Names the file it is about.
+    /// Sets the affected file.
     pub fn in_file(mut self, file: impl Into<String>) -> Self {
         self.file = Some(file.into());
         self
     }
 }
 
-/// Who cut a section that a hook contributed.
+/// Component that cut a hook's section.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptTruncation {
-    /// Nobody.
+    /// The section was not cut.
     #[default]
     None,
     /// The hook runtime, to the hook's budget.
@@ -336,185 +341,185 @@ pub enum PromptTruncation {
     Prompt,
 }
 
-/// What a hook brought.
+/// A contribution of a hook to the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptHookSource {
-    /// The hook.
+    /// Id of the hook.
     pub hook_id: String,
-    /// Its subscription.
+    /// Id of the subscription.
     pub subscription_id: String,
-    /// What it brought.
+    /// Id of the contribution.
     pub contribution_id: String,
-    /// The section it became.
+    /// Id of the resulting section.
     pub section_id: String,
-    /// The kind of contribution.
+    /// Kind of contribution.
     pub contribution_kind: ContributionKind,
-    /// Its priority.
+    /// Priority of the contribution.
     pub priority: i32,
-    /// How many sources it named.
+    /// Number of sources it named.
     pub source_count: u64,
-    /// Who cut it.
+    /// Component that cut the text.
     pub truncation: PromptTruncation,
 }
 
-/// The record of one compiled prompt.
+/// Record of one compiled prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptManifest {
-    /// Which compiler, and which version of its texts.
+    /// Version of the compiler and its texts.
     pub compiler_version: String,
-    /// How much was made.
+    /// Amount of sections.
     pub profile: PromptProfile,
-    /// The sections in the order of their text.
+    /// Sections, in the order of the text.
     pub sections: Vec<PromptManifestSection>,
-    /// Of the parts.
+    /// Hashes of the parts.
     pub fingerprints: PromptFingerprints,
-    /// What went otherwise than asked.
+    /// Problems met while making the prompt.
     pub diagnostics: Vec<PromptDiagnostic>,
-    /// What hooks brought.
+    /// Contributions of hooks.
     pub hook_sources: Vec<PromptHookSource>,
-    /// What could have been in a section and is not, such as skills that nobody has trusted; of very many only the first.
+    /// Sources that were left out of a section, such as untrusted skills; limited to the first entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<PromptLeftOut>,
-    /// What the model was asked with besides; absent in a preview, and in records of the first version.
+    /// Other parts of the request; absent in a preview, and in records of the first version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RoundRequest>,
 }
 
-/// What a round's request has besides its prompt and its messages.
+/// Parts of a round's request besides its prompt and messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundRequest {
-    /// How the thread answers.
+    /// Mode of the thread.
     pub mode: ThreadMode,
-    /// The tools that the model was shown, in their order.
+    /// Tools in the request, in order.
     pub tools: Vec<RoundTool>,
-    /// Whether it could call them.
+    /// Tool choice of the request.
     pub tool_choice: ToolChoice,
-    /// What it was told at the end of the messages because of the round before.
+    /// Notes at the end of the messages, caused by the previous round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<RoundNote>,
-    /// The tools that it could have asked for with `request_tools`, by domain.
+    /// Tools available through `request_tools`, by domain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden_tools: Vec<HiddenTools>,
-    /// Those of its tools that are there because the thread asked for them.
+    /// Tools in the request because the thread requested them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requested_tools: Vec<String>,
 }
 
-/// Tools of a hidden domain that are not in a request.
+/// Tools of a hidden domain that are not in the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HiddenTools {
     /// The domain.
     pub domain: String,
-    /// Their names.
+    /// Names of the tools.
     pub tools: Vec<String>,
 }
 
-/// A tool that a model was shown.
+/// A tool in a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundTool {
-    /// What it is called by.
+    /// Name of the tool.
     pub name: String,
     /// SHA-256 of its description and schema, as JSON.
     pub sha256: ContentHash,
 }
 
-/// Whether tools may be called.
+/// Constraint on tool calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
     /// The model decides.
     #[default]
     Auto,
-    /// No tool may be called, though they are listed.
+    /// No tool may be called, although they are listed.
     None,
-    /// At least one must be called.
+    /// At least one tool must be called.
     Required,
 }
 
-/// A sentence of ours that a round ends with, for the next one.
+/// A sentence appended for the next round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoundNote {
     /// The budget is spent: answer now.
     FinalAnswer,
-    /// A call failed that could be made better.
+    /// A call failed and can be corrected.
     Retry,
-    /// The answer was cut off: go on.
+    /// The answer was cut off: continue.
     Continuation,
     /// A note of another version of Foreword.
     #[serde(other)]
     Other,
 }
 
-/// The record of one round's prompt.
+/// Record of one round's prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundManifest {
-    /// The round.
+    /// Number of the round.
     pub round: u32,
-    /// The record.
+    /// Manifest of the prompt.
     pub manifest: PromptManifest,
 }
 
 impl PromptManifest {
-    /// Tokens of what is sent: all but what an earlier turn in the request says already.
+    /// Returns the tokens that are sent, without sections that an earlier turn in the request contains.
     pub fn sent_tokens(&self) -> u64 {
         self.sections.iter().filter(|section| !section.said_earlier).map(|section| section.tokens).sum()
     }
 
-    /// Tokens of the stable and the session's part, which come before the history.
+    /// Returns the tokens of the stable and session parts, which precede the history.
     pub fn prefix_tokens(&self) -> u64 {
         let sections = self.sections.iter();
         sections.filter(|section| section.stability != Stability::Turn).map(|section| section.tokens).sum()
     }
 }
 
-/// What happened to a section.
+/// Change of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptChange {
-    /// Its text is another.
+    /// Its text changed.
     Edited,
-    /// It was not there before.
+    /// It was added.
     Added,
-    /// It is no longer there.
+    /// It was removed.
     Removed,
 }
 
-/// The first place where two prompts differ.
+/// First difference between two prompts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptDifference {
-    /// In which section.
+    /// Id of the section.
     pub section_id: String,
-    /// How rarely that section should change.
+    /// Expected lifetime of that section.
     pub stability: Stability,
-    /// What happened to it.
+    /// Change of the section.
     pub change: PromptChange,
-    /// The line of the section's text, its heading being the first; absent when the texts are not kept.
+    /// Line in the section's text, counting its heading; absent if the texts are not kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// The sources that differ, as they were.
+    /// Differing sources of the earlier prompt.
     pub sources_before: Vec<PromptSource>,
-    /// The sources that differ, as they are.
+    /// Differing sources of the later prompt.
     pub sources_after: Vec<PromptSource>,
 }
 
-/// How much of a prompt a provider can reuse, and what is to blame for the rest.
+/// Reusable part of a prompt, and the cause of the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptBlame {
-    /// Where they begin to differ; absent when they are the same.
+    /// First difference; absent if the prompts are identical.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_difference: Option<PromptDifference>,
-    /// Every section that differs, in the order of the text.
+    /// All changed sections, in the order of the text.
     pub changed_sections: Vec<String>,
     /// Tokens of the earlier prompt.
     pub tokens_before: u64,
     /// Tokens of the later prompt.
     pub tokens_after: u64,
-    /// Tokens at the beginning that are the same in both.
+    /// Tokens of the common beginning.
     pub kept_tokens: u64,
-    /// Tokens of the earlier prompt that can no longer be reused.
+    /// Tokens of the earlier prompt that cannot be reused.
     pub lost_tokens: u64,
-    /// The same for the stable and the session's part alone, which precede the history.
+    /// Lost tokens of the stable and session parts, which precede the history.
     pub lost_prefix_tokens: u64,
 }
 
@@ -523,7 +528,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_of_sources_are_written_by_name_and_may_be_a_hooks_own() {
+    fn source_kinds_serialize_by_name() {
         for (kind, name) in [
             (PromptSourceKind::BuiltIn, r#""built_in""#),
             (PromptSourceKind::Other("memory".to_owned()), r#""memory""#),

@@ -1,93 +1,93 @@
-//! Skills: folders with a SKILL.md that tell a model how to do something, and what became of each.
+//! Skills: folders with a SKILL.md that explain a task to a model.
 
 use instructions::ContentHash;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
 
-/// What became of a skill.
+/// Outcome of a skill.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Display, IntoStaticStr, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum SkillOutcome {
-    /// Models are told of it.
+    /// Offered to models.
     Active,
-    /// Another one with its slug is nearer.
+    /// Hidden by a nearer skill with the same slug.
     Shadowed,
-    /// It could be used, but nothing asks for it here.
+    /// Usable, but not requested here.
     Disabled,
-    /// It is broken.
+    /// Broken.
     Invalid,
-    /// It belongs to a project, and the user has not trusted it.
+    /// Part of a project, and not trusted by the user.
     Untrusted,
-    /// The user trusted other content.
+    /// Trusted with other content.
     ChangedSinceTrusted,
-    /// It needs a skill that cannot be used.
+    /// Requires a skill that cannot be used.
     MissingDependency,
 }
 
-/// Why a skill has its outcome.
+/// Reason for a skill's outcome.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Display, IntoStaticStr, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum SkillReason {
-    /// Active: the turn names it.
+    /// Active: named by the turn.
     Selected,
-    /// Active: its globs match the working directory or a file that was touched.
+    /// Active: its globs match the working directory or a touched file.
     PathMatched,
-    /// Active: it is offered wherever it is found.
+    /// Active: offered wherever it is found.
     Implicit,
-    /// Shadowed: another place comes first.
+    /// Shadowed: a nearer skill has the same slug.
     NearerSkill,
     /// Disabled: its globs match nothing here.
     NoPathMatched,
-    /// Disabled: settings, or the skill itself, want it to be named.
+    /// Disabled: settings or the skill itself require it to be named.
     NotImplicit,
-    /// Invalid: its file cannot be read.
+    /// Invalid: its file is unreadable.
     Unreadable,
-    /// Invalid: its SKILL.md is a pipe, a directory or something else.
+    /// Invalid: its SKILL.md is not a regular file.
     NotAFile,
     /// Invalid: it leads out of the project, or its file out of its folder.
     Outside,
-    /// Invalid: it is larger than what is read.
+    /// Invalid: it exceeds the size limit.
     TooLarge,
-    /// Invalid: it does not begin with a block between two lines of dashes.
+    /// Invalid: it has no front matter.
     NoFrontMatter,
-    /// Invalid: the block is no YAML, or a value in it is wrong.
+    /// Invalid: its front matter is not YAML, or has an invalid value.
     BadFrontMatter,
-    /// Invalid: its name is no slug.
+    /// Invalid: its name is not a slug.
     BadName,
-    /// Invalid: it does not say what it is for.
+    /// Invalid: it has no description.
     NoDescription,
-    /// Untrusted: nobody has trusted it.
+    /// Untrusted: never trusted by the user.
     NeverTrusted,
-    /// Untrusted: the file that says what is trusted cannot be read.
+    /// Untrusted: the trust file is unreadable.
     TrustUnreadable,
-    /// Changed: files in it differ, are new or are gone.
+    /// Changed: files were edited, added or removed.
     FilesDiffer,
-    /// Missing dependency: a skill that it requires cannot be used.
+    /// Missing dependency: a required skill cannot be used.
     RequiredSkill,
 }
 
-/// A skill that was found, and what became of it.
+/// A skill and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillSummary {
-    /// Its name, by which it is read; of a broken one the name of its folder.
+    /// Name by which it is called; for a broken skill, the name of its folder.
     pub slug: String,
-    /// What it is for.
+    /// Purpose of the skill.
     pub description: String,
-    /// Its SKILL.md.
+    /// Path of its SKILL.md.
     pub path: String,
-    /// What became of it.
+    /// Outcome of the skill.
     pub outcome: SkillOutcome,
-    /// Why.
+    /// Reason for the outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<SkillReason>,
-    /// The same for people, and what to do.
+    /// Explanation for people, with advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
@@ -95,41 +95,41 @@ pub struct SkillSummary {
 /// A file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillFile {
-    /// Below the skill's folder.
+    /// Path relative to the skill's folder.
     pub path: String,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Of its bytes.
+    /// SHA-256 of its bytes.
     pub sha256: ContentHash,
 }
 
-/// A skill with everything that its front matter says.
+/// A skill with its complete front matter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Skill {
-    /// What it is, and what became of it.
+    /// Summary of the skill.
     #[serde(flatten)]
     pub summary: SkillSummary,
-    /// The files in its folder.
+    /// Files in its folder.
     pub files: Vec<SkillFile>,
-    /// Its license.
+    /// License.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub license: Option<String>,
-    /// What it needs, in its author's words.
+    /// Requirements, as written by its author.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compatibility: Option<String>,
-    /// Tools that its author had in mind. Grants nothing.
+    /// Tools named by its author. They grant no permission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<String>,
-    /// Globs of the paths that it is for.
+    /// Globs of the paths it applies to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// Slugs of skills without which it cannot be used.
+    /// Slugs of required skills.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
-    /// `metadata` and every other key, as they were written.
+    /// `metadata` and all other keys, as written.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub other_keys: serde_json::Map<String, serde_json::Value>,
-    /// What is behind the front matter; none of a skill that cannot be used.
+    /// Text after the front matter; absent for a skill that cannot be used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Error codes: one table that the gateway, the clients and the reference read; and how an error carries advice.
+//! Error codes in one table for gateway, clients and reference, and errors with advice.
 
 use std::borrow::Cow;
 
@@ -9,52 +9,52 @@ use strum::{Display, IntoStaticStr};
 
 use crate::{Document, Role, Sequence, Version};
 
-/// What went wrong, as `error.data.kind` spells it.
+/// Kind of an error, as named in `error.data.kind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// The message is not JSON.
     ParseError,
-    /// The message is JSON, but not a JSON-RPC request.
+    /// The message is not a JSON-RPC request.
     InvalidRequest,
-    /// There is no such method.
+    /// The method does not exist.
     MethodNotFound,
     /// A parameter is missing, unknown, or of the wrong type.
     InvalidParams,
-    /// The gateway failed; `reason` says how where it is known.
+    /// The gateway failed; `reason` is set if it is known.
     InternalError,
-    /// No token, an unknown one, or a revoked one.
+    /// The token is missing, unknown or revoked.
     Unauthenticated,
-    /// The token's role or workspace does not allow it.
+    /// The token's role or workspace does not allow the call.
     Forbidden,
-    /// There is no such thing, or it is deleted, or it belongs to another workspace.
+    /// The object does not exist, is deleted, or belongs to another workspace.
     NotFound,
-    /// Somebody else saved in between.
+    /// The document was saved in between.
     VersionConflict,
     /// The name is taken.
     AlreadyExists,
-    /// The thing exists, but is not in a state that allows this.
+    /// The object's state does not allow the call.
     InvalidState,
-    /// The change log does not reach back to what was asked for.
+    /// The change log does not reach back to the requested position.
     LogPruned,
-    /// A message or a text is over its limit.
+    /// A message or text exceeds its limit.
     TooLarge,
-    /// Too many requests; try again after `retry_after_ms`.
+    /// Too many requests; retry after `retry_after_ms`.
     RateLimited,
-    /// There is as much of `what` as is allowed at once, or in a day.
+    /// The limit of `what`, concurrent or daily, is reached.
     LimitReached,
-    /// A model's provider failed, or there is none.
+    /// A provider failed, or none is configured.
     ProviderFailed,
-    /// A hook that must not fail did.
+    /// A hook with the policy `fail_closed` failed.
     HookFailed,
 }
 
 impl ErrorKind {
-    /// Every kind with its code and what it means: the table of the protocol reference.
+    /// Every kind with its code and meaning, as shown in the protocol reference.
     pub const TABLE: &'static [(ErrorKind, i32, &'static str)] = &[
         (ErrorKind::ParseError, -32700, "the message is not JSON"),
         (ErrorKind::InvalidRequest, -32600, "the message is JSON, but not a JSON-RPC 2.0 request"),
-        (ErrorKind::MethodNotFound, -32601, "there is no such method"),
+        (ErrorKind::MethodNotFound, -32601, "the method does not exist"),
         (
             ErrorKind::InvalidParams,
             -32602,
@@ -65,7 +65,7 @@ impl ErrorKind {
             -32603,
             "the gateway failed; `reason` may be `disk_full` or `database_unavailable`",
         ),
-        (ErrorKind::Unauthenticated, -32001, "no token, an unknown one, or a revoked one"),
+        (ErrorKind::Unauthenticated, -32001, "the token is missing, unknown or revoked"),
         (ErrorKind::Forbidden, -32003, "the token's role (`needed_role`) or workspace does not allow it"),
         (
             ErrorKind::NotFound,
@@ -75,56 +75,56 @@ impl ErrorKind {
         (
             ErrorKind::VersionConflict,
             -32009,
-            "somebody else saved: `expected`, `actual`, and the `current` document if there is one",
+            "the document was saved in between: `expected`, `actual`, and the `current` document if there is one",
         ),
         (ErrorKind::AlreadyExists, -32010, "the name (`id`) of `what` is taken"),
-        (ErrorKind::InvalidState, -32011, "the thing exists, but its state does not allow this"),
+        (ErrorKind::InvalidState, -32011, "the object's state does not allow the call"),
         (
             ErrorKind::LogPruned,
             -32012,
-            "`since` is older than the log, which begins with `oldest_seq`, or newer than anything in it; reload",
+            "`since` is older than the log, which begins with `oldest_seq`, or newer than its last entry; reload",
         ),
-        (ErrorKind::TooLarge, -32013, "`actual` bytes are over the `limit`"),
-        (ErrorKind::RateLimited, -32029, "too many requests; try again after `retry_after_ms`"),
-        (
-            ErrorKind::LimitReached,
-            -32030,
-            "there is as much of `what` as its `limit` allows; try again later",
-        ),
+        (ErrorKind::TooLarge, -32013, "`actual` bytes exceed the `limit`"),
+        (ErrorKind::RateLimited, -32029, "too many requests; retry after `retry_after_ms`"),
+        (ErrorKind::LimitReached, -32030, "the `limit` of `what` is reached; retry later"),
         (
             ErrorKind::ProviderFailed,
             -32050,
-            "`provider` cannot be asked: `status` is what it answered, `retryable` whether later may help",
+            "`provider` failed with the HTTP `status`; `retryable` is true if a retry may succeed",
         ),
-        (ErrorKind::HookFailed, -32051, "the hook `hook_id` failed in `phase`, and must not"),
+        (
+            ErrorKind::HookFailed,
+            -32051,
+            "the hook `hook_id`, whose policy is `fail_closed`, failed in `phase`",
+        ),
     ];
 
-    /// The JSON-RPC error code.
+    /// Returns the JSON-RPC error code.
     pub fn code(self) -> i32 {
         Self::TABLE.iter().find(|(kind, ..)| *kind == self).map_or(-32603, |(_, code, _)| *code)
     }
 
-    /// The kind that a JSON-RPC error code stands for.
+    /// Returns the kind of a JSON-RPC error code, or `None` if it is unknown.
     pub fn from_code(code: i32) -> Option<Self> {
         Self::TABLE.iter().find(|(_, known, _)| *known == code).map(|(kind, ..)| *kind)
     }
 }
 
-/// An error that can say what to do about it.
+/// An error with advice.
 ///
-/// The hint is a value beside the message, and becomes text only where a person or a model reads it. Each line of it is
-/// one piece of advice.
+/// The hint is a separate value that becomes text only where a person or model reads it. Each line is one
+/// piece of advice.
 pub trait Hint: std::error::Error {
-    /// What to do about it.
+    /// Returns the advice, if there is any.
     fn hint(&self) -> Option<Cow<'_, str>>;
 
-    /// The message with its hint below it, for somebody who reads text.
+    /// Returns the message followed by the hint.
     fn with_hint(&self) -> String {
         with_hint(self.to_string(), self.hint().as_deref())
     }
 }
 
-/// A message with every line of a hint below it, as a line that begins with `hint: `.
+/// Appends each line of a hint to a message, prefixed with `hint: `.
 pub fn with_hint(message: impl Into<String>, hint: Option<&str>) -> String {
     let mut text = message.into();
     for line in hint.unwrap_or_default().lines() {
@@ -134,7 +134,7 @@ pub fn with_hint(message: impl Into<String>, hint: Option<&str>) -> String {
     text
 }
 
-/// What an error is about, as `error.data.what` spells it.
+/// Subject of an error, as named in `error.data.what`.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, Display, IntoStaticStr,
 )]
@@ -149,47 +149,47 @@ pub enum ErrorSubject {
     Thread,
     /// A version of a document.
     Revision,
-    /// An access token, by its name.
+    /// An access token, by name.
     Token,
     /// A turn.
     Turn,
-    /// A call that waits for a decision.
+    /// A pending approval.
     Approval,
-    /// What the prompt of a turn's round consisted of.
+    /// Manifest of a round's prompt.
     Manifest,
-    /// A text of a past prompt, by its SHA-256.
+    /// Text of a past prompt, by its SHA-256.
     PromptText,
-    /// Something that is remembered.
+    /// A memory item.
     MemoryItem,
     /// A skill, by its slug.
     Skill,
-    /// An MCP server, by its name.
+    /// An MCP server, by name.
     McpServer,
-    /// A provider of models, by its name.
+    /// A provider, by name.
     Provider,
-    /// Calls of one batch.
+    /// Calls in a batch.
     Batch,
-    /// Connections of a gateway.
+    /// Connections to a gateway.
     Connections,
-    /// Connections of one token.
+    /// Connections with one token.
     TokenConnections,
     /// Sessions of MCP clients.
     McpSessions,
-    /// Turns that run on a gateway.
+    /// Running turns of a gateway.
     Turns,
-    /// Turns that run in a workspace.
+    /// Running turns of a workspace.
     WorkspaceTurns,
-    /// Turns that wait for their thread.
+    /// Turns waiting for their thread.
     WaitingTurns,
-    /// Tokens that a workspace spends in a day.
+    /// Tokens used by a workspace per day.
     TokensPerDay,
-    /// Something that only a newer gateway knows.
+    /// A subject that only a newer gateway knows.
     #[serde(other)]
     Other,
 }
 
 impl ErrorSubject {
-    /// What it is called in a sentence.
+    /// Returns the subject as words for a sentence.
     pub fn words(self) -> std::borrow::Cow<'static, str> {
         match self {
             Self::MemoryItem => "item of memory".into(),
@@ -199,23 +199,23 @@ impl ErrorSubject {
     }
 }
 
-/// How the gateway failed, as `error.data.reason` spells it.
+/// Cause of an internal error, as named in `error.data.reason`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InternalReason {
-    /// The disk that holds the database is full.
+    /// The database's disk is full.
     DiskFull,
-    /// The database does not answer at the moment; another try may succeed.
+    /// The database does not respond at the moment; a retry may succeed.
     DatabaseUnavailable,
-    /// The database refused a statement.
+    /// The database rejected a statement.
     DatabaseFailed,
-    /// A method panicked.
+    /// A handler panicked.
     Panic,
-    /// A stored manifest cannot be read.
+    /// A stored manifest is unreadable.
     Manifest,
-    /// Something else that is stored cannot be read.
+    /// Another stored value is unreadable.
     Stored,
-    /// The text kept of a past prompt is not the one that was sent.
+    /// The stored text of a past prompt does not match its hash.
     PromptAltered,
     /// A reason that only a newer gateway knows.
     #[serde(other)]
@@ -226,35 +226,37 @@ pub enum InternalReason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[error("{message} (code {code})")]
 pub struct ErrorObject {
-    /// One of the codes of the reference.
+    /// Error code listed in the reference.
     pub code: i32,
-    /// What happened, and to what.
+    /// Description of the failure and what it affected.
     pub message: String,
-    /// The same for programs, and what to do.
+    /// Structured details and advice.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "known_data")]
     pub data: Option<Box<ErrorData>>,
 }
 
 impl ErrorObject {
-    /// An error of a kind with nothing added.
+    /// Creates an error of a kind without details.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self::with(kind, message, |_| {})
     }
 
-    /// An error of a kind with what the kind adds.
+    /// Creates an error of a kind and sets its details.
     pub fn with(kind: ErrorKind, message: impl Into<String>, add: impl FnOnce(&mut ErrorData)) -> Self {
         let mut data = Box::new(ErrorData::new(kind));
         add(&mut data);
         Self { code: kind.code(), message: message.into(), data: Some(data) }
     }
 
-    /// What went wrong; none where only a newer gateway knows.
+    /// Returns the kind, or `None` if only a newer gateway knows it.
     pub fn kind(&self) -> Option<ErrorKind> {
         self.data.as_ref().map(|data| data.kind).or_else(|| ErrorKind::from_code(self.code))
     }
 }
 
-/// Data of a kind that only a newer gateway knows is left out: code and message still say what happened.
+/// Reads the details, or drops those of an unknown kind. Code and message remain.
+// A client may be older than the gateway. Failing to parse the details would replace a readable error by a
+// protocol error.
 fn known_data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<ErrorData>>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -268,63 +270,65 @@ fn known_data<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<E
     })
 }
 
-/// The `error.data` member: always a kind, and what that kind adds.
+/// The `error.data` member: a kind and its details.
+// One struct with optional fields instead of an enum per kind: older clients read the fields they know from
+// kinds they do not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorData {
-    /// What went wrong.
+    /// Kind of the error.
     pub kind: ErrorKind,
-    /// What to do about it; each line is one piece of advice.
+    /// Advice, one piece per line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// How the gateway failed.
+    /// Cause of an internal error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<InternalReason>,
-    /// The weakest role that may do this.
+    /// Weakest role that may make the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needed_role: Option<Role>,
-    /// What was looked for.
+    /// Subject of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub what: Option<ErrorSubject>,
-    /// The id or name that was looked for.
+    /// Id or name of the subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The version the caller expected.
+    /// Version expected by the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<Version>,
-    /// The version there is (0: none), or the bytes there were.
+    /// Current version (0 if there is no document), or actual number of bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual: Option<u64>,
-    /// The document as it is now; absent when there is none.
+    /// Current document; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current: Option<Box<Document>>,
-    /// Most bytes allowed, or most of `what`.
+    /// Limit in bytes, or for `what`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// The oldest change that is in the log.
+    /// Oldest change in the log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oldest_seq: Option<Sequence>,
-    /// Milliseconds after which another try may succeed.
+    /// Milliseconds until a retry may succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
     /// The provider that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The HTTP status it answered with.
+    /// HTTP status of the provider's response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Whether the same call could succeed later.
+    /// True if the same call could succeed later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
     /// The hook that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook_id: Option<String>,
-    /// The phase it failed in.
+    /// Phase in which it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
 }
 
 impl ErrorData {
-    /// Data of a kind with nothing added.
+    /// Creates details with only a kind.
     pub fn new(kind: ErrorKind) -> Self {
         Self {
             kind,
@@ -353,27 +357,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_line_of_a_hint_is_a_line_below_the_message() {
+    fn hints_follow_the_message_line_by_line() {
         assert_eq!(with_hint("no", None), "no");
         assert_eq!(with_hint("no", Some("a\nb")), "no\nhint: a\nhint: b");
     }
 
     #[test]
-    fn what_only_a_newer_gateway_knows_can_be_read() {
+    fn unknown_subjects_and_reasons_are_readable() {
         let data = r#"{"kind":"internal_error","what":"planet","reason":"eclipse"}"#;
         let data: ErrorData = serde_json::from_str(data).unwrap();
         assert_eq!((data.what, data.reason), (Some(ErrorSubject::Other), Some(InternalReason::Other)));
     }
 
     #[test]
-    fn an_error_of_a_kind_that_only_a_newer_gateway_knows_can_be_read() {
+    fn errors_of_unknown_kinds_are_readable() {
         let error = r#"{"code":-32099,"message":"no","data":{"kind":"eclipse"}}"#;
         let error: ErrorObject = serde_json::from_str(error).unwrap();
         assert_eq!((error.message.as_str(), &error.data, error.kind()), ("no", &None, None));
     }
 
     #[test]
-    fn codes_are_unique_and_found_again() {
+    fn codes_map_back_to_their_kind() {
         for (kind, code, _) in ErrorKind::TABLE {
             assert_eq!(kind.code(), *code);
             assert_eq!(ErrorKind::from_code(*code), Some(*kind));

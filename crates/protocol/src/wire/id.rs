@@ -1,4 +1,4 @@
-//! Typed identifiers: UUIDv7 strings that cannot be mistaken for one another.
+//! Typed identifiers: UUIDv7 strings that cannot be confused with one another.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,15 +6,17 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// Longest identifier that is looked at; a UUID has 36 characters.
+/// Longest accepted identifier. A UUID has 36 characters.
+// Ids appear in logs, keys and indexes. Without a limit a client could make all of these arbitrarily long
+// before the database finds out that the id does not exist.
 const MAX_LENGTH: usize = 64;
 
-/// Why a string cannot be an identifier.
+/// Reason why a string is not an identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidId {
     /// Empty, or only white space.
     Blank,
-    /// Longer than any identifier this gateway makes.
+    /// Longer than the limit.
     TooLong,
     /// Contains control characters.
     ControlCharacter,
@@ -52,13 +54,13 @@ macro_rules! ids {
         pub struct $name(String);
 
         impl $name {
-            /// Makes a new identifier, later in sort order than those made before.
+            /// Creates an identifier that sorts after all earlier ones.
             #[expect(clippy::new_without_default, reason = "a default identifier would be a surprise")]
             pub fn new() -> Self {
                 Self(uuid::Uuid::now_v7().to_string())
             }
 
-            /// The identifier as text.
+            /// Returns the identifier as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -106,27 +108,27 @@ macro_rules! ids {
 }
 
 ids! {
-    /// Identifies a database, from its making or its restoring from a backup on.
+    /// Id of a database. A restored backup gets a new one.
     InstanceId,
-    /// Identifies a workspace.
+    /// Id of a workspace.
     WorkspaceId,
-    /// Identifies a folder of a thread tree.
+    /// Id of a folder in a thread tree.
     FolderId,
-    /// Identifies a thread.
+    /// Id of a thread.
     ThreadId,
-    /// Identifies one document; a scope gets a new one after its document was archived.
+    /// Id of a document. A scope gets a new one after its document was archived.
     DocumentId,
-    /// Identifies an access token (never the secret itself).
+    /// Id of an access token, never its secret.
     TokenId,
-    /// Identifies a turn of a thread.
+    /// Id of a turn.
     TurnId,
-    /// Identifies one item of a turn: a message, a tool call or its result.
+    /// Id of an item of a turn: a message, a tool call or its result.
     TurnItemId,
-    /// Identifies the record of one run of a hook.
+    /// Id of a hook run's record.
     HookRunId,
-    /// Identifies an entry of the audit.
+    /// Id of an entry of the audit log.
     AuditEntryId,
-    /// Identifies something that is remembered.
+    /// Id of a memory item.
     MemoryItemId,
 }
 
@@ -135,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blank_and_odd_ids_are_refused() {
+    fn blank_and_odd_ids_are_rejected() {
         assert_eq!("".parse::<FolderId>(), Err(InvalidId::Blank));
         assert_eq!(" \t".parse::<FolderId>(), Err(InvalidId::Blank));
         assert_eq!("a\0b".parse::<FolderId>(), Err(InvalidId::ControlCharacter));

@@ -1,4 +1,4 @@
-//! Every method of the protocol, in one table: name, parameters, result, the weakest role that may call it.
+//! All methods of the protocol in one table: name, parameters, result and weakest role.
 
 mod audit;
 mod connection;
@@ -33,39 +33,39 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Role, WorkspaceId};
 
-/// A method: its name and the types of its parameters and result.
+/// A method: its name, and its types of parameters and result.
 pub trait Method: Send + Sync + 'static {
     /// The JSON-RPC method.
     const NAME: &'static str;
-    /// The weakest role that may call it.
+    /// Weakest role that may call it.
     const ROLE: Role;
-    /// What it takes.
+    /// Type of the parameters.
     type Params: Params;
-    /// What it answers with.
+    /// Type of the result.
     type Result: Serialize + DeserializeOwned + JsonSchema + Send + 'static;
 }
 
 /// Parameters of a method.
 pub trait Params: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
-    /// The workspace the call is about; a token bound to another one may not make it.
+    /// Returns the workspace of the call. A token bound to another one may not make it.
     fn workspace_id(&self) -> Option<&WorkspaceId>;
 }
 
-/// One row of the table of methods.
+/// Row of the method table.
 pub struct MethodSpec {
     /// The JSON-RPC method.
     pub name: &'static str,
-    /// What it does.
+    /// Purpose of the method.
     pub summary: &'static str,
-    /// The weakest role that may call it.
+    /// Weakest role that may call it.
     pub role: Role,
     /// Name of the parameters' type.
     pub params_type: &'static str,
     /// Name of the result's type.
     pub result_type: &'static str,
-    /// The parameters' schema.
+    /// Function that returns the parameters' schema.
     pub params_schema: fn(SchemaGenerator) -> Schema,
-    /// The result's schema.
+    /// Function that returns the result's schema.
     pub result_schema: fn(SchemaGenerator) -> Schema,
 }
 
@@ -80,7 +80,7 @@ macro_rules! in_workspace {
     )*};
 }
 
-/// Implements [`Params`] for types that are about no workspace.
+/// Implements [`Params`] for types without a workspace.
 macro_rules! outside_workspaces {
     ($($params:ty),* $(,)?) => {$(
         impl crate::Params for $params {
@@ -109,7 +109,7 @@ macro_rules! methods {
             }
         )*
 
-        /// Every method, in the order of the reference.
+        /// All methods, in the order of the reference.
         pub const METHODS: &[MethodSpec] = &[$(
             MethodSpec {
                 name: $name,
@@ -125,137 +125,143 @@ macro_rules! methods {
 }
 
 methods! {
-    /// Says who is calling and learns what the gateway can do; optional on every transport.
+    /// Identifies the caller and returns the gateway's capabilities; optional on every transport.
     Initialize = "initialize", Reader, InitializeParams => InitializeResult;
 
-    /// Makes a workspace.
+    /// Creates a workspace.
     WorkspaceCreate = "workspace/create", Owner, WorkspaceCreateParams => WorkspaceResult;
-    /// Changes a workspace's name, directory or file settings; what is absent stays.
+    /// Changes a workspace's name, directory or file settings; absent fields keep their value.
     WorkspaceUpdate = "workspace/update", Owner, WorkspaceUpdateParams => WorkspaceResult;
-    /// Hides a workspace and frees its name; whoever has its id can still look into it.
+    /// Hides a workspace and frees its name; it can still be read by its id.
     WorkspaceArchive = "workspace/archive", Owner, WorkspaceGetParams => WorkspaceResult;
-    /// Brings an archived workspace back, unless another one has its name by now.
+    /// Restores an archived workspace, unless its name is taken.
     WorkspaceRestore = "workspace/restore", Owner, WorkspaceGetParams => WorkspaceResult;
-    /// One workspace.
+    /// Returns a workspace.
     WorkspaceGet = "workspace/get", Reader, WorkspaceGetParams => WorkspaceResult;
-    /// The workspaces this token may see.
+    /// Lists the workspaces that the token may access.
     WorkspaceList = "workspace/list", Reader, WorkspaceListParams => WorkspaceListResult;
 
-    /// Makes a folder.
+    /// Creates a folder.
     FolderCreate = "thread/folder/create", Editor, FolderCreateParams => FolderResult;
-    /// One folder.
+    /// Returns a folder.
     FolderGet = "thread/folder/get", Reader, FolderGetParams => FolderResult;
-    /// Gives a folder another name.
+    /// Renames a folder.
     FolderRename = "thread/folder/rename", Editor, FolderRenameParams => FolderResult;
     /// Moves a folder into another one, or to the workspace root.
     FolderMove = "thread/folder/move", Editor, FolderMoveParams => FolderResult;
     /// Deletes a folder: its document is archived, its folders and threads move to its parent.
     FolderDelete = "thread/folder/delete", Editor, FolderGetParams => FolderDeleteResult;
-    /// Deleted folders, the last one first.
+    /// Lists deleted folders, most recently deleted first.
     FolderDeleted = "thread/folder/deleted", Reader, FolderDeletedParams => FolderDeletedResult;
-    /// Brings a deleted folder back below its nearest living ancestor, with the document it had.
+    /// Restores a deleted folder below its nearest existing ancestor, with its document.
     FolderRestore = "thread/folder/restore", Editor, FolderGetParams => FolderRestoreResult;
 
-    /// Makes a thread.
+    /// Creates a thread.
     ThreadCreate = "thread/create", Editor, ThreadCreateParams => ThreadResult;
-    /// One thread.
+    /// Returns a thread.
     ThreadGet = "thread/get", Reader, ThreadGetParams => ThreadResult;
-    /// Gives a thread another title.
+    /// Renames a thread.
     ThreadRename = "thread/rename", Editor, ThreadRenameParams => ThreadResult;
     /// Moves a thread into a folder, or to the workspace root.
     ThreadMove = "thread/move", Editor, ThreadMoveParams => ThreadResult;
-    /// Takes a thread out of the tree.
+    /// Archives a thread.
     ThreadArchive = "thread/archive", Editor, ThreadGetParams => ThreadResult;
-    /// The tree, or a part of it, without any text, and the sequence number it is true for.
+    /// Returns the tree or a part of it, without texts, and its sequence number.
     ThreadTree = "thread/tree", Reader, ThreadTreeParams => ThreadTreeResult;
-    /// The threads of one folder, a page at a time.
+    /// Lists the threads of one folder in pages.
     ThreadList = "thread/list", Reader, ThreadListParams => ThreadListResult;
 
-    /// A scope's own document and the one effective there.
+    /// Returns a scope's own document and its effective document.
     DocumentGet = "thread/agents_doc/get", Reader, DocumentScopeParams => DocumentGetResult;
     /// Saves a scope's document.
     DocumentSave = "thread/agents_doc/save", Editor, DocumentSaveParams => DocumentSaveResult;
-    /// Archives a scope's document; the scope inherits again.
+    /// Archives a scope's document, so that the scope inherits again.
     DocumentArchive = "thread/agents_doc/archive", Editor, DocumentArchiveParams => DocumentArchiveResult;
-    /// The document effective for a thread.
+    /// Returns the effective document of a thread.
     DocumentResolveForThread = "thread/agents_doc/resolve_for_thread", Reader, DocumentResolveForThreadParams => DocumentResolveResult;
-    /// The document effective for a folder.
+    /// Returns the effective document of a folder.
     DocumentResolveForFolder = "thread/agents_doc/resolve_for_folder", Reader, DocumentScopeParams => DocumentResolveResult;
-    /// A scope's revisions, newest first, without their texts.
+    /// Lists a scope's revisions, newest first, without their texts.
     DocumentHistory = "thread/agents_doc/history", Reader, DocumentHistoryParams => DocumentHistoryResult;
-    /// One revision with its text.
+    /// Returns a revision with its text.
     DocumentRevision = "thread/agents_doc/revision", Reader, DocumentRevisionParams => DocumentRevisionResult;
-    /// Makes an older revision's text current again, as a new version.
+    /// Restores an older revision's text as a new version.
     DocumentRestore = "thread/agents_doc/restore", Editor, DocumentRestoreParams => DocumentRestoreResult;
 
-    /// What agents would each read in a directory of the workspace, and what differs between them. The user's own files count only for owners of all workspaces.
+    /// Compares the instruction files that agents read in a directory of the workspace. The user's own files
+    /// count only for owners of all workspaces.
     InstructionsCompare = "instructions/compare", Reader, InstructionsCompareParams => Comparison;
 
-    /// The prompt of a thread's next turn, without asking a model.
+    /// Returns the prompt of a thread's next turn, without calling a model.
     PromptPreview = "prompt/preview", Reader, PromptPreviewParams => PromptResult;
-    /// Which section first differs between a turn's prompt and a later one, from which source, and what that costs.
+    /// Returns the first section that differs between two prompts, the source that caused it, and the tokens
+    /// it costs.
     PromptDiff = "prompt/diff", Reader, PromptDiffParams => PromptDiffResult;
-    /// The prompt of a past turn, byte for byte, proven by its fingerprints.
+    /// Returns the prompt of a past turn byte for byte, verified against its fingerprints.
     PromptRebuild = "prompt/rebuild", Reader, PromptRebuildParams => PromptResult;
-    /// Asks a model. The answer comes while the turn runs: `turn/delta` to this connection, `turn/get` to everybody.
+    /// Starts a turn. The answer arrives while the turn runs: as `turn/delta` on this connection, and through
+    /// `turn/get`.
     TurnStart = "turn/start", Operator, TurnStartParams => TurnResult;
-    /// One turn, what happened in it so far, and what waits for a decision; a long one a page at a time.
+    /// Returns a turn, its steps so far and its pending approvals; long turns in pages.
     TurnGet = "turn/get", Reader, TurnPageParams => TurnGetResult;
-    /// Follows a turn that somebody else asked: the answer so far now, the rest as `turn/delta`. Needs a connection: not over HTTP POST.
+    /// Follows a running turn: returns the answer so far and sends the rest as `turn/delta`. Requires a
+    /// connection, not HTTP POST.
     TurnWatch = "turn/watch", Reader, TurnGetParams => TurnWatchResult;
-    /// The newest turns of a thread.
+    /// Lists the newest turns of a thread.
     TurnList = "turn/list", Reader, TurnListParams => TurnListResult;
-    /// Stops a turn, wherever it runs; one that has ended stays as it is.
+    /// Stops a turn on any gateway. A turn that has ended is not changed.
     TurnCancel = "turn/cancel", Operator, TurnGetParams => TurnResult;
-    /// Decides about a call that waits, after `turn/approval_requested`.
+    /// Decides a pending approval, after `turn/approval_requested`.
     TurnApprove = "turn/approve", Operator, TurnApproveParams => TurnApproveResult;
-    /// What the prompts of a turn consisted of.
+    /// Returns the manifests of a turn's prompts.
     TurnManifest = "turn/manifest", Reader, TurnGetParams => TurnManifestResult;
-    /// The files, documents, skills, memory and hooks that made a turn's prompt, with versions.
+    /// Returns the files, documents, skills, memory and hooks of a turn's prompt, with their versions.
     TurnExplain = "turn/explain", Reader, TurnGetParams => TurnExplainResult;
-    /// What a thread remembers about instruction files.
+    /// Returns a thread's session.
     SessionGet = "session/get", Reader, SessionGetParams => SessionGetResult;
-    /// What the thread's next turn would tell the model of a changed disk, without telling it yet.
+    /// Returns the reminder about changed files that the thread's next turn would receive. Nothing counts as
+    /// delivered yet.
     SessionResume = "session/resume", Editor, SessionResumeParams => SessionResumeResult;
-    /// The skills of a place, which of them its turns are told of, and why not the others.
+    /// Lists the skills of a directory, with the outcome of each.
     SkillList = "skill/list", Reader, SkillListParams => SkillListResult;
-    /// One skill: what it says about itself, its files and, if it can be used, its text.
+    /// Returns a skill with its front matter, its files and, if usable, its text.
     SkillGet = "skill/get", Reader, SkillGetParams => SkillGetResult;
 
-    /// Remembers something.
+    /// Adds a memory item.
     MemoryAdd = "memory/add", Editor, MemoryAddParams => MemoryResult;
-    /// What is remembered, newest first.
+    /// Lists memory items, newest first.
     MemoryList = "memory/list", Reader, MemoryListParams => MemoryListResult;
-    /// One item of memory; of one that was forgotten, all but its text.
+    /// Returns a memory item; a forgotten one without its text.
     MemoryGet = "memory/get", Reader, MemoryGetParams => MemoryResult;
-    /// Items that have words, in any script, best first.
+    /// Searches memory items for words in any script, best match first.
     MemorySearch = "memory/search", Reader, MemorySearchParams => MemoryListResult;
-    /// Forgets an item: its text goes, and so does every stored text that it is recorded to be part of.
+    /// Forgets a memory item: removes its text and every stored text that is recorded to contain it.
     MemoryForget = "memory/forget", Editor, MemoryGetParams => MemoryForgetResult;
-    /// What is remembered, for another gateway, a part at a time.
+    /// Exports memory items in pages, for import into another gateway.
     MemoryExport = "memory/export", Reader, MemoryExportParams => MemoryExportResult;
-    /// Remembers what was exported; what is remembered already stays as it is.
+    /// Imports exported memory items. Items that exist already are unchanged.
     MemoryImport = "memory/import", Editor, MemoryImportParams => MemoryImportResult;
 
-    /// The configured MCP servers, and how they are. Starts none.
+    /// Lists the configured MCP servers and their state, without starting any.
     McpStatus = "mcp/status", Reader, McpStatusParams => McpStatusResult;
 
-    /// Starts notifications of a workspace, first those after `since`. Needs a connection: not over HTTP POST.
+    /// Subscribes to notifications of a workspace, starting with those after `since`. Requires a connection,
+    /// not HTTP POST.
     EventsSubscribe = "events/subscribe", Reader, EventsSubscribeParams => EventsResult;
-    /// Ends notifications of a workspace.
+    /// Ends a subscription to a workspace.
     EventsUnsubscribe = "events/unsubscribe", Reader, EventsUnsubscribeParams => EventsResult;
 
-    /// Makes a token; the answer is the only time its secret is shown.
+    /// Creates a token. Only this response contains its secret.
     TokenCreate = "token/create", Owner, TokenCreateParams => TokenCreateResult;
-    /// The tokens, without their secrets.
+    /// Lists the tokens, without their secrets.
     TokenList = "token/list", Owner, TokenListParams => TokenListResult;
-    /// Revokes a token: its connections are closed and its running turns cancelled.
+    /// Revokes a token, closes its connections and cancels its running turns.
     TokenRevoke = "token/revoke", Owner, TokenRevokeParams => TokenResult;
-    /// Who came in, who was turned away, and who decided what.
+    /// Lists the audit log, newest first.
     AuditList = "audit/list", Owner, AuditListParams => AuditListResult;
 }
 
-/// The row of a method.
+/// Returns the row of a method, or `None` if it does not exist.
 pub fn find(name: &str) -> Option<&'static MethodSpec> {
     METHODS.iter().find(|method| method.name == name)
 }

@@ -1,4 +1,4 @@
-//! What a gateway tells its subscribers. Content-free: clients fetch what they show.
+//! Notifications for subscribers. They carry no content: clients fetch what they show.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -8,18 +8,18 @@ use crate::{
     ThreadId, Timestamp, TurnId, WorkspaceId,
 };
 
-/// A notification: its method name and its parameters.
+/// A notification: method name and parameters.
 pub trait Notification: Serialize + DeserializeOwned + JsonSchema {
     /// The JSON-RPC method.
     const NAME: &'static str;
 }
 
-/// When a change was made, and by whom. Every notification with a `seq` has these fields beside its own.
+/// Time and author of a change. Every notification with a `seq` has these fields as well.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangeOrigin {
-    /// When it was made, by the clock of the database.
+    /// Time of the change, by the database's clock.
     pub changed_at: Timestamp,
-    /// The token that made it; absent where a gateway did by itself.
+    /// Name of the token that made the change; absent for a gateway's own changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_by: Option<String>,
 }
@@ -31,13 +31,13 @@ pub struct DocumentChanged {
     pub seq: Sequence,
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The scope's folder; absent for the workspace root.
+    /// Folder of the scope; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
-    /// The document as it is now; absent when it was archived.
+    /// The current document; absent if it was archived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<DocumentSummary>,
-    /// Whether agents in this scope now get another text.
+    /// True if the effective text of the scope changed.
     pub effective_changed: bool,
 }
 
@@ -45,53 +45,53 @@ impl Notification for DocumentChanged {
     const NAME: &'static str = "thread/agents_doc/changed";
 }
 
-/// Why the tree changed.
+/// Kind of a change to the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TreeChange {
-    /// The workspace was made.
+    /// The workspace was created.
     WorkspaceCreated,
     /// The workspace's own fields changed.
     WorkspaceUpdated,
     /// The workspace was archived: it is no longer listed, and its name is free.
     WorkspaceArchived,
-    /// An archived workspace is back.
+    /// An archived workspace was restored.
     WorkspaceRestored,
-    /// A folder was made.
+    /// A folder was created.
     FolderCreated,
-    /// A folder has another name.
+    /// A folder was renamed.
     FolderRenamed,
     /// A folder was moved.
     FolderMoved,
-    /// A folder was deleted; what it held moved to its parent.
+    /// A folder was deleted; its contents moved to its parent.
     FolderDeleted,
-    /// A deleted folder is back.
+    /// A deleted folder was restored.
     FolderRestored,
-    /// A thread was made.
+    /// A thread was created.
     ThreadCreated,
-    /// A thread has another title.
+    /// A thread was renamed.
     ThreadRenamed,
     /// A thread was moved.
     ThreadMoved,
     /// A thread was archived.
     ThreadArchived,
-    /// A document appeared, disappeared, or became a draft or active.
+    /// A document was created or archived, or switched between draft and active.
     AgentsDoc,
 }
 
-/// Workspace, folders or threads changed, or which documents there are.
+/// The workspace, its folders, threads or set of documents changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TreeChanged {
     /// Position in the workspace's change log.
     pub seq: Sequence,
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// What happened.
+    /// Kind of change.
     pub reason: TreeChange,
-    /// The folder it happened to.
+    /// Changed folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
-    /// The thread it happened to.
+    /// Changed thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<ThreadId>,
 }
@@ -123,77 +123,77 @@ macro_rules! turn_notifications {
 }
 
 turn_notifications! {
-    /// A thread's turn began.
+    /// A turn started.
     TurnStarted = "turn/started" {
-        /// The turn that delegated it; absent for one that a person began.
+        /// The delegating turn; absent for a turn that a person started.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent_turn_id: Option<TurnId>,
     }
-    /// A model is asked, with a prompt whose manifest is kept.
+    /// A model was called with a prompt whose manifest is stored.
     TurnManifestKept = "turn/manifest" {
-        /// Which time the model is asked in this turn, from 1.
+        /// Number of the round in its turn, from 1.
         round: u32,
     }
-    /// A tool was called by the model.
+    /// A tool call started.
     TurnToolStarted = "turn/tool_started" {
-        /// The call.
+        /// Id of the call.
         call_id: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
     }
-    /// A tool call waits for somebody to decide; `turn/get` has all of what it would do.
+    /// A tool call requires approval; `turn/get` returns the complete request.
     TurnApprovalRequested = "turn/approval_requested" {
-        /// The call.
+        /// Id of the call.
         call_id: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
         /// SHA-256 of exactly what would run, to be sent with the decision.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         digest: Option<ContentHash>,
-        /// Whether the file it would write is not there yet.
+        /// True if the call would create the file.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         new_file: bool,
-        /// How many lines it removes or replaces in a file that is there.
+        /// Number of existing lines that the call removes or replaces.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         replaces_lines: Option<u64>,
     }
-    /// Somebody decided about a tool call.
+    /// An approval was decided.
     TurnApprovalDecided = "turn/approval_decided" {
-        /// The call.
+        /// Id of the call.
         call_id: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// What was decided, and by whom.
+        /// The decision and its author.
         #[serde(flatten)]
         decision: ApprovalDecision,
     }
-    /// A tool has answered.
+    /// A tool call finished.
     TurnToolFinished = "turn/tool_finished" {
-        /// The call.
+        /// Id of the call.
         call_id: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// Whether it failed.
+        /// True if it failed.
         is_error: bool,
         /// Types of the reminders at the end of its result.
         reminders: Vec<SystemReminderType>,
-        /// What it did besides.
+        /// Side effects of the call.
         #[serde(flatten)]
         effects: CallEffects,
     }
-    /// Earlier turns no longer fit and are being summarised.
+    /// Earlier turns exceed their budget and are being summarized.
     ContextCompressing = "context/compressing" {}
-    /// Earlier turns were left out of what the model reads.
+    /// Earlier turns were left out of the request.
     ContextCompressed = "context/compressed" {
-        /// Turns up to this ordinal are left out.
+        /// Ordinal up to which turns are left out.
         through: u64,
-        /// Whether a summary replaces them.
+        /// True if a summary replaces them.
         summarised: bool,
-        /// Of those that are left out, the ones after this ordinal are in no summary either; absent: all are in one.
+        /// Ordinal after which omitted turns are not covered by a summary either; absent if all are covered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         missing_after: Option<u64>,
     }
-    /// A turn has its answer.
+    /// A turn completed with an answer.
     TurnCompleted = "turn/completed" {}
     /// A turn ended without an answer.
     TurnFailed = "turn/failed" {}
@@ -201,15 +201,16 @@ turn_notifications! {
     TurnCancelled = "turn/cancelled" {}
 }
 
-/// More of a turn's answer. It has no place in the change log and goes only to the connections that started the
-/// turn or watch it.
+/// A piece of a turn's answer. It is not part of the change log and is sent only to connections that started
+/// or watch the turn.
+// Not logged: an answer arrives in hundreds of pieces, and its complete text is stored with the turn anyway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnDelta {
     /// The turn.
     pub turn_id: TurnId,
-    /// Counts the pieces of a turn's answer from 0, through all its rounds.
+    /// Index of the piece, from 0 through all rounds of the turn.
     pub index: u64,
-    /// What comes after the answer so far; all pieces together are the answer.
+    /// Text that follows the answer so far. All pieces together are the answer.
     pub text: String,
 }
 
@@ -218,17 +219,17 @@ impl TurnDelta {
     pub const NAME: &'static str = "turn/delta";
 }
 
-/// A provider has failed and is asked again. It has no place in the change log and goes only to the connections that
-/// started the turn or watch it.
+/// A failed provider is called again. It is not part of the change log and is sent only to connections that
+/// started or watch the turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnRetrying {
     /// The turn.
     pub turn_id: TurnId,
-    /// How many times it was asked.
+    /// Number of attempts so far.
     pub attempt: u32,
-    /// Milliseconds until it is asked again.
+    /// Milliseconds until the next attempt.
     pub delay_ms: u64,
-    /// What it said.
+    /// The provider's error message.
     pub message: String,
 }
 
@@ -237,21 +238,21 @@ impl TurnRetrying {
     pub const NAME: &'static str = "turn/retrying";
 }
 
-/// One row of the table of notifications.
+/// Row of the notification table.
 pub struct NotificationSpec {
     /// The JSON-RPC method.
     pub name: &'static str,
-    /// When it is sent.
+    /// Occasion of the notification.
     pub summary: &'static str,
     /// Name of the parameters' type.
     pub params_type: &'static str,
-    /// Adds the parameters' schema to a generator.
+    /// Function that adds the parameters' schema to a generator.
     pub params_schema: fn(SchemaGenerator) -> schemars::Schema,
 }
 
 macro_rules! table {
     ($($type:ident: $summary:literal;)*) => {
-        /// Every notification.
+        /// All notifications, in the order of the reference.
         pub const NOTIFICATIONS: &[NotificationSpec] = &[$(
             NotificationSpec {
                 name: $type::NAME,
@@ -265,18 +266,18 @@ macro_rules! table {
 
 table! {
     DocumentChanged: "A scope's document was saved, restored or archived.";
-    TreeChanged: "Workspace, folders or threads changed, or which documents there are.";
-    TurnStarted: "A thread's turn began.";
-    TurnManifestKept: "A model is asked, with a prompt whose manifest is kept.";
-    TurnDelta: "More of a turn's answer, without a place in the change log, to the connections that started the turn or watch it.";
-    TurnRetrying: "A provider is asked again; without a place in the change log, to the connections that started the turn or watch it.";
-    TurnToolStarted: "A tool was called by the model.";
-    TurnApprovalRequested: "A tool call waits for somebody to decide; `turn/get` has all of what it would do.";
-    TurnApprovalDecided: "Somebody decided about a tool call.";
-    TurnToolFinished: "A tool has answered.";
-    ContextCompressing: "Earlier turns no longer fit and are being summarised.";
-    ContextCompressed: "Earlier turns were left out of what the model reads.";
-    TurnCompleted: "A turn has its answer.";
+    TreeChanged: "The workspace, its folders, threads or set of documents changed.";
+    TurnStarted: "A turn started.";
+    TurnManifestKept: "A model was called with a prompt whose manifest is stored.";
+    TurnDelta: "A piece of a turn's answer; not part of the change log, sent to connections that started or watch the turn.";
+    TurnRetrying: "A failed provider is called again; not part of the change log, sent to connections that started or watch the turn.";
+    TurnToolStarted: "A tool call started.";
+    TurnApprovalRequested: "A tool call requires approval; `turn/get` returns the complete request.";
+    TurnApprovalDecided: "An approval was decided.";
+    TurnToolFinished: "A tool call finished.";
+    ContextCompressing: "Earlier turns exceed their budget and are being summarized.";
+    ContextCompressed: "Earlier turns were left out of the request.";
+    TurnCompleted: "A turn completed with an answer.";
     TurnFailed: "A turn ended without an answer.";
     TurnCancelled: "A turn was stopped.";
 }

@@ -1,4 +1,4 @@
-//! Numbers with a meaning: document versions and change sequence numbers.
+//! Document versions and change sequence numbers.
 
 use std::fmt;
 
@@ -16,17 +16,17 @@ macro_rules! numbers {
         pub struct $name(pub u64);
 
         impl $name {
-            /// The number as a database column holds it; numbers no column can hold match nothing.
+            /// Converts the number to a database column. Numbers beyond its range match nothing.
             pub fn to_column(self) -> i64 {
                 i64::try_from(self.0).unwrap_or(i64::MAX)
             }
 
-            /// The number read from a database column.
+            /// Reads the number from a database column.
             pub fn from_column(column: i64) -> Self {
                 Self(u64::try_from(column).unwrap_or(0))
             }
 
-            /// The number that follows.
+            /// Returns the next number.
             pub fn next(self) -> Self {
                 Self(self.0.saturating_add(1))
             }
@@ -41,8 +41,8 @@ macro_rules! numbers {
 }
 
 numbers! {
-    /// The version of a scope's document; starts at 1, never restarts, 0 means "there is none".
+    /// Version of a scope's document. Starts at 1 and never restarts; 0 means that there is no document.
     Version,
-    /// The position of a change in its workspace's change log; starts at 1.
+    /// Position of a change in its workspace's change log, from 1.
     Sequence,
 }

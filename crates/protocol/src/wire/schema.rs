@@ -1,4 +1,4 @@
-//! JSON Schemas of every public type, one document each.
+//! JSON Schemas of all public types, one document each.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::local::GatewayFile;
 use crate::method::METHODS;
 use crate::notification::{ChangeOrigin, NOTIFICATIONS};
 
-/// Every public type's schema by type name.
+/// Returns the schema of every public type by name.
 pub fn all() -> BTreeMap<String, Schema> {
     let mut schemas = BTreeMap::new();
     for method in METHODS {
@@ -30,7 +30,7 @@ pub fn all() -> BTreeMap<String, Schema> {
     schemas
 }
 
-/// Every public type's schema as the text of a file, by file name.
+/// Returns every schema as the content of a file, by file name.
 pub fn files() -> BTreeMap<String, String> {
     all()
         .into_iter()
@@ -46,7 +46,7 @@ fn generator() -> SchemaGenerator {
     SchemaSettings::draft2020_12().into_generator()
 }
 
-/// The types that others refer to (documents, folders, …), each as a schema of its own.
+/// Extracts the types that others refer to (documents, folders, …) as schemas of their own.
 fn entities(schemas: &BTreeMap<String, Schema>) -> BTreeMap<String, Schema> {
     let mut found = BTreeMap::new();
     for schema in schemas.values() {
@@ -72,7 +72,7 @@ fn entities(schemas: &BTreeMap<String, Schema>) -> BTreeMap<String, Schema> {
     found
 }
 
-/// The definitions that a schema refers to, directly or through others.
+/// Collects the definitions that a schema refers to, directly or indirectly.
 fn referenced(
     schema: &serde_json::Value,
     definitions: &serde_json::Map<String, serde_json::Value>,
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entities_stand_alone() {
+    fn entity_schemas_are_self_contained() {
         let schemas = all();
         let resolved = &schemas["ResolvedDocument"];
         assert!(resolved.get("$defs").is_some_and(|defs| defs.get("Document").is_some()));

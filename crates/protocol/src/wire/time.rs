@@ -1,4 +1,4 @@
-//! Points in time: RFC 3339 in UTC with milliseconds on the wire, milliseconds since 1970 in storage.
+//! Timestamps: RFC 3339 in UTC with milliseconds on the wire, milliseconds since 1970 in storage.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,21 +11,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 /// A point in time with millisecond precision.
+// Truncated to milliseconds on construction: a value that was sent and read back, or stored and loaded, must
+// compare equal to the original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 
 impl Timestamp {
-    /// The present moment.
+    /// Returns the current time.
     pub fn now() -> Self {
         Self::from_milliseconds(jiff::Timestamp::now().as_millisecond())
     }
 
-    /// From milliseconds since 1970; values no calendar has become 1970.
+    /// Creates a time from milliseconds since 1970. Values out of range become 1970.
     pub fn from_milliseconds(milliseconds: i64) -> Self {
         Self(jiff::Timestamp::from_millisecond(milliseconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH))
     }
 
-    /// Milliseconds since 1970.
+    /// Returns milliseconds since 1970.
     pub fn milliseconds(self) -> i64 {
         self.0.as_millisecond()
     }

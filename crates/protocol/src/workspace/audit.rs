@@ -1,4 +1,4 @@
-//! Who came in, who was turned away, and who decided what.
+//! Audit log: logins, rejected connections, decisions and administrative changes.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,19 @@ use crate::{
     Timestamp, TokenId, TurnId, WorkspaceId,
 };
 
-/// Who does what no token does.
+/// Actor of changes made without a token.
 pub const GATEWAY_ACTOR: &str = "gateway";
-/// The parent process on the other end of stdio.
+/// Actor on the other end of stdio, the parent process.
 pub const STDIO_ACTOR: &str = "stdio";
-/// What the name of whoever saves through an MCP client begins with.
+/// Prefix of the author name of an MCP client.
 pub const MCP_AUTHOR: &str = "mcp:";
 
-/// Characters of an MCP client's name that count.
+/// Most characters kept of an MCP client's name.
 const MAX_CLIENT: usize = 100;
 
-/// Who saves through an MCP client that calls itself so.
+/// Returns the author name of an MCP client that calls itself `client`.
+// The name is chosen by the client, so control characters are dropped and the length is limited before it is
+// stored with a document.
 pub fn mcp_author(client: &str) -> String {
     let name: String =
         client.trim().chars().filter(|character| !character.is_control()).take(MAX_CLIENT).collect();
@@ -29,130 +31,132 @@ pub fn mcp_author(client: &str) -> String {
     format!("{MCP_AUTHOR}{name}")
 }
 
-/// Something that matters to whoever is responsible for a gateway.
+/// An entry of the audit log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditEntry {
-    /// Identifies the entry; later ones sort after earlier ones.
+    /// Id of the entry. Ids sort by time.
     pub id: AuditEntryId,
-    /// When it happened; of what is counted, the first time.
+    /// Time of the event; for counted events, of the first occurrence.
     pub at: Timestamp,
-    /// Who did it: a token's name, `stdio`, or `gateway`; absent when nobody is known.
+    /// Actor: a token's name, `stdio`, or `gateway`; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
-    /// The workspace that it is about; absent when it is about all.
+    /// Affected workspace; absent if all are affected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_id: Option<WorkspaceId>,
-    /// What happened.
+    /// The event.
     pub event: AuditEvent,
 }
 
-/// What happened.
+/// Event in the audit log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AuditEvent {
-    /// A gateway began to serve.
+    /// A gateway started.
     GatewayStarted {
-        /// Its version.
+        /// Version of the gateway.
         version: String,
-        /// Where it listens.
+        /// Address it listens on.
         address: String,
         /// Its database, without a password.
         database: String,
-        /// How far commands are kept apart from the machine; absent when it runs none.
+        /// Isolation of commands; absent if it runs none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sandbox: Option<SandboxLevel>,
-        /// What was configured, by key and without secrets; what is not here is as it is by default.
+        /// Configured settings by key, without secrets. Keys that are missing have their default value.
         settings: BTreeMap<String, Value>,
     },
-    /// A token was shown and was good, or used; counted for a minute.
+    /// A token was used successfully; counted per minute.
     TokenUsed {
-        /// Which one.
+        /// Id of the token.
         token_id: TokenId,
-        /// How often it was shown.
+        /// Number of authentications.
         authentications: u64,
-        /// How many calls were made with it.
+        /// Number of calls.
         calls: u64,
-        /// How many of those it does not allow.
+        /// Number of calls that the token does not allow.
         #[serde(default, skip_serializing_if = "is_zero")]
         forbidden: u64,
-        /// The last time.
+        /// Time of the last use.
         until: Timestamp,
     },
-    /// Somebody was turned away; counted for a minute.
+    /// An authentication failed; counted per minute.
     AuthenticationFailed {
-        /// Address that they came from; `others` where there were too many to tell apart.
+        /// Source address; `others` if there were too many to list.
         source: String,
-        /// What was wrong.
+        /// Reason for the failure.
         reason: AuthenticationFailure,
-        /// How often.
+        /// Number of failures.
         count: u64,
-        /// The last time.
+        /// Time of the last failure.
         until: Timestamp,
     },
-    /// A token was made.
+    /// A token was created.
     TokenCreated {
-        /// Which one.
+        /// Id of the token.
         token_id: TokenId,
-        /// Its name.
+        /// Name of the token.
         name: String,
-        /// What it allows.
+        /// Role of the token.
         role: Role,
-        /// When it stops being valid.
+        /// Expiry time; absent if it does not expire.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires_at: Option<Timestamp>,
     },
     /// A token was revoked.
     TokenRevoked {
-        /// Which one.
+        /// Id of the token.
         token_id: TokenId,
-        /// Its name.
+        /// Name of the token.
         name: String,
     },
-    /// A workspace was given a directory, or another one.
+    /// A workspace's directory was set or changed.
     WorkspaceRootChanged {
-        /// The directory before.
+        /// Previous directory; absent if there was none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<String>,
-        /// The directory now.
+        /// New directory; absent if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         to: Option<String>,
     },
     /// A workspace was archived.
     WorkspaceArchived {
-        /// Its name.
+        /// Name of the workspace.
         name: String,
     },
-    /// An archived workspace was brought back.
+    /// An archived workspace was restored.
     WorkspaceRestored {
-        /// Its name.
+        /// Name of the workspace.
         name: String,
     },
-    /// Something that was remembered was forgotten.
+    /// A memory item was forgotten.
     MemoryForgotten {
-        /// Which item.
+        /// Id of the item.
         item_id: MemoryItemId,
-        /// Where it held.
+        /// Scope of the item.
         scope: MemoryScope,
-        /// What went with it.
+        /// Stored texts removed with it.
         removed: MemoryRemoved,
     },
-    /// Somebody decided whether a call may run.
+    /// An approval was decided.
     ApprovalDecided {
-        /// The turn that it is part of.
+        /// Turn of the call.
         turn_id: TurnId,
-        /// The call.
+        /// Id of the call.
         call_id: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
         /// Digest of exactly what was decided about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         digest: Option<ContentHash>,
-        /// Whether it may run.
+        /// True if the call may run.
         allowed: bool,
-        /// How the decision came about.
+        /// Origin of the decision.
+        // Entries are kept for a year, so those written before `how` replaced the boolean `standing` must
+        // stay readable.
         #[serde(default, alias = "standing", deserialize_with = "crate::tool::how_or_standing")]
         how: HowDecided,
-        /// Whether it changes who the model is.
+        /// True if the call changes the model's identity.
         identity: bool,
     },
 }
@@ -162,7 +166,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl AuditEvent {
-    /// The kind as the wire and the database spell it.
+    /// Returns the name of the kind, as used on the wire and in the database.
     pub fn kind(&self) -> &'static str {
         match self {
             AuditEvent::GatewayStarted { .. } => "gateway_started",
@@ -179,22 +183,22 @@ impl AuditEvent {
     }
 }
 
-/// Why somebody was turned away.
+/// Reason for a failed authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthenticationFailure {
-    /// No token was shown.
+    /// No token was sent.
     Missing,
-    /// No such token was ever made.
+    /// The token does not exist.
     Unknown,
     /// The token was revoked.
     Revoked,
-    /// The token's time is over.
+    /// The token expired.
     Expired,
 }
 
 impl AuthenticationFailure {
-    /// What it is called on the wire.
+    /// Returns the name used on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::Missing => "missing",
@@ -210,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_says_its_kind() {
+    fn entries_contain_their_kind() {
         let event = AuditEvent::TokenRevoked { token_id: "t".parse().unwrap(), name: "ci".to_owned() };
         let entry = AuditEntry {
             id: "a".parse().unwrap(),
@@ -225,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn decisions_kept_by_earlier_versions_can_be_read() {
+    fn decisions_of_earlier_versions_are_readable() {
         let kept = |how: &str| {
             let text = format!(
                 r#"{{"kind":"approval_decided","turn_id":"t","call_id":"c","tool":"f","allowed":true,{how}"identity":false}}"#

@@ -1,68 +1,68 @@
-//! What agents read in one directory, side by side.
+//! Comparison of agents in one directory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{BlockRole, Outcome};
 
-/// What agents read in one directory, side by side.
+/// Instruction files read by several agents in one directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// The directory that the agents are started in.
+    /// Directory in which the agents are started.
     pub path: String,
-    /// The agents, in the order they were asked for.
+    /// The agents, in the requested order.
     pub agents: Vec<ComparedAgent>,
-    /// What differs between them and matters, one sentence each.
+    /// Relevant differences between the agents, one sentence each.
     pub differences: Vec<String>,
 }
 
-/// What one agent reads.
+/// Instruction files read by one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedAgent {
-    /// Its profile.
+    /// Name of the agent's profile.
     pub agent: String,
-    /// The version that its rules were checked against; absent where nobody has run it.
+    /// Version against which the profile was verified; absent if it was never run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Where it puts the project's files; absent where nobody knows.
+    /// Role of the message with the project's files; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<BlockRole>,
-    /// Files that it reads, in the order of its text, then those that it does not.
+    /// Files that it reads, in the order of its text, followed by files that it does not read.
     pub files: Vec<ComparedFile>,
-    /// Bytes of files that it gets.
+    /// Bytes of the files that reach the model.
     pub bytes: u64,
-    /// Tokens of those, estimated, without what the agent writes around them.
+    /// Estimated tokens of those bytes, without text that the agent adds.
     pub tokens: u64,
-    /// Bytes that it would read and that are lost: cut off, or dropped with their file.
+    /// Bytes that the agent should read but loses: cut off, or dropped with their file.
     pub lost_bytes: u64,
 }
 
-/// What became of a file.
+/// A file and its outcome for one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedFile {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// What became of it.
+    /// Outcome for the agent.
     pub outcome: Outcome,
-    /// Where the agent puts its text; absent where it is not there.
+    /// Role of the message with the file's text; absent if it is not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<BlockRole>,
-    /// When that is decided.
+    /// Time of the decision.
     pub when: ReadingTime,
-    /// Its size; 0 where it cannot be known.
+    /// Size in bytes; 0 if unknown.
     pub bytes: u64,
-    /// How much of it is there.
+    /// Bytes of the file that reach the model.
     pub kept_bytes: u64,
-    /// Tokens of that, estimated; 0 for one whose text is in that of the file that names it, where they count.
+    /// Estimated tokens of those bytes; 0 if the text is counted with the file that imports it.
     pub tokens: u64,
 }
 
-/// When an agent reads a file.
+/// Time at which an agent reads a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadingTime {
-    /// When it starts.
+    /// At startup.
     Start,
-    /// When a tool reads a file to which it applies.
+    /// After a tool reads a file to which it applies.
     Reading,
 }

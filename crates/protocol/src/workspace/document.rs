@@ -5,43 +5,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ContentHash, DocumentId, FolderId, Timestamp, Version, WorkspaceId};
 
-/// The title every document has.
+/// Title of every document.
 pub const TITLE: &str = "AGENTS.md";
 
-/// What a document counts for.
+/// State of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentStatus {
-    /// Exists, but is only white space: shown to people, never effective.
+    /// Only white space: shown to people, never effective.
     Draft,
     /// Has text and takes part in resolution.
     Active,
-    /// Was removed; kept for its revisions.
+    /// Removed; kept for its revisions.
     Archived,
 }
 
-/// Why a client saves.
+/// Reason for a client's save.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SaveReason {
-    /// An editor saved while its user was typing.
+    /// Saved by an editor while its user was typing.
     Autosave,
-    /// Somebody asked for it.
+    /// Saved on request.
     #[default]
     Manual,
 }
 
-/// Why a revision exists.
+/// Reason for a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RevisionReason {
-    /// An editor saved while its user was typing.
+    /// Saved by an editor while its user was typing.
     Autosave,
-    /// Somebody asked for it.
+    /// Saved on request.
     Manual,
     /// The document was archived; the revision keeps its last text.
     Archive,
-    /// An older revision was made current again.
+    /// An older revision was restored.
     Restore,
 }
 
@@ -57,30 +57,30 @@ impl From<SaveReason> for RevisionReason {
 /// A document with its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
-    /// Stable until the document is archived.
+    /// Id of the document. A new document in the same scope has another one.
     pub id: DocumentId,
-    /// The workspace it belongs to.
+    /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The folder it governs; absent for the workspace root.
+    /// Folder of its scope; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
-    /// Draft, active or archived.
+    /// State of the document.
     pub status: DocumentStatus,
     /// Always `AGENTS.md`.
     pub title: String,
-    /// The normalised text.
+    /// Normalized text.
     pub content: String,
     /// SHA-256 of the text.
     pub content_sha256: ContentHash,
-    /// Counts the changes of the scope.
+    /// Version number within the scope.
     pub version: Version,
-    /// Characters of the text.
+    /// Number of characters of the text.
     pub char_count: u64,
-    /// When the document was first saved.
+    /// Time of the first save.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// When it was archived.
+    /// Time at which it was archived; absent if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Timestamp>,
     /// Name of the token that first saved it.
@@ -92,7 +92,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// The document without its text.
+    /// Returns the document without its text.
     pub fn summary(&self) -> DocumentSummary {
         DocumentSummary {
             id: self.id.clone(),
@@ -107,86 +107,86 @@ impl Document {
     }
 }
 
-/// A document without its text, as trees and notifications carry it.
+/// A document without its text, as used in trees and notifications.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentSummary {
-    /// Stable until the document is archived.
+    /// Id of the document. A new document in the same scope has another one.
     pub id: DocumentId,
-    /// The workspace it belongs to.
+    /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The folder it governs; absent for the workspace root.
+    /// Folder of its scope; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
-    /// Draft, active or archived.
+    /// State of the document.
     pub status: DocumentStatus,
     /// SHA-256 of the text.
     pub content_sha256: ContentHash,
-    /// Counts the changes of the scope.
+    /// Version number within the scope.
     pub version: Version,
-    /// Characters of the text.
+    /// Number of characters of the text.
     pub char_count: u64,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
-/// The nearest active document of a folder or thread, and where it was found.
+/// Effective document of a folder or thread, and its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResolvedDocument {
     /// The effective document.
     pub doc: Document,
-    /// The folder that holds it; absent for the workspace root.
+    /// Folder that holds it; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_folder_id: Option<FolderId>,
-    /// Names of the folders down to the one that holds it, root first; empty for the workspace root.
+    /// Names of the folders down to it, root first; empty for the workspace root.
     pub source_path: Vec<String>,
-    /// Whether it comes from a scope above the one asked about.
+    /// True if it comes from a scope above the requested one.
     pub inherited: bool,
-    /// The folder asked about, or the thread's; absent for the workspace root.
+    /// Requested folder, or the thread's; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_for_folder_id: Option<FolderId>,
-    /// When this answer was true.
+    /// Time of the resolution.
     pub resolved_at: Timestamp,
 }
 
-/// One saved version, without its text.
+/// A saved version without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RevisionSummary {
-    /// The version this revision made.
+    /// Version number of the revision.
     pub version: Version,
     /// SHA-256 of the text.
     pub content_sha256: ContentHash,
-    /// Characters of the text.
+    /// Number of characters of the text.
     pub char_count: u64,
-    /// When it was saved.
+    /// Time of the save.
     pub saved_at: Timestamp,
     /// Name of the token that saved it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved_by: Option<String>,
-    /// Why it was saved.
+    /// Reason for the revision.
     pub save_reason: RevisionReason,
-    /// What the change was for, as whoever saved it put it.
+    /// Message of the save.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The version whose text a restore brought back.
+    /// Version whose text was restored; absent if the revision is not a restore.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_from: Option<Version>,
 }
 
-/// One saved version with its text.
+/// A saved version with its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Revision {
-    /// Everything but the text.
+    /// All fields except the text.
     #[serde(flatten)]
     pub summary: RevisionSummary,
-    /// The text as it was saved.
+    /// The saved text.
     pub content: String,
 }
 
-/// Something a client should tell its user although the save succeeded.
+/// A problem to show to the user although the save succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
     /// Stable code, such as `over_prompt_budget`.
     pub code: String,
-    /// What it means and what to do.
+    /// Description of the problem, with advice.
     pub message: String,
 }

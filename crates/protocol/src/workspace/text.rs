@@ -1,10 +1,13 @@
-//! What counts as the text of a document: line ends, byte order mark, blankness.
+//! Normalization of document texts.
 
 use std::borrow::Cow;
 
-/// Normalises a document's text: CRLF and CR become LF, a leading byte order mark goes, nothing else changes.
+/// Normalizes a document's text: CRLF and CR become LF, leading byte order marks are removed, nothing else
+/// changes.
 ///
-/// Where several are in a row all go, so that a normalised text stays as it is when it is saved again.
+/// All leading byte order marks are removed, so that saving a normalized text again changes nothing.
+// A save of identical text must not create a version. Normalization therefore has to be idempotent: a text
+// read from the gateway and saved again compares equal.
 pub fn normalise(text: &str) -> Cow<'_, str> {
     let text = text.trim_start_matches('\u{feff}');
     if text.contains('\r') {
@@ -14,7 +17,7 @@ pub fn normalise(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a text is only white space, so that it is a draft and not an instruction.
+/// Returns true if a text is only white space, which makes its document a draft.
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(char::is_whitespace)
 }
@@ -24,14 +27,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn line_ends_and_byte_order_mark_only() {
+    fn only_line_ends_and_byte_order_mark_change() {
         assert_eq!(normalise("\u{feff}a\r\nb\rc\n\r\n"), "a\nb\nc\n\n");
         assert_eq!(normalise(" a \u{feff}\t\n"), " a \u{feff}\t\n");
         assert!(matches!(normalise("plain\n"), Cow::Borrowed(_)));
     }
 
     #[test]
-    fn a_normalised_text_stays_as_it_is() {
+    fn normalization_is_idempotent() {
         for text in ["\u{feff}\u{feff}a", "\r\r\n", "\u{feff}\r\u{feff}"] {
             let once = normalise(text);
             assert_eq!(normalise(&once), once);

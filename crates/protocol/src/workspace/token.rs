@@ -1,32 +1,33 @@
-//! Access tokens and what their roles allow.
+//! Access tokens and roles.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Timestamp, TokenId, WorkspaceId};
 
-/// What a token allows; each role includes those before it.
+/// Role of a token. Each role includes the ones before it.
+// The derived order is the order of permissions: comparisons such as `role >= Role::Editor` rely on it.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// May look.
+    /// Read access.
     #[default]
     Reader,
-    /// May also change folders, threads and documents.
+    /// Changes to folders, threads and documents.
     Editor,
-    /// May also ask models, and decide what their tools may do.
+    /// Turns, and decisions about their tool calls.
     Operator,
-    /// May also change workspaces and tokens.
+    /// Changes to workspaces and tokens.
     Owner,
 }
 
 impl Role {
-    /// Every role, weakest first.
+    /// All roles, weakest first.
     pub const ALL: [Role; 4] = [Role::Reader, Role::Editor, Role::Operator, Role::Owner];
 
-    /// The role as the wire and the database spell it.
+    /// Returns the name used on the wire and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Role::Reader => "reader",
@@ -46,24 +47,24 @@ impl std::fmt::Display for Role {
 /// An access token without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AccessToken {
-    /// Identifies the token.
+    /// Id of the token.
     pub id: TokenId,
-    /// Its unique name, which becomes the actor of what is done with it.
+    /// Unique name, recorded as the actor of its calls.
     pub name: String,
-    /// What it allows.
+    /// Role of the token.
     pub role: Role,
-    /// The only workspace it may touch; absent when it may touch all.
+    /// The only workspace it may access; absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_id: Option<WorkspaceId>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// Name of the token that made it.
+    /// Name of the token that created it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<String>,
-    /// When it stops being valid; absent when it does not by itself.
+    /// Expiry time; absent if it does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// Time of its revocation; absent if it was not revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
 }

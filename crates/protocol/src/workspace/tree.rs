@@ -1,28 +1,28 @@
-//! The thread tree: workspaces, folders, threads and where threads are.
+//! The thread tree: workspaces, folders, threads and their placement.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentsConfig, DocumentSummary, FolderId, ThreadId, Timestamp, TurnId, WorkspaceId};
 
-/// A workspace: the unit that is shared, partitioned and given access to.
+/// A workspace: the unit of sharing, partitioning and access control.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Workspace {
-    /// Identifies the workspace.
+    /// Id of the workspace.
     pub id: WorkspaceId,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// The directory on the gateway's machine that its threads work in.
+    /// Directory on the gateway's machine in which its threads work; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_path: Option<String>,
-    /// How AGENTS.md files on disk are found in it.
+    /// Settings for AGENTS.md files on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<AgentsConfig>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When its own fields last changed.
+    /// Time of the last change to its own fields.
     pub updated_at: Timestamp,
-    /// When it was archived; absent for one that is listed.
+    /// Time at which it was archived; absent for a listed workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Timestamp>,
 }
@@ -30,103 +30,105 @@ pub struct Workspace {
 /// A folder of the thread tree. Names may repeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Folder {
-    /// Identifies the folder.
+    /// Id of the folder.
     pub id: FolderId,
-    /// The workspace it belongs to.
+    /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The folder it is in; absent at the workspace root.
+    /// Parent folder; absent at the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_folder_id: Option<FolderId>,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When its name or place last changed, or when it was deleted.
+    /// Time of the last rename, move or deletion.
     pub updated_at: Timestamp,
 }
 
-/// A folder that was deleted and can be restored.
+/// A deleted folder that can be restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeletedFolder {
-    /// The folder as it was; the folder it was in may be deleted too.
+    /// The folder as it was. Its parent may be deleted too.
     #[serde(flatten)]
     pub folder: Folder,
-    /// When it was deleted.
+    /// Time of the deletion.
     pub deleted_at: Timestamp,
-    /// The document that restoring it brings back, as it was archived.
+    /// Archived document that a restore brings back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doc: Option<DocumentSummary>,
 }
 
-/// How a thread answers.
+/// Mode of a thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadMode {
-    /// The compiled prompt and no tools.
+    /// Compiled prompt without tools.
     #[default]
     Chat,
-    /// The compiled prompt and tools.
+    /// Compiled prompt with tools.
     Agent,
 }
 
-/// A thread and where it is.
+/// A thread and its placement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Thread {
-    /// Identifies the thread.
+    /// Id of the thread.
     pub id: ThreadId,
-    /// The workspace it belongs to.
+    /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The folder it is in; absent at the workspace root.
+    /// Folder of the thread; absent at the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
-    /// What people call it.
+    /// Display name.
     pub title: String,
-    /// How it answers.
+    /// Mode of the thread.
     pub mode: ThreadMode,
-    /// The thread that delegated its work to it; absent for one that a person made.
+    /// Thread that delegated work to it; absent for a thread that a person created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_thread_id: Option<ThreadId>,
-    /// The turn of that thread that did.
+    /// Turn that delegated work to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_turn_id: Option<TurnId>,
-    /// Whether a delegated thread gets the document of its place in the tree.
+    /// True if a delegated thread receives the document of its scope.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inherits_document: bool,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When its title or place last changed.
+    /// Time of the last rename or move.
     pub updated_at: Timestamp,
-    /// When it was archived.
+    /// Time at which it was archived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Timestamp>,
 }
 
-/// A thread as `thread/tree` lists it; its place is in the tree's placements.
+/// A thread as listed by `thread/tree`. Its folder is in the tree's placements.
+// A separate type without `folder_id`: two sources for the folder of a thread could disagree when a client
+// applies changes to a loaded tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadSummary {
-    /// Identifies the thread.
+    /// Id of the thread.
     pub id: ThreadId,
-    /// What people call it.
+    /// Display name.
     pub title: String,
-    /// How it answers.
+    /// Mode of the thread.
     pub mode: ThreadMode,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When its title or place last changed.
+    /// Time of the last rename or move.
     pub updated_at: Timestamp,
-    /// The thread that delegated its work to it; absent for one that a person made.
+    /// Thread that delegated work to it; absent for a thread that a person created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_thread_id: Option<ThreadId>,
-    /// The turn of that thread that did.
+    /// Turn that delegated work to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_turn_id: Option<TurnId>,
 }
 
-/// Puts a thread into a folder; a thread without a placement is at the workspace root.
+/// Placement of a thread in a folder. A thread without a placement is at the workspace root.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Placement {
     /// The thread.
     pub thread_id: ThreadId,
-    /// The folder it is in.
+    /// The folder.
     pub folder_id: FolderId,
 }

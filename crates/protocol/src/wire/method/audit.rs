@@ -1,30 +1,30 @@
-//! Parameters and results about the audit.
+//! Parameters and results of the audit log.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AuditEntry, AuditEntryId, Timestamp};
 
-/// Takes which entries to list.
+/// Filter for entries of the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuditListParams {
-    /// Only what happened at this time or later.
+    /// Earliest time of an entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// Only entries before this one: the last of the page before.
+    /// Id that entries must precede, such as the last one of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<AuditEntryId>,
-    /// Most entries to answer with; 1 to 500, absent: 50.
+    /// Most entries, from 1 to 500; absent for 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: Option<u32>,
 }
 
-/// Answers with entries of the audit.
+/// Entries of the audit log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditListResult {
-    /// The entries, newest first. An owner bound to a workspace gets those that are about it.
+    /// Entries, newest first. An owner bound to a workspace receives only the entries of that workspace.
     pub entries: Vec<AuditEntry>,
 }
 

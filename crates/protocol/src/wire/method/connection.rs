@@ -1,52 +1,51 @@
-//! Parameters and results about the connection itself.
+//! Parameters and results of connections and subscriptions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{InstanceId, Sequence, WorkspaceId};
 
-/// The version of this protocol, as `initialize` answers it.
+/// Version of this protocol, as returned by `initialize`.
 pub const PROTOCOL_VERSION: &str = "1";
 
 /// A program and its version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// What it is called.
+    /// Name of the program.
     pub name: String,
-    /// Its version.
+    /// Version of the program.
     pub version: String,
 }
 
-/// Takes who is calling.
+/// The calling client.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InitializeParams {
-    /// The calling program. One that calls itself `mcp:NAME` speaks for an MCP client: documents that it saves are saved by
-    /// `mcp:NAME`.
+    /// The client. One named `mcp:NAME` acts for an MCP client, and its saves are attributed to `mcp:NAME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Program>,
 }
 
-/// Answers with who is answering.
+/// The responding gateway and its capabilities.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InitializeResult {
-    /// The protocol's version.
+    /// Version of the protocol.
     pub protocol_version: String,
     /// The gateway.
     pub server: Program,
-    /// The database; another one than before means that everything a client knows must be loaded again.
+    /// Id of the database. If it changed, clients must reload everything they know.
     pub instance: InstanceId,
-    /// What it can do on this connection.
+    /// Capabilities of this connection.
     pub capabilities: Capabilities,
 }
 
-/// What a gateway can do on a connection.
+/// Capabilities of a gateway on one connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Capabilities {
     /// Names of all methods.
     pub methods: Vec<String>,
-    /// Whether `events/subscribe` works on this transport.
+    /// True if `events/subscribe` works on this transport.
     pub events: bool,
     /// Most bytes of one incoming message.
     pub max_message_bytes: u64,
@@ -54,18 +53,18 @@ pub struct Capabilities {
     pub max_document_bytes: u64,
 }
 
-/// Takes the workspace to follow.
+/// Workspace to subscribe to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EventsSubscribeParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The last sequence number already seen; absent: only what happens from now on.
+    /// Last sequence number already seen; absent to receive only new changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Sequence>,
 }
 
-/// Takes the workspace to follow no longer.
+/// Workspace to unsubscribe from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EventsUnsubscribeParams {
@@ -73,10 +72,10 @@ pub struct EventsUnsubscribeParams {
     pub workspace_id: WorkspaceId,
 }
 
-/// Answers with the workspace's present sequence number.
+/// Current sequence number of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventsResult {
-    /// The newest change at the time of the answer.
+    /// Newest change at the time of the response.
     pub seq: Sequence,
 }
 

@@ -1,4 +1,4 @@
-//! Parameters and results about documents.
+//! Parameters and results of documents.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,54 +8,56 @@ use crate::{
     WorkspaceId,
 };
 
-/// Takes a scope.
+/// A scope.
+// Every parameter type spells out the two fields of a scope: serde ignores `deny_unknown_fields` in combination
+// with `flatten`, and a misspelt parameter must be an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentScopeParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The folder; absent: the workspace root.
+    /// The folder; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
 }
 
-/// Takes a scope's new text.
+/// New text of a scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentSaveParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The folder; absent: the workspace root.
+    /// The folder; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
-    /// The text; line ends are normalised.
+    /// The text; line ends are normalized.
     pub content: String,
-    /// The version the caller last saw; 0: there must be no document yet; absent: whatever there is.
+    /// Version that the caller last saw; 0 to require that there is no document; absent to overwrite any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<Version>,
-    /// Why it is saved; `manual` unless said otherwise.
+    /// Reason for the save; absent for `manual`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub save_reason: Option<SaveReason>,
-    /// What the change is for, at most 500 characters; shown in the history.
+    /// Description of the change for the history, at most 500 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// Takes the scope whose document goes.
+/// Scope whose document to archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentArchiveParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The folder; absent: the workspace root.
+    /// The folder; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
-    /// The version the caller last saw; absent: whatever there is.
+    /// Version that the caller last saw; absent to archive any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<Version>,
 }
 
-/// Takes a thread.
+/// A thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentResolveForThreadParams {
@@ -65,60 +67,60 @@ pub struct DocumentResolveForThreadParams {
     pub thread_id: ThreadId,
 }
 
-/// Takes a scope and which part of its history is wanted.
+/// Scope and range of its history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentHistoryParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The folder; absent: the workspace root.
+    /// The folder; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
-    /// Most revisions to answer with.
+    /// Most revisions in the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: Option<u32>,
-    /// Only versions below this one.
+    /// Version that revisions must precede.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Version>,
 }
 
-/// Takes a scope and a version.
+/// Version of a scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentRevisionParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The folder; absent: the workspace root.
+    /// The folder; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
     /// The version.
     pub version: Version,
 }
 
-/// Takes a scope and the version to bring back.
+/// Version of a scope to restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentRestoreParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The folder; absent: the workspace root.
+    /// The folder; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
-    /// The version whose text becomes current.
+    /// Version whose text to restore.
     pub version: Version,
-    /// The version the caller last saw; 0: there must be no document; absent: whatever there is.
+    /// Version that the caller last saw; 0 to require that there is no document; absent to overwrite any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<Version>,
-    /// What it is restored for, at most 500 characters; shown in the history.
+    /// Description of the change for the history, at most 500 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// Answers with what a scope has and what is effective there.
+/// Own and effective document of a scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentGetResult {
-    /// The scope's own document, a draft too.
+    /// The scope's own document, including a draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explicit: Option<Document>,
     /// The nearest active document.
@@ -126,48 +128,48 @@ pub struct DocumentGetResult {
     pub effective: Option<ResolvedDocument>,
 }
 
-/// Answers with the document as it now is.
+/// The saved document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentSaveResult {
     /// The document.
     pub doc: Document,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<Warning>,
 }
 
-/// Answers whether there was something to archive, and what is effective now.
+/// Result of archiving a scope's document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentArchiveResult {
-    /// False when the scope had no document.
+    /// False if the scope had no document.
     pub archived: bool,
     /// The nearest active document afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective: Option<ResolvedDocument>,
 }
 
-/// Answers with the effective document.
+/// The effective document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentResolveResult {
-    /// The nearest active document; absent when there is none.
+    /// The nearest active document; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective: Option<ResolvedDocument>,
 }
 
-/// Answers with revisions.
+/// Revisions of a scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentHistoryResult {
-    /// Newest first.
+    /// Revisions, newest first.
     pub revisions: Vec<RevisionSummary>,
 }
 
-/// Answers with one revision.
+/// A revision with its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentRevisionResult {
     /// The revision.
     pub revision: Revision,
 }
 
-/// Answers with the document as it now is.
+/// The restored document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentRestoreResult {
     /// The document.

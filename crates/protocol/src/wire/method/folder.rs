@@ -1,24 +1,24 @@
-//! Parameters and results about folders.
+//! Parameters and results of folders.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{DeletedFolder, Document, Folder, FolderId, Warning, WorkspaceId};
 
-/// Takes a folder's fields.
+/// Fields of a new folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FolderCreateParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The folder to make it in; absent: the workspace root.
+    /// Parent folder; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_folder_id: Option<FolderId>,
-    /// What people call it.
+    /// Display name.
     pub name: String,
 }
 
-/// Takes a folder.
+/// A folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FolderGetParams {
@@ -28,7 +28,7 @@ pub struct FolderGetParams {
     pub folder_id: FolderId,
 }
 
-/// Takes a folder and its new name.
+/// New name of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FolderRenameParams {
@@ -40,7 +40,7 @@ pub struct FolderRenameParams {
     pub name: String,
 }
 
-/// Takes a folder and its new place.
+/// New parent of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FolderMoveParams {
@@ -48,12 +48,12 @@ pub struct FolderMoveParams {
     pub workspace_id: WorkspaceId,
     /// The folder.
     pub folder_id: FolderId,
-    /// The folder to move it into; absent: the workspace root.
+    /// Parent folder; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_folder_id: Option<FolderId>,
 }
 
-/// Takes a workspace.
+/// Workspace whose deleted folders to list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FolderDeletedParams {
@@ -61,36 +61,36 @@ pub struct FolderDeletedParams {
     pub workspace_id: WorkspaceId,
 }
 
-/// Answers with a folder.
+/// A folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FolderResult {
     /// The folder.
     pub folder: Folder,
 }
 
-/// Answers that a folder is deleted.
+/// Confirmation of a deletion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FolderDeleteResult {
-    /// Always true; a folder that does not exist is an error.
+    /// Always true. A folder that does not exist is an error.
     pub deleted: bool,
 }
 
-/// Answers with deleted folders.
+/// Deleted folders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FolderDeletedResult {
-    /// The last one deleted first.
+    /// Folders, most recently deleted first.
     pub folders: Vec<DeletedFolder>,
 }
 
-/// Answers with a folder that is back.
+/// A restored folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FolderRestoreResult {
-    /// The folder, where it is now.
+    /// The folder in its current place.
     pub folder: Folder,
-    /// The document that came back with it, as a new version.
+    /// Document restored with it, as a new version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doc: Option<Document>,
-    /// What is not as it was before the folder was deleted.
+    /// Differences from the folder before its deletion.
     pub warnings: Vec<Warning>,
 }
 

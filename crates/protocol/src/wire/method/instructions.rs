@@ -1,4 +1,4 @@
-//! Parameters and results about instruction files on disk.
+//! Parameters of instruction-file comparisons.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,19 +6,20 @@ use serde::{Deserialize, Serialize};
 use crate::WorkspaceId;
 pub use crate::compare::Comparison;
 
-/// Takes a directory and agents.
+/// Directory and agents to compare.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InstructionsCompareParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The directory; absent: the workspace's own. It must be inside that one.
+    /// Directory inside the workspace's own; absent for the workspace's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// A file that a tool reads after the start, from `path`; it must be inside the workspace's directory and need not exist.
+    /// Path of a file that a tool reads after startup, relative to `path`. It must be inside the workspace's
+    /// directory and need not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<String>,
-    /// Names of profiles; absent: all of them.
+    /// Names of profiles; absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<Vec<String>>,
 }

@@ -1,21 +1,21 @@
-//! Parameters and results about servers of the Model Context Protocol.
+//! Parameters and results of MCP servers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::mcp::McpServer;
 
-/// Takes nothing.
+/// No parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct McpStatusParams {}
 
-/// Answers with the servers.
+/// State of the configured MCP servers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct McpStatusResult {
-    /// The configured servers, by name. A token bound to a workspace gets those that name the workspace.
+    /// The servers, by name. A token bound to a workspace receives those configured for it.
     pub servers: Vec<McpServer>,
-    /// Whether servers are configured and switched off, so that there is none.
+    /// True if servers are configured but switched off.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub are_off: bool,
 }

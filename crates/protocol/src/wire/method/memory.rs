@@ -1,4 +1,4 @@
-//! Parameters and results about memory.
+//! Parameters and results of memory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,158 +6,158 @@ use serde::{Deserialize, Serialize};
 use crate::memory::{MemoryItem, MemoryRecord, MemoryRemoved, MemoryScope, MemoryStatus};
 use crate::{MemoryItemId, ThreadId, Timestamp, WorkspaceId};
 
-/// Takes what to remember.
+/// A new memory item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryAddParams {
-    /// The workspace; an item of scope `user` holds in all of them.
+    /// The workspace. An item with scope `user` applies in all of them.
     pub workspace_id: WorkspaceId,
-    /// Where it holds. `user` is the caller's own, and needs a token that is bound to no workspace.
+    /// Scope of the item. `user` belongs to the caller and requires a token that is not bound to a workspace.
     pub scope: MemoryScope,
-    /// What kind of thing it is, in a word or a few: `preference`, `fact`, `decision`.
+    /// Kind of item in a few words: `preference`, `fact`, `decision`.
     pub category: String,
-    /// What to remember. A text that is remembered there already is answered with the item that has it.
+    /// Text of the item. If it exists already in this scope, the existing item is returned.
     pub text: String,
-    /// The thread; exactly where the scope is `thread`.
+    /// The thread; required for the scope `thread` and not allowed otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<ThreadId>,
-    /// When it stops counting, a time to come; absent: never.
+    /// Expiry time in the future; absent if it does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// The item whose place it takes.
+    /// Item that it replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<MemoryItemId>,
 }
 
-/// Takes which items to list.
+/// Filter for memory items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryListParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// Only items of this scope.
+    /// Scope of the items; absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<MemoryScope>,
-    /// Only what holds in this thread: its own items, the workspace's and the caller's.
+    /// Thread whose visible items to list: its own, the workspace's and the caller's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<ThreadId>,
-    /// Only items of this status; absent: active ones.
+    /// State of the items; absent for active ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<MemoryStatus>,
-    /// Only items before this one: the last of the page before.
+    /// Id that items must precede, such as the last one of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<MemoryItemId>,
-    /// Most items to answer with; 1 to 500, absent: 50.
+    /// Most items, from 1 to 500; absent for 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: Option<u32>,
 }
 
-/// Takes one item.
+/// A memory item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryGetParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The item.
+    /// Id of the item.
     pub id: MemoryItemId,
 }
 
-/// Takes words to look for.
+/// Words to search for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemorySearchParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The words. Items that have all of them are found; where none has, those that have any.
+    /// The words. Items with all of them are returned or, if there are none, items with any of them.
     pub query: String,
-    /// Only what holds in this thread: its own items, the workspace's and the caller's.
+    /// Thread whose visible items to search: its own, the workspace's and the caller's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<ThreadId>,
-    /// Most items to answer with; 1 to 100, absent: 20.
+    /// Most items, from 1 to 100; absent for 20.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub limit: Option<u32>,
 }
 
-/// Takes a part of what is to be exported.
+/// Page of an export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryExportParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// Only what comes after this one: `next` of the part before.
+    /// Id to continue after: `next` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<MemoryItemId>,
 }
 
-/// Takes what was exported.
+/// Exported items to import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryImportParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The items; at most 500 at once.
+    /// The items, at most 500.
     pub items: Vec<MemoryRecord>,
 }
 
-/// Answers with one item.
+/// A memory item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryResult {
     /// The item.
     pub item: MemoryItem,
-    /// Of an item that was to be added, whether it was there already.
+    /// True if the added item existed already.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub was_there: bool,
 }
 
-/// Answers with items.
+/// Memory items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryListResult {
-    /// The items: newest first in a list, best first in a search.
+    /// Items: newest first in a list, best match first in a search.
     pub items: Vec<MemoryItem>,
 }
 
-/// Answers with what is left of an item, and what went with it.
+/// A forgotten item and the removed texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryForgetResult {
     /// The item, without its text.
     pub item: MemoryItem,
-    /// What else carried the text, and no longer does.
+    /// Other stored texts that were removed because they contained it.
     pub removed: MemoryRemoved,
-    /// Whether it was forgotten before.
+    /// True if it was forgotten before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub was_forgotten: bool,
 }
 
-/// Answers with a part of what is remembered.
+/// Page of exported items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryExportResult {
     /// Active items, oldest first.
     pub items: Vec<MemoryRecord>,
-    /// Where the next part begins; absent in the last.
+    /// Id to continue after; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<MemoryItemId>,
 }
 
-/// Answers with what became of each imported item.
+/// Result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryImportResult {
-    /// How many were added.
+    /// Number of added items.
     pub added: u64,
-    /// How many were remembered already.
+    /// Number of items that existed already.
     pub unchanged: u64,
-    /// Those that were not taken.
+    /// Rejected items.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedMemory>,
 }
 
-/// An item that was not imported.
+/// An item rejected by an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedMemory {
-    /// Its place among the items of the call, from 0.
+    /// Index of the item in the call, from 0.
     pub index: u64,
-    /// Why.
+    /// Reason for the rejection.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! Parameters and results about prompts.
+//! Parameters and results of prompts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::prompt::{PromptBlame, PromptManifest};
 use crate::round::ExplainedRound;
 use crate::{ThreadId, ToolSpec, TurnId, WorkspaceId};
 
-/// Takes a thread, and where and with what its next turn would begin.
+/// Thread whose next prompt to return.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PromptPreviewParams {
@@ -17,45 +17,45 @@ pub struct PromptPreviewParams {
     pub workspace_id: WorkspaceId,
     /// The thread.
     pub thread_id: ThreadId,
-    /// The directory; absent: the workspace's own. It must be inside that one.
+    /// Directory inside the workspace's own; absent for the workspace's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// What the user would say.
+    /// Input of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// Whether to leave out what the thread remembers: the prompt of a new thread in its place.
+    /// True to ignore the thread's history and session, as in a new thread.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
 }
 
-/// Answers with a prompt and its record.
+/// A prompt and its manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptResult {
-    /// What is the same in every session.
+    /// Text that is the same in every session.
     pub stable_text: String,
-    /// What is the same for this session.
+    /// Text that is the same throughout this session.
     pub session_text: String,
-    /// What is the same for this session and sent as the first user message; absent in profiles that have none.
+    /// Session text sent as the first user message; absent in profiles without one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub user_text: String,
-    /// What is of this turn, without what an earlier turn in the request says already.
+    /// Text of this turn, without sections that an earlier turn in the request contains.
     pub turn_text: String,
-    /// The parts joined by a blank line.
+    /// All parts, joined by blank lines.
     pub full_text: String,
-    /// What it consists of.
+    /// Manifest of the prompt.
     pub manifest: PromptManifest,
-    /// How big the request would be; absent for a past prompt.
+    /// Size of the request; absent for a past prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<PromptSizes>,
-    /// The tools of the first round as a model reads them; absent when there are none, and for a past prompt.
+    /// Tools of the first round as a model reads them; absent if there are none, and for a past prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolSpec>,
-    /// How the thread's frozen start differs from the disk; absent when it does not, and for a past prompt.
+    /// Difference of the thread's frozen start from the disk; absent if there is none, and for a past prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<FrozenStart>,
 }
 
-/// Takes a turn, and what to hold it against.
+/// Two prompts to compare.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PromptDiffParams {
@@ -65,28 +65,28 @@ pub struct PromptDiffParams {
     pub thread_id: ThreadId,
     /// The earlier turn.
     pub turn_id: TurnId,
-    /// The later turn; absent: the thread's next one, as `prompt/preview` would have it.
+    /// The later turn; absent for the thread's next one, as in `prompt/preview`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_turn_id: Option<TurnId>,
-    /// The directory of the next turn; absent: the workspace's own.
+    /// Directory of the next turn; absent for the workspace's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Whether to compare with the prompt of a new thread instead of the next turn's.
+    /// True to compare with the prompt of a new thread instead of the next turn's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
 }
 
-/// Answers with what is to blame.
+/// Difference between two prompts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptDiffResult {
-    /// How much can be reused, and what is to blame for the rest.
+    /// Reusable part of the prompt, and the cause of the rest.
     pub blame: PromptBlame,
-    /// How the thread's frozen start differs from the disk; absent when it does not, and between two turns.
+    /// Difference of the thread's frozen start from the disk; absent if there is none, and between two turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<FrozenStart>,
 }
 
-/// Takes a round of a turn.
+/// Round of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PromptRebuildParams {
@@ -94,18 +94,18 @@ pub struct PromptRebuildParams {
     pub workspace_id: WorkspaceId,
     /// The turn.
     pub turn_id: TurnId,
-    /// The round; absent: the last one.
+    /// Number of the round; absent for the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<u32>,
 }
 
-/// Answers with the records of a turn's prompts.
+/// Manifests of a turn's prompts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnManifestResult {
-    /// One a round, the first round first.
+    /// Manifests by round, first round first.
     pub manifests: Vec<RoundManifest>,
-    /// What each round called and cost. Texts are left out, those of notes, summaries and questions included: `turn/explain`
-    /// has them.
+    /// Calls and usage of each round, without texts of notes, summaries and approvals, which `turn/explain`
+    /// returns.
     pub rounds: Vec<ExplainedRound>,
 }
 

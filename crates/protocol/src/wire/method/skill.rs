@@ -1,54 +1,54 @@
-//! Parameters and results about skills.
+//! Parameters and results of skills.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Skill, SkillSummary, ThreadId, WorkspaceId};
 
-/// Takes the place whose skills are wanted.
+/// Directory whose skills to list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SkillListParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// A thread, whose touched files count for skills that are for paths.
+    /// Thread whose touched files count for skills with globs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<ThreadId>,
-    /// The directory; absent: the workspace's own. It must be inside that one.
+    /// Directory inside the workspace's own; absent for the workspace's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
 }
 
-/// Answers with what became of every skill.
+/// Skills and their outcomes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillListResult {
     /// The skills, nearest first.
     pub skills: Vec<SkillSummary>,
-    /// How many more there are than one answer has; absent: none.
+    /// Number of skills beyond the limit of one result; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<u64>,
-    /// What keeps the list from being the whole truth, such as a file of trust that cannot be read.
+    /// Problems that make the list incomplete, such as an unreadable trust file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
 
-/// Takes a skill of a place.
+/// A skill of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SkillGetParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// A thread, whose touched files count for skills that are for paths.
+    /// Thread whose touched files count for skills with globs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<ThreadId>,
-    /// The directory; absent: the workspace's own. It must be inside that one.
+    /// Directory inside the workspace's own; absent for the workspace's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// The skill, by its slug.
+    /// Slug of the skill.
     pub slug: String,
 }
 
-/// Answers with a skill: the one that can be used, or else the nearest that cannot.
+/// A skill: the usable one, or else the nearest unusable one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillGetResult {
     /// The skill.

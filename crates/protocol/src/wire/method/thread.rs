@@ -1,4 +1,4 @@
-//! Parameters and results about threads and the tree.
+//! Parameters and results of threads and the tree.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,23 +8,23 @@ use crate::{
     WorkspaceId,
 };
 
-/// Takes a thread's fields.
+/// Fields of a new thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadCreateParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The folder to make it in; absent: the workspace root.
+    /// Folder of the thread; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
-    /// What people call it.
+    /// Display name.
     pub title: String,
-    /// How it answers.
+    /// Mode of the thread.
     #[serde(default)]
     pub mode: ThreadMode,
 }
 
-/// Takes a thread.
+/// A thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadGetParams {
@@ -34,7 +34,7 @@ pub struct ThreadGetParams {
     pub thread_id: ThreadId,
 }
 
-/// Takes a thread and its new title.
+/// New title of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadRenameParams {
@@ -46,7 +46,7 @@ pub struct ThreadRenameParams {
     pub title: String,
 }
 
-/// Takes a thread and its new place.
+/// New folder of a thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadMoveParams {
@@ -54,107 +54,107 @@ pub struct ThreadMoveParams {
     pub workspace_id: WorkspaceId,
     /// The thread.
     pub thread_id: ThreadId,
-    /// The folder to move it into; absent: the workspace root.
+    /// Folder of the thread; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
 }
 
-/// Takes the workspace whose tree is wanted, or how much of it.
+/// Part of a workspace's tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadTreeParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// Only what is below this folder; absent: from the workspace root.
+    /// Folder to start from; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
-    /// How many levels of folders to descend; 0: only what is directly in the place; absent: all.
+    /// Levels of folders to descend; 0 for direct children only; absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// At most this many threads of each folder; absent: all. `thread/list` has the others.
+    /// Most threads per folder; absent for all. `thread/list` returns the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_limit: Option<u32>,
 }
 
 impl ThreadTreeParams {
-    /// Asks for the whole tree of a workspace.
+    /// Requests the whole tree of a workspace.
     pub fn whole(workspace_id: WorkspaceId) -> Self {
         Self { workspace_id, folder_id: None, depth: None, thread_limit: None }
     }
 
-    /// Asks for the folders and documents of a workspace, without its threads.
+    /// Requests the folders and documents of a workspace, without its threads.
     pub fn without_threads(workspace_id: WorkspaceId) -> Self {
         Self { thread_limit: Some(0), ..Self::whole(workspace_id) }
     }
 
-    /// Whether the whole tree is asked for.
+    /// Returns true if the whole tree is requested.
     pub fn is_whole(&self) -> bool {
         self.folder_id.is_none() && self.depth.is_none() && self.thread_limit.is_none()
     }
 }
 
-/// Takes a folder whose threads are wanted, a page at a time.
+/// Page of a folder's threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadListParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The folder; absent: the workspace root.
+    /// The folder; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
-    /// Only threads after this one, such as `next` of the page before.
+    /// Id to continue after: `next` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<ThreadId>,
-    /// How many, 1 to 1000.
+    /// Most threads, from 1 to 1000.
     pub limit: u32,
 }
 
-/// Answers with some threads of a folder.
+/// Page of a folder's threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadListResult {
     /// Threads that are not archived, oldest first.
     pub threads: Vec<ThreadSummary>,
-    /// What to pass as `after` for the next page; absent on the last one.
+    /// Value of `after` for the next page; absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<ThreadId>,
 }
 
-/// Answers with a thread.
+/// A thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadResult {
     /// The thread.
     pub thread: Thread,
 }
 
-/// Answers with the tree, all from one moment.
+/// A tree at one point in time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadTreeResult {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The newest change this tree contains; pass it as `since` to follow from here.
+    /// Newest change contained in the tree. Pass it as `since` to follow from here.
     pub seq: Sequence,
     /// Folders, oldest first.
     pub folders: Vec<Folder>,
     /// Threads that are not archived, oldest first.
     pub threads: Vec<ThreadSummary>,
-    /// Which thread is in which folder.
+    /// Folder of each thread that is not at the workspace root.
     pub placements: Vec<Placement>,
-    /// Drafts and active documents.
+    /// Draft and active documents.
     pub agents_docs: Vec<DocumentSummary>,
-    /// What `depth` and `thread_limit` left out, by folder.
+    /// Numbers of entries left out because of `depth` and `thread_limit`, by folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more: Vec<TreeMore>,
 }
 
-/// What a part of a tree leaves out of one folder.
+/// Entries of one folder that are left out of a partial tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TreeMore {
-    /// The folder; absent: the workspace root.
+    /// The folder; absent for the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder_id: Option<FolderId>,
-    /// Threads directly in it that are left out.
+    /// Number of omitted threads directly in it.
     pub threads: u64,
-    /// Folders directly in it that are left out.
+    /// Number of omitted folders directly in it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub folders: u64,
 }

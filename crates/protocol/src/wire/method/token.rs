@@ -1,57 +1,57 @@
-//! Parameters and results about access tokens.
+//! Parameters and results of access tokens.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AccessToken, Role, Timestamp, WorkspaceId};
 
-/// Takes a token's fields.
+/// Fields of a new token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenCreateParams {
-    /// Its name, unique among tokens that are not revoked.
+    /// Name, unique among tokens that are not revoked.
     pub name: String,
-    /// What it allows; absent: looking only.
+    /// Role of the token; absent for `reader`.
     #[serde(default)]
     pub role: Role,
-    /// The only workspace it may touch; absent: all.
+    /// The only workspace it may access; absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_id: Option<WorkspaceId>,
-    /// When it stops being valid, a time to come; absent: when it is revoked.
+    /// Expiry time in the future; absent if it does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 
-/// Takes nothing.
+/// No parameters.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenListParams {}
 
-/// Takes the token to revoke.
+/// Token to revoke.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenRevokeParams {
-    /// Its name.
+    /// Name of the token.
     pub name: String,
 }
 
-/// Answers with a new token.
+/// A new token with its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenCreateResult {
     /// The token.
     pub token: AccessToken,
-    /// What to send as `Authorization: Bearer …`; shown this once and never again.
+    /// Secret to send as `Authorization: Bearer …`. It is never shown again.
     pub secret: String,
 }
 
-/// Answers with tokens.
+/// Access tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenListResult {
-    /// The tokens, oldest first, revoked ones too.
+    /// Tokens, oldest first, including revoked ones.
     pub tokens: Vec<AccessToken>,
 }
 
-/// Answers with a token.
+/// An access token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenResult {
     /// The token.

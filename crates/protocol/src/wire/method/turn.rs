@@ -1,4 +1,4 @@
-//! Parameters and results about turns.
+//! Parameters and results of turns and sessions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::tool::TurnApproval;
 use crate::turn::{TurnExplanation, TurnReminder, TurnStep};
 use crate::{ContentHash, HowDecided, ThreadId, ThreadSession, Turn, TurnId, WorkspaceId};
 
-/// Takes what a thread is asked.
+/// A new turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TurnStartParams {
@@ -15,24 +15,24 @@ pub struct TurnStartParams {
     pub workspace_id: WorkspaceId,
     /// The thread.
     pub thread_id: ThreadId,
-    /// What the user says.
+    /// Input of the user.
     pub input: String,
-    /// The directory; absent: the workspace's own. It must be inside that one.
+    /// Directory inside the workspace's own; absent for the workspace's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// The model as `provider/model`; absent: the gateway's own choice.
+    /// Model as `provider/model`; absent for the gateway's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Skills to use in this turn, by their slugs; each must be one that can be used.
+    /// Slugs of skills to use in this turn. Each must be usable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
-    /// Servers whose tools may be used in this turn, by name.
+    /// Names of MCP servers whose tools may be used in this turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp: Vec<String>,
 }
 
 impl TurnStartParams {
-    /// A question for a thread, with nothing else chosen.
+    /// Creates the parameters of a turn with default settings.
     pub fn new(workspace_id: &WorkspaceId, thread_id: &ThreadId, input: impl Into<String>) -> Self {
         Self {
             workspace_id: workspace_id.clone(),
@@ -46,70 +46,73 @@ impl TurnStartParams {
     }
 }
 
-/// Takes the thread whose turns are wanted.
+/// Filter for turns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TurnListParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The thread; absent: the turns of all threads that people began, the last one first.
+    /// The thread; absent for turns of all threads that people started, newest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<ThreadId>,
-    /// Most turns, from 1 to 500; absent: 50.
+    /// Most turns, from 1 to 500; absent for 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: Option<u32>,
-    /// Only turns of the thread whose ordinal is below this one.
+    /// Ordinal that turns of the thread must precede.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
 }
 
-/// Answers with a turn.
+/// A turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnResult {
     /// The turn.
     pub turn: Turn,
 }
 
-/// Answers with a turn and what happened in it.
+/// A turn with its steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnGetResult {
     /// The turn.
     pub turn: Turn,
-    /// What was said and done, in order.
+    /// Messages of the turn, in order.
     pub steps: Vec<TurnStep>,
-    /// What to pass as `after` for the steps that did not fit; absent when all that there are were given.
+    /// Value of `after` for the remaining steps; absent if all were returned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u32>,
-    /// Calls that wait for somebody to decide, those of delegated turns among them.
+    /// Pending approvals, including those of delegated turns.
     pub approvals: Vec<TurnApproval>,
-    /// Calls of these steps that were decided about, and by whom.
+    /// Decided approvals of calls in these steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decided: Vec<TurnApproval>,
-    /// The turns that it delegated work to, and theirs, in the order in which they began, without their answers; of a task at most 1,000
-    /// characters.
+    /// Turns delegated by the turn, directly or indirectly, in order of their start and without answers;
+    /// tasks are cut to 1,000 characters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delegated: Vec<Turn>,
 }
 
 impl TurnGetResult {
-    /// Adds the page that follows; what both have is as the later one says.
+    /// Appends the next page. Fields present in both are taken from the later page.
     pub fn append(&mut self, page: Self) {
         let Self { turn, steps, next, approvals, decided, delegated } = page;
         self.steps.extend(steps);
         self.decided.extend(decided);
-        (self.turn, self.next, self.approvals, self.delegated) = (turn, next, approvals, delegated);
+        self.turn = turn;
+        self.next = next;
+        self.approvals = approvals;
+        self.delegated = delegated;
     }
 }
 
-/// Answers with turns.
+/// Turns of a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnListResult {
-    /// The newest turns of the thread, newest first, without their answers.
+    /// Turns, newest first, without their answers.
     pub turns: Vec<Turn>,
 }
 
-/// Takes a turn.
+/// A turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TurnGetParams {
@@ -119,7 +122,7 @@ pub struct TurnGetParams {
     pub turn_id: TurnId,
 }
 
-/// Takes a turn whose steps are wanted, a page at a time.
+/// Page of a turn's steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TurnPageParams {
@@ -127,38 +130,38 @@ pub struct TurnPageParams {
     pub workspace_id: WorkspaceId,
     /// The turn.
     pub turn_id: TurnId,
-    /// Only steps after so many, such as `next` of the page before.
+    /// Number of steps to skip: `next` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u32>,
 }
 
 impl From<TurnGetParams> for TurnPageParams {
-    /// The first page.
+    /// Requests the first page.
     fn from(TurnGetParams { workspace_id, turn_id }: TurnGetParams) -> Self {
         Self { workspace_id, turn_id, after: None }
     }
 }
 
-/// Answers with a turn that is followed from now on.
+/// A turn that is now followed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnWatchResult {
-    /// The turn as it is now.
+    /// Current state of the turn.
     pub turn: Turn,
-    /// The answer so far.
+    /// Answer so far.
     pub text: String,
-    /// The index of the first `turn/delta` that follows `text`; absent when none will come because the turn has ended, or
-    /// another gateway runs it: then `turn/get` has more from time to time.
+    /// Index of the first `turn/delta` that follows `text`; absent if none will follow, because the turn has
+    /// ended or runs on another gateway. In that case poll `turn/get`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_index: Option<u64>,
-    /// Calls that wait for a decision now, those of delegated turns among them.
+    /// Pending approvals, including those of delegated turns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<TurnApproval>,
-    /// The turns that it delegated work to so far, and theirs; of a task at most 1,000 characters.
+    /// Turns delegated so far, directly or indirectly; tasks are cut to 1,000 characters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delegated: Vec<Turn>,
 }
 
-/// Answers a call that waits for somebody to decide.
+/// Decision about a pending approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TurnApproveParams {
@@ -168,32 +171,32 @@ pub struct TurnApproveParams {
     pub turn_id: TurnId,
     /// The call.
     pub call_id: String,
-    /// Whether it may run.
+    /// True if the call may run.
     pub allow: bool,
-    /// What was shown to whoever decides, as the question names it: if something else would run now, the answer is
-    /// refused.
+    /// Digest that was shown with the question. The decision is rejected if something else would run by now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<ContentHash>,
-    /// How the answer came about, which is kept and shown, and told to the model; `expired` is the gateway's own.
+    /// Origin of the decision, which is stored, shown, and sent to the model. Only the gateway itself sets
+    /// `expired`.
     #[serde(default)]
     pub how: HowDecided,
 }
 
-/// Answers that the decision was taken.
+/// Confirmation of a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnApproveResult {
-    /// Whether the call may run.
+    /// True if the call may run.
     pub allowed: bool,
 }
 
-/// Answers with what made a turn's prompt.
+/// Explanation of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnExplainResult {
-    /// What made the turn's prompt, and what the turn did.
+    /// The explanation.
     pub explanation: TurnExplanation,
 }
 
-/// Takes the thread whose session is wanted.
+/// Thread whose session to return.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionGetParams {
@@ -203,7 +206,7 @@ pub struct SessionGetParams {
     pub thread_id: ThreadId,
 }
 
-/// Takes the thread whose session is compared with the disk.
+/// Thread whose session to compare with the disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionResumeParams {
@@ -211,12 +214,12 @@ pub struct SessionResumeParams {
     pub workspace_id: WorkspaceId,
     /// The thread.
     pub thread_id: ThreadId,
-    /// The directory to resume in; absent: the workspace's own. It must be inside that one.
+    /// Directory inside the workspace's own; absent for the workspace's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
 }
 
-/// Answers with a thread's session.
+/// Session of a thread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionGetResult {
     /// The session; absent before a thread's first turn, and in a workspace without a directory.
@@ -224,13 +227,13 @@ pub struct SessionGetResult {
     pub session: Option<ThreadSession>,
 }
 
-/// Answers with what the next turn would tell the model of a changed disk. Nothing counts as told yet.
+/// Reminder that the next turn would receive about changed files. Nothing counts as delivered yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionResumeResult {
     /// The session; absent before a thread's first turn, and in a workspace without a directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<ThreadSession>,
-    /// What differs; absent when nothing does.
+    /// The reminder; absent if nothing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reminder: Option<TurnReminder>,
 }

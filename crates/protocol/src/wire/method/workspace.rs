@@ -1,56 +1,58 @@
-//! Parameters and results about workspaces.
+//! Parameters and results of workspaces.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{AgentsConfig, Workspace, WorkspaceId};
 
-/// Reads settings that the public schema allows.
+/// Reads settings and checks the constraints of the public schema.
+// Checked here and not in `AgentsConfig` itself: a settings file or flag may set a limit of 0, which the wire
+// must reject.
 fn checked<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<AgentsConfig>, D::Error> {
     let config = Option::<AgentsConfig>::deserialize(deserializer)?;
     config.iter().try_for_each(AgentsConfig::check).map_err(serde::de::Error::custom)?;
     Ok(config)
 }
 
-/// Takes a workspace's fields.
+/// Fields of a new workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceCreateParams {
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// Absolute path of the directory its threads work in.
+    /// Absolute path of the directory in which its threads work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_path: Option<String>,
-    /// How AGENTS.md files on disk are found in it.
+    /// Settings for AGENTS.md files on disk.
     #[serde(default, deserialize_with = "checked", skip_serializing_if = "Option::is_none")]
     pub agents: Option<AgentsConfig>,
 }
 
-/// Takes the fields to change.
+/// Fields of a workspace to change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceUpdateParams {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// What people call it.
+    /// Display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Absolute path of the directory its threads work in.
+    /// Absolute path of the directory in which its threads work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_path: Option<String>,
-    /// How AGENTS.md files on disk are found in it; replaces the old settings.
+    /// Settings for AGENTS.md files on disk, replacing the previous settings.
     #[serde(default, deserialize_with = "checked", skip_serializing_if = "Option::is_none")]
     pub agents: Option<AgentsConfig>,
 }
 
 impl WorkspaceUpdateParams {
-    /// Changes nothing of a workspace yet.
+    /// Creates parameters that change nothing.
     pub fn unchanged(workspace_id: WorkspaceId) -> Self {
         Self { workspace_id, name: None, root_path: None, agents: None }
     }
 }
 
-/// Takes a workspace.
+/// A workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceGetParams {
@@ -58,28 +60,28 @@ pub struct WorkspaceGetParams {
     pub workspace_id: WorkspaceId,
 }
 
-/// Takes which workspaces are wanted.
+/// Filter for workspaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceListParams {
-    /// The archived ones instead of those in use.
+    /// True to list archived workspaces instead.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
 }
 
-/// Answers with a workspace.
+/// A workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspaceResult {
     /// The workspace.
     pub workspace: Workspace,
 }
 
-/// Answers with workspaces.
+/// Workspaces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspaceListResult {
     /// The workspaces, oldest first.
     pub workspaces: Vec<Workspace>,
-    /// How many turns run in them; absent when none does.
+    /// Number of running turns in them; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_turns: Option<u64>,
 }
