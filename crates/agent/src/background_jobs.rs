@@ -9,9 +9,9 @@ use hooks::{BackgroundJob, Contributed, Contribution, JobContext, Retries};
 use protocol::{TurnId, WorkspaceId};
 use store::{ClaimedJob, JobFailure, JobRetries, NewJob, NewMemory};
 
+use crate::agent::Agent;
+use crate::domains::memory::extraction;
 use crate::error::AgentError;
-use crate::memory_extraction;
-use crate::preparation::Agent;
 
 /// How long a job counts as being worked on by whoever claimed it, unless they say so again.
 const LEASE: Duration = Duration::from_secs(30);
@@ -136,11 +136,11 @@ impl Agent {
     /// The kinds of jobs that are done here: our own, and those of packages.
     fn job_kinds(&self) -> Vec<String> {
         let of_packages = self.runtime.registry().job_kinds();
-        [memory_extraction::KIND].into_iter().chain(of_packages).map(str::to_owned).collect()
+        [extraction::KIND].into_iter().chain(of_packages).map(str::to_owned).collect()
     }
 
     async fn work_on(&self, job: &ClaimedJob) -> Result<JobDone, String> {
-        if job.kind == memory_extraction::KIND {
+        if job.kind == extraction::KIND {
             return self.extract(job).await.map_err(|error| error.to_string());
         }
         let told = JobContext {

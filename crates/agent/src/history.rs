@@ -4,53 +4,26 @@
 //! is too much, the older half goes at once. Nothing goes before it has been in a summary, and each summary is made from
 //! the one before it, so that what was said first can still be known last.
 
+pub(crate) mod compaction;
+pub(crate) mod summary;
+
 use prompt::notes;
 use protocol::message::{TurnItem, TurnMessage};
 use protocol::turn::ExplainedHistory;
 use protocol::{Session, ThreadId, TokenUsage, Turn, TurnId, Version, WorkspaceId};
 use provider::Message;
-use store::{RangePart, StoredHistory, StoredItem, TurnEvent, TurnRange};
+use store::{StoredHistory, StoredItem, TurnRange};
 
+use crate::agent::Agent;
+use crate::domains::memory::privacy::hide_memory_of_others;
 use crate::error::AgentError;
-use crate::held_turn::HeldTurn;
-use crate::preparation::Agent;
-use crate::private_memory::hide_memory_of_others;
-use crate::summary::Summary;
-use crate::turn_message::{self, message_tokens, sent_tokens};
+use crate::turn::message::{self, message_tokens, sent_tokens};
 
 /// Most entries that are sent again word for word: what users said, and what they were answered. Tools count as tokens
 /// only, because a turn that uses many is still one question and its answer.
-const MAX_ENTRIES: usize = 200;
+pub(crate) const MAX_ENTRIES: usize = 200;
 /// How many turns are read to be sent; each has at least one entry.
-const MAX_TURNS_READ: u64 = MAX_ENTRIES as u64 + 1;
-/// Turns that are read at once to be summarised, where more than can be sent have piled up.
-const BACKLOG_PAGE: u64 = 500;
-/// How often summaries are made that somebody who forgets something makes worthless.
-const MAX_TRIES: usize = 3;
-/// With less room than this a summary would say nothing, and what it replaces would be lost.
-const MIN_SUMMARY_BUDGET: usize = 2_000;
-
-/// Shares of the budget, in hundredths.
-pub(crate) mod share {
-    /// From here on earlier turns are summarised.
-    pub(crate) const FULL: usize = 80;
-    /// What the newest turns may keep word for word.
-    pub(crate) const KEPT: usize = 40;
-    /// The same, when a provider has said that the request is too long.
-    pub(crate) const KEPT_WHEN_REFUSED: usize = 20;
-    /// What a summary may have.
-    pub(crate) const SUMMARY: usize = 10;
-}
-
-/// Why earlier turns may have to be summarised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CompactionReason {
-    /// A turn begins; they are summarised if they take too much.
-    TurnStart,
-    /// A provider has said that the request is too long, or this turn needs their room.
-    TooLong,
-}
-
+pub(crate) const MAX_TURNS_READ: u64 = MAX_ENTRIES as u64 + 1;
 /// What a model is sent of earlier turns.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History {
@@ -61,7 +34,7 @@ pub(crate) struct History {
     /// Those of them after this ordinal are in no summary either: they could not be summarised yet.
     pub(crate) missing_after: Option<u64>,
     /// The version of what is stored in the place of turns that were left out.
-    version: Version,
+    pub(crate) version: Version,
     /// What making a summary has cost.
     pub(crate) usage: TokenUsage,
 }
@@ -77,26 +50,9 @@ pub(crate) struct PastTurn {
 
 impl PastTurn {
     /// What was said, without the tools: the question, and the answer if it has one.
-    fn entry_count(&self) -> usize {
-        1 + usize::from(turn_message::answer(&self.entries).is_some())
+    pub(crate) fn entry_count(&self) -> usize {
+        1 + usize::from(message::answer(&self.entries).is_some())
     }
-}
-
-/// How far summarising got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Progress {
-    Done,
-    /// The rest is for the next turn.
-    Partly,
-    /// What was summarised has changed meanwhile.
-    Outdated,
-}
-
-/// Why there are too many earlier turns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Excess {
-    entries: bool,
-    tokens: bool,
 }
 
 impl History {
@@ -125,25 +81,25 @@ impl History {
         self.turns.iter().flat_map(|turn| &turn.entries)
     }
 
-    fn entry_count(&self) -> usize {
+    pub(crate) fn entry_count(&self) -> usize {
         self.turns.iter().map(PastTurn::entry_count).sum()
     }
 
-    fn turn_tokens(&self) -> usize {
+    pub(crate) fn turn_tokens(&self) -> usize {
         self.turns.iter().map(|turn| turn.tokens).sum()
     }
 
-    fn leave_out(&mut self, count: usize) {
+    pub(crate) fn leave_out(&mut self, count: usize) {
         self.through = self.turns.drain(..count).next_back().map_or(self.through, |turn| turn.ordinal);
     }
 
     /// How many of the oldest turns must go so that the rest has at most so many tokens.
-    fn over_tokens(&self, max_tokens: usize) -> usize {
+    pub(crate) fn over_tokens(&self, max_tokens: usize) -> usize {
         self.over(max_tokens, |turn| turn.tokens)
     }
 
     /// How many of the oldest turns must go so that the rest has at most so many entries.
-    fn over_entries(&self, max_entries: usize) -> usize {
+    pub(crate) fn over_entries(&self, max_entries: usize) -> usize {
         self.over(max_entries, PastTurn::entry_count)
     }
 
@@ -154,181 +110,6 @@ impl History {
             kept <= limit
         });
         self.turns.len() - newest.count()
-    }
-
-    /// How many of the oldest turns a summary should replace.
-    fn to_summarise(&self, budget: usize, excess: Excess, reason: CompactionReason) -> usize {
-        // Whatever was counted, it was too much.
-        if reason == CompactionReason::TooLong {
-            return self.over_tokens((budget * share::KEPT_WHEN_REFUSED / 100).min(self.turn_tokens() / 2));
-        }
-        let entries = if excess.entries { self.over_entries(MAX_ENTRIES / 2) } else { 0 };
-        let tokens = if excess.tokens { self.over_tokens(budget * share::KEPT / 100) } else { 0 };
-        let count = entries.max(tokens);
-        let newest = self.turns.last().map_or(0, |turn| turn.tokens);
-        // The newest turn stays word for word if it fits at all.
-        let keeps_newest = count == self.turns.len() && newest <= budget * share::FULL / 100;
-        count.saturating_sub(usize::from(keeps_newest))
-    }
-}
-
-impl HeldTurn {
-    /// What is stored of earlier turns, as far as it could be sent.
-    pub(crate) async fn stored_history(&self) -> Result<History, AgentError> {
-        let stored = &self.stored;
-        let reader = self.subject.memory_owner();
-        self.agent.stored_history(&stored.workspace_id, &stored.thread_id, stored.ordinal, reader).await
-    }
-
-    /// What is sent of earlier turns, in at most `budget` tokens; what does not fit is summarised.
-    pub(crate) async fn fit_history(
-        &self,
-        mut history: History,
-        budget: usize,
-        reason: CompactionReason,
-    ) -> Result<History, AgentError> {
-        let count = self.agent.to_summarise(&history, budget, reason);
-        if count > 0 {
-            self.compress(&mut history, count, budget, reason).await?;
-        }
-        Ok(history)
-    }
-
-    /// Summarises older turns; if that fails, the newest turns that fit are sent, and the next turn tries again.
-    async fn compress(
-        &self,
-        history: &mut History,
-        count: usize,
-        budget: usize,
-        reason: CompactionReason,
-    ) -> Result<(), AgentError> {
-        self.log(TurnEvent::ContextCompressing).await?;
-        self.before_compaction().await?;
-        let mut count = count;
-        let mut tries = 0;
-        let (sent, summarised) = loop {
-            let sent = history.turns.len();
-            let made = match self.summarise_oldest(history, count, budget).await {
-                Ok(made) => made,
-                // Another gateway has the turn, or nothing can be written: that is no summariser's fault.
-                Err(error @ (AgentError::LeaseLost | AgentError::Store(_))) => return Err(error),
-                Err(error) => {
-                    tracing::warn!(%error, turn = %self.id(), "earlier turns could not be summarised");
-                    break (sent, false);
-                }
-            };
-            tries += 1;
-            match made {
-                Progress::Done => break (sent, true),
-                Progress::Partly => break (sent, false),
-                Progress::Outdated => {
-                    let usage = history.usage;
-                    *history = History { usage, ..self.stored_history().await? };
-                    count = self.agent.to_summarise(history, budget, reason);
-                    if count == 0 {
-                        break (sent, true);
-                    }
-                    if tries == MAX_TRIES {
-                        break (history.turns.len(), false);
-                    }
-                    // Whoever is no longer the holder of the turn hears so here, and asks no model again.
-                    self.log(TurnEvent::ContextCompressing).await?;
-                }
-            }
-        };
-        if !summarised {
-            let summarised_through = history.through;
-            // Counted as if something were missing, which is nearly always so.
-            history.missing_after = Some(summarised_through);
-            let preface = self.agent.history_tokens(history) - history.turn_tokens();
-            let unfit = match reason {
-                CompactionReason::TooLong => count.saturating_sub(sent - history.turns.len()),
-                CompactionReason::TurnStart => history.over_tokens(budget.saturating_sub(preface)),
-            };
-            history.leave_out(unfit.max(history.over_entries(MAX_ENTRIES)));
-            history.missing_after = history.missing_after.filter(|after| history.through > *after);
-        }
-        let (through, missing_after) = (history.through, history.missing_after);
-        self.log(TurnEvent::ContextCompressed { through, summarised, missing_after }).await
-    }
-
-    /// Puts a summary in the place of the oldest turns, as far as that takes no more requests than one turn may make. What was
-    /// summarised by then stays so.
-    async fn summarise_oldest(
-        &self,
-        history: &mut History,
-        count: usize,
-        budget: usize,
-    ) -> Result<Progress, AgentError> {
-        if budget < MIN_SUMMARY_BUDGET {
-            return Err(AgentError::TooLong { tokens: MIN_SUMMARY_BUDGET, room: budget });
-        }
-        if history.turns.len() as u64 >= MAX_TURNS_READ {
-            let progress = self.summarise_backlog(history, budget).await?;
-            if progress != Progress::Done {
-                return Ok(progress);
-            }
-        }
-        let mut oldest: Vec<PastTurn> = history.turns[..count].to_vec();
-        // A summary is sent to whoever has the next turn.
-        oldest.iter_mut().for_each(|turn| hide_memory_of_others(&mut turn.entries, None));
-        let Some(covered) = self.summarise(history, &oldest, budget).await? else {
-            return Ok(Progress::Outdated);
-        };
-        history.leave_out(covered);
-        Ok(if covered == count { Progress::Done } else { Progress::Partly })
-    }
-
-    /// Summarises what lies before the turns that were read: summaries have failed for a long time.
-    async fn summarise_backlog(&self, history: &mut History, budget: usize) -> Result<Progress, AgentError> {
-        let before = history.turns.first().map_or(self.stored.ordinal, |turn| turn.ordinal);
-        loop {
-            let range = TurnRange { after: history.through, before, part: RangePart::Oldest(BACKLOG_PAGE) };
-            let page = self.agent.completed_turns(&self.stored, range).await?;
-            let is_last = (page.len() as u64) < BACKLOG_PAGE;
-            if !page.is_empty() {
-                match self.summarise(history, &page, budget).await? {
-                    None => return Ok(Progress::Outdated),
-                    Some(covered) if covered < page.len() => return Ok(Progress::Partly),
-                    Some(_) => {}
-                }
-            }
-            if is_last {
-                return Ok(Progress::Done);
-            }
-        }
-    }
-
-    /// Makes the next summary from the last one and some turns after it, and stores it; the result is how many of them it
-    /// covers. None says that what it was made from has changed meanwhile, and that nothing was stored.
-    async fn summarise(
-        &self,
-        history: &mut History,
-        turns: &[PastTurn],
-        budget: usize,
-    ) -> Result<Option<usize>, AgentError> {
-        let max_tokens = (budget * share::SUMMARY / 100).max(1);
-        let summariser = &self.model.summariser;
-        let made = summariser.summarise(history.summary.as_deref(), turns, max_tokens).await;
-        history.usage += made.usage;
-        let Summary { text, covered } = made.summary?;
-        let through = turns[..covered].last().map_or(history.through, |turn| turn.ordinal);
-        let (store, stored) = (&self.agent.store, &self.stored);
-        let saved = store
-            .save_thread_context(
-                &stored.workspace_id,
-                &stored.thread_id,
-                through,
-                Some(&text),
-                history.version,
-            )
-            .await?;
-        // Only one turn of a thread runs: something was forgotten, or another gateway has taken this one for dead.
-        let Some(saved) = saved else { return Ok(None) };
-        history.version = saved.version;
-        history.summary = Some(text);
-        history.through = through;
-        Ok(Some(covered))
     }
 }
 
@@ -386,19 +167,6 @@ impl Agent {
     pub(crate) fn history_tokens(&self, history: &History) -> usize {
         let preface = history.preface().map_or(0, |message| message_tokens(&self.counter, &message));
         preface + history.turn_tokens()
-    }
-
-    /// How many of the oldest turns a summary should replace; none while they fit.
-    fn to_summarise(&self, history: &History, budget: usize, reason: CompactionReason) -> usize {
-        let excess = Excess {
-            entries: history.entry_count() > MAX_ENTRIES,
-            tokens: self.history_tokens(history) >= budget * share::FULL / 100,
-        };
-        if reason == CompactionReason::TooLong || excess.entries || excess.tokens {
-            history.to_summarise(budget, excess, reason)
-        } else {
-            0
-        }
     }
 
     /// Completed turns of a turn's thread, oldest first, without anybody's own memory.

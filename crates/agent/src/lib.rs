@@ -5,64 +5,36 @@
 //!
 //! As in `store`, what others await is boxed: the body of an `async fn` is compiled again wherever it is awaited.
 
-mod approvals;
+mod agent;
 mod background_jobs;
-mod call_ids;
-mod comparison;
-mod contributions;
-mod delegation;
+mod blocking;
 mod directory;
-mod document_hook;
+mod domains;
 mod error;
-mod explained_rounds;
-mod explanation;
-mod held_turn;
+mod explain;
 mod history;
-mod manifests;
-mod memory_domain;
-mod memory_extraction;
-mod memory_tools;
+mod hook_run_writer;
 mod ownership;
-mod plan;
-mod preparation;
-mod preview;
-mod private_memory;
-mod queue;
-mod records;
-mod retelling;
-mod round;
-mod round_tools;
-mod running;
-mod runtime_context;
+mod prompt;
+mod retention;
 mod settings;
-mod skill_queries;
-mod skills_domain;
 mod subject;
-mod summary;
-mod task;
-mod thread_session;
-mod tool_executor;
 mod turn;
-mod turn_lease;
-mod turn_message;
-mod turn_notes;
-mod unanswered;
-mod undone_files;
-mod view;
 
-pub use comparison::{ComparedPlace, OwnFiles, SurveyedPlace};
-pub use document_hook::DOCUMENT_HOOK;
+pub use self::prompt::compare::{ComparedPlace, OwnFiles, SurveyedPlace};
+pub use self::prompt::manifests::Pruned;
+pub use self::prompt::prepare::{Prepared, PreparedSession, PromptRequest, Reach, SessionStart};
+pub use self::prompt::preview::{Preview, directory_preview};
+pub use agent::Agent;
+pub use blocking::blocking;
+pub use domains::documents::DOCUMENT_HOOK;
+pub use domains::memory::MEMORY_HOOK;
+pub use domains::memory::privacy::{hide_notes_of_others, memory_of_another};
+pub use domains::skills::SKILLS_HOOK;
 pub use error::AgentError;
-pub use manifests::Pruned;
-pub use memory_domain::MEMORY_HOOK;
-pub use preparation::{Agent, Prepared, PreparedSession, PromptRequest, Reach, SessionStart};
-pub use preview::{Preview, directory_preview};
-pub use private_memory::{hide_notes_of_others, memory_of_another};
+pub use explain::view::shown;
 pub use settings::{
     AgentSettings, Clock, DelegationSettings, PromptSettings, RetentionSettings, TurnLimits, TurnSettings,
     WhenBusy,
 };
-pub use skills_domain::SKILLS_HOOK;
-pub use task::blocking;
-pub use turn::TurnListener;
-pub use view::shown;
+pub use turn::listener::TurnListener;

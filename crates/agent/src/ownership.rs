@@ -4,8 +4,8 @@ use futures_util::future::BoxFuture;
 use protocol::{ThreadId, Turn, TurnId, WorkspaceId};
 use store::ApprovalAnswer;
 
+use crate::agent::Agent;
 use crate::error::AgentError;
-use crate::preparation::Agent;
 
 impl Agent {
     /// A turn that must be one of this thread.

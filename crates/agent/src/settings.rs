@@ -126,7 +126,7 @@ pub enum Clock {
 /// How long what is kept of turns is kept; without a time, for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionSettings {
-    /// Records of hooks, since they ran.
+    /// HookRunWriter of hooks, since they ran.
     pub hook_runs: Option<Duration>,
     /// Texts of prompts, since they were last used.
     pub prompt_texts: Option<Duration>,

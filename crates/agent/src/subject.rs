@@ -9,11 +9,12 @@ use protocol::{Audience, Thread, TurnId, Workspace};
 use store::TurnSubject;
 use tools::{RoundContext, RoundPurpose};
 
-use crate::delegation::ChildLimits;
+use crate::agent::Agent;
+use crate::blocking::blocking;
 use crate::directory::WorkingDirectory;
+use crate::domains::delegation::ChildLimits;
 use crate::error::AgentError;
-use crate::preparation::{Agent, PromptRequest, Reach, SessionStart};
-use crate::task::blocking;
+use crate::prompt::prepare::{PromptRequest, Reach, SessionStart};
 
 /// What a [`PromptRequest`] names, loaded, and the request itself.
 #[derive(Debug, Clone)]

@@ -1,0 +1,117 @@
+//! The agent of a gateway: its store, settings, hooks, tools and running turns.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use hooks::{HookLimits, HookPackage, HookRegistry, HookRuntime, Recorder, RegistrationError};
+use instructions::Cache;
+use store::Store;
+use tokens::Counter;
+use tools::{ShellTools, ToolSource};
+
+use crate::domains::documents;
+use crate::domains::memory::tools::MemoryTools;
+use crate::domains::memory::{self, MemoryDomain};
+use crate::domains::skills::{self, SkillTools, SkillsDomain};
+use crate::hook_run_writer::HookRunWriter;
+use crate::settings::AgentSettings;
+use crate::turn::handles::RunningTurns;
+use crate::turn::queue::Queues;
+
+/// Prepares prompts, and keeps the proof of them.
+pub struct Agent {
+    pub(crate) store: Store,
+    pub(crate) settings: Arc<AgentSettings>,
+    pub(crate) runtime: HookRuntime,
+    pub(crate) records: Arc<HookRunWriter>,
+    pub(crate) cache: Arc<Cache>,
+    pub(crate) counter: Arc<Counter>,
+    pub(crate) running: RunningTurns,
+    pub(crate) queues: Queues,
+    /// Where the tools of turns come from.
+    pub(crate) sources: Vec<Arc<dyn ToolSource>>,
+    /// None where skills are switched off.
+    pub(crate) skills: Option<Arc<SkillsDomain>>,
+    /// Told when a turn of this process leaves a job.
+    pub(crate) jobs_added: tokio::sync::Notify,
+    /// Who this process is to the others.
+    pub(crate) node: String,
+}
+
+impl Agent {
+    /// An agent with our own hooks and those of others.
+    pub fn new(
+        store: Store,
+        mut settings: AgentSettings,
+        packages: impl IntoIterator<Item = HookPackage>,
+    ) -> Result<Self, RegistrationError> {
+        let mut registry = HookRegistry::new();
+        let skills = SkillsDomain::new(&settings);
+        let own = [documents::package(store.clone())].into_iter();
+        let own = own.chain(skills.clone().map(skills::package));
+        let memory = MemoryDomain::new(&settings, &store);
+        let own = own.chain(memory.as_ref().map(memory::package));
+        registry.register_all(own.chain(packages))?;
+        let records = Arc::new(HookRunWriter::start(store.clone()));
+        let recorder: Arc<dyn Recorder> = Arc::clone(&records) as _;
+        let runtime = HookRuntime::new(registry, recorder, HookLimits::default());
+        let (cache, counter) = (Arc::default(), Arc::default());
+        let jobs_added = tokio::sync::Notify::new();
+        let running = RunningTurns::new(settings.turns.limits.running);
+        let node = protocol::TokenId::new().to_string();
+        let queues = Queues::default();
+        let sources = own_sources(&settings, skills.clone(), memory);
+        // Whatever else reads files for a project must not read those.
+        settings.files.private_paths.clone_from(&settings.private_paths);
+        let settings = Arc::new(settings);
+        Ok(Self {
+            store,
+            settings,
+            runtime,
+            records,
+            cache,
+            counter,
+            running,
+            queues,
+            sources,
+            skills,
+            jobs_added,
+            node,
+        })
+    }
+
+    /// The same with one more source of tools, asked after the others.
+    pub fn with_tools(mut self, source: Arc<dyn ToolSource>) -> Self {
+        self.sources.push(source);
+        self
+    }
+
+    /// Waits for what runs in the background and for what is being written.
+    pub fn shutdown(&self, grace: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.running.shut_down().await;
+            self.runtime.shutdown(grace).await;
+            self.records.written().await;
+        })
+    }
+}
+
+/// The tools that every agent has by its settings.
+pub(crate) fn own_sources(
+    settings: &AgentSettings,
+    skills: Option<Arc<SkillsDomain>>,
+    memory: Option<Arc<MemoryDomain>>,
+) -> Vec<Arc<dyn ToolSource>> {
+    let mut sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(tools::FileTools::new())];
+    if let Some(shell) = &settings.turns.shell {
+        sources.push(Arc::new(ShellTools::new(shell.clone())));
+    }
+    if let Some(skills) = skills {
+        sources.push(Arc::new(SkillTools::new(skills)));
+    }
+    if let Some(memory) = memory {
+        sources.push(Arc::new(MemoryTools::new(memory)));
+    }
+    sources
+}

@@ -1,0 +1,443 @@
+//! Delegation: a turn gives work to other agents, each with a thread, a session and limits of its own.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use futures_util::future::{BoxFuture, FutureExt as _, ready};
+use protocol::method::TurnStartParams;
+use protocol::{Hint, ThreadMode, ToolSpec, Turn, TurnId, TurnStatus, Workspace};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use store::{NewChildThread, TurnActor};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use tools::{
+    Arguments, Needs, RoundContext, Tool, ToolContext, ToolDescription, ToolOutput, ToolSource, Toolbox,
+};
+
+use crate::agent::Agent;
+use crate::blocking::joined;
+use crate::error::AgentError;
+use crate::prompt::prepare::{PromptRequest, Reach};
+use crate::settings::DelegationSettings;
+use crate::subject::Subject;
+use crate::turn::handles::TurnHandle;
+use crate::turn::listener::TurnListener;
+use crate::turn::running::{RunningTurn, TurnOrigin};
+use crate::turn::start::EndOnDrop;
+
+/// The tool.
+pub(crate) const DELEGATE: &str = "delegate";
+/// The source of it, and the domain under which it is listed where it is hidden.
+const DOMAIN: &str = "delegation";
+/// Characters of a child thread's title.
+const TITLE_CHARS: usize = 80;
+
+/// What a parent leaves to a child: never more than the parent has itself.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ChildLimits {
+    /// Names of the tools that may be offered; none: all that the settings allow.
+    pub(crate) tools: Option<Arc<BTreeSet<String>>>,
+    /// How often its model is asked at most; none: as the settings say.
+    pub(crate) max_rounds: Option<u32>,
+    /// Whether the user wants nothing of it remembered.
+    pub(crate) is_off_the_record: bool,
+    /// How many pieces of work were given out in the turn that a person began, by whomever.
+    given_out: Arc<AtomicUsize>,
+}
+
+impl ChildLimits {
+    fn allow(&self, tool: &str) -> bool {
+        self.tools.as_ref().is_none_or(|names| names.contains(tool))
+    }
+}
+
+impl Subject {
+    /// Whether its turns can have `delegate`.
+    pub(crate) fn delegates(&self, settings: &DelegationSettings) -> bool {
+        settings.enabled
+            && self.thread.mode == ThreadMode::Agent
+            && self.directory.is_some()
+            && self.depth < settings.max_depth
+            && self.limits.allow(DELEGATE)
+    }
+}
+
+/// Offers `delegate` to one turn.
+pub(crate) struct DelegationTools {
+    toolbox: Toolbox,
+    is_hidden: bool,
+}
+
+impl DelegationTools {
+    /// For a turn that runs.
+    fn of(parent: Arc<ParentTurn>, settings: &DelegationSettings) -> Arc<dyn ToolSource> {
+        Self::with(Some(parent), settings)
+    }
+
+    /// For a preview, in which nothing is called.
+    pub(crate) fn described(settings: &DelegationSettings) -> Arc<dyn ToolSource> {
+        Self::with(None, settings)
+    }
+
+    fn with(parent: Option<Arc<ParentTurn>>, settings: &DelegationSettings) -> Arc<dyn ToolSource> {
+        let toolbox = Toolbox::of_described(&DESCRIPTION, Delegate { parent });
+        Arc::new(Self { toolbox, is_hidden: settings.hidden })
+    }
+}
+
+impl ToolSource for DelegationTools {
+    fn name(&self) -> &str {
+        DOMAIN
+    }
+
+    fn hidden_domain(&self) -> Option<&str> {
+        self.is_hidden.then_some(DOMAIN)
+    }
+
+    fn offer<'a>(&'a self, _: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
+        ready(self.toolbox.clone()).boxed()
+    }
+}
+
+/// Gives work to another agent, and waits for it.
+struct Delegate {
+    parent: Option<Arc<ParentTurn>>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The whole task: what to do, what is known, what to answer with. The other agent sees nothing of this conversation.
+    goal: String,
+    /// The directory to work in, relative to yours; yours when absent.
+    cwd: Option<String>,
+    /// Names of the tools it may use, among yours; all of yours when absent.
+    tools: Option<Vec<String>>,
+    /// Whether it gets the thread's AGENTS.md document too; it gets the instruction files of its directory anyway.
+    #[serde(default)]
+    inherit_document: bool,
+    /// How many times its model may be asked before it must answer.
+    #[schemars(range(min = 1))]
+    max_rounds: Option<u32>,
+}
+
+/// Why work is not given to anybody.
+#[derive(Debug, thiserror::Error)]
+enum Refusal {
+    #[error("the goal is empty")]
+    NoGoal,
+    #[error("you have no tool `{name}`, so nobody can get it from you")]
+    UnknownTool { name: String, names: String },
+    #[error("`max_rounds` must be at least 1")]
+    NoRounds,
+    #[error("nothing can be delegated here")]
+    NoParent,
+    #[error(
+        "{limit} pieces of work were given out since the user asked, counting those of other agents; no more are"
+    )]
+    TooMany { limit: usize },
+    #[error("the work was not begun: {0}")]
+    NotBegun(#[from] AgentError),
+}
+
+impl Hint for Refusal {
+    fn hint(&self) -> Option<std::borrow::Cow<'_, str>> {
+        match self {
+            Self::UnknownTool { names, .. } => Some(format!("your tools are {names}").into()),
+            Self::NotBegun(AgentError::OutsideWorkspace { .. } | AgentError::Directory { .. }) => {
+                Some("name a directory that exists inside the workspace's, relative to yours".into())
+            }
+            Self::NotBegun(error) => error.hint(),
+            Self::NoGoal => Some("say what to do, what is known, and what to answer with".into()),
+            Self::TooMany { .. } => Some("do the rest yourself, or say what is left to do".into()),
+            Self::NoRounds | Self::NoParent => None,
+        }
+    }
+}
+
+static DESCRIPTION: LazyLock<ToolDescription> = LazyLock::new(|| {
+    ToolDescription::of_our_own::<Parameters>(
+        DELEGATE,
+        "Gives a self-contained task to another agent, waits until it has ended, and answers with its result. Several calls \
+         in one answer run at the same time.",
+    )
+});
+
+impl Tool for Delegate {
+    fn spec(&self) -> ToolSpec {
+        DESCRIPTION.spec().clone()
+    }
+
+    fn needs(&self, _: &Arguments) -> Needs {
+        // The other agent's calls ask for themselves.
+        Needs::Nothing
+    }
+
+    async fn call(&self, _: ToolContext, arguments: Arguments) -> ToolOutput {
+        let parameters = match arguments.get() {
+            Ok(parameters) => parameters,
+            Err(error) => return ToolOutput::failed(&error),
+        };
+        let run = async {
+            let parent = self.parent.as_ref().ok_or(Refusal::NoParent)?;
+            parent.delegate(parameters).await
+        };
+        run.await.unwrap_or_else(|refusal| ToolOutput::failed(&refusal))
+    }
+}
+
+/// A turn that may give work to others.
+pub(crate) struct ParentTurn {
+    agent: Arc<Agent>,
+    workspace: Workspace,
+    stored: Turn,
+    cwd: PathBuf,
+    actor: TurnActor,
+    reach: Reach,
+    depth: u32,
+    limits: ChildLimits,
+    running: TurnHandle,
+    offered: OfferedTools,
+    /// Places for those that work at the same time; others wait.
+    places: Semaphore,
+    children: TaskTracker,
+}
+
+/// Names of the tools of a turn's present round.
+#[derive(Clone, Default)]
+pub(crate) struct OfferedTools(Arc<Mutex<Vec<String>>>);
+
+impl OfferedTools {
+    pub(crate) fn set(&self, specs: &[ToolSpec]) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
+            specs.iter().map(|spec| spec.name.clone()).collect();
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Agent {
+    /// What describes `delegate` to somebody who looks at the next turn of a thread.
+    pub(crate) fn described_delegation(&self, subject: &Subject) -> Option<Arc<dyn ToolSource>> {
+        let settings = &self.settings.delegation;
+        subject.delegates(settings).then(|| DelegationTools::described(settings))
+    }
+}
+
+impl RunningTurn {
+    /// What offers `delegate` to this turn; none where it has nobody to give work to.
+    pub(crate) fn delegation(&self) -> Option<Arc<dyn ToolSource>> {
+        let (agent, subject) = (&self.agent, &self.subject);
+        let settings = &agent.settings.delegation;
+        let directory = subject.directory.as_ref().filter(|_| subject.delegates(settings))?;
+        let parent = Arc::new(ParentTurn {
+            agent: Arc::clone(agent),
+            workspace: subject.workspace.clone(),
+            stored: self.stored.clone(),
+            cwd: directory.cwd.clone(),
+            actor: self.actor.clone(),
+            reach: subject.request.reach,
+            depth: subject.depth,
+            limits: ChildLimits { is_off_the_record: subject.is_off_the_record(), ..subject.limits.clone() },
+            running: self.running.clone(),
+            offered: self.offered.clone(),
+            places: Semaphore::new(settings.max_parallel.clamp(1, Semaphore::MAX_PERMITS)),
+            children: self.children.clone(),
+        });
+        Some(DelegationTools::of(parent, settings))
+    }
+}
+
+/// A child that works, and how to know that it has ended.
+struct Child {
+    turn_id: TurnId,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl ParentTurn {
+    /// Gives work to another agent, and waits for it. Whoever drops this ends the work.
+    async fn delegate(self: &Arc<Self>, mut parameters: Parameters) -> Result<ToolOutput, Refusal> {
+        // Not every database can keep a zero byte.
+        parameters.goal = parameters.goal.replace('\0', "\u{fffd}");
+        if parameters.goal.trim().is_empty() {
+            return Err(Refusal::NoGoal);
+        }
+        if parameters.max_rounds == Some(0) {
+            return Err(Refusal::NoRounds);
+        }
+        let limits = self.limits_for(&parameters)?;
+        let limit = self.agent.settings.delegation.max_given_out;
+        if limits.given_out.fetch_add(1, Ordering::Relaxed) >= limit {
+            return Err(Refusal::TooMany { limit });
+        }
+        // Nobody closes it, so that it is always given.
+        let _place = self.places.acquire().await;
+        let stop = self.running.stop.child_token();
+        let _stop_when_dropped = stop.clone().drop_guard();
+        // In a task of its own: what is half begun when the parent is stopped is begun, and stopped then.
+        let (parent, token) = (Arc::clone(self), self.children.token());
+        let beginning = async move { parent.begin(parameters, limits, stop, token).await };
+        let Child { turn_id, task } = joined(self.agent.running.tasks.spawn(beginning)).await?;
+        joined(task).await;
+        self.result(&turn_id).await
+    }
+
+    /// What the child may do: what is asked for, as far as this turn may do it itself.
+    fn limits_for(&self, parameters: &Parameters) -> Result<ChildLimits, Refusal> {
+        let max_rounds = [self.limits.max_rounds, parameters.max_rounds].into_iter().flatten().min();
+        let own = ChildLimits { max_rounds, ..self.limits.clone() };
+        let Some(wanted) = &parameters.tools else {
+            return Ok(own);
+        };
+        let names = self.offered.names();
+        if let Some(unknown) = wanted.iter().find(|name| !names.contains(name)) {
+            let name = unknown.chars().take(100).collect();
+            return Err(Refusal::UnknownTool { name, names: names.join(", ") });
+        }
+        Ok(ChildLimits { tools: Some(Arc::new(wanted.iter().cloned().collect())), ..own })
+    }
+
+    /// Writes the child's thread and turn, and lets it work.
+    async fn begin(
+        &self,
+        parameters: Parameters,
+        limits: ChildLimits,
+        stop: CancellationToken,
+        token: TaskTrackerToken,
+    ) -> Result<Child, AgentError> {
+        let (agent, parent) = (&self.agent, &self.stored);
+        let cwd = parameters.cwd.as_ref().map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd));
+        let cwd = cwd.to_string_lossy().into_owned();
+        // Before anything is written: what cannot be worked in leaves no thread behind.
+        let found = agent.directory(&self.workspace, Some(&cwd)).await?;
+        if let Some(path) = found.map(|found| found.cwd).filter(|path| !path.is_dir()) {
+            let source = std::io::Error::from(std::io::ErrorKind::NotADirectory);
+            return Err(AgentError::Directory { path, source });
+        }
+        let model = agent.turn_model(parent.model.as_deref())?;
+        agent.check_tokens(&parent.workspace_id).await?;
+        let new = NewChildThread {
+            workspace_id: parent.workspace_id.clone(),
+            parent_thread_id: parent.thread_id.clone(),
+            parent_turn_id: parent.id.clone(),
+            title: title(&parameters.goal),
+            inherits_document: parameters.inherit_document,
+        };
+        let thread = agent.store.create_child_thread(new, self.actor.name.as_deref()).await?;
+        let request = PromptRequest {
+            workspace_id: parent.workspace_id.clone(),
+            thread_id: thread.id.clone(),
+            turn_id: None,
+            cwd: Some(cwd.clone()),
+            input: Some(parameters.goal.clone()),
+            actor: self.actor.name.clone(),
+            reach: self.reach,
+            skills: Vec::new(),
+            tool_domains: Vec::new(),
+        };
+        let subject = Subject { limits, depth: self.depth + 1, ..agent.load(&request).await? };
+        let start = TurnStartParams {
+            cwd: Some(cwd),
+            model: Some(model.name.to_string()),
+            ..TurnStartParams::new(&parent.workspace_id, &thread.id, parameters.goal)
+        };
+        let actor = TurnActor { parent_turn_id: Some(parent.id.clone()), ..self.actor.clone() };
+        // Without a limit: its parent has a place already, and waits for it.
+        let turn = agent.store.create_turn(start, agent.lease(), None, actor.clone()).await?;
+        let turn_id = turn.id.clone();
+        let origin = TurnOrigin { actor, stop, listener: Arc::new(Nobody) };
+        let held = RunningTurn::new(Arc::clone(agent), subject, turn, model, origin);
+        let ended = EndOnDrop { agent: Arc::clone(agent), turn_id: turn_id.clone() };
+        let costs =
+            CountWithParent { child: held.running.clone(), parent: self.running.clone(), _token: token };
+        let task = agent.running.tasks.spawn(async move {
+            held.run(None, None).await;
+            drop((ended, costs));
+        });
+        Ok(Child { turn_id, task })
+    }
+
+    /// What the parent's model is told of a child that has ended.
+    async fn result(&self, turn_id: &TurnId) -> Result<ToolOutput, Refusal> {
+        let turn = self.agent.turn_view(&self.stored.workspace_id, turn_id).await?.turn;
+        let failed = |why: String| {
+            let so_far = turn.answer.as_deref().filter(|text| !text.trim().is_empty());
+            let so_far = so_far.map(|text| format!("; before that it said:\n{text}")).unwrap_or_default();
+            ToolOutput::error(format!("the delegated work has no result: {why}{so_far}"))
+        };
+        Ok(match (turn.status, &turn.error) {
+            (TurnStatus::Completed, _) => ToolOutput::text(turn.answer.clone().unwrap_or_default()),
+            (TurnStatus::Cancelled, _) => failed("somebody stopped it".to_owned()),
+            (TurnStatus::Failed, Some(error)) => failed(error.message.clone()),
+            (TurnStatus::Failed, None) => failed("it failed".to_owned()),
+            (TurnStatus::Running, _) => failed("its end could not be written".to_owned()),
+        })
+    }
+}
+
+/// Adds what a child has cost to its parent's, however it ends; its parent's end waits for that.
+struct CountWithParent {
+    child: TurnHandle,
+    parent: TurnHandle,
+    _token: TaskTrackerToken,
+}
+
+impl Drop for CountWithParent {
+    fn drop(&mut self) {
+        self.parent.spend(self.child.usage());
+    }
+}
+
+/// What people call a child's thread: the first line of its goal.
+fn title(goal: &str) -> String {
+    let shown = |line: &str| line.chars().filter(|character| !character.is_control()).collect::<String>();
+    let mut lines = goal.lines().map(|line| shown(line).trim().to_owned());
+    let line = lines.find(|line| !line.is_empty()).unwrap_or_else(|| "work".to_owned());
+    if line.chars().count() <= TITLE_CHARS {
+        return line;
+    }
+    line.chars().take(TITLE_CHARS - 1).chain(['…']).collect()
+}
+
+/// Hears nothing: what a child does is in the change log, and its answer is its parent's to tell.
+struct Nobody;
+
+impl TurnListener for Nobody {
+    fn delta<'a>(&'a self, _: &'a TurnId, _: u64, _: &'a str) -> BoxFuture<'a, ()> {
+        ready(()).boxed()
+    }
+
+    fn retrying<'a>(
+        &'a self,
+        _: &'a TurnId,
+        _: u32,
+        _: std::time::Duration,
+        _: &'a str,
+    ) -> BoxFuture<'a, ()> {
+        ready(()).boxed()
+    }
+
+    fn is_gone(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_the_first_line_of_a_goal() {
+        assert_eq!(title("\n  Count the books.\nAnd more.\n"), "Count the books.");
+        assert_eq!(title(" \n\u{1}\n"), "work");
+        let long = title(&"é".repeat(200));
+        assert!(long.chars().count() == TITLE_CHARS && long.ends_with('…'));
+    }
+}

@@ -1,0 +1,61 @@
+//! What is remembered for one user alone, in a thread that others use too.
+
+use std::collections::BTreeSet;
+
+use protocol::Redaction;
+use protocol::message::TurnMessage;
+use protocol::prompt::PromptManifest;
+use protocol::round::ExplainedRound;
+
+use crate::prompt::prepare::Reach;
+
+/// Stands in the place of what belongs to somebody else.
+const HIDDEN: Redaction = Redaction {
+    note: "[foreword: left out: what was recalled here includes what another user has remembered for themselves]",
+    result: "[foreword: left out: this includes what another user has remembered for themselves]",
+};
+
+impl Reach {
+    /// Whose own memory somebody of a name has before them. One who is bound to a workspace has none: the name alone does not
+    /// say who they are.
+    pub fn memory_owner(self, actor: Option<&str>) -> Option<&str> {
+        actor.filter(|_| self == Reach::Everything)
+    }
+
+    pub(crate) fn of_token(is_bound: bool) -> Self {
+        if is_bound { Reach::Workspace } else { Reach::Everything }
+    }
+}
+
+/// Whether what belongs to somebody is not for a reader.
+pub(crate) fn is_hidden(owner: Option<&str>, reader: Option<&str>) -> bool {
+    owner.is_some() && owner != reader
+}
+
+/// Takes out of a turn's messages what belongs to anybody but the reader. What the model said of it in its own words stays.
+pub(crate) fn hide_memory_of_others(entries: &mut [TurnMessage], reader: Option<&str>) {
+    let is_hidden = |owner: &Option<String>| is_hidden(owner.as_deref(), reader);
+    let effects = entries.iter().flat_map(|entry| &entry.effects);
+    let calls: BTreeSet<String> = effects
+        .filter(|attached| is_hidden(&attached.effects.memory_owner))
+        .map(|attached| attached.call_id.clone())
+        .collect();
+    let has_hidden = |entry: &TurnMessage| entry.notes.iter().any(|note| is_hidden(&note.owner));
+    for entry in entries.iter_mut().filter(|entry| !calls.is_empty() || has_hidden(entry)) {
+        entry.redact(HIDDEN, |note| is_hidden(&note.owner), |call_id| calls.contains(call_id));
+    }
+}
+
+/// The same for what rounds were told.
+pub fn hide_notes_of_others(rounds: &mut [ExplainedRound], reader: Option<&str>) {
+    let notes = rounds.iter_mut().flat_map(|round| &mut round.notes);
+    for note in notes.filter(|note| is_hidden(note.owner.as_deref(), reader)) {
+        note.text = HIDDEN.note.to_owned();
+    }
+}
+
+/// Whose memory is in a prompt that a reader may not see, if anybody's.
+pub fn memory_of_another<'a>(manifest: &'a PromptManifest, reader: Option<&str>) -> Option<&'a str> {
+    let sources = manifest.sections.iter().flat_map(|section| &section.sources);
+    sources.filter_map(|source| source.owner.as_deref()).find(|owner| is_hidden(Some(owner), reader))
+}

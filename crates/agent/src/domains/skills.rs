@@ -1,0 +1,335 @@
+//! Skills in a turn: the hook that tells a model of them, and the tool that reads them.
+
+mod queries;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use hooks::{
+    ContributionKind, Execution, Hook, HookContext, HookPackage, HookResult, HookSubscription, Phase,
+    PromptSection, TurnContext, Visibility,
+};
+use prompt::{ContributedSection, SKILLS_RUNTIME};
+use protocol::prompt::{
+    PromptDiagnostic, PromptDiagnosticCode, PromptLeftOut, PromptSource, PromptSourceKind, PromptTruncation,
+};
+use protocol::{SkillReason, SkillSummary, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use skills::{Activation, Cache, MAX_SKILLS, Request, Situation, SkillSettings};
+use tools::{Arguments, Needs, RoundContext, Tool, ToolContext, ToolOutput, ToolSource, Toolbox};
+
+use crate::blocking::blocking;
+use crate::domains::documents::DOCUMENT_HOOK;
+use crate::settings::AgentSettings;
+
+/// The hook's id.
+pub const SKILLS_HOOK: &str = "foreword.skills_prompt";
+/// Its package.
+const PACKAGE: &str = "foreword.prompt.skills";
+/// What it is about.
+const DOMAIN: &str = "foreword.skills";
+/// How long it may take.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// Its place among the hooks that contribute sections.
+const PRIORITY: i32 = 500;
+/// What a section's source is called.
+const SOURCE: &str = "skill";
+/// Skills that are not active and that a manifest names.
+const MAX_LEFT_OUT: usize = 100;
+
+/// Which skills there are for turns of this gateway.
+pub(crate) struct SkillsDomain {
+    settings: SkillSettings,
+    home: PathBuf,
+    private_paths: Vec<PathBuf>,
+    cache: Cache,
+}
+
+impl SkillsDomain {
+    /// None where skills are switched off: nothing is left of them then.
+    pub(crate) fn new(settings: &AgentSettings) -> Option<Arc<Self>> {
+        settings.skills.enabled.then(|| {
+            Arc::new(Self {
+                settings: settings.skills.clone(),
+                home: settings.home.clone(),
+                private_paths: settings.private_paths.clone(),
+                cache: Cache::new(),
+            })
+        })
+    }
+
+    /// What becomes of every skill in a turn. Looks at the disk.
+    fn activate(&self, place: &SkillPlace) -> Activation {
+        let request = Request {
+            home: &self.home,
+            root: place.root.as_deref(),
+            cwd: place.cwd.as_deref(),
+            folders: &self.settings.folders,
+            private_paths: &self.private_paths,
+        };
+        let situation = Situation {
+            cwd: place.cwd.as_deref(),
+            touched: &place.touched,
+            selected: &place.selected,
+            implicit: self.settings.implicit(),
+        };
+        skills::resolve(&request, Some(&self.cache)).activate(&situation)
+    }
+
+    /// The same beside the runtime's threads.
+    pub(crate) async fn activation(self: &Arc<Self>, place: SkillPlace) -> Activation {
+        let domain = Arc::clone(self);
+        blocking(move || domain.activate(&place)).await
+    }
+
+    /// The section of a prompt. The texts of skills are read from the disk too.
+    async fn section(self: &Arc<Self>, place: SkillPlace) -> Option<PromptSection> {
+        let domain = Arc::clone(self);
+        blocking(move || section(&domain.activate(&place))).await
+    }
+}
+
+/// Where a turn works, what its thread has touched, and which skills it names.
+#[derive(Debug, Default)]
+pub(crate) struct SkillPlace {
+    pub(crate) root: Option<PathBuf>,
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) touched: Vec<PathBuf>,
+    pub(crate) selected: Vec<String>,
+}
+
+impl SkillPlace {
+    pub(crate) fn of_turn(turn: &TurnContext) -> Self {
+        Self {
+            root: turn.root.clone(),
+            cwd: turn.directory.clone(),
+            touched: turn.touched_paths.clone(),
+            selected: turn.skills.clone(),
+        }
+    }
+
+    fn at(root: Option<PathBuf>, cwd: Option<PathBuf>) -> Self {
+        Self { root, cwd, ..Self::default() }
+    }
+}
+
+/// The package to register.
+pub(crate) fn package(domain: Arc<SkillsDomain>) -> HookPackage {
+    let subscription = HookSubscription::new(SKILLS_HOOK, Phase::PrePromptCompile, SkillsHook(domain))
+        .execution(Execution::Blocking)
+        .timeout(TIMEOUT)
+        .priority(PRIORITY)
+        // Their records have an order then, which people read.
+        .after(DOCUMENT_HOOK)
+        .visibility(Visibility::Internal)
+        .may_contribute([ContributionKind::PromptSection]);
+    HookPackage::new(PACKAGE, DOMAIN).with(subscription)
+}
+
+struct SkillsHook(Arc<SkillsDomain>);
+
+impl Hook for SkillsHook {
+    async fn run(&self, context: HookContext) -> HookResult {
+        let section = self.0.section(SkillPlace::of_turn(&context.turn)).await;
+        Ok(section.into_iter().map(Into::into).collect())
+    }
+}
+
+/// The section of a directory's prompt that no hook runs for.
+pub(crate) async fn contributed(
+    domain: &Arc<SkillsDomain>,
+    root: Option<PathBuf>,
+    cwd: PathBuf,
+) -> Option<ContributedSection> {
+    let section = domain.section(SkillPlace::at(root, Some(cwd))).await?;
+    Some(ContributedSection {
+        hook_id: SKILLS_HOOK.to_owned(),
+        subscription_id: SKILLS_HOOK.to_owned(),
+        truncation: PromptTruncation::None,
+        section,
+    })
+}
+
+/// What the model is told, and what became of the skills that it is not told of; none where there are no skills.
+fn section(activation: &Activation) -> Option<PromptSection> {
+    if activation.catalogue().skills().is_empty() {
+        return None;
+    }
+    let text = activation.runtime_text();
+    let (text, with_body, unlisted) =
+        text.map(|text| (text.text, text.with_body, text.unlisted)).unwrap_or_default();
+    let active = activation.active();
+    let listed = active.len() - unlisted;
+    let sources = active.iter().take(listed).filter_map(|(skill, reason)| {
+        Some(PromptSource {
+            path: Some(skill.file().to_string_lossy().into_owned()),
+            id: Some(skill.slug.clone()),
+            reason: Some(reason.to_string()),
+            whole: with_body.contains(&skill.slug),
+            ..PromptSource::new(PromptSourceKind::Other(SOURCE.to_owned()), skill.sha256.clone()?)
+        })
+    });
+    let sources = sources.collect();
+    let (inactive, more) = activation.inactive(MAX_LEFT_OUT);
+    let mut section = PromptSection::new(SOURCE, SKILLS_RUNTIME, "Skills Runtime", text);
+    section.priority = PRIORITY;
+    section.sources = sources;
+    section.left_out = inactive.into_iter().map(left_out).collect();
+    section.diagnostics = diagnostics(activation, Missing { active: active.len(), unlisted, unnamed: more });
+    Some(section)
+}
+
+fn left_out(skill: SkillSummary) -> PromptLeftOut {
+    let kind = PromptSourceKind::Other(SOURCE.to_owned());
+    PromptLeftOut {
+        section_id: SKILLS_RUNTIME.to_owned(),
+        source: PromptSource {
+            path: Some(skill.path),
+            id: Some(skill.slug),
+            ..PromptSource::new(kind, None)
+        },
+        outcome: skill.outcome.to_string(),
+        reason: skill.reason.map(|reason| reason.to_string()),
+        detail: skill.detail,
+    }
+}
+
+/// What there is no room for.
+struct Missing {
+    active: usize,
+    /// Active skills that the text does not list.
+    unlisted: usize,
+    /// Inactive skills that the manifest does not name.
+    unnamed: usize,
+}
+
+/// What the manifest says about skills that are missing in a list.
+fn diagnostics(activation: &Activation, missing: Missing) -> Vec<PromptDiagnostic> {
+    use PromptDiagnosticCode::{FileReadError, SectionOmitted, SectionTruncated};
+    let Missing { active, unlisted, unnamed } = missing;
+    let catalogue = activation.catalogue();
+    let mut found = Vec::new();
+    if unlisted > 0 {
+        let message = format!(
+            "{unlisted} of {active} active skills are not listed, because there is no room for them; \
+             give skills `paths`, or set skills.implicit = false and name them"
+        );
+        found.push(PromptDiagnostic::new(SectionTruncated, message));
+    }
+    if catalogue.is_cut() {
+        let message = format!("there are more skills than the {MAX_SKILLS} that are looked at");
+        found.push(PromptDiagnostic::new(SectionOmitted, message));
+    }
+    if unnamed > 0 {
+        let message = format!("{unnamed} more skills are not active; `foreword skill list` names them all");
+        found.push(PromptDiagnostic::new(SectionOmitted, message));
+    }
+    if let Some(problem) = catalogue.trust_problem() {
+        found.push(PromptDiagnostic::new(FileReadError, problem));
+    }
+    found.into_iter().map(|diagnostic| diagnostic.in_section(SKILLS_RUNTIME)).collect()
+}
+
+/// Offers `read_skill` where a skill can be read, in chats too.
+pub(crate) struct SkillTools {
+    domain: Arc<SkillsDomain>,
+    toolbox: Toolbox,
+}
+
+impl SkillTools {
+    pub(crate) fn new(domain: Arc<SkillsDomain>) -> Self {
+        let mut toolbox = Toolbox::new();
+        let added = toolbox.add(ReadSkill { domain: Arc::clone(&domain) });
+        debug_assert!(added.is_ok(), "our own tool has a name and a schema");
+        Self { domain, toolbox }
+    }
+}
+
+impl ToolSource for SkillTools {
+    fn name(&self) -> &str {
+        "skills"
+    }
+
+    fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
+        Box::pin(async move {
+            let (root, cwd) = (round.root.clone(), round.directory.clone());
+            let activation = self.domain.activation(SkillPlace::at(root, cwd)).await;
+            // One that waits for a path may become active later, and the list of tools must not change for that.
+            let can_be_read = activation.catalogue().skills().iter().any(|skill| {
+                activation.catalogue().usable(&skill.slug).is_some_and(|usable| std::ptr::eq(usable, skill))
+            });
+            if can_be_read { self.toolbox.clone() } else { Toolbox::new() }
+        })
+    }
+}
+
+/// Reads a skill, or a file of one.
+struct ReadSkill {
+    domain: Arc<SkillsDomain>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    /// The skill, exactly as it is listed.
+    slug: String,
+    /// A file that the skill refers to, relative to its folder; the skill's own text when absent.
+    file: Option<String>,
+}
+
+impl Tool for ReadSkill {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::of::<Parameters>(
+            "read_skill",
+            "Reads the instructions of a skill by its slug, or a file in the skill's folder.",
+        )
+    }
+
+    fn needs(&self, _: &Arguments) -> Needs {
+        // Skills are in places of their own, which no file tool reaches, and only what may be used is read.
+        Needs::Nothing
+    }
+
+    async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
+        let Parameters { slug, file } = match arguments.get() {
+            Ok(parameters) => parameters,
+            Err(error) => return ToolOutput::failed(&error),
+        };
+        let root = context.root().map(Path::to_owned);
+        let cwd = root.is_some().then(|| context.cwd().to_owned());
+        let selected = context.caller().map(|caller| caller.skills.clone()).unwrap_or_default();
+        let place = SkillPlace { selected, ..SkillPlace::at(root, cwd) };
+        let activation = self.domain.activation(place).await;
+        blocking(move || read(&activation, &slug, file.as_deref())).await
+    }
+}
+
+fn read(activation: &Activation, slug: &str, file: Option<&str>) -> ToolOutput {
+    let catalogue = activation.catalogue();
+    let Some(skill) = catalogue.usable(slug) else {
+        return ToolOutput::error(match catalogue.why_not(slug) {
+            Some(found) => format!("the skill `{}` cannot be used: it is {}", found.slug, found.outcome),
+            None => match protocol::similar(slug, catalogue.skills().iter().map(|skill| skill.slug.as_str()))
+            {
+                Some(meant) => format!("there is no such skill; did you mean `{meant}`?"),
+                None => "there is no such skill; use a slug as it is listed".to_owned(),
+            },
+        });
+    };
+    // One that waits for a path may have become active by what this turn has touched.
+    let is_unnamed = activation
+        .outcomes()
+        .any(|(found, _, reason)| std::ptr::eq(found, skill) && reason == SkillReason::NotImplicit);
+    if is_unnamed {
+        return ToolOutput::error(format!(
+            "the skill `{slug}` is used only in turns that name it, and this one does not"
+        ));
+    }
+    match skill.read(file.unwrap_or("SKILL.md")) {
+        Ok(text) => ToolOutput::text(text),
+        Err(error) => ToolOutput::error(error.to_string()),
+    }
+}

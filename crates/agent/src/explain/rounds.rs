@@ -1,0 +1,132 @@
+//! What each round of a turn was asked with, told, called and cost, from what is kept in its place.
+
+use futures_util::future::BoxFuture;
+use protocol::message::{TurnItem, TurnMessage};
+use protocol::prompt::RoundManifest;
+use protocol::round::{ExplainedReminder, ExplainedRound};
+use protocol::{MessageRole, TurnApproval, TurnId, WorkspaceId};
+use store::StoredItem;
+
+use crate::agent::Agent;
+use crate::error::AgentError;
+use crate::explain::{reminded_files, tools};
+
+type ManifestsAndRounds = (Vec<RoundManifest>, Vec<ExplainedRound>);
+
+impl Agent {
+    /// The manifests of a turn's rounds, and what happened in them.
+    pub fn rounds<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        turn_id: &'a TurnId,
+    ) -> BoxFuture<'a, Result<ManifestsAndRounds, AgentError>> {
+        Box::pin(async move {
+            let manifests = self.store.manifests(workspace_id, turn_id).await?;
+            let items = self.store.turn_items(workspace_id, turn_id).await?;
+            let approvals = self.store.approvals(workspace_id, turn_id).await?;
+            let rounds = explained_rounds(&items, &manifests, &approvals);
+            Ok((manifests, rounds))
+        })
+    }
+}
+
+/// Every round that has a manifest, with what belongs to it.
+pub(crate) fn explained_rounds(
+    items: &[StoredItem],
+    manifests: &[RoundManifest],
+    approvals: &[TurnApproval],
+) -> Vec<ExplainedRound> {
+    let mut rounds: Vec<ExplainedRound> = manifests
+        .iter()
+        .enumerate()
+        .map(|(index, found)| {
+            let same = manifests[..index].iter().find(|earlier| earlier.manifest == found.manifest);
+            ExplainedRound {
+                round: found.round,
+                same_as: same.map(|earlier| earlier.round),
+                sections: found.manifest.sections.clone(),
+                request: found.manifest.request.clone(),
+                history: None,
+                notes: Vec::new(),
+                reminders: Vec::new(),
+                calls: Vec::new(),
+                approvals: Vec::new(),
+                outcome: None,
+            }
+        })
+        .collect();
+    let messages: Vec<TurnMessage> = items
+        .iter()
+        .filter_map(|stored| match &stored.item {
+            TurnItem::Message(message) => Some(message.clone()),
+            _ => None,
+        })
+        .collect();
+    let all_calls = tools(&messages);
+    let mut place = RoundPosition::before(1);
+    for stored in items {
+        match &stored.item {
+            TurnItem::Context(history) => {
+                if let Some(round) = find(&mut rounds, place.next_request()) {
+                    round.history = Some(history.clone());
+                }
+            }
+            TurnItem::Round(outcome) => {
+                place = RoundPosition { round: outcome.round, is_answered: true, is_said: false };
+                if let Some(round) = find(&mut rounds, outcome.round) {
+                    round.outcome = Some(outcome.clone());
+                }
+            }
+            TurnItem::Message(message) if message.message.role == MessageRole::Assistant => {
+                // Turns of the first version have no outcomes: there each answer ends a round.
+                if place.is_said {
+                    place = RoundPosition::before(place.round + 1);
+                }
+                place.is_answered = true;
+                place.is_said = true;
+                if let Some(round) = find(&mut rounds, place.round) {
+                    let called = |id: &str| message.message.tool_calls().any(|call| call.id == id);
+                    round.calls.extend(all_calls.iter().filter(|call| called(&call.call_id)).cloned());
+                    let own = approvals.iter().filter(|approval| called(&approval.request.call_id));
+                    round.approvals.extend(own.cloned());
+                }
+            }
+            TurnItem::Message(message) => {
+                if let Some(round) = find(&mut rounds, place.next_request()) {
+                    round.notes.extend(message.notes.iter().cloned());
+                    round.reminders.extend(message.reminders.iter().map(|attached| ExplainedReminder {
+                        kind: attached.reminder.kind(),
+                        call_id: attached.call_id.clone(),
+                        files: reminded_files(attached),
+                    }));
+                }
+            }
+        }
+    }
+    rounds
+}
+
+/// Where in a turn an item is.
+#[derive(Clone, Copy)]
+struct RoundPosition {
+    round: u32,
+    /// Whether the round has its outcome or its answer.
+    is_answered: bool,
+    /// Whether the round's answer has come by.
+    is_said: bool,
+}
+
+impl RoundPosition {
+    fn before(round: u32) -> Self {
+        Self { round, is_answered: false, is_said: false }
+    }
+
+    /// The round whose request has what comes now.
+    fn next_request(self) -> u32 {
+        if self.is_answered { self.round + 1 } else { self.round }
+    }
+}
+
+fn find(rounds: &mut [ExplainedRound], number: u32) -> Option<&mut ExplainedRound> {
+    rounds.iter_mut().find(|round| round.round == number)
+}

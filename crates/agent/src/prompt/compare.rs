@@ -1,0 +1,109 @@
+//! What agents would read in a directory of a workspace, one of them or each.
+
+use std::path::Path;
+
+use compare::CompareRequest;
+use futures_util::future::BoxFuture;
+use instructions::{AboveRoot, HomeDirectories, Profile, Resolution};
+use protocol::{Comparison, WorkspaceId};
+
+use crate::agent::Agent;
+use crate::blocking::blocking;
+use crate::directory::WorkingDirectory;
+use crate::error::AgentError;
+
+/// What is compared.
+#[derive(Debug, Clone)]
+pub struct ComparedPlace {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The directory; none: the workspace's own.
+    pub path: Option<String>,
+    /// A file that a tool reads there.
+    pub reading: Option<String>,
+    /// The agents.
+    pub agents: Vec<&'static Profile>,
+    /// Whether files of the user's own count.
+    pub own_files: OwnFiles,
+}
+
+/// Whether files of the user's own count for whoever asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnFiles {
+    /// They do.
+    Shown,
+    /// Not even their names.
+    Hidden,
+}
+
+/// What is asked about.
+#[derive(Debug, Clone)]
+pub struct SurveyedPlace {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// A directory, or a file in it; none: the workspace's own.
+    pub path: Option<String>,
+    /// A file that is worked on there, or about to be made.
+    pub file: Option<String>,
+    /// Whose rules; none: the workspace's.
+    pub profile: Option<&'static Profile>,
+    /// Whether files of the user's own count.
+    pub own_files: OwnFiles,
+}
+
+impl Agent {
+    /// What one agent would read in a directory of a workspace, and why.
+    pub fn survey(&self, place: SurveyedPlace) -> BoxFuture<'_, Result<Resolution, AgentError>> {
+        Box::pin(async move {
+            let SurveyedPlace { workspace_id, path, file, profile, own_files } = place;
+            let mut directory = self.directory_for(&workspace_id, path.as_deref(), own_files).await?;
+            if let Some(profile) = profile {
+                directory.settings = compare::settings_for(profile, &directory.settings);
+            }
+            blocking(move || {
+                let file = file.map(|file| directory.file(Path::new(&file))).transpose()?;
+                Ok(match file {
+                    Some(file) => instructions::survey_for(&directory.request(), &file)?,
+                    None => instructions::survey(&directory.request())?,
+                })
+            })
+            .await
+        })
+    }
+
+    /// What agents would each read in a directory of a workspace.
+    pub fn compare(&self, place: ComparedPlace) -> BoxFuture<'_, Result<Comparison, AgentError>> {
+        Box::pin(async move {
+            let path = place.path.as_deref();
+            let directory = self.directory_for(&place.workspace_id, path, place.own_files).await?;
+            blocking(move || compared(&directory, &place)).await
+        })
+    }
+
+    async fn directory_for(
+        &self,
+        workspace_id: &WorkspaceId,
+        path: Option<&str>,
+        own_files: OwnFiles,
+    ) -> Result<WorkingDirectory, AgentError> {
+        let workspace = self.store.workspace(workspace_id).await?;
+        let directory = self.directory(&workspace, path).await?;
+        let mut directory = directory.ok_or(AgentError::NoDirectory)?.of_file();
+        if own_files == OwnFiles::Hidden {
+            directory.settings.homes = HomeDirectories::default();
+            directory.settings.above_root = AboveRoot::Hidden;
+        }
+        Ok(directory)
+    }
+}
+
+fn compared(directory: &WorkingDirectory, place: &ComparedPlace) -> Result<Comparison, AgentError> {
+    let reading = place.reading.as_deref().map(|file| directory.file(Path::new(file))).transpose()?;
+    let request = CompareRequest {
+        cwd: &directory.cwd,
+        reading: reading.as_deref(),
+        agents: &place.agents,
+        settings: &directory.settings,
+    };
+    Ok(compare::compare(&request)?.comparison)
+}

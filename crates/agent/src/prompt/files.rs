@@ -1,0 +1,147 @@
+//! Instruction files in a prompt: the frozen start of a session, and the directory that it works in.
+
+use instructions::{BlockRole, DiagnosticCode, FileSettings, Profile, ProjectBounds, Session};
+use prompt::{
+    AGENTS_CONTEXT, AgentsContext, AgentsGuidance, Environment, EnvironmentDirectory, FileTools,
+    PromptCompileInput, PromptRole,
+};
+use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, PromptSource};
+use tools::Permission;
+
+use crate::settings::AgentSettings;
+
+/// A session, the settings it goes on with, and what its turns can do with files.
+pub(crate) struct SessionFiles<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) settings: &'a FileSettings,
+    pub(crate) file_tools: FileTools,
+}
+
+/// What a session's instruction files and its directory put into the compiler.
+pub(crate) fn add_files(
+    input: &mut PromptCompileInput,
+    settings: &AgentSettings,
+    files: Option<&SessionFiles<'_>>,
+) {
+    let session = files.map(|files| files.session);
+    input.agents_context = session.and_then(agents_context);
+    input.diagnostics.extend(session.into_iter().flat_map(about_files));
+    input.agents_guidance = files.map(|files| guidance(files, settings)).unwrap_or_default();
+    input.environment = Some(environment(files));
+    let has_tools = files.is_some_and(|files| files.file_tools == FileTools::Present);
+    // There is nothing to recover where nothing can be called.
+    input.include_tool_recovery_policy &= has_tools;
+    let permissions = settings.turns.permissions;
+    input.can_evolve = has_tools && permissions.write.min(permissions.identity) != Permission::Deny;
+}
+
+/// What is true of instruction files in a session.
+fn guidance(files: &SessionFiles<'_>, settings: &AgentSettings) -> AgentsGuidance {
+    let SessionFiles { session, settings: file_settings, file_tools } = files;
+    let has_initial_text = session.initial.text.is_some();
+    let follows_tools = file_settings.resolver_enabled() && *file_tools == FileTools::Present;
+    AgentsGuidance {
+        files_apply: file_settings.enabled() && (has_initial_text || follows_tools),
+        has_initial_text,
+        follows_tools,
+        nested_scopes: settings.prompt.nested_scope_rules && file_settings.bounds != ProjectBounds::HomeOnly,
+    }
+}
+
+/// Where a model works, as its session had it at the start.
+fn environment(files: Option<&SessionFiles<'_>>) -> Environment {
+    let directory = files.and_then(|SessionFiles { session, settings, .. }| {
+        let initial = &session.initial;
+        let cwd = initial.cwd.clone()?;
+        let workspace = match &settings.bounds {
+            // Outside of a workspace the project is what a workspace would be made for.
+            ProjectBounds::None => session.root.clone().unwrap_or_else(|| cwd.clone()),
+            ProjectBounds::Workspace(_) | ProjectBounds::HomeOnly => initial.workspace.clone()?,
+        };
+        Some(EnvironmentDirectory { cwd, workspace })
+    });
+    Environment {
+        directory,
+        operating_system: std::env::consts::OS.to_owned(),
+        file_tools: files.map_or(FileTools::Absent, |files| files.file_tools),
+    }
+}
+
+/// The frozen start of a session.
+fn agents_context(session: &Session) -> Option<AgentsContext> {
+    let text = session.initial.text.clone()?;
+    let sources = session.initial.files.iter().map(|path| {
+        // What is loaded now may be a later version than the frozen text was made from.
+        let versions = [&session.initial.versions, &session.loaded_versions];
+        let loaded = versions.iter().find_map(|known| known.get(path)).map(|version| version.sha256.clone());
+        PromptSource::file(path.to_string_lossy(), loaded)
+    });
+    let truncated = session.initial.is_truncated();
+    let role = match Profile::find(&session.profile).map(|profile| profile.role) {
+        Some(BlockRole::User) => PromptRole::User,
+        _ => PromptRole::System,
+    };
+    Some(AgentsContext { text, sources: sources.collect(), truncated, role })
+}
+
+/// What the manifest says about the files of the frozen start.
+fn about_files(session: &Session) -> Vec<PromptDiagnostic> {
+    let findings = session.initial.findings.iter().map(|finding| {
+        let (code, message) = match finding.code {
+            DiagnosticCode::Truncated => {
+                (PromptDiagnosticCode::SectionTruncated, "the file is cut to the limit of agents.initial")
+            }
+            DiagnosticCode::OverBudget => (
+                PromptDiagnosticCode::SectionTruncated,
+                "nothing of the file fits into the limit of agents.initial",
+            ),
+            DiagnosticCode::TooDeep => (
+                PromptDiagnosticCode::SectionOmitted,
+                "too many imports lead to the file, one in the other, so it is not read",
+            ),
+            DiagnosticCode::TooManyImports => (
+                PromptDiagnosticCode::SectionOmitted,
+                "the file names more imports than are followed",
+            ),
+            DiagnosticCode::InvalidFrontMatter => (
+                PromptDiagnosticCode::FileReadError,
+                "its front matter cannot be followed, so it is text; `foreword explain` says why",
+            ),
+            DiagnosticCode::NotAFile => {
+                (PromptDiagnosticCode::FileReadError, "it is no regular file, so it is not read")
+            }
+            DiagnosticCode::OutsideRoot => {
+                (PromptDiagnosticCode::FileReadError, "it leads out of the project, so it is not read")
+            }
+            DiagnosticCode::AboveRoot => (
+                PromptDiagnosticCode::SectionOmitted,
+                "the file is above the workspace's directory, so it does not count; move root_path up if it should",
+            ),
+            DiagnosticCode::Unreadable => (PromptDiagnosticCode::FileReadError, "the file cannot be read"),
+            DiagnosticCode::InvalidUtf8 => {
+                (PromptDiagnosticCode::FileReadError, "bytes that are not UTF-8 are shown as U+FFFD")
+            }
+            DiagnosticCode::ChangedWhileRead => {
+                (PromptDiagnosticCode::FileReadError, "the file kept changing while it was read")
+            }
+            DiagnosticCode::WrapperTag | DiagnosticCode::HiddenUnicode => (
+                PromptDiagnosticCode::UnsafeText,
+                "tags of ours or hidden characters in it were made visible",
+            ),
+            DiagnosticCode::ZeroWidth => {
+                (PromptDiagnosticCode::UnsafeText, "characters in it cannot be seen")
+            }
+            DiagnosticCode::SettingNotFollowed => (
+                PromptDiagnosticCode::SectionOmitted,
+                "a setting in it changes what the agent reads, and is not followed",
+            ),
+            DiagnosticCode::DanglingMarker | DiagnosticCode::Other => (
+                PromptDiagnosticCode::FileReadError,
+                "there is something about the file; `foreword explain` says what",
+            ),
+        };
+        let path = finding.path.to_string_lossy();
+        PromptDiagnostic::new(code, message).in_section(AGENTS_CONTEXT).in_file(path)
+    });
+    findings.collect()
+}

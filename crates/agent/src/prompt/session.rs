@@ -1,0 +1,156 @@
+//! The session of a thread while a turn runs: started or resumed, and saved with the turn's end.
+
+use futures_util::future::BoxFuture;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use instructions::{FileReader, Reminder, Resolver, ResumeDifference, Session};
+use prompt::FileTools;
+use protocol::{ThreadId, ThreadMode, Version, WorkspaceId};
+use store::TurnSubject;
+
+use crate::agent::Agent;
+use crate::blocking::blocking;
+use crate::directory::WorkingDirectory;
+use crate::error::AgentError;
+use crate::prompt::prepare::PreparedSession;
+use crate::subject::{Subject, audience};
+
+/// A session that a turn continues.
+pub(crate) struct ThreadSession {
+    pub(crate) session: Session,
+    /// The version that is stored; 0 when it was started with this turn, from the disk as it is.
+    version: Version,
+    directory: WorkingDirectory,
+    reader: FileReader,
+    difference: Option<ResumeDifference>,
+}
+
+/// Whether a turn has tools for files: chats have none, wherever they are.
+pub(crate) fn file_tools(mode: ThreadMode, has_directory: bool) -> FileTools {
+    if mode == ThreadMode::Agent && has_directory { FileTools::Present } else { FileTools::Absent }
+}
+
+/// Whether a turn has a tool that could read a file it is pointed to.
+pub(crate) fn file_reader(mode: ThreadMode, directory: Option<&WorkingDirectory>) -> FileReader {
+    match file_tools(mode, directory.is_some()) {
+        FileTools::Present => FileReader::Present,
+        FileTools::Absent => FileReader::Absent,
+    }
+}
+
+impl ThreadSession {
+    /// What the model is told of a disk that has changed since the last turn.
+    pub(crate) fn reminder(&self) -> Option<Reminder> {
+        self.difference.as_ref().and_then(ResumeDifference::reminder)
+    }
+
+    /// The files that instruct the model, those that others import among them.
+    pub(crate) fn instructing_files(&self) -> Vec<PathBuf> {
+        let told = self.reminder().map(|reminder| reminder.paths()).unwrap_or_default();
+        self.session.loaded_versions.keys().cloned().chain(told).collect()
+    }
+
+    /// Says that the reminder has reached a message.
+    pub(crate) fn confirm(&mut self) {
+        if let Some(difference) = self.difference.take() {
+            difference.confirm(&mut self.session);
+        }
+    }
+
+    /// How the disk differs from what a model was told in the course of a turn.
+    pub(crate) async fn difference_from(
+        &self,
+        agent: &Agent,
+        session: &Session,
+    ) -> Result<ResumeDifference, AgentError> {
+        agent.difference(session, &self.directory, self.reader).await
+    }
+
+    /// What follows the model as it moves.
+    pub(crate) fn resolver(&self, agent: &Agent) -> Resolver {
+        let (settings, cache) = (self.directory.settings.clone(), Arc::clone(&agent.cache));
+        Resolver::new(self.session.clone(), settings, cache).with_reader(self.reader)
+    }
+
+    /// What is saved when the turn has ended well.
+    pub(crate) fn after(&self, resolver: &Resolver) -> (Session, Version) {
+        (resolver.session(), self.version)
+    }
+}
+
+/// A stored session, and the reminder of what has changed since.
+type StoredAndTold = (Option<protocol::ThreadSession>, Option<Reminder>);
+
+impl Agent {
+    /// The session that a turn goes on with. One that begins with it is stored when the turn has ended well, and not
+    /// before: after a turn that failed, the next one reads the files anew.
+    pub(crate) fn open_session(
+        &self,
+        subject: &Subject,
+        prepared: Option<PreparedSession>,
+    ) -> Option<ThreadSession> {
+        let (Some(directory), Some(PreparedSession { session, stored })) =
+            (subject.instructions.clone(), prepared)
+        else {
+            return None;
+        };
+        let reader = file_reader(subject.thread.mode, subject.directory.as_ref());
+        Some(ThreadSession { session, version: stored, directory, reader, difference: None })
+    }
+
+    /// Holds a resumed session against the disk.
+    pub(crate) async fn compare_session(&self, session: &mut ThreadSession) -> Result<(), AgentError> {
+        if session.version == Version(0) {
+            return Ok(());
+        }
+        let difference = self.difference(&session.session, &session.directory, session.reader).await?;
+        session.difference = (!difference.is_empty()).then_some(difference);
+        Ok(())
+    }
+
+    pub(crate) async fn difference(
+        &self,
+        session: &Session,
+        directory: &WorkingDirectory,
+        reader: FileReader,
+    ) -> Result<ResumeDifference, AgentError> {
+        let (cache, session, mut directory) = (Arc::clone(&self.cache), session.clone(), directory.clone());
+        directory.settings = session.settings_over(directory.settings);
+        let found =
+            blocking(move || ResumeDifference::find(&session, &directory.request(), reader, Some(&cache)));
+        Ok(found.await?)
+    }
+
+    /// A thread's session as it is stored; none before its first turn.
+    pub fn thread_session<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
+    ) -> BoxFuture<'a, Result<Option<protocol::ThreadSession>, AgentError>> {
+        Box::pin(async move { Ok(self.store.session(workspace_id, thread_id).await?) })
+    }
+
+    /// A thread's session as it is stored, and what its next turn would be told of the disk.
+    pub fn resume<'a>(
+        &'a self,
+        workspace_id: &'a WorkspaceId,
+        thread_id: &'a ThreadId,
+        cwd: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<StoredAndTold, AgentError>> {
+        Box::pin(async move {
+            let TurnSubject { workspace, thread, .. } =
+                self.store.turn_subject(workspace_id, thread_id).await?;
+            let Some(stored) = self.thread_session(workspace_id, thread_id).await? else {
+                return Ok((None, None));
+            };
+            let directory = self.directory(&workspace, cwd).await?;
+            let reader = file_reader(thread.mode, directory.as_ref());
+            let directory = self.instruction_directory(&workspace, directory.as_ref()).await?;
+            let Some(directory) = directory else { return Ok((Some(stored), None)) };
+            let directory = directory.read_by(audience(&thread));
+            let difference = self.difference(&stored.state, &directory, reader).await?;
+            Ok((Some(stored), difference.reminder()))
+        })
+    }
+}

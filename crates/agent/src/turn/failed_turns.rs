@@ -1,0 +1,268 @@
+//! Turns that failed or were cancelled. They are never replayed, but what they did to files remains: the next turn is told.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use instructions::make_harmless;
+use instructions::path::normalise;
+use prompt::notes::HalfDone;
+use protocol::message::{Block, MessageNote, TurnMessage};
+use protocol::{ToolCall, Turn, TurnApproval, TurnErrorKind, TurnStatus};
+use store::UnansweredTurn;
+use tools::{Access, Needs};
+
+use crate::blocking::blocking;
+use crate::domains::delegation::DELEGATE;
+use crate::error::AgentError;
+use crate::history::History;
+use crate::turn::message::messages;
+use crate::turn::running::RunningTurn;
+use crate::turn::tools::RoundTools;
+
+/// The id of the note about them.
+const NOTE: &str = "unanswered_turns";
+/// How many of them are told of whatever they did, newest first.
+const MAX_TURNS: usize = 3;
+/// How many are looked at; of those before the newest, the ones that may have changed something are told of too.
+const MAX_LOOKED_AT: u64 = 50;
+/// How many files of each are named.
+const MAX_FILES: usize = 20;
+/// Most characters of a name or a path.
+const MAX_NAME_CHARS: usize = 200;
+
+impl RunningTurn {
+    /// What the model is told of turns since the last one in its history that ended without an answer.
+    pub(crate) async fn unanswered_note(
+        &self,
+        history: &History,
+        tools: &RoundTools,
+    ) -> Result<Option<MessageNote>, AgentError> {
+        let stored = &self.stored;
+        let last = history.turns.last().map_or(history.through, |turn| turn.ordinal);
+        if last + 1 >= stored.ordinal {
+            return Ok(None);
+        }
+        let store = &self.agent.store;
+        let found = store
+            .unanswered_turns(&stored.workspace_id, &stored.thread_id, last, stored.ordinal, MAX_LOOKED_AT)
+            .await?;
+        let (mut sentences, mut half_done) = (Vec::new(), HalfDone::Nothing);
+        let mut is_gap = false;
+        for (index, unanswered) in found.iter().enumerate() {
+            let (calls, done) = self.done_by(&unanswered.turn, tools).await?;
+            if !done.is_nothing() {
+                half_done = HalfDone::Something;
+            } else if index >= MAX_TURNS {
+                is_gap = true;
+                continue;
+            }
+            let name = match index {
+                0 => "The turn before this one",
+                _ if is_gap => "An earlier one",
+                _ => "The one before that",
+            };
+            sentences.push(describe(name, unanswered, calls, &done));
+        }
+        let text = || prompt::notes::unanswered_turns(&sentences.join("\n"), half_done);
+        Ok((!sentences.is_empty()).then(|| MessageNote::new(NOTE, text())))
+    }
+}
+
+impl RunningTurn {
+    /// How many tools a turn called, and what came of that: also by those that it gave work to, and by theirs.
+    async fn done_by(&self, turn: &Turn, tools: &RoundTools) -> Result<(usize, Done), AgentError> {
+        let store = &self.agent.store;
+        let (mut own_calls, mut all) = (None, Done::default());
+        let mut open = vec![turn.clone()];
+        while let Some(turn) = open.pop() {
+            let items = store.turn_items(&turn.workspace_id, &turn.id).await?;
+            let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
+            let calls: Vec<&ToolCall> = entries.iter().flat_map(|entry| entry.message.tool_calls()).collect();
+            let approvals = store.approvals(&turn.workspace_id, &turn.id).await?;
+            let mut done = Done::default();
+            for call in &calls {
+                if let Some(fate) = CallEffect::of(call, &entries, &approvals) {
+                    done.add(call, fate, tools.needs(call));
+                }
+            }
+            all.merge(self.rebase_paths(&turn, done).await);
+            own_calls.get_or_insert(calls.len());
+            if calls.iter().any(|call| call.name == DELEGATE) {
+                open.extend(store.delegated_turns(&turn.workspace_id, &turn.id).await?);
+            }
+        }
+        Ok((own_calls.unwrap_or(0), all))
+    }
+
+    /// Names the files of another turn so that the names are right in this one, and each file has one: a path counts from its
+    /// own turn's directory, and can be written in many ways.
+    async fn rebase_paths(&self, other: &Turn, done: Done) -> Done {
+        let Some(root) = self.subject.workspace.root_path.clone() else { return done };
+        let directory =
+            |turn: &Turn| normalise(Path::new(turn.cwd.as_deref().unwrap_or(".")), Path::new(&root));
+        let (there, here) = (directory(other), directory(&self.stored));
+        blocking(move || {
+            let named = |path: &PathBuf| {
+                let path = destination(path, &there);
+                path.strip_prefix(&here).map(Path::to_owned).unwrap_or(path)
+            };
+            let changed: BTreeSet<PathBuf> = done.changed.iter().map(named).collect();
+            let mut perhaps: BTreeSet<PathBuf> = done.perhaps.iter().map(named).collect();
+            perhaps.retain(|path| !changed.contains(path));
+            Done { changed, perhaps, ..done }
+        })
+        .await
+    }
+}
+
+/// Where a call's path leads from a directory. Tools follow a link before they go up from it, so only the disk can tell where
+/// `..` leads; what is no longer there is taken as it is written.
+fn destination(path: &Path, directory: &Path) -> PathBuf {
+    let goes_up = path.components().any(|component| component == Component::ParentDir);
+    let on_disk = || {
+        let (directory_on_disk, holder) = (directory.canonicalize().ok()?, directory.join(path.parent()?));
+        let holder = holder.canonicalize().ok()?;
+        // The directory itself may have been given by a link.
+        let holder =
+            holder.strip_prefix(directory_on_disk).map_or(holder.clone(), |below| directory.join(below));
+        Some(holder.join(path.file_name()?))
+    };
+    goes_up.then(on_disk).flatten().unwrap_or_else(|| normalise(path, directory))
+}
+
+/// One line: how a turn ended, and what it did.
+fn describe(name: &str, unanswered: &UnansweredTurn, calls: usize, done: &Done) -> String {
+    let UnansweredTurn { turn, stopped_by } = unanswered;
+    let how_far = match calls {
+        0 => "before it called a tool".to_owned(),
+        1 => "after one tool call".to_owned(),
+        count => format!("after {count} tool calls"),
+    };
+    let mut line = format!("{name} {} {how_far}", ending(turn, stopped_by.as_deref()));
+    if !done.changed.is_empty() {
+        line +=
+            &format!("; files it changed: {}", named(done.changed.iter().map(|path| path.to_string_lossy())));
+    }
+    if !done.perhaps.is_empty() {
+        line += &format!(
+            "; files it may have changed: {}",
+            named(done.perhaps.iter().map(|path| path.to_string_lossy()))
+        );
+    }
+    if !done.others.is_empty() {
+        let also = if done.changed.is_empty() && done.perhaps.is_empty() { "" } else { "also " };
+        line += &format!(
+            "; it {also}called {}, which may have changed something",
+            named(done.others.iter().map(|name| Cow::from(name.as_str())))
+        );
+    }
+    if done.is_nothing() && calls > 0 {
+        line += "; it changed no files";
+    }
+    line + "."
+}
+
+fn ending(turn: &Turn, stopped_by: Option<&str>) -> String {
+    if turn.status == TurnStatus::Cancelled {
+        return match stopped_by {
+            Some(name) => format!("was cancelled by {}", one_line(name)),
+            None => "was cancelled".to_owned(),
+        };
+    }
+    let reason = match turn.error.as_ref().map(|error| error.kind) {
+        Some(TurnErrorKind::ProviderFailed) => "the model's provider failed",
+        Some(TurnErrorKind::HookFailed) => "a hook failed",
+        Some(TurnErrorKind::Interrupted) => "the gateway was interrupted",
+        Some(TurnErrorKind::NoAnswer) => "no answer came",
+        Some(TurnErrorKind::Refused) => "the model refused to answer",
+        Some(TurnErrorKind::ToolBudgetSpent) => "the budget of tool calls was spent",
+        Some(TurnErrorKind::TooLong) => "the request was too long",
+        Some(TurnErrorKind::Failed) | None => "an error occurred",
+    };
+    format!("failed ({reason})")
+}
+
+/// What the calls of a turn have done, as far as it is stored.
+#[derive(Default)]
+struct Done {
+    changed: BTreeSet<PathBuf>,
+    /// Files whose call has no result: it may have been stopped at any point.
+    perhaps: BTreeSet<PathBuf>,
+    /// Tools that may have changed anything.
+    others: BTreeSet<String>,
+}
+
+/// What became of a call that may have done something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CallEffect {
+    /// It has answered, and not with an error.
+    Succeeded,
+    /// It began, and has no result or one that does not tell.
+    Unknown,
+}
+
+impl CallEffect {
+    /// None for a call that has done nothing.
+    fn of(call: &ToolCall, entries: &[TurnMessage], approvals: &[TurnApproval]) -> Option<Self> {
+        let mut blocks = entries.iter().flat_map(|entry| &entry.message.blocks);
+        let has_failed = blocks.find_map(|block| match block {
+            Block::ToolResult(result) if result.call_id == call.id => Some(result.is_error),
+            _ => None,
+        });
+        let mut asked = approvals.iter().filter(|approval| approval.request.call_id == call.id);
+        let is_allowed = |it: &TurnApproval| it.decision.as_ref().is_some_and(|decision| decision.allowed);
+        match has_failed {
+            Some(false) => Some(Self::Succeeded),
+            // A command that failed has run all the same, and says so by its effects; a call that was refused has none.
+            Some(true) => {
+                let mut effects = entries.iter().flat_map(|entry| &entry.effects);
+                effects.any(|attached| attached.call_id == call.id).then_some(Self::Unknown)
+            }
+            // Stopped at any point, unless that was before anybody had allowed it.
+            None => asked.all(is_allowed).then_some(Self::Unknown),
+        }
+    }
+}
+
+impl Done {
+    fn add(&mut self, call: &ToolCall, fate: CallEffect, needs: Option<Needs>) {
+        let touches = match needs {
+            Some(Needs::Nothing) => return,
+            Some(Needs::Paths(touches)) if !touches.is_empty() => touches,
+            Some(Needs::Paths(_) | Needs::Rule { .. } | Needs::Undeclared) | None => Vec::new(),
+        };
+        if touches.is_empty() || touches.iter().any(|touch| touch.access == Access::Run) {
+            self.others.insert(call.name.clone());
+            return;
+        }
+        let written = touches.iter().filter(|touch| touch.access == Access::Write);
+        let files = if fate == CallEffect::Succeeded { &mut self.changed } else { &mut self.perhaps };
+        files.extend(written.map(|touch| touch.path.clone()));
+    }
+
+    /// Adds what somebody else has done.
+    fn merge(&mut self, mut other: Self) {
+        self.changed.append(&mut other.changed);
+        self.perhaps.append(&mut other.perhaps);
+        self.perhaps.retain(|path| !self.changed.contains(path));
+        self.others.append(&mut other.others);
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.changed.is_empty() && self.perhaps.is_empty() && self.others.is_empty()
+    }
+}
+
+fn named<'a>(names: impl ExactSizeIterator<Item = Cow<'a, str>>) -> String {
+    let more = names.len().saturating_sub(MAX_FILES);
+    let shown: Vec<String> = names.take(MAX_FILES).map(|name| one_line(&name)).collect();
+    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
+}
+
+/// A name that a person or a model chose, as part of a line of ours.
+fn one_line(name: &str) -> String {
+    let name: String = name.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
+    let short: String = name.chars().take(MAX_NAME_CHARS).collect();
+    make_harmless(&short).0.into_owned()
+}

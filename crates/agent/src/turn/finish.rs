@@ -1,0 +1,185 @@
+//! The end of a turn: waits for its children and its stopped calls, then writes the outcome.
+
+use std::time::Duration;
+
+use protocol::message::{AttachedEffects, TurnItem, TurnMessage};
+use protocol::{Session, TurnStatus, Version};
+use provider::{Block, Message};
+use store::{FinishTurn, StoreError, TurnEnd, TurnEvent};
+use tools::UntoldCall;
+
+use crate::error::AgentError;
+use crate::turn::lease::RENEWAL;
+use crate::turn::lifecycle::turn_error;
+use crate::turn::running::RunningTurn;
+
+/// How long to wait before an end is written again.
+const WRITE_AGAIN: Duration = Duration::from_millis(500);
+/// How long it is tried to write a turn's end before it is given up.
+const WRITE_FOR: Duration = Duration::from_secs(600);
+
+/// How long a call that was stopped may take to end its command and to put back what that changed: both are bounded, and
+/// this is more than both.
+const SETTLE_FOR: Duration = Duration::from_secs(45);
+
+/// What a thread carries on from a turn that ended well.
+pub(crate) struct ThreadAfter {
+    /// Its session, and the version that is based on.
+    pub(crate) session: Option<Box<(Session, Version)>>,
+    /// The hidden tools that it has asked for, if that is more than before.
+    pub(crate) requested_tools: Option<Vec<String>>,
+}
+
+/// How a turn ended.
+pub(crate) enum Outcome {
+    Completed(ThreadAfter),
+    Failed(AgentError),
+    Cancelled,
+}
+
+impl Outcome {
+    pub(crate) fn status(&self) -> TurnStatus {
+        match self {
+            Self::Completed(_) => TurnStatus::Completed,
+            Self::Failed(_) => TurnStatus::Failed,
+            Self::Cancelled => TurnStatus::Cancelled,
+        }
+    }
+}
+
+impl RunningTurn {
+    /// Waits until the turns that it gave work to have ended: a turn that was stopped stops them, and its end comes after
+    /// theirs, with what they have cost.
+    pub(crate) async fn settle_children(&self) {
+        self.children.close();
+        let settled = tokio::time::timeout(SETTLE_FOR, self.children.wait());
+        tokio::pin!(settled);
+        loop {
+            tokio::select! {
+                settled = &mut settled => {
+                    if settled.is_err() {
+                        tracing::warn!(turn = %self.id(), "a turn ends before those that it gave work to");
+                    }
+                    return;
+                }
+                () = tokio::time::sleep(RENEWAL) => if let Err(error) = self.lease.renew().await {
+                    tracing::warn!(%error, turn = %self.id(), "a lease could not be renewed");
+                },
+            }
+        }
+    }
+
+    /// Waits until calls that were stopped have put back what they must, and says what they did.
+    async fn settle_calls(&self) -> (Option<TurnItem>, Vec<TurnEvent>) {
+        let settling = self.untold.settle(SETTLE_FOR);
+        tokio::pin!(settling);
+        let calls = loop {
+            tokio::select! {
+                calls = &mut settling => break calls,
+                () = tokio::time::sleep(RENEWAL) => if let Err(error) = self.lease.renew().await {
+                    tracing::warn!(%error, turn = %self.id(), "a lease could not be renewed");
+                },
+            }
+        };
+        let calls = self.without_stored(calls).await;
+        if calls.is_empty() {
+            return (None, Vec::new());
+        }
+        for UntoldCall { effects, .. } in &calls {
+            for change in &effects.protected_changes {
+                let (path, what, undone) = (&change.path, change.change.name(), change.undone);
+                tracing::warn!(turn = %self.id(), path, what, undone, "a stopped command had changed a protected file");
+            }
+        }
+        // No results: whether a call that was stopped has done what it should, nobody knows.
+        let effects = calls.iter().map(|UntoldCall { call_id, effects, .. }| AttachedEffects {
+            call_id: call_id.clone(),
+            effects: effects.clone(),
+        });
+        let entry =
+            TurnMessage { effects: effects.collect(), ..TurnMessage::new(Message::results(Vec::new())) };
+        let events = calls.into_iter().map(|UntoldCall { call_id, tool, effects }| TurnEvent::ToolFinished {
+            call_id,
+            tool,
+            is_error: true,
+            reminders: Vec::new(),
+            effects,
+        });
+        (Some(TurnItem::Message(entry)), events.collect())
+    }
+
+    /// Those of some calls whose effects are not stored: a turn may be stopped while an answer is being written.
+    async fn without_stored(&self, mut calls: Vec<UntoldCall>) -> Vec<UntoldCall> {
+        if calls.is_empty() {
+            return calls;
+        }
+        // Who writes has the lock.
+        drop(self.pending.lock().await);
+        let stored = self.agent.store.turn_items(self.workspace_id(), self.id()).await.unwrap_or_default();
+        let is_stored = |call: &UntoldCall| {
+            let messages = stored.iter().filter_map(|item| match &item.item {
+                TurnItem::Message(message) => Some(message),
+                TurnItem::Context(_) | TurnItem::Round(_) => None,
+            });
+            messages.flat_map(|message| &message.effects).any(|attached| attached.call_id == call.call_id)
+        };
+        calls.retain(|call| !is_stored(call));
+        calls
+    }
+
+    /// Writes the end, and tries again while the database is away. Whoever could fail the turn needs the database too, so
+    /// an answer that somebody has read is given up late.
+    pub(crate) async fn finish(&self, outcome: &Outcome) {
+        let (effects, events) = self.settle_calls().await;
+        let mut last = self.pending.lock().await;
+        if !matches!(outcome, Outcome::Completed(_)) {
+            let text = self.pending_text(&last).await;
+            last.extend(text);
+        }
+        last.extend(effects);
+        let (end, requested_tools) = match outcome {
+            Outcome::Completed(ThreadAfter { session, requested_tools }) => {
+                (TurnEnd::Completed { session: session.clone() }, requested_tools.clone())
+            }
+            Outcome::Failed(error) => (TurnEnd::Failed(turn_error(error)), None),
+            Outcome::Cancelled => (TurnEnd::Cancelled, None),
+        };
+        let usage = Some(self.running.usage());
+        let finish = FinishTurn { end, usage, items: last.clone(), events, requested_tools };
+        let (agent, actor) = (&self.agent, self.subject.request.actor.as_deref());
+        let deadline = tokio::time::Instant::now() + WRITE_FOR;
+        let may_wait = || tokio::time::Instant::now() < deadline && !agent.running.shutdown.is_cancelled();
+        loop {
+            let (workspace_id, finish) = (self.workspace_id(), finish.clone());
+            match agent.store.finish_turn(workspace_id, self.id(), &agent.node, finish, actor).await {
+                Ok(_) => return self.running.text_stored(),
+                Err(StoreError::Unavailable(_) | StoreError::DiskFull) if may_wait() => {
+                    tokio::time::sleep(WRITE_AGAIN).await;
+                }
+                Err(error) => {
+                    tracing::error!(%error, turn = %self.id(), "the end of a turn could not be written");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// What a model was saying when it was stopped.
+    async fn pending_text(&self, pending: &[TurnItem]) -> Option<TurnItem> {
+        let text = self.running.pending_text()?;
+        // It may have been stopped just when this had been stored, or was about to be with the end.
+        let last = match pending.last() {
+            Some(item) => Some(item.clone()),
+            None => {
+                let stored = self.agent.store.turn_items(self.workspace_id(), self.id()).await.ok();
+                stored.and_then(|mut items| Some(items.pop()?.item))
+            }
+        };
+        if let Some(TurnItem::Message(last)) = last
+            && last.message.text() == text
+        {
+            return None;
+        }
+        Some(TurnItem::Message(TurnMessage::new(Message::assistant(vec![Block::text(text)]))))
+    }
+}

@@ -1,0 +1,152 @@
+//! Runs a turn from its first line to its end, and renews its lease meanwhile.
+
+use std::borrow::Cow;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use hooks::{Phase, TurnContext};
+use protocol::{Hint as _, TurnError, TurnStatus};
+use store::StoreError;
+
+use crate::error::AgentError;
+use crate::prompt::prepare::PromptRequest;
+use crate::subject::Subject;
+use crate::turn::finish::{Outcome, ThreadAfter};
+use crate::turn::handles::TurnPermit;
+use crate::turn::lease::RENEWAL;
+use crate::turn::rounds::Rounds;
+use crate::turn::running::RunningTurn;
+
+/// How often a running turn looks whether another gateway was told to stop it.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Why a turn stops before it has an answer.
+enum Stopped {
+    BySomebody,
+    ByShutdown,
+    LeaseLost,
+}
+
+impl RunningTurn {
+    /// Runs the turn to its end, whatever that is; one that was queued is loaded again before.
+    pub(crate) async fn run(mut self, queued: Option<PromptRequest>, place: Option<TurnPermit>) {
+        let outcome = match self.unless_stopped(self.load_again(queued)).await {
+            Ok(loaded) => {
+                if let Some(subject) = loaded {
+                    self.subject = subject;
+                }
+                let answered = self.unless_stopped(self.answer()).await;
+                answered.map_or_else(|outcome| outcome, Outcome::Completed)
+            }
+            Err(outcome) => outcome,
+        };
+        self.settle_children().await;
+        // Whoever hears of the end may begin the next turn at once, and must find the place free.
+        drop(place);
+        self.finish(&outcome).await;
+        self.agent.records.release(self.id());
+        let after = TurnContext { status: Some(outcome.status()), ..self.hook_context() };
+        match self.agent.runtime.run_phase(Phase::PostTurn, Arc::new(after)).await {
+            Ok(ran) => self.agent.keep_jobs(self.workspace_id(), self.id(), &ran.contributions).await,
+            Err(error) => tracing::warn!(%error, turn = %self.id(), "a hook failed after a turn"),
+        }
+    }
+
+    /// Does a part of the turn, and keeps the lease meanwhile; how the turn ends if it fails, panics or must stop.
+    async fn unless_stopped<T>(
+        &self,
+        work: impl Future<Output = Result<T, AgentError>>,
+    ) -> Result<T, Outcome> {
+        tokio::select! {
+            done = AssertUnwindSafe(work).catch_unwind() => match done {
+                Ok(Ok(value)) => Ok(value),
+                Ok(Err(error)) => Err(Outcome::Failed(error)),
+                Err(_) => Err(Outcome::Failed(AgentError::Panicked)),
+            },
+            stopped = self.stopped() => Err(match stopped {
+                Stopped::BySomebody => Outcome::Cancelled,
+                Stopped::ByShutdown => Outcome::Failed(AgentError::ShutDown),
+                Stopped::LeaseLost => Outcome::Failed(AgentError::LeaseLost),
+            }),
+        }
+    }
+
+    /// What the turn is about now, if it had to wait.
+    async fn load_again(&self, queued: Option<PromptRequest>) -> Result<Option<Subject>, AgentError> {
+        let Some(request) = queued else { return Ok(None) };
+        let request = PromptRequest { turn_id: Some(self.stored.id.clone()), ..request };
+        Ok(Some(self.agent.load(&request).await?))
+    }
+
+    /// Plans the turn and goes through its rounds.
+    async fn answer(&self) -> Result<ThreadAfter, AgentError> {
+        let plan = self.plan().await?;
+        let mut after = Rounds::new(self, plan).run().await?.thread_after();
+        if let Some((session, _)) = after.session.as_deref_mut() {
+            session.touch(self.touched());
+        }
+        Ok(after)
+    }
+
+    /// Renews the lease; ends only when the turn must.
+    async fn stopped(&self) -> Stopped {
+        tokio::select! {
+            () = self.running.stop.cancelled() => Stopped::BySomebody,
+            () = self.agent.running.shutdown.cancelled() => Stopped::ByShutdown,
+            stopped = self.keep_alive() => stopped,
+        }
+    }
+
+    async fn keep_alive(&self) -> Stopped {
+        let (agent, workspace_id, turn_id) = (&self.agent, self.workspace_id(), self.id());
+        let mut renewed = tokio::time::Instant::now();
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            match agent.store.turn_hold(workspace_id, turn_id).await {
+                Ok(hold) if hold.status != TurnStatus::Running => return Stopped::LeaseLost,
+                Ok(hold) if hold.stop_requested_at.is_some() => return Stopped::BySomebody,
+                _ => {}
+            }
+            if renewed.elapsed() < RENEWAL {
+                continue;
+            }
+            renewed = tokio::time::Instant::now();
+            match self.lease.renew().await {
+                Err(StoreError::TurnEnded { .. } | StoreError::NotHolder { .. }) => {
+                    return Stopped::LeaseLost;
+                }
+                Err(error) => tracing::warn!(%error, turn = %turn_id, "a lease could not be renewed"),
+                Ok(()) => {}
+            }
+        }
+    }
+
+    /// Lets hooks know that earlier turns are about to be summarised.
+    pub(crate) async fn before_compaction(&self) -> Result<(), AgentError> {
+        let mut context = Arc::new(self.hook_context());
+        let outcome = self.agent.runtime.run_phase(Phase::PreCompaction, Arc::clone(&context)).await?;
+        if !outcome.contributions.is_empty() {
+            Arc::make_mut(&mut context).earlier.extend(outcome.contributions);
+            self.set_hook_context(Arc::unwrap_or_clone(context));
+        }
+        Ok(())
+    }
+}
+
+/// Why a turn has no answer, as it is kept.
+pub(crate) fn turn_error(error: &AgentError) -> TurnError {
+    let (provider, status) = match error {
+        AgentError::Provider(error) => (Some(error.provider.clone()), error.status),
+        _ => (None, None),
+    };
+    TurnError {
+        kind: error.kind(),
+        message: error.to_string(),
+        hint: error.hint().map(Cow::into_owned),
+        provider,
+        status,
+        retryable: error.is_retryable(),
+    }
+}

@@ -1,0 +1,211 @@
+//! Planning a turn: everything that is known before a model is asked for the first time.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use instructions::{Resolver, git_places};
+use prompt::CompiledPrompt;
+use protocol::message::{TurnItem, TurnMessage};
+use protocol::{ThreadMode, ToolSpec};
+use provider::{ChatRequest, Message, SystemParts};
+use store::TurnStart;
+use tokens::Counter;
+use tools::{Caller, RoundContext, ToolContext, ToolLimits};
+
+use crate::agent::Agent;
+use crate::blocking::blocking;
+use crate::error::AgentError;
+use crate::history::History;
+use crate::history::compaction::CompactionReason;
+use crate::prompt::notes::{mark_repeated_sections, turn_sections, unsafe_input};
+use crate::prompt::prepare::{Prepared, Reach};
+use crate::prompt::session::ThreadSession;
+use crate::turn::approvals::TurnApprovals;
+use crate::turn::finish::ThreadAfter;
+use crate::turn::message::{message_tokens, sent_tokens};
+use crate::turn::running::RunningTurn;
+use crate::turn::tools::RoundTools;
+
+/// How long it may take to write down that nobody has answered a question.
+const APPROVAL_MARGIN: Duration = Duration::from_secs(30);
+
+/// What a turn's first round is asked with.
+pub(crate) struct TurnPlan {
+    pub(crate) prepared: Prepared,
+    pub(crate) tools: RoundTools,
+    pub(crate) history: History,
+    /// Tokens that earlier turns may have.
+    pub(crate) budget: usize,
+    /// The message that opens the turn.
+    pub(crate) opening: TurnMessage,
+    /// Finds instruction files as the model moves; none where there is no place for any.
+    pub(crate) resolver: Option<Resolver>,
+    pub(crate) session: Option<ThreadSession>,
+}
+
+impl TurnPlan {
+    /// What the thread carries on when the turn has ended well.
+    pub(crate) fn thread_after(&self) -> ThreadAfter {
+        let session = self.session.as_ref().zip(self.resolver.as_ref());
+        ThreadAfter {
+            session: session.map(|(session, resolver)| Box::new(session.after(resolver))),
+            requested_tools: self.tools.newly_requested(),
+        }
+    }
+}
+
+impl RunningTurn {
+    /// Compiles the prompt, asks for tools, fits the history, and opens the turn.
+    pub(crate) async fn plan(&self) -> Result<TurnPlan, AgentError> {
+        let agent = &self.agent;
+        // The prompt and the history are not made from each other: what waits for the disk waits at the same time.
+        let prepared = async {
+            let start = agent.turn_start(&self.subject).await?;
+            agent.prepare_for(&self.subject, &start, self.first_tools(&start)).await
+        };
+        let ((mut prepared, tools), stored) = tokio::try_join!(prepared, self.stored_history())?;
+        self.set_hook_context(prepared.context.as_ref().clone());
+        let mut session = agent.open_session(&self.subject, prepared.session.clone());
+        let budget = self.history_budget(&prepared.compiled, &tools.specs())?;
+        let history = self.fit_history(stored, budget, CompactionReason::TurnStart).await?;
+        self.running.spend(history.usage);
+        if let Some(session) = &mut session {
+            history.keep_delivered(&mut session.session);
+            agent.compare_session(session).await?;
+        }
+        let reminder = session.as_ref().and_then(ThreadSession::reminder);
+        tools.protect(session.iter().flat_map(ThreadSession::instructing_files).collect()).await;
+        let notes = self.turn_notes(&prepared.compiled, &history, &tools).await?;
+        let opening = TurnMessage::opening(&self.stored.input, reminder, notes);
+        mark_repeated_sections(&mut prepared.compiled.manifest, std::slice::from_ref(&opening));
+        prepared.compiled.manifest.diagnostics.extend(unsafe_input(&self.stored.input));
+        let items = [agent.context_item(&history, budget), TurnItem::Message(opening.clone())];
+        self.buffer_items(items).await;
+        // The first round's record takes the opening to the store; nothing is asked without it.
+        session.iter_mut().for_each(ThreadSession::confirm);
+        let resolver = session.as_ref().map(|session| session.resolver(agent));
+        Ok(TurnPlan { prepared, tools, history, budget, opening, resolver, session })
+    }
+
+    /// What sources of tools are told about a round.
+    pub(crate) fn round_context(&self, round: u32) -> RoundContext {
+        self.subject.round_context(self.stored.id.clone(), round)
+    }
+
+    /// What is sent but for its messages.
+    pub(crate) fn chat_request(&self, compiled: &CompiledPrompt, tools: Vec<ToolSpec>) -> ChatRequest {
+        let settings = &self.agent.settings.turns;
+        let mut request = ChatRequest::new(self.model.name.model(), Vec::new());
+        request.system =
+            SystemParts { stable: compiled.stable_text.clone(), session: compiled.session_text.clone() };
+        request.preamble = compiled.user_text.clone();
+        request.tools = tools;
+        request.cache_key = Some(self.stored.thread_id.to_string());
+        request.reasoning = settings.reasoning;
+        let reserve = u32::try_from(settings.response_reserve_tokens).unwrap_or(u32::MAX);
+        request.max_output_tokens = request.max_output_tokens.min(reserve);
+        request
+    }
+
+    async fn first_tools(&self, start: &TurnStart) -> Result<RoundTools, AgentError> {
+        let (context, turn_id) = (self.tool_context().await?, self.stored.id.clone());
+        Ok(self.agent.first_tools(&self.subject, start, context, turn_id, self.delegation()).await)
+    }
+
+    /// Tokens that are left for earlier turns.
+    fn history_budget(&self, compiled: &CompiledPrompt, tools: &[ToolSpec]) -> Result<usize, AgentError> {
+        let (fixed, room) = self.agent.fixed_tokens(compiled, tools, &self.stored.input);
+        room.checked_sub(fixed).ok_or(AgentError::TooLong { tokens: fixed, room })
+    }
+
+    /// Where tools run and what they may do. Chats have no files, wherever they are.
+    async fn tool_context(&self) -> Result<ToolContext, AgentError> {
+        let settings = &self.agent.settings.turns;
+        let approvals = Arc::new(TurnApprovals {
+            store: self.agent.store.clone(),
+            workspace_id: self.stored.workspace_id.clone(),
+            turn_id: self.stored.id.clone(),
+            owner: self.agent.node.clone(),
+            time: settings.approval_time,
+        });
+        let context = match (self.subject.thread.mode, &self.subject.directory) {
+            (ThreadMode::Agent, Some(directory)) => {
+                let root = self.subject.workspace.root_path.clone().unwrap_or_default();
+                let (cwd, home) = (directory.cwd.clone(), self.agent.settings.home.clone());
+                let names = directory.settings.agents.fallback_filenames.clone().unwrap_or_default();
+                let private = self.agent.settings.private_paths.clone();
+                let set_aside = self.agent.settings.set_aside.clone();
+                let skill_folders = self.agent.settings.skills.folders.clone();
+                let opened = blocking(move || {
+                    let user = std::env::home_dir();
+                    let places = [Path::new(&root), &cwd];
+                    let of_git = places.into_iter().flat_map(|place| git_places(place, user.as_deref()));
+                    let of_git: Vec<PathBuf> = of_git.collect();
+                    let mut context = ToolContext::open(root, cwd)?
+                        .with_protected_names(names)
+                        .with_places_of_git(of_git)
+                        .with_skill_folders(skill_folders)
+                        .with_hidden(private);
+                    if let Some(directory) = set_aside {
+                        context = context.with_set_aside(directory);
+                    }
+                    // Without a home directory there is nothing in it to evolve.
+                    if home.is_dir() { context.with_home(home) } else { Ok(context) }
+                });
+                opened.await?
+            }
+            _ => ToolContext::without_directory(),
+        };
+        let caller = Caller {
+            workspace_id: self.stored.workspace_id.clone(),
+            thread_id: self.stored.thread_id.clone(),
+            turn_id: self.stored.id.clone(),
+            actor: self.subject.request.actor.clone(),
+            skills: self.subject.request.skills.clone(),
+        };
+        let context = match self.subject.request.reach {
+            Reach::Everything => context,
+            Reach::Workspace => context.bound_to_workspace(),
+        };
+        // Longer than a question stands: that it is over is kept before the call is denied.
+        let approval_time = settings.approval_time + APPROVAL_MARGIN;
+        let limits = ToolLimits { approval_time, ..ToolLimits::default() };
+        Ok(context
+            .with_caller(caller)
+            .with_permissions(settings.permissions)
+            .with_approvals(approvals)
+            .with_limits(limits)
+            .with_gate(Arc::clone(&self.lease) as _)
+            .with_untold_effects(self.untold.clone())
+            .with_cancellation(self.running.stop.clone()))
+    }
+}
+
+impl Agent {
+    /// Tokens of a request without earlier turns, and how many a request may have.
+    pub(crate) fn fixed_tokens(
+        &self,
+        compiled: &CompiledPrompt,
+        tools: &[ToolSpec],
+        input: &str,
+    ) -> (usize, usize) {
+        let opening = TurnMessage::opening(input, None, turn_sections(compiled));
+        let fixed = usize::try_from(compiled.manifest.prefix_tokens()).unwrap_or(usize::MAX)
+            + self.tool_tokens(tools)
+            + sent_tokens(&self.counter, &opening);
+        let settings = &self.settings.turns;
+        (fixed, settings.max_context_tokens.saturating_sub(settings.response_reserve_tokens))
+    }
+
+    /// Tokens of the tools' descriptions, an estimate.
+    pub(crate) fn tool_tokens(&self, tools: &[ToolSpec]) -> usize {
+        tools.iter().map(|tool| tool_tokens(&self.counter, tool)).sum()
+    }
+}
+
+/// Tokens of a tool's description, an estimate.
+pub(crate) fn tool_tokens(counter: &Counter, tool: &ToolSpec) -> usize {
+    let text = format!("{}\n{}\n{}", tool.name, tool.description, tool.schema);
+    message_tokens(counter, &Message::user(text))
+}

@@ -1,0 +1,219 @@
+//! A turn that this process holds: what it is about was loaded once, and only the holder of its lease writes to it.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hooks::TurnContext;
+use prompt::CompiledPrompt;
+use protocol::message::TurnItem;
+use protocol::prompt::{PromptDiagnostic, RoundRequest};
+use protocol::{ContentHash, Turn, TurnId, WorkspaceId};
+use provider::{ModelName, Provider};
+use store::{BeginRound, TurnActor, TurnEvent};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tools::UntoldEffects;
+
+use crate::agent::Agent;
+use crate::blocking::joined;
+use crate::domains::delegation::OfferedTools;
+use crate::error::AgentError;
+use crate::history::summary::Summariser;
+use crate::prompt::prepare::PromptRequest;
+use crate::subject::Subject;
+use crate::turn::handles::TurnHandle;
+use crate::turn::lease::TurnLease;
+use crate::turn::listener::TurnListener;
+
+/// A running turn and everything it needs.
+pub(crate) struct RunningTurn {
+    pub(crate) agent: Arc<Agent>,
+    pub(crate) subject: Subject,
+    pub(crate) stored: Turn,
+    pub(crate) model: TurnModel,
+    pub(crate) listener: Arc<dyn TurnListener>,
+    pub(crate) actor: TurnActor,
+    pub(crate) running: TurnHandle,
+    /// The tools of the present round.
+    pub(crate) offered: OfferedTools,
+    /// The turns that it gave work to and that have not ended.
+    pub(crate) children: TaskTracker,
+    pub(crate) lease: Arc<TurnLease>,
+    /// What calls did and no stored answer tells.
+    pub(crate) untold: UntoldEffects,
+    /// Items that are written with whatever is written next. Locked while they are: who has the lock knows what is
+    /// stored already.
+    pub(crate) pending: Arc<tokio::sync::Mutex<Vec<TurnItem>>>,
+    touched: Mutex<BTreeSet<PathBuf>>,
+    /// What hooks are told, once the first phases have run.
+    context: Mutex<Option<TurnContext>>,
+    /// Digests of the prompt's texts that are stored with an earlier round.
+    brought: Mutex<HashSet<ContentHash>>,
+}
+
+/// Who began a turn, who can stop it, and who hears it.
+pub(crate) struct TurnOrigin {
+    pub(crate) actor: TurnActor,
+    pub(crate) stop: CancellationToken,
+    pub(crate) listener: Arc<dyn TurnListener>,
+}
+
+/// Who is asked, and who summarises.
+pub(crate) struct TurnModel {
+    pub(crate) name: ModelName,
+    pub(crate) provider: Provider,
+    pub(crate) summariser: Summariser,
+}
+
+impl RunningTurn {
+    pub(crate) fn new(
+        agent: Arc<Agent>,
+        subject: Subject,
+        stored: Turn,
+        model: TurnModel,
+        origin: TurnOrigin,
+    ) -> Self {
+        let TurnOrigin { actor, stop, listener } = origin;
+        let running = agent.running.begin(&stored.id, listener.recipient(), stop);
+        agent.records.hold(&stored.id);
+        let (workspace_id, turn_id) = (stored.workspace_id.clone(), stored.id.clone());
+        let lease = Arc::new(TurnLease::new(Arc::clone(&agent), workspace_id, turn_id));
+        let request = PromptRequest { turn_id: Some(stored.id.clone()), ..subject.request };
+        let subject = Subject { request, ..subject };
+        Self {
+            agent,
+            subject,
+            stored,
+            model,
+            listener,
+            actor,
+            running,
+            offered: OfferedTools::default(),
+            children: TaskTracker::new(),
+            lease,
+            untold: UntoldEffects::default(),
+            pending: Arc::default(),
+            touched: Mutex::default(),
+            context: Mutex::default(),
+            brought: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn id(&self) -> &TurnId {
+        &self.stored.id
+    }
+
+    pub(crate) fn workspace_id(&self) -> &WorkspaceId {
+        &self.stored.workspace_id
+    }
+
+    /// Tells everybody who listens more of the answer; only the one who asked is waited for.
+    pub(crate) async fn broadcast_delta(&self, text: &str) {
+        let (index, watchers) = self.running.next_piece(text);
+        for watcher in watchers {
+            watcher.delta(self.id(), index, text).await;
+        }
+        self.listener.delta(self.id(), index, text).await;
+    }
+
+    /// Tells everybody who listens that the provider is asked again.
+    pub(crate) async fn broadcast_retry(&self, attempt: u32, delay: Duration, message: &str) {
+        for watcher in self.running.watchers() {
+            watcher.retrying(self.id(), attempt, delay, message).await;
+        }
+        self.listener.retrying(self.id(), attempt, delay, message).await;
+    }
+
+    /// Takes note of the paths that calls have touched.
+    pub(crate) fn touch(&self, paths: impl IntoIterator<Item = PathBuf>) {
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner).extend(paths);
+    }
+
+    /// The paths that calls have touched in this turn.
+    pub(crate) fn touched(&self) -> BTreeSet<PathBuf> {
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What hooks are told about the turn as it is now.
+    pub(crate) fn hook_context(&self) -> TurnContext {
+        let touched = self.touched();
+        let context = self.context.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let context = context.unwrap_or_else(|| self.subject.turn_context());
+        let mut touched_paths: BTreeSet<PathBuf> = context.touched_paths.iter().cloned().collect();
+        touched_paths.extend(touched);
+        TurnContext { touched_paths: touched_paths.into_iter().collect(), ..context }
+    }
+
+    /// Tells later hooks what those before them contributed.
+    pub(crate) fn set_hook_context(&self, context: TurnContext) {
+        *self.context.lock().unwrap_or_else(PoisonError::into_inner) = Some(context);
+    }
+
+    /// Writes items with the next thing that is written: each commit costs a model's time.
+    pub(crate) async fn buffer_items(&self, items: impl IntoIterator<Item = TurnItem>) {
+        self.pending.lock().await.extend(items);
+    }
+
+    /// Adds items to the turn, and logs what happened.
+    pub(crate) async fn add(&self, items: Vec<TurnItem>, events: Vec<TurnEvent>) -> Result<(), AgentError> {
+        let (agent, turn) = (Arc::clone(&self.agent), self.stored.clone());
+        let mut pending = Arc::clone(&self.pending).lock_owned().await;
+        self.write(async move {
+            let all: Vec<TurnItem> = pending.iter().cloned().chain(items).collect();
+            agent.store.add_turn_items(&turn.workspace_id, &turn.id, &agent.node, &all, events).await?;
+            pending.clear();
+            Ok(())
+        })
+        .await
+    }
+
+    /// Writes in a task of its own: a turn that is stopped stops waiting, but what the store was given it stores.
+    async fn write(
+        &self,
+        write: impl Future<Output = Result<(), AgentError>> + Send + 'static,
+    ) -> Result<(), AgentError> {
+        joined(self.agent.running.tasks.spawn(write)).await
+    }
+
+    /// Logs what happened.
+    pub(crate) async fn log(&self, event: TurnEvent) -> Result<(), AgentError> {
+        let store = &self.agent.store;
+        Ok(store.log_turn_events(self.workspace_id(), self.id(), &self.agent.node, vec![event]).await?)
+    }
+
+    /// HookRunWriter the prompt of a round before the model is asked with it, in one commit with what precedes the answer.
+    pub(crate) async fn record(
+        &self,
+        round: u32,
+        compiled: &CompiledPrompt,
+        request: RoundRequest,
+        about_tools: &[PromptDiagnostic],
+    ) -> Result<(), AgentError> {
+        let (agent, turn) = (Arc::clone(&self.agent), self.stored.clone());
+        let brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let record = agent.round_record(round, compiled, Some(request), about_tools, &brought);
+        let mut pending = Arc::clone(&self.pending).lock_owned().await;
+        self.write(async move {
+            let runs = agent.records.take(&turn.id);
+            let record = BeginRound { items: pending.clone(), hook_runs: runs.clone(), ..record };
+            let begun = agent.store.begin_round(&turn.workspace_id, &turn.id, &agent.node, record).await;
+            match begun {
+                Ok(()) => pending.clear(),
+                Err(_) => agent.records.put_back(&turn.id, runs),
+            }
+            Ok(begun?)
+        })
+        .await?;
+        let digests = compiled.sections.iter().map(|section| section.sha256.clone());
+        self.brought.lock().unwrap_or_else(PoisonError::into_inner).extend(digests);
+        Ok(())
+    }
+
+    /// How often the model may be asked before it must answer.
+    pub(crate) fn max_rounds(&self) -> u32 {
+        let configured = self.agent.settings.turns.max_rounds.max(1);
+        self.subject.limits.max_rounds.map_or(configured, |limit| limit.clamp(1, configured))
+    }
+}

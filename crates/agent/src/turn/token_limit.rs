@@ -1,0 +1,27 @@
+//! The daily token limit of a workspace.
+
+use protocol::{Timestamp, WorkspaceId};
+
+use crate::agent::Agent;
+use crate::error::AgentError;
+
+const DAY_MILLISECONDS: i64 = 24 * 60 * 60 * 1000;
+
+impl Agent {
+    /// Refuses a turn of a workspace that has used the tokens of today.
+    pub(crate) async fn check_tokens(&self, workspace_id: &WorkspaceId) -> Result<(), AgentError> {
+        match self.spent_limit(workspace_id).await? {
+            None => Ok(()),
+            Some(limit) => Err(AgentError::TokensSpent { limit }),
+        }
+    }
+
+    /// The tokens of a day, if a workspace has used them up today, with the turns that run.
+    pub(crate) async fn spent_limit(&self, workspace_id: &WorkspaceId) -> Result<Option<u64>, AgentError> {
+        let Some(limit) = self.settings.turns.limits.tokens_per_day else { return Ok(None) };
+        let day = self.store.now().milliseconds().div_euclid(DAY_MILLISECONDS) * DAY_MILLISECONDS;
+        let usage = self.store.usage_since(workspace_id, Timestamp::from_milliseconds(day)).await?;
+        let is_spent = usage.input.saturating_add(usage.output) >= limit.get();
+        Ok(is_spent.then_some(limit.get()))
+    }
+}
