@@ -19,7 +19,7 @@ use crate::settings::AgentSettings;
 use crate::turn::handles::RunningTurns;
 use crate::turn::queue::Queues;
 
-/// Prepares prompts, and keeps the proof of them.
+/// Prepares prompts, runs turns, and keeps a record of both.
 pub struct Agent {
     pub(crate) store: Store,
     pub(crate) settings: Arc<AgentSettings>,
@@ -29,18 +29,18 @@ pub struct Agent {
     pub(crate) counter: Arc<Counter>,
     pub(crate) running: RunningTurns,
     pub(crate) queues: Queues,
-    /// Where the tools of turns come from.
+    /// Sources of the tools that turns can call, in order of precedence.
     pub(crate) sources: Vec<Arc<dyn ToolSource>>,
-    /// None where skills are switched off.
+    /// `None` if skills are disabled.
     pub(crate) skills: Option<Arc<SkillsDomain>>,
-    /// Told when a turn of this process leaves a job.
+    /// Notified when a turn of this process leaves a background job.
     pub(crate) jobs_added: tokio::sync::Notify,
-    /// Who this process is to the others.
+    /// Id of this process among all gateways of the database.
     pub(crate) node: String,
 }
 
 impl Agent {
-    /// An agent with our own hooks and those of others.
+    /// Creates an agent with the built-in hook packages and further `packages`.
     pub fn new(
         store: Store,
         mut settings: AgentSettings,
@@ -62,7 +62,7 @@ impl Agent {
         let node = protocol::TokenId::new().to_string();
         let queues = Queues::default();
         let sources = own_sources(&settings, skills.clone(), memory);
-        // Whatever else reads files for a project must not read those.
+        // The resolver of instruction files must exclude the same paths as the tools.
         settings.files.private_paths.clone_from(&settings.private_paths);
         let settings = Arc::new(settings);
         Ok(Self {
@@ -81,13 +81,13 @@ impl Agent {
         })
     }
 
-    /// The same with one more source of tools, asked after the others.
+    /// Adds a source of tools, asked after the existing ones.
     pub fn with_tools(mut self, source: Arc<dyn ToolSource>) -> Self {
         self.sources.push(source);
         self
     }
 
-    /// Waits for what runs in the background and for what is being written.
+    /// Stops all turns, then waits for background hooks and pending writes.
     pub fn shutdown(&self, grace: Duration) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.running.shut_down().await;
@@ -97,7 +97,7 @@ impl Agent {
     }
 }
 
-/// The tools that every agent has by its settings.
+/// Returns the built-in sources of tools that the settings enable.
 pub(crate) fn own_sources(
     settings: &AgentSettings,
     skills: Option<Arc<SkillsDomain>>,

@@ -1,4 +1,4 @@
-//! Background jobs: what hooks ask to be done after a turn, by whichever gateway comes first.
+//! Background jobs: work that hooks request for after a turn, done by whichever gateway claims it first.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -13,21 +13,21 @@ use crate::agent::Agent;
 use crate::domains::memory::extraction;
 use crate::error::AgentError;
 
-/// How long a job counts as being worked on by whoever claimed it, unless they say so again.
+/// Time that a claimed job stays reserved without a renewal.
 const LEASE: Duration = Duration::from_secs(30);
-/// How often they do.
+/// Interval between renewals.
 const RENEWAL: Duration = Duration::from_secs(10);
-/// How long one may take.
+/// Maximum time for one attempt.
 const TIME: Duration = Duration::from_secs(120);
 
-/// What a job has found out, which is written with its end.
+/// Result of a job, written together with its end.
 pub(crate) struct JobDone {
     pub(crate) memories: Vec<NewMemory>,
-    /// In whose name.
+    /// The user on whose behalf the job ran.
     pub(crate) actor: Option<String>,
 }
 
-/// The job that a hook contributed to a turn, if it is one.
+/// Returns the job in a contribution; `None` if it is something else.
 pub(crate) fn new_job(
     workspace_id: &WorkspaceId,
     turn_id: &TurnId,
@@ -47,7 +47,7 @@ pub(crate) fn new_job(
 }
 
 impl Agent {
-    /// Keeps the jobs that the hooks of a turn contributed. What cannot be kept is said in the log: the turn has ended.
+    /// Stores the jobs that the hooks of a turn contributed. The turn has already ended, so failures are only logged.
     pub(crate) async fn keep_jobs(
         &self,
         workspace_id: &WorkspaceId,
@@ -70,12 +70,12 @@ impl Agent {
         }
     }
 
-    /// Waits until a job may have come, for at most so long.
+    /// Waits until a job may be available, at most for `at_most`.
     pub fn job_added(&self, at_most: Duration) -> BoxFuture<'_, ()> {
         Box::pin(async move { drop(tokio::time::timeout(at_most, self.jobs_added.notified()).await) })
     }
 
-    /// Does the jobs that are due, one after the other, and says how many were done.
+    /// Runs the jobs that are due, one after another, and returns how many were completed.
     pub fn run_due_jobs(&self) -> BoxFuture<'_, Result<usize, AgentError>> {
         Box::pin(async move {
             let mut done = 0;
@@ -89,7 +89,7 @@ impl Agent {
                     Err(error) => Err(error),
                 };
                 match finished {
-                    // What another gateway has done meanwhile is done.
+                    // Another gateway may have taken the job over and finished it; then it is not counted here.
                     Ok(is_ours) => done += usize::from(is_ours),
                     Err(error) => self.fail_job(&job, &error).await?,
                 }
@@ -107,8 +107,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Works on a job for as long as it may take and is this gateway's. A panic is a failure of this attempt: it must end
-    /// neither the gateway nor its other jobs.
+    /// Runs a job within its time limit and only while this gateway holds it. A panic fails this attempt; it must not
+    /// end the gateway or its other jobs.
     async fn work_while_held(&self, job: &ClaimedJob) -> Result<JobDone, String> {
         let work = tokio::time::timeout(TIME, self.work_on(job));
         tokio::select! {
@@ -121,7 +121,7 @@ impl Agent {
         }
     }
 
-    /// Holds a job; ends only when another gateway has it.
+    /// Renews the reservation of a job; returns only when another gateway has taken it over.
     async fn job_lost(&self, job: &ClaimedJob) {
         loop {
             tokio::time::sleep(RENEWAL).await;
@@ -133,7 +133,7 @@ impl Agent {
         }
     }
 
-    /// The kinds of jobs that are done here: our own, and those of packages.
+    /// Returns the kinds of jobs this gateway can run: the built-in one and those of packages.
     fn job_kinds(&self) -> Vec<String> {
         let of_packages = self.runtime.registry().job_kinds();
         [extraction::KIND].into_iter().chain(of_packages).map(str::to_owned).collect()

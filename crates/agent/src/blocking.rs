@@ -1,18 +1,18 @@
-//! Work that runs beside the task that waits for it.
+//! Work on other threads or tasks, awaited by its caller.
 
 use tokio::task::JoinHandle;
 
-/// Runs what may wait for a disk beside the runtime's own threads.
+/// Runs work that may wait for a disk on a blocking thread.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     joined(tokio::task::spawn_blocking(work)).await
 }
 
-/// What a task ends with; its panic is the caller's too.
+/// Waits for a task and resumes its panic in the caller.
 pub(crate) async fn joined<T>(task: JoinHandle<T>) -> T {
     match task.await.map_err(tokio::task::JoinError::try_into_panic) {
         Ok(value) => value,
         Err(Ok(panic)) => std::panic::resume_unwind(panic),
-        // Only a runtime that is shutting down cancels it, and the caller is dropped with it.
+        // Only a runtime that is shutting down cancels the task, and it drops the caller as well.
         Err(Err(_)) => std::future::pending().await,
     }
 }

@@ -1,4 +1,4 @@
-//! The directory a thread works in, and the rules for instruction files there.
+//! The working directory of a thread and its rules for instruction files.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use protocol::{AgentsConfig, Audience, Workspace};
 
 use crate::error::AgentError;
 
-/// A directory inside a workspace's, and how instruction files are found in it.
+/// A directory inside the workspace root, with the settings for its instruction files.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkingDirectory {
     pub(crate) cwd: PathBuf,
@@ -16,7 +16,7 @@ pub(crate) struct WorkingDirectory {
 }
 
 impl WorkingDirectory {
-    /// The directory of a call; none where the workspace has none.
+    /// Finds the directory of a request; `None` if the workspace has no directory.
     pub(crate) fn find(
         workspace: &Workspace,
         cwd: Option<&str>,
@@ -31,12 +31,13 @@ impl WorkingDirectory {
             path.canonicalize().map_err(|source| AgentError::Directory { path: path.to_owned(), source })
         };
         let outside = || AgentError::OutsideWorkspace { cwd: cwd.clone(), root: root.clone() };
-        // What does not even look as if it were inside is refused without being looked at.
+        // Reject paths that are lexically outside before touching the disk.
         if !cwd.starts_with(&root) {
             return Err(outside());
         }
-        // Files are looked for in every directory on the way, so a path that leaves and comes back is refused. From the root
-        // down, so that nobody learns from the error what there is outside.
+        // Instruction files are searched in every directory on the path, so a path that leaves the root through a
+        // link and returns is rejected. Checking from the root down keeps the error from revealing what exists
+        // outside.
         let real_root = real(&root)?;
         let mut way: Vec<&Path> =
             cwd.ancestors().take_while(|directory| directory.starts_with(&root)).collect();
@@ -51,7 +52,8 @@ impl WorkingDirectory {
         Ok(Some(Self { cwd, settings }))
     }
 
-    /// Where the user's own instructions are, for a workspace without a directory: nothing else counts there.
+    /// Returns the directory of the user's own instructions, for a workspace without a directory; nothing else
+    /// applies there.
     pub(crate) fn home(workspace: &Workspace, files: &FileSettings) -> Result<Option<Self>, AgentError> {
         let mut settings = files.clone();
         if let Some(config) = &workspace.agents {
@@ -62,8 +64,8 @@ impl WorkingDirectory {
         Ok(home.map(Path::to_owned).map(|cwd| Self { cwd, settings }))
     }
 
-    /// A file inside the workspace's directory, named from here. It need not exist, but no directory on the way to it may
-    /// lead out.
+    /// Resolves a file inside the workspace root, relative to this directory. It need not exist, but no directory on
+    /// its path may lead outside.
     pub(crate) fn file(&self, file: &Path) -> Result<PathBuf, AgentError> {
         let file = normalise(file, &self.cwd);
         let Some(root) = self.settings.bounds.workspace() else { return Err(AgentError::NoDirectory) };
@@ -80,7 +82,7 @@ impl WorkingDirectory {
             match directory.canonicalize() {
                 Ok(real) if real.starts_with(&real_root) => {}
                 Ok(_) => return Err(outside()),
-                // Below what is not there, nothing leads anywhere.
+                // Nothing below a missing directory can be a link.
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => break,
                 Err(source) => return Err(failed(directory, source)),
             }
@@ -88,7 +90,7 @@ impl WorkingDirectory {
         Ok(file)
     }
 
-    /// Where a file is what was named, the directory that it is in.
+    /// Replaces a path to a file by the directory that contains it.
     pub(crate) fn of_file(mut self) -> Self {
         if self.cwd.is_file()
             && let Some(parent) = self.cwd.parent()
@@ -98,7 +100,7 @@ impl WorkingDirectory {
         self
     }
 
-    /// The same for other readers.
+    /// Sets the audience of the instructions.
     pub(crate) fn read_by(mut self, audience: Audience) -> Self {
         self.settings.audience = audience;
         self
@@ -109,7 +111,7 @@ impl WorkingDirectory {
     }
 }
 
-/// The gateway's settings with what a workspace says otherwise.
+/// Merges the gateway's settings with those of the workspace.
 fn configured(
     base: &FileSettings,
     config: Option<&AgentsConfig>,
@@ -117,14 +119,14 @@ fn configured(
     cwd: &Path,
 ) -> Result<FileSettings, AgentError> {
     let mut settings = base.clone();
-    // The gateway's own root is for one project, which need not be this one.
+    // The gateway's project root belongs to one project, which need not be this one.
     let given = &mut settings.agents.root.project_root_override;
     *given = given.take().filter(|root| root.starts_with(root_path) && cwd.starts_with(root));
     let Some(config) = config else { return Ok(settings) };
     settings.apply(config).map_err(ResolveError::from)?;
     if let Some(path) = &config.root.project_root_override {
         let wanted = normalise(path, root_path);
-        // A root outside of the workspace's directory would read what the workspace must not.
+        // A project root outside of the workspace root would read files that the workspace must not see.
         if !wanted.starts_with(root_path) {
             return Err(AgentError::RootOutsideWorkspace { wanted, root: root_path.to_owned() });
         }

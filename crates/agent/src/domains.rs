@@ -1,4 +1,4 @@
-//! The subjects that contribute sections, tools and jobs to a turn.
+//! The domains that contribute sections, tools and jobs to a turn.
 
 pub(crate) mod delegation;
 pub(crate) mod documents;

@@ -1,4 +1,4 @@
-//! What can go wrong with a turn.
+//! Errors of prompts and turns.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -9,89 +9,85 @@ use prompt::RebuildError;
 use protocol::{Hint, TurnErrorKind};
 use store::StoreError;
 
-/// Why there is no prompt, or no answer.
+/// Reason that there is no prompt or no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A hook that must not fail did.
+    /// A fail-closed hook failed.
     #[error(transparent)]
     Hook(#[from] HookError),
-    /// Instruction files cannot be resolved.
+    /// Instruction files could not be resolved.
     #[error(transparent)]
     Files(#[from] ResolveError),
-    /// The directory is not inside the workspace's.
+    /// The directory is outside of the workspace root.
     #[error("{} is not inside the workspace's directory {}", cwd.display(), root.display())]
     OutsideWorkspace { cwd: PathBuf, root: PathBuf },
-    /// The project root that the workspace asks for is not inside its directory.
+    /// The project root set by the workspace is outside of its directory.
     #[error(
         "the workspace's `projectRootOverride` {} is not inside its directory {}",
         wanted.display(), root.display()
     )]
     RootOutsideWorkspace {
-        /// The project root that is asked for.
+        /// The project root from the workspace's settings.
         wanted: PathBuf,
         root: PathBuf,
     },
-    /// A directory was named or is needed, but the workspace has none.
+    /// The request needs a directory, but the workspace has none.
     #[error("the workspace has no directory, so no path can be inside it")]
     NoDirectory,
     /// A directory cannot be used.
     #[error("cannot work in {}: {source}", path.display())]
-    Directory {
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    Directory { path: PathBuf, source: std::io::Error },
     #[error("skills are switched off (skills.enabled)")]
     SkillsOff,
     #[error("there is no skill `{slug}` here")]
     UnknownSkill {
         slug: String,
-        /// One with almost that name.
+        /// A slug that is similar.
         meant: Option<String>,
     },
-    /// A skill was named that turns are not told of.
+    /// The selected skill exists, but turns cannot use it.
     #[error("the skill `{slug}` cannot be used: it is {outcome}")]
     UnusableSkill {
         slug: String,
         outcome: protocol::SkillOutcome,
-        /// Why, and what to do.
+        /// Reason and remedy.
         detail: Option<String>,
     },
-    /// Nobody said which model to ask.
+    /// Neither the request nor the settings name a model.
     #[error("no model is configured")]
     NoModel,
-    /// What was given is not a model's name.
+    /// The name of the model is malformed.
     #[error(transparent)]
     ModelName(#[from] provider::ModelNameError),
-    /// There is no provider of the model that was named.
+    /// The model's provider is not configured.
     #[error(transparent)]
     UnknownProvider(Box<provider::ProviderError>),
-    /// A provider failed, or cannot be asked.
+    /// The provider failed or cannot be used.
     #[error(transparent)]
     Provider(Box<provider::ProviderError>),
-    /// A provider ended without an answer.
+    /// The provider finished without an answer.
     #[error("the model ended without an answer")]
     NoAnswer,
-    /// A model was asked for a list and answered with something else.
+    /// The model answered a request for a list with something else.
     #[error("the model's answer has no JSON array that can be read")]
     NoList,
-    /// Earlier turns take more requests than a turn may make for summaries.
+    /// Summarising the earlier turns takes more requests than a turn may make.
     #[error("the earlier turns could not be summarised in {requests} requests")]
     SummaryTooLong {
-        /// How many were made.
+        /// Number of requests made.
         requests: usize,
     },
-    /// The last answer was cut off in the middle of a call.
+    /// The last answer was cut off inside a tool call.
     #[error(
         "the model's answer was cut off at its maximum length inside a call of `{tool}`, which did not run"
     )]
     CutCall {
-        /// The tool that it called.
+        /// The tool that was called.
         tool: String,
     },
-    /// Another gateway took a turn for dead.
+    /// Another gateway declared the turn dead.
     #[error("the turn was given up by another gateway")]
     LeaseLost,
     /// The gateway that ran the turn died.
@@ -99,50 +95,50 @@ pub enum AgentError {
     GatewayGone,
     #[error("the gateway was stopped while the turn ran")]
     ShutDown,
-    /// Nobody waits for the turn any more, and it had not begun.
+    /// The client disconnected before the queued turn started.
     #[error("the turn was withdrawn before it began")]
     Withdrawn,
-    /// The program has a fault.
+    /// The turn panicked, which is a bug in the program.
     #[error("the turn failed by a fault of the gateway; its log has the details")]
     Panicked,
-    /// As many turns run as may.
+    /// The gateway has reached its limit of running turns.
     #[error("{limit} turns are running on this gateway, and no more may at once")]
     TooManyTurns { limit: usize },
-    /// As many turns wait for the thread as may.
+    /// The thread has reached its limit of queued turns.
     #[error("{limit} turns wait for this thread already, and no more may")]
     QueueFull { limit: usize },
-    /// The workspace has used what it may use in a day.
+    /// The workspace has used its daily tokens.
     #[error("the turns of this workspace have used the {limit} tokens that they may use in a day (UTC)")]
     TokensSpent { limit: u64 },
-    /// A turn was named together with a thread that it does not belong to.
+    /// The turn does not belong to the thread of the request.
     #[error("turn `{turn_id}` belongs to another thread")]
     OtherThread { turn_id: protocol::TurnId },
-    /// There is nothing to answer.
+    /// The input is blank.
     #[error("there is nothing to answer: the text is blank")]
     NoInput,
-    /// What must be sent does not fit.
+    /// The parts that must be sent exceed the model's window.
     #[error(
         "the prompt, the tools and the question have about {tokens} tokens, and there is room for {room}"
     )]
     TooLong {
-        /// What must be sent.
+        /// Tokens of the parts that must be sent.
         tokens: usize,
         room: usize,
     },
-    /// The model, or a filter behind it, refused.
+    /// The model, or a filter in front of it, refused.
     #[error("the model refused to answer")]
     Refused,
-    /// The model went on calling tools when it had to answer.
+    /// The model kept calling tools although it had to answer.
     #[error("the model called tools until it had spent its budget, and then again instead of answering")]
     OnlyCalls,
     /// Tools cannot run in the workspace's directory.
     #[error(transparent)]
     Tools(#[from] tools::ContextError),
-    /// There is nothing to compare or rebuild.
+    /// There is no manifest to compare or rebuild.
     #[error("turn `{turn_id}` has no manifest{}", round.map_or_else(String::new, |round| format!(" of round {round}")))]
     NoManifest {
         turn_id: protocol::TurnId,
-        /// The round, if one was named.
+        /// The requested round, if any.
         round: Option<u32>,
     },
     /// A past prompt cannot be rebuilt.
@@ -151,7 +147,7 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// What kept the turn from its answer.
+    /// Returns the kind of error to record for the turn.
     pub fn kind(&self) -> TurnErrorKind {
         match self {
             AgentError::Provider(_)
@@ -170,7 +166,7 @@ impl AgentError {
         }
     }
 
-    /// Whether the same turn could succeed later.
+    /// Returns true if the same turn could succeed later.
     pub fn is_retryable(&self) -> bool {
         match self {
             AgentError::Provider(error) => error.retryable,
@@ -183,7 +179,7 @@ impl AgentError {
     }
 }
 
-/// How to name a model, for each kind of provider; what is between backticks can be pasted.
+/// Instructions for configuring a model, per kind of provider; the parts in backticks can be pasted.
 const MODELS: &str = "\
 for this turn alone, name one with `--model PROVIDER/MODEL`
 for all, start the gateway again with FOREWORD_MODEL_DEFAULT set, or with a line at the beginning of config.toml in its \

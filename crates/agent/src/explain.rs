@@ -1,4 +1,4 @@
-//! Why a turn went as it did: everything that made its prompt, from the store alone.
+//! Explanations of finished turns: everything that made up their prompts, from the store alone.
 
 pub(crate) mod rounds;
 pub(crate) mod view;
@@ -20,7 +20,7 @@ use crate::explain::rounds::explained_rounds;
 use crate::turn::message::messages;
 
 impl Agent {
-    /// The files, documents, skills, memory and hooks that made a turn's prompt, with versions.
+    /// Returns the files, documents, skills, memory and hooks that made up a turn's prompt, with versions.
     pub fn explain<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -57,7 +57,7 @@ impl Agent {
         })
     }
 
-    /// The files that earlier turns had brought, whose messages stood in this turn's request.
+    /// Returns the files delivered by earlier turns whose messages were part of this turn's request.
     async fn earlier_files(
         &self,
         turn: &Turn,
@@ -73,7 +73,7 @@ impl Agent {
     }
 }
 
-/// What did not go as asked in any round, each once.
+/// Collects the diagnostics of all rounds, without duplicates.
 fn diagnostics(manifests: &[RoundManifest]) -> Vec<PromptDiagnostic> {
     let mut found: Vec<PromptDiagnostic> = Vec::new();
     for diagnostic in manifests.iter().flat_map(|round| &round.manifest.diagnostics) {
@@ -84,7 +84,7 @@ fn diagnostics(manifests: &[RoundManifest]) -> Vec<PromptDiagnostic> {
     found
 }
 
-/// What was sent of earlier turns, as it was when the model was last asked.
+/// Returns the history that was sent when the model was last asked.
 fn sent_history(items: &[StoredItem]) -> Option<ExplainedHistory> {
     items.iter().rev().find_map(|stored| match &stored.item {
         TurnItem::Context(history) => Some(history.clone()),
@@ -92,14 +92,14 @@ fn sent_history(items: &[StoredItem]) -> Option<ExplainedHistory> {
     })
 }
 
-/// The files of the frozen start.
+/// Returns the files of the frozen start.
 fn initial_files(sections: &[PromptManifestSection]) -> Vec<ExplainedFile> {
     let frozen = sections.iter().filter(|section| section.id == AGENTS_CONTEXT);
     let files = frozen.flat_map(|section| &section.sources).filter_map(|source| {
         Some(ExplainedFile {
             path: source.path.clone()?,
             delivery: FileDelivery::Initial,
-            // Older manifests have an empty one where it was not known.
+            // Older manifests store an empty digest for an unknown one.
             sha256: source.sha256.clone().filter(|sha256| !sha256.as_str().is_empty()),
             mtime_ms: None,
             call_id: None,
@@ -109,7 +109,7 @@ fn initial_files(sections: &[PromptManifestSection]) -> Vec<ExplainedFile> {
     files.collect()
 }
 
-/// The files that messages told of.
+/// Returns the files delivered or announced by messages.
 fn told_files(entries: &[TurnMessage]) -> impl Iterator<Item = ExplainedFile> + '_ {
     entries.iter().flat_map(|entry| {
         let read = entry.reads.iter().map(|read| ExplainedFile {
@@ -124,7 +124,7 @@ fn told_files(entries: &[TurnMessage]) -> impl Iterator<Item = ExplainedFile> + 
     })
 }
 
-/// The files that a reminder named.
+/// Returns the files named by a reminder.
 pub(crate) fn reminded_files(attached: &AttachedReminder) -> Vec<ExplainedFile> {
     let (files, removed): (&[ReminderFile], &[std::path::PathBuf]) = match &attached.reminder {
         Reminder::AgentsResolvePaths { files, removed } => (files, removed),

@@ -1,8 +1,8 @@
-//! What was said before: completed turns, whole and as they were sent, under a budget of tokens.
+//! History: completed turns, sent again unchanged, within a token budget.
 //!
-//! The window over them moves rarely, because whatever moves it breaks the prefix that a provider has cached: when there
-//! is too much, the older half goes at once. Nothing goes before it has been in a summary, and each summary is made from
-//! the one before it, so that what was said first can still be known last.
+//! The window over them moves rarely, because each move invalidates the provider's cached prefix: when the history
+//! grows too large, its older half is dropped in one step. Turns are dropped only after they were summarised, and
+//! each summary is made from the previous one, so that early facts can survive.
 
 pub(crate) mod compaction;
 pub(crate) mod summary;
@@ -19,23 +19,23 @@ use crate::domains::memory::privacy::hide_memory_of_others;
 use crate::error::AgentError;
 use crate::turn::message::{self, message_tokens, sent_tokens};
 
-/// Most entries that are sent again word for word: what users said, and what they were answered. Tools count as tokens
-/// only, because a turn that uses many is still one question and its answer.
+/// Maximum number of entries sent word for word: user inputs and answers. Tool calls only count as tokens, because a
+/// turn with many calls is still one question and its answer.
 pub(crate) const MAX_ENTRIES: usize = 200;
-/// How many turns are read to be sent; each has at least one entry.
+/// Maximum number of turns loaded for a request; each has at least one entry.
 pub(crate) const MAX_TURNS_READ: u64 = MAX_ENTRIES as u64 + 1;
-/// What a model is sent of earlier turns.
+/// The earlier turns as they are sent to a model.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History {
     pub(crate) summary: Option<String>,
     pub(crate) turns: Vec<PastTurn>,
-    /// Turns up to this ordinal are not among them.
+    /// Turns up to this ordinal are left out.
     pub(crate) through: u64,
-    /// Those of them after this ordinal are in no summary either: they could not be summarised yet.
+    /// Left-out turns after this ordinal are in no summary, because summarising failed so far.
     pub(crate) missing_after: Option<u64>,
-    /// The version of what is stored in the place of turns that were left out.
+    /// Version of the stored summary, for optimistic locking.
     pub(crate) version: Version,
-    /// What making a summary has cost.
+    /// Tokens spent on summaries.
     pub(crate) usage: TokenUsage,
 }
 
@@ -49,19 +49,19 @@ pub(crate) struct PastTurn {
 }
 
 impl PastTurn {
-    /// What was said, without the tools: the question, and the answer if it has one.
+    /// Counts the question and, if there is one, the answer, but no tool calls.
     pub(crate) fn entry_count(&self) -> usize {
         1 + usize::from(message::answer(&self.entries).is_some())
     }
 }
 
 impl History {
-    /// The messages, oldest first.
+    /// Returns the messages to send, oldest first.
     pub(crate) fn messages(&self) -> Vec<Message> {
         self.preface().into_iter().chain(self.entries().map(TurnMessage::as_sent)).collect()
     }
 
-    /// What stands for the turns that are not among the messages.
+    /// Returns the message that stands in for the left-out turns.
     fn preface(&self) -> Option<Message> {
         let text = match (self.summary.as_deref().map(notes::summary), self.missing_after) {
             (None, None) => return None,
@@ -72,7 +72,7 @@ impl History {
         Some(Message::user(text))
     }
 
-    /// Takes for delivered only what a session's model still has before it in these messages.
+    /// Marks as delivered only the instruction files whose text is still in these messages.
     pub(crate) fn keep_delivered(&self, session: &mut Session) {
         session.keep_delivered(self.entries().flat_map(TurnMessage::told));
     }
@@ -93,12 +93,12 @@ impl History {
         self.through = self.turns.drain(..count).next_back().map_or(self.through, |turn| turn.ordinal);
     }
 
-    /// How many of the oldest turns must go so that the rest has at most so many tokens.
+    /// Returns how many of the oldest turns must be dropped to leave at most `max_tokens`.
     pub(crate) fn over_tokens(&self, max_tokens: usize) -> usize {
         self.over(max_tokens, |turn| turn.tokens)
     }
 
-    /// How many of the oldest turns must go so that the rest has at most so many entries.
+    /// Returns how many of the oldest turns must be dropped to leave at most `max_entries`.
     pub(crate) fn over_entries(&self, max_entries: usize) -> usize {
         self.over(max_entries, PastTurn::entry_count)
     }
@@ -114,7 +114,7 @@ impl History {
 }
 
 impl Agent {
-    /// Keeps what was sent of earlier turns, for whoever asks why.
+    /// Returns the item that records which history was sent.
     pub(crate) fn context_item(&self, history: &History, budget: usize) -> TurnItem {
         TurnItem::Context(self.explained_history(history, budget))
     }
@@ -132,19 +132,19 @@ impl Agent {
         }
     }
 
-    /// What of a thread could be sent again, before anything is summarised.
+    /// Returns the history of a thread's next turn, before any summarising.
     pub(crate) async fn history_so_far(
         &self,
         workspace_id: &WorkspaceId,
         thread_id: &ThreadId,
         reader: Option<&str>,
     ) -> Result<History, AgentError> {
-        /// After every turn there is; databases count with signed numbers.
+        /// An ordinal after every turn; databases use signed numbers.
         const NEXT: u64 = i64::MAX as u64;
         self.stored_history(workspace_id, thread_id, NEXT, reader).await
     }
 
-    /// What is stored of the turns before an ordinal, as far as it could be sent in a turn of somebody's.
+    /// Loads the turns before an ordinal, as many as could be sent, with the private memory of `reader` only.
     async fn stored_history(
         &self,
         workspace_id: &WorkspaceId,
@@ -169,7 +169,7 @@ impl Agent {
         preface + history.turn_tokens()
     }
 
-    /// Completed turns of a turn's thread, oldest first, without anybody's own memory.
+    /// Returns completed turns of a turn's thread, oldest first, without anyone's private memory.
     pub(crate) async fn completed_turns(
         &self,
         turn: &Turn,

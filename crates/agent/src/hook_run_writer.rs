@@ -1,4 +1,4 @@
-//! Keeps a record of every hook that ran, without making anybody wait for the database.
+//! Writes the records of hook runs in the background, so that no turn waits for the database.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,21 +16,21 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background_jobs::new_job;
 
-/// HookRunWriter that are written in one transaction.
+/// Records per transaction.
 const BATCH: usize = 256;
-/// HookRunWriter that wait to be written: more than turns leave in the time that a database is usually away.
+/// Maximum number of queued records: more than turns produce during a typical database outage.
 const MAX_WAITING: usize = 16_384;
-/// How long to wait before records are written again to a database that was away.
+/// Pause before writing again to an unavailable database.
 const WRITE_AGAIN: Duration = Duration::from_secs(1);
-/// How long that is tried before the records are given up: others wait behind them.
+/// Time after which a batch is given up, because other records queue up behind it.
 const WRITE_FOR: Duration = Duration::from_secs(60);
 
-/// Hands records to a task that writes them; those of a held turn go with what the turn writes next.
+/// Queues records for a writer task. The records of a held turn are written with the turn's next commit instead.
 pub(crate) struct HookRunWriter {
     sender: Sender<Entry>,
-    /// HookRunWriter that found no place among those that wait.
+    /// Number of records dropped because the queue was full.
     lost: AtomicU64,
-    /// Cancelled when somebody waits for the end: a database that is away is not waited for then.
+    /// Cancelled at shutdown, to stop waiting for an unavailable database.
     hurry: CancellationToken,
     held: Mutex<HashMap<TurnId, Vec<HookRun>>>,
 }
@@ -38,12 +38,12 @@ pub(crate) struct HookRunWriter {
 enum Entry {
     Run(Box<HookRun>),
     Job(Box<NewJob>),
-    /// Whoever sends it wants to know when everything before it is written.
+    /// Sent by `written`, to learn that everything before it is stored.
     Written(oneshot::Sender<()>),
 }
 
 impl HookRunWriter {
-    /// Starts the task; it ends when nobody can send any more.
+    /// Starts the writer task; it ends when all senders are dropped.
     pub(crate) fn start(store: Store) -> Self {
         let (records, receiver) = Self::with_room(MAX_WAITING);
         tokio::spawn(write(store, receiver, records.hurry.clone()));
@@ -56,17 +56,17 @@ impl HookRunWriter {
         (Self { sender, lost, hurry, held: Mutex::default() }, receiver)
     }
 
-    /// Keeps the runs of a turn until they are taken or released.
+    /// Holds back the records of a turn until they are taken or released.
     pub(crate) fn hold(&self, turn_id: &TurnId) {
         self.lock().insert(turn_id.clone(), Vec::new());
     }
 
-    /// The runs of a held turn so far.
+    /// Takes the records of a held turn so far.
     pub(crate) fn take(&self, turn_id: &TurnId) -> Vec<HookRun> {
         self.lock().get_mut(turn_id).map(std::mem::take).unwrap_or_default()
     }
 
-    /// Takes runs back that could not be written.
+    /// Returns records that could not be written.
     pub(crate) fn put_back(&self, turn_id: &TurnId, runs: Vec<HookRun>) {
         match self.lock().get_mut(turn_id) {
             Some(held) => drop(held.splice(..0, runs)),
@@ -74,17 +74,17 @@ impl HookRunWriter {
         }
     }
 
-    /// Lets the task write what was not taken, and what is still to come.
+    /// Queues the remaining records of a turn and stops holding later ones back.
     pub(crate) fn release(&self, turn_id: &TurnId) {
         let left = self.lock().remove(turn_id);
         left.into_iter().flatten().for_each(|run| self.send(run));
     }
 
     fn send(&self, run: HookRun) {
-        // Nobody waits for a record: whoever runs a hook has better things to do.
+        // Drop the record rather than wait: a full queue means that the database is down, and turns must go on.
         if let Err(TrySendError::Full(Entry::Run(run))) = self.sender.try_send(Entry::Run(Box::new(run))) {
             let lost = self.lost.fetch_add(1, Ordering::Relaxed) + 1;
-            // The first one and every power of two: a flood of losses is no flood of lines.
+            // Log the first loss and every power of two, so that a flood of losses does not flood the log.
             if lost.is_power_of_two() {
                 tracing::error!(
                     lost,
@@ -99,7 +99,7 @@ impl HookRunWriter {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until everything so far is written, or given up. To be called at the end.
+    /// Waits until everything queued so far is written or given up. Call this at shutdown only.
     pub(crate) async fn written(&self) {
         self.hurry.cancel();
         let (sender, receiver) = oneshot::channel();
@@ -155,7 +155,8 @@ async fn write(store: Store, mut receiver: Receiver<Entry>, hurry: CancellationT
             }
         };
         if written.is_err() {
-            // One that cannot be written, such as that of a thread that is no more, must not cost the others.
+            // Retry one by one: a record that cannot be written, such as one of a deleted thread, must not cost the
+            // others.
             for run in runs {
                 if let Err(error) = store.record_hook_runs(std::slice::from_ref(&run)).await {
                     tracing::error!(%error, hook = run.hook_id, "the record of a hook could not be written");
@@ -203,7 +204,7 @@ mod tests {
         }
     }
 
-    /// A database that is away must not fill the memory.
+    // An unavailable database must not fill the memory.
     #[tokio::test]
     async fn records_that_nobody_writes_are_bounded_and_counted() {
         let (records, mut receiver) = HookRunWriter::with_room(3);

@@ -1,9 +1,10 @@
-//! The turn, over the rooms that know its parts: files, hooks, prompts and the store.
+//! Turns: prompts, rounds of a model and its tools, and everything recorded about them.
 //!
-//! [`Agent::prepare`] makes the prompt of a thread's next turn. What was sent is kept by [`Agent::record`], and can be
-//! shown again ([`Agent::rebuild`]) and compared with another prompt ([`Agent::blame`]) long afterwards.
+//! [`Agent::prepare`] compiles the prompt of a thread's next turn. [`Agent::record`] stores the prompt that was sent,
+//! [`Agent::rebuild`] shows it again, and [`Agent::blame`] compares it with another one, even much later.
 //!
-//! As in `store`, what others await is boxed: the body of an `async fn` is compiled again wherever it is awaited.
+//! As in `store`, public futures are boxed: the body of an `async fn` is compiled again in every crate that awaits
+//! it.
 
 mod agent;
 mod background_jobs;

@@ -1,4 +1,4 @@
-//! Whose is it? Every method that names a turn or a thread finds it here, in its workspace and in no other.
+//! Access checks: every method that names a turn or a thread looks it up in its own workspace.
 
 use futures_util::future::BoxFuture;
 use protocol::{ThreadId, Turn, TurnId, WorkspaceId};
@@ -8,7 +8,7 @@ use crate::agent::Agent;
 use crate::error::AgentError;
 
 impl Agent {
-    /// A turn that must be one of this thread.
+    /// Returns a turn, or an error if it belongs to another thread.
     pub fn turn_of_thread<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -25,7 +25,7 @@ impl Agent {
         })
     }
 
-    /// The newest turns of a thread, newest first, without their answers.
+    /// Returns the newest turns of a thread, newest first, without their answers.
     pub fn turns<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -36,7 +36,7 @@ impl Agent {
         Box::pin(async move { Ok(self.store.turns(workspace_id, thread_id, limit, before).await?) })
     }
 
-    /// Whether a call that waits would change the model's identity, which is that of every workspace.
+    /// Returns true if a pending call would change the model's identity, which all workspaces share.
     pub fn asks_about_identity<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -49,7 +49,7 @@ impl Agent {
         })
     }
 
-    /// Decides about a call that waits, and says what counts.
+    /// Approves or denies a pending call and returns the decision that counts.
     pub fn approve<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,

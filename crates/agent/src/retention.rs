@@ -1,4 +1,5 @@
-//! What commands did to protected files, kept for a while after these were put back: somebody may want it.
+//! Retention of files set aside: changes that commands made to protected files, kept for a while after the originals
+//! were restored.
 
 use std::fs;
 use std::path::Path;
@@ -6,11 +7,11 @@ use std::time::{Duration, SystemTime};
 
 use instructions::kept_files;
 
-/// Removes what was set aside longer ago than this, and says of how many commands.
+/// Removes directories older than `age` and returns their number.
 pub(crate) fn prune(directory: &Path, age: Duration) -> u64 {
     let now = SystemTime::now();
     let mut pruned = 0;
-    // Six letters and digits, as whoever sets files aside names their directory.
+    // `tools` names its directories with six letters or digits. Anything else in the folder belongs to the user.
     let is_ours = |name: &str| name.len() == 6 && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
     for path in kept_files(directory, is_ours) {
         let modified = path.symlink_metadata().and_then(|metadata| metadata.modified());

@@ -1,4 +1,4 @@
-//! What a gateway tells its agent once.
+//! Settings of the agent, fixed when the gateway starts.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
@@ -15,35 +15,30 @@ use tools::{Permissions, ShellSettings};
 
 #[derive(Debug, Clone)]
 pub struct AgentSettings {
-    /// Where `SOUL.md`, `IDENTITY.md` and `USER.md` are.
+    /// Directory of `SOUL.md`, `IDENTITY.md` and `USER.md`.
     pub home: PathBuf,
-    /// Directories and files that are out of reach of every tool and of every project's instruction files: the user's
-    /// configuration, the gateway's data, keys.
+    /// Paths that no tool and no project's instruction files may reach: the user's configuration, the gateway's data,
+    /// keys.
     pub private_paths: Vec<PathBuf>,
-    /// Where a command's versions of protected files are kept when these are put back; none: beside where they were.
+    /// Directory for a command's versions of protected files when the originals are restored; `None` keeps them
+    /// beside the originals.
     pub set_aside: Option<PathBuf>,
-    /// How instruction files on disk are found, where a workspace does not say otherwise.
+    /// Search rules for instruction files, unless the workspace overrides them.
     pub files: FileSettings,
-    /// How prompts are compiled.
     pub prompt: PromptSettings,
-    /// Who can be asked.
+    /// Configured providers.
     pub providers: Providers,
-    /// The model that is asked when nobody names one, as `provider/model`.
+    /// Default model, as `provider/model`.
     pub default_model: Option<String>,
-    /// How turns are run.
     pub turns: TurnSettings,
-    /// Which skills turns have.
     pub skills: SkillSettings,
-    /// What turns do with memory.
     pub memory: MemorySettings,
-    /// Whether turns give work to others.
     pub delegation: DelegationSettings,
-    /// How long what is kept of turns is kept.
     pub retention: RetentionSettings,
 }
 
 impl AgentSettings {
-    /// With this home directory, and without anybody to ask.
+    /// Default settings with this home directory and without providers.
     pub fn new(home: impl Into<PathBuf>) -> Self {
         let home = home.into();
         Self {
@@ -66,16 +61,16 @@ impl AgentSettings {
 /// `[delegation]` of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DelegationSettings {
-    /// Whether turns can give work to others at all.
+    /// Enables the `delegate` tool.
     pub enabled: bool,
-    /// Whether the tool comes only when a model asks for it.
+    /// Hides the tool until a model requests it.
     pub hidden: bool,
-    /// How many threads may be one below the other: with 2 a thread, its children and theirs.
+    /// Maximum depth of delegation below a thread: 2 allows children and grandchildren.
     pub max_depth: u32,
-    /// How many children of one turn work at the same time; others wait.
+    /// Children of one turn that run concurrently; others wait.
     pub max_parallel: usize,
-    /// How many pieces of work are given out for one turn of a person, by its agent and by those that work for it: an agent
-    /// that gives all its work to others, which do the same, would go on for ever.
+    /// Maximum number of delegated tasks per turn of a user, over all its descendants. Without it, agents that
+    /// delegate everything to each other would never stop.
     pub max_given_out: usize,
 }
 
@@ -85,20 +80,20 @@ impl Default for DelegationSettings {
     }
 }
 
-/// How prompts are compiled.
+/// Prompt compilation.
 #[derive(Debug, Clone)]
 pub struct PromptSettings {
-    /// How much is made.
+    /// Amount of guidance in the prompt.
     pub profile: PromptProfile,
-    /// Sections that are switched off.
+    /// Ids of sections that are left out.
     pub disabled_sections: BTreeSet<String>,
-    /// How long everything may be.
+    /// Length limits.
     pub budgets: Budgets,
-    /// Whether the model is told how AGENTS files of nested directories relate.
+    /// Explains to the model how AGENTS files of nested directories relate.
     pub nested_scope_rules: bool,
-    /// Whether the time is given beside the date.
+    /// Precision of the time in the prompt.
     pub time: Clock,
-    /// Whether the texts of sections are kept, so that a past prompt can be rebuilt.
+    /// Stores the texts of sections, so that a past prompt can be rebuilt.
     pub keep_texts: bool,
 }
 
@@ -115,28 +110,28 @@ impl Default for PromptSettings {
     }
 }
 
-/// What a prompt says about the time.
+/// Precision of the time in a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
     Date,
-    /// The date and the time, which is another one in every turn.
+    /// The date and the time, which differs in every turn.
     DateAndTime,
 }
 
-/// How long what is kept of turns is kept; without a time, for ever.
+/// Retention periods; `None` keeps records forever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionSettings {
-    /// HookRunWriter of hooks, since they ran.
+    /// Records of hook runs, since the run.
     pub hook_runs: Option<Duration>,
-    /// Texts of prompts, since they were last used.
+    /// Texts of prompts, since their last use.
     pub prompt_texts: Option<Duration>,
     /// Manifests of prompts, since they were recorded.
     pub manifests: Option<Duration>,
-    /// The change log, since each change was made. A client that was away for longer reloads.
+    /// The change log, since each change. A client that was offline for longer reloads.
     pub change_log: Option<Duration>,
-    /// What commands did to protected files, since these were put back.
+    /// Changes that commands made to protected files, since the originals were restored.
     pub undone_files: Option<Duration>,
-    /// Entries of the audit, since what they tell of.
+    /// Audit entries, since the event.
     pub audit: Option<Duration>,
 }
 
@@ -154,42 +149,41 @@ impl Default for RetentionSettings {
     }
 }
 
-/// How turns are run.
+/// Limits and defaults of turns.
 #[derive(Debug, Clone)]
 pub struct TurnSettings {
-    /// Tokens that a request and its answer may have together.
+    /// Tokens of a request and its answer together.
     pub max_context_tokens: usize,
-    /// Tokens that are left for the answer.
+    /// Tokens reserved for the answer.
     pub response_reserve_tokens: usize,
-    /// How often a model is asked in one turn before it must answer.
+    /// Rounds in one turn before the model must answer.
     pub max_rounds: u32,
-    /// How many tools it may call in one turn before it must answer.
+    /// Tool calls in one turn before the model must answer.
     pub max_tool_calls: u32,
-    /// What happens to a turn of a thread that has one running.
+    /// Policy for a turn of a thread that has one running.
     pub when_busy: WhenBusy,
-    /// The model that summarises earlier turns, as `provider/model`; none: the one that is asked.
+    /// Model that summarises earlier turns, as `provider/model`; `None` uses the model of the turn.
     pub summary_model: Option<String>,
-    /// How hard models should think; none leaves it to them.
+    /// Reasoning effort; `None` leaves it to the model.
     pub reasoning: Option<ReasoningEffort>,
-    /// What tools may do beyond reading.
+    /// Permissions of tools beyond reading.
     pub permissions: Permissions,
-    /// How long a call waits for somebody to decide.
+    /// Time a call waits for approval.
     pub approval_time: Duration,
-    /// How commands are run; none: they are not.
+    /// Settings of the shell tool; `None` disables it.
     pub shell: Option<ShellSettings>,
-    /// How many turns there may be.
     pub limits: TurnLimits,
 }
 
-/// How many turns there may be, and what they may cost.
+/// Limits on the number and cost of turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnLimits {
-    /// Most turns that run on this gateway at once.
+    /// Concurrent turns on this gateway.
     pub running: usize,
-    /// Most turns that run in one workspace at once, on whichever gateway.
+    /// Concurrent turns in one workspace, on all gateways together.
     pub running_in_workspace: u64,
-    /// Most tokens, read and written together, that the turns of one workspace may use in a day (UTC). When they are used
-    /// up, no further turn begins, and those that run end with their answer.
+    /// Input and output tokens that the turns of one workspace may use per day (UTC). Once they are used up, no turn
+    /// starts, and running turns end with their next answer.
     pub tokens_per_day: Option<NonZeroU64>,
 }
 
@@ -217,7 +211,7 @@ impl Default for TurnSettings {
     }
 }
 
-/// What happens to a turn of a thread that has one running.
+/// Policy for a turn of a thread that has one running.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenBusy {

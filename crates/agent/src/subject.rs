@@ -1,4 +1,4 @@
-//! What a prompt or a turn is about, loaded once.
+//! The subject of a prompt or turn, loaded once.
 
 use std::path::{Path, PathBuf};
 
@@ -16,31 +16,31 @@ use crate::domains::delegation::ChildLimits;
 use crate::error::AgentError;
 use crate::prompt::prepare::{PromptRequest, Reach, SessionStart};
 
-/// What a [`PromptRequest`] names, loaded, and the request itself.
+/// A [`PromptRequest`] with everything it names, loaded.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     pub(crate) workspace: Workspace,
     pub(crate) thread: Thread,
-    /// None where the workspace has none.
+    /// `None` if the workspace has no directory.
     pub(crate) directory: Option<WorkingDirectory>,
-    /// Where instruction files are looked for: the directory, or without one, the user's own; none without either.
+    /// Directory whose instruction files apply: the working directory, else the user's own; `None` without either.
     pub(crate) instructions: Option<WorkingDirectory>,
     pub(crate) request: PromptRequest,
     pub(crate) start: SessionStart,
-    /// How many threads are above its thread: 0 for one that a person made.
+    /// Number of threads above this one: 0 for a thread made by a user.
     pub(crate) depth: u32,
-    /// What the turn that gave it its work leaves to it.
+    /// Limits inherited from the turn that delegated the work.
     pub(crate) limits: ChildLimits,
 }
 
 impl Subject {
-    /// The workspace's directory.
+    /// Returns the workspace's directory.
     fn root(&self) -> Option<PathBuf> {
         let directory = self.directory.as_ref()?;
         directory.settings.bounds.workspace().map(Path::to_owned)
     }
 
-    /// What hooks are told.
+    /// Returns the context for hooks.
     pub(crate) fn turn_context(&self) -> TurnContext {
         TurnContext {
             turn_id: self.request.turn_id.clone(),
@@ -59,17 +59,17 @@ impl Subject {
 }
 
 impl Subject {
-    /// Whose own memory its turn may use.
+    /// Returns the user whose private memory the turn may use.
     pub(crate) fn memory_owner(&self) -> Option<&str> {
         self.request.reach.memory_owner(self.request.actor.as_deref())
     }
 
-    /// Whether the user wants nothing of the turn remembered: they say so, or said so where its work was given out.
+    /// Returns true if the user asked to remember nothing of the turn, directly or in the turn that delegated it.
     pub(crate) fn is_off_the_record(&self) -> bool {
         self.limits.is_off_the_record || self.request.input.as_deref().is_some_and(asks_not_to_remember)
     }
 
-    /// What sources of tools are told about a round.
+    /// Returns the context for the sources of tools in a round.
     pub(crate) fn round_context(&self, turn_id: TurnId, round: u32) -> RoundContext {
         RoundContext {
             workspace_id: self.workspace.id.clone(),
@@ -84,20 +84,19 @@ impl Subject {
             input: self.request.input.clone(),
             has_memories: None,
             round,
-            // Whoever looks at the next turn has none yet.
             is_off_the_record: self.is_off_the_record(),
             purpose: if self.request.turn_id.is_some() { RoundPurpose::Turn } else { RoundPurpose::Preview },
         }
     }
 }
 
-/// Who reads a thread's instructions.
+/// Returns the audience of a thread's instructions.
 pub(crate) fn audience(thread: &Thread) -> Audience {
     if thread.parent_thread_id.is_some() { Audience::Delegate } else { Audience::Main }
 }
 
 impl Agent {
-    /// Loads what a request is about; a thread of another workspace is not there.
+    /// Loads the subject of a request. A thread of another workspace is reported as missing.
     pub(crate) async fn load(&self, request: &PromptRequest) -> Result<Subject, AgentError> {
         let (workspace_id, thread_id) = (&request.workspace_id, &request.thread_id);
         let TurnSubject { workspace, thread, .. } = self.store.turn_subject(workspace_id, thread_id).await?;
@@ -122,7 +121,7 @@ impl Agent {
         })
     }
 
-    /// Where instruction files are looked for.
+    /// Returns the directory whose instruction files apply.
     pub(crate) async fn instruction_directory(
         &self,
         workspace: &Workspace,
@@ -135,7 +134,8 @@ impl Agent {
         blocking(move || WorkingDirectory::home(&workspace, &settings.files)).await
     }
 
-    /// The directory of a call. Links are followed on the disk, so beside the runtime's threads.
+    /// Returns the working directory of a request. Resolving links waits for the disk, so it runs on a blocking
+    /// thread.
     pub(crate) async fn directory(
         &self,
         workspace: &Workspace,

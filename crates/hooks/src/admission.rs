@@ -1,4 +1,4 @@
-//! What is taken from a hook: declared kinds, each id once, within the budget.
+//! Admission of contributions: only declared kinds, each id once, within the budget.
 
 use std::collections::HashSet;
 use std::io;
@@ -12,15 +12,15 @@ use crate::preview::preview;
 use crate::registry::is_id;
 use crate::{Contribution, FailureCause, HookSubscription};
 
-/// The most contributions of one run; a hook that returns more has failed.
+/// Maximum number of contributions per run; a hook that returns more has failed.
 pub const MAX_CONTRIBUTIONS: usize = 256;
 
-/// How much is taken from one run of a hook.
+/// Limits on the contributions of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Characters of the text of one contribution. A longer text is cut at the end of a line, with a mark.
+    /// Characters of text per contribution. A longer text is cut at the end of a line and marked.
     pub text_chars: usize,
-    /// Bytes of one contribution apart from such a text, which cannot be cut. A larger one is refused.
+    /// Bytes per contribution apart from such a text. This part cannot be cut, so a larger one is refused.
     pub json_bytes: usize,
     /// Bytes of all contributions of a run. A hook that returns more has failed.
     pub total_bytes: usize,
@@ -32,26 +32,28 @@ impl Default for Budget {
     }
 }
 
-/// The longest heading of a section.
+/// Longest heading of a section.
 const MAX_TITLE_CHARS: usize = 200;
 
-/// What was taken of a run.
+/// The contributions of one run that passed admission.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Admitted {
     pub(crate) accepted: Vec<(Contribution, PromptTruncation)>,
-    /// Without the name of the hook.
+    /// Diagnostics without the name of the hook.
     pub(crate) diagnostics: Vec<PromptDiagnostic>,
-    /// How many were refused.
+    /// Number of refused contributions.
     pub(crate) refused: u32,
-    /// The bytes of all that the hook returned.
+    /// Bytes of everything the hook returned.
     pub(crate) bytes: usize,
 }
 
-/// Judges what a hook returned. Costs no more than the budget, however much that was.
+/// Admits or refuses each contribution of a run. The work is bounded by the budget, whatever the hook returned.
 pub(crate) fn admit(
     subscription: &HookSubscription,
     contributions: Vec<Contribution>,
 ) -> Result<Admitted, RunFailure> {
+    // Measure everything before looking at a single contribution. A hook that floods the turn fails as a whole and
+    // costs no more than counting up to its budget.
     let bytes = total(subscription, &contributions)?;
     let mut admitted = Admitted { bytes, ..Admitted::default() };
     let mut seen: HashSet<(ContributionKind, String)> = HashSet::new();
@@ -59,6 +61,8 @@ pub(crate) fn admit(
         match refusal(subscription, &contribution, &mut seen) {
             Some(reason) => {
                 let diagnostic = refused(&contribution, &reason);
+                // A fail-closed hook that loses a part of its contributions could leave out exactly the part that
+                // must not be missing, so one refusal fails the run.
                 if subscription.failure == FailurePolicy::FailClosed {
                     return Err(RunFailure { cause: FailureCause::Refused, preview: diagnostic.message });
                 }
@@ -74,7 +78,7 @@ pub(crate) fn admit(
     Ok(admitted)
 }
 
-/// Says that a contribution is refused.
+/// Describes a refused contribution.
 pub(crate) fn refused(contribution: &Contribution, reason: &str) -> PromptDiagnostic {
     let what = match contribution.id() {
         Some(id) => format!("{} `{id}`", contribution.kind()),
@@ -90,7 +94,7 @@ pub(crate) fn refused(contribution: &Contribution, reason: &str) -> PromptDiagno
     }
 }
 
-/// The bytes of all contributions, which must not be too many.
+/// Returns the bytes of all contributions, or an error if they exceed the budget.
 fn total(subscription: &HookSubscription, contributions: &[Contribution]) -> Result<usize, RunFailure> {
     let too_large = |what: String| RunFailure { cause: FailureCause::TooLarge, preview: what };
     if contributions.len() > MAX_CONTRIBUTIONS {
@@ -108,7 +112,7 @@ fn total(subscription: &HookSubscription, contributions: &[Contribution]) -> Res
     Ok(total)
 }
 
-/// Why a contribution cannot be taken.
+/// Returns the reason to refuse a contribution, or `None` if it is acceptable.
 fn refusal(
     subscription: &HookSubscription,
     contribution: &Contribution,
@@ -126,7 +130,7 @@ fn refusal(
     {
         return Some(format!("its title is not one line of at most {MAX_TITLE_CHARS} characters"));
     }
-    // A text is cut if it is too long; what comes with it cannot be.
+    // Only the text of a section can be cut, so the limit applies to everything else in it.
     let limit = subscription.budget.json_bytes;
     let text = match contribution {
         Contribution::PromptSection(section) => section.content.len(),
@@ -136,6 +140,8 @@ fn refusal(
         return Some(format!("it has more than {limit} bytes"));
     }
     let id = contribution.id()?;
+    // Remember the id only after all other checks, so that a refused contribution does not block a valid one with the
+    // same id.
     let again = !seen.insert((kind, id.to_owned()));
     again.then(|| "the hook contributed that id already".to_owned())
 }
@@ -144,7 +150,7 @@ fn is_title(text: &str) -> bool {
     text.chars().count() <= MAX_TITLE_CHARS && !text.contains(char::is_control)
 }
 
-/// Cuts a section that is too long.
+/// Cuts the text of a section that exceeds the budget.
 fn fit(
     subscription: &HookSubscription,
     contribution: &mut Contribution,
@@ -160,11 +166,11 @@ fn fit(
     PromptTruncation::Hook
 }
 
-/// Cuts a text to a number of characters, its mark included; `None` if it fits.
+/// Cuts `text` to `limit` characters including the mark; `None` if it fits.
 ///
-/// The cut is at the end of a line if one ends in the second half of what fits, else between two characters.
+/// The cut is at the end of a line if one ends in the second half of what fits, otherwise between two characters.
 pub(crate) fn cut(text: &str, limit: usize) -> Option<String> {
-    // A character has at least a byte, so most texts need not be counted.
+    // A character is at least one byte long, so this settles most texts without counting.
     if text.len() <= limit {
         return None;
     }
@@ -172,7 +178,7 @@ pub(crate) fn cut(text: &str, limit: usize) -> Option<String> {
     if size <= limit {
         return None;
     }
-    // The number of characters shown is never longer than the number of all.
+    // The mark names both counts. Reserving space for the larger one twice keeps the result within the limit.
     let room = limit.saturating_sub(mark(size, size).chars().count() + 1);
     let end = text.char_indices().nth(room).map_or(text.len(), |(index, _)| index);
     let end = match text[..end].rfind('\n') {
@@ -182,7 +188,7 @@ pub(crate) fn cut(text: &str, limit: usize) -> Option<String> {
     let kept = &text[..end];
     let mark = mark(kept.chars().count(), size);
     let marked = if kept.is_empty() { mark } else { format!("{kept}\n{mark}") };
-    // A budget smaller than the mark shows as much of the mark as fits.
+    // A budget smaller than the mark gets the beginning of the mark.
     Some(marked.chars().take(limit).collect())
 }
 
@@ -190,7 +196,7 @@ fn mark(kept: usize, size: usize) -> String {
     format!("[foreword: {kept} of {size} characters shown; the rest exceeds the hook's budget.]")
 }
 
-/// The bytes of a contribution, or `None` if there are more than `most`; never looks at much more than that.
+/// Returns the bytes of a contribution, or `None` above `limit`. Stops counting soon after the limit.
 pub(crate) fn bytes(contribution: &Contribution, limit: usize) -> Option<usize> {
     let mut count = Count { left: limit };
     match contribution {
@@ -208,7 +214,7 @@ pub(crate) fn bytes(contribution: &Contribution, limit: usize) -> Option<usize> 
     Some(limit - count.left)
 }
 
-/// Counts down to a limit.
+/// A writer that counts down to a limit.
 struct Count {
     left: usize,
 }
@@ -222,6 +228,7 @@ impl Count {
     }
 
     fn json(&mut self, value: &impl Serialize) -> Option<()> {
+        // Serializing into the counter avoids building a string for a value that may be far larger than the limit.
         serde_json::to_writer(self, value).ok()
     }
 }

@@ -1,4 +1,4 @@
-//! Hooks that nobody waits for: bounded, recorded, and drained at shutdown.
+//! Background hooks: bounded, recorded, and drained at shutdown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,25 +15,25 @@ use crate::registry::RegisteredHook;
 use crate::runtime::{Ended, start};
 use crate::{Contributed, TurnContext};
 
-/// How the background hooks ended at shutdown.
+/// Counts of the background hooks at shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Drained {
-    /// How many ended by themselves while they were waited for.
+    /// Hooks that finished within the grace period.
     pub finished: usize,
-    /// How many were aborted.
+    /// Hooks that were aborted.
     pub aborted: usize,
 }
 
 pub(crate) struct Background {
-    /// A permit for each hook that runs or waits; closed at shutdown.
+    /// One permit per running or waiting hook; closed at shutdown.
     room: Arc<Semaphore>,
-    /// A permit for each hook that runs.
+    /// One permit per running hook.
     running: Arc<Semaphore>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-/// A run that was not taken, and why.
+/// A run that was rejected, with the reason.
 pub(crate) struct Rejected {
     pub(crate) run: OpenRun,
     pub(crate) reason: &'static str,
@@ -51,14 +51,15 @@ impl Background {
         }
     }
 
-    /// Takes a hook, if there is room for it.
+    /// Queues a hook, or rejects it if the queue is full.
     pub(crate) fn submit(
         &self,
         entry: &Arc<RegisteredHook>,
         turn: &Arc<TurnContext>,
         run: OpenRun,
     ) -> Result<(), Box<Rejected>> {
-        // The token comes first: whoever finds room before a shutdown closes it is waited for by that shutdown.
+        // Take the token before the permit. A hook that gets a permit just before shutdown closes the semaphore is
+        // then already counted by the tracker, so the shutdown waits for it.
         let token = self.tasks.token();
         let place = match self.room.clone().try_acquire_owned() {
             Ok(place) => place,
@@ -73,8 +74,8 @@ impl Background {
         let (running, stop) = (self.running.clone(), self.stop.clone());
         tokio::spawn(async move {
             let _held = (token, place);
-            // Whatever returns early drops the run, which records that it was cancelled. It is bound after the token,
-            // so that the record is written before a shutdown has waited long enough.
+            // Every early return drops the run, which then records a cancellation. The run is bound after the token,
+            // so it is dropped first and the record is written before shutdown stops waiting.
             let mut run = run;
             let _permit = tokio::select! {
                 biased;
@@ -92,21 +93,22 @@ impl Background {
         Ok(())
     }
 
-    /// Waits for what runs and what waits, then aborts the rest.
+    /// Waits for running and queued hooks, then aborts the rest.
     pub(crate) async fn drain(&self, grace: Duration) -> Drained {
         self.room.close();
         self.tasks.close();
         let pending = self.tasks.len();
+        // Count before and after: the tracker only knows how many tasks are left, and the report needs both numbers.
         let in_time = timeout(grace, self.tasks.wait()).await.is_ok();
         let aborted = if in_time { 0 } else { self.tasks.len() };
         self.stop.cancel();
-        // Supervisors do not wait for their hook once they are told to stop, so this takes no time.
+        // Supervisors return as soon as they are stopped, without waiting for their hook, so this is immediate.
         self.tasks.wait().await;
         Drained { finished: pending.saturating_sub(aborted), aborted }
     }
 }
 
-/// Hands what a background hook contributed to the recorder and closes its run; returns its diagnostics.
+/// Hands the contributions of a background hook to the recorder and closes its run; returns the diagnostics.
 pub(crate) fn finish(entry: &RegisteredHook, ended: Ended, mut run: OpenRun) -> Vec<PromptDiagnostic> {
     let settled = settle(entry, ended);
     run.end(settled.status, settled.error_preview, &settled.admitted);

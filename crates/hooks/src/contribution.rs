@@ -1,4 +1,4 @@
-//! What hooks contribute, what they may contribute, and what a phase got.
+//! Contributions, the kinds a hook may make, and the outcome of a phase.
 
 use std::fmt;
 
@@ -14,20 +14,16 @@ use crate::registry::RegisteredHook;
 /// Something a hook adds to a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Contribution {
-    /// A setting of the turn's policy.
     Policy(Policy),
-    /// A section of the prompt.
     PromptSection(PromptSection),
-    /// Tools the turn may offer.
     ToolBundle(ToolBundle),
-    /// Work to be done after the turn.
     BackgroundJob(BackgroundJob),
 }
 
 /// A setting of the turn's policy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
-    /// Which setting; one hook decides it.
+    /// Name of the setting; only one hook may decide it.
     pub key: String,
     pub value: Value,
 }
@@ -35,15 +31,14 @@ pub struct Policy {
 /// Tools the turn may offer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolBundle {
-    /// The bundle's id; one hook brings it.
+    /// Id of the bundle; only one hook may contribute it.
     pub id: String,
     pub tools: Vec<ToolSpec>,
 }
 
-/// Work to be done after the turn.
+/// Work to do after the turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BackgroundJob {
-    /// The kind of work.
     pub kind: String,
     pub payload: Value,
 }
@@ -58,7 +53,7 @@ impl Contribution {
         }
     }
 
-    /// The id that one hook may use only once; jobs have none and may repeat.
+    /// Returns the id that a hook may use only once; `None` for jobs, which may repeat.
     pub fn id(&self) -> Option<&str> {
         match self {
             Self::Policy(policy) => Some(&policy.key),
@@ -68,7 +63,7 @@ impl Contribution {
         }
     }
 
-    /// The place in the turn that only one contribution of this kind can have, whoever makes it.
+    /// Returns the slot that only one contribution of this kind can take, across all hooks.
     pub fn slot(&self) -> Option<&str> {
         match self {
             Self::PromptSection(section) => Some(&section.section_id),
@@ -77,7 +72,7 @@ impl Contribution {
     }
 }
 
-/// A typed contribution becomes the general one.
+/// Converts a typed contribution into the general one.
 macro_rules! contributions {
     ($($name:ident),*) => {$(
         impl From<$name> for Contribution {
@@ -90,20 +85,20 @@ macro_rules! contributions {
 
 contributions!(Policy, PromptSection, ToolBundle, BackgroundJob);
 
-/// The kinds of contribution that are taken from a hook; none unless declared.
+/// Set of contribution kinds accepted from a hook; empty unless declared.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Capabilities(u8);
 
 impl Capabilities {
-    /// What a background hook may contribute: it runs when the phase is over, so nothing of it can reach a prompt.
+    /// Kinds that a background hook may contribute. It runs after the phase, so nothing of it can reach a prompt.
     pub const BACKGROUND: Self = Self(bit(ContributionKind::BackgroundJob));
 
-    /// Whether a kind is in the set.
+    /// Returns true if `kind` is in the set.
     pub fn allow(self, kind: ContributionKind) -> bool {
         self.0 & bit(kind) != 0
     }
 
-    /// The kinds in the set.
+    /// Returns the kinds in the set.
     pub fn kinds(self) -> impl Iterator<Item = ContributionKind> {
         ContributionKind::VARIANTS.iter().copied().filter(move |kind| self.allow(*kind))
     }
@@ -125,11 +120,11 @@ impl fmt::Debug for Capabilities {
     }
 }
 
-/// What the hooks of a phase contributed, in the order of the hooks and not of their finishing.
+/// Contributions of all hooks of a phase, in hook order rather than completion order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PhaseOutcome {
     pub contributions: Vec<Contributed>,
-    /// What went wrong without ending the phase. Each message names its hook.
+    /// Problems that did not end the phase. Each message names its hook.
     pub diagnostics: Vec<PromptDiagnostic>,
 }
 
@@ -139,11 +134,11 @@ pub struct Contributed {
     pub package_id: String,
     pub hook_id: String,
     pub subscription_id: String,
-    /// Who may be shown it.
+    /// Roles that may see it.
     pub visibility: Visibility,
-    /// How often it is tried, if it is a job.
+    /// Retry policy, if the contribution is a job.
     pub retries: Retries,
-    /// Whether its text was cut.
+    /// Tells if the hook's text was cut.
     pub truncation: PromptTruncation,
     pub contribution: Contribution,
 }
@@ -186,7 +181,7 @@ by_kind! {
     policies: Policy;
     sections: PromptSection;
     bundles: ToolBundle;
-    /// The work for after the turn.
+    /// The work to do after the turn.
     jobs: BackgroundJob;
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong: a package that is refused, a phase that is ended.
+//! Errors: a package that is refused, a phase that is ended.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -9,125 +9,117 @@ use thiserror::Error;
 
 use crate::{MAX_ID_BYTES, MAX_TIMEOUT};
 
-/// Why a phase ended without a result.
+/// Error that ended a phase without a result.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum HookError {
-    /// A hook that must not fail has failed.
+    /// A fail-closed hook failed.
     #[error("hook `{hook_id}` (subscription `{subscription_id}`) failed closed in {phase}: {preview}")]
     Failed {
         hook_id: String,
         subscription_id: String,
-        /// The phase it ended.
+        /// The phase that ended.
         phase: Phase,
-        /// In which way it failed.
+        /// The kind of failure.
         cause: FailureCause,
-        /// What it said, in one line without secrets.
+        /// The hook's error in one line, without secrets.
         preview: String,
     },
 }
 
-/// In which way a hook failed.
+/// Kind of hook failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FailureCause {
-    /// It returned an error.
+    /// The hook returned an error.
     Error,
     Panic,
-    /// It did not end in time.
+    /// The hook did not finish in time.
     Timeout,
-    /// It returned more than a hook may.
+    /// The hook returned more than its budget allows.
     TooLarge,
-    /// It contributed something that was refused, and must not fail.
+    /// A contribution of a fail-closed hook was refused.
     Refused,
-    /// There was no room for it in the background.
+    /// The background queue was full.
     Rejected,
 }
 
-/// How a hook failed, and what is shown of it.
+/// A hook failure with the text that may be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RunFailure {
     pub(crate) cause: FailureCause,
     pub(crate) preview: String,
 }
 
-/// Why packages were refused; the registry is as it was before.
+/// Reason that packages were refused. The registry is unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RegistrationError {
     /// An id is empty, too long, or not visible ASCII.
     #[error("{id:?} of package {package_id:?} is not an id")]
-    InvalidId {
-        /// The package it is in.
-        package_id: String,
-        id: String,
-    },
-    /// There is a package of that id.
+    InvalidId { package_id: String, id: String },
+    /// A package with this id is already registered.
     #[error("package `{0}` is registered twice")]
     DuplicatePackage(String),
-    /// There is a subscription of that id.
+    /// A subscription with this id is already registered.
     #[error("subscription `{id}` of package `{package_id}` exists already, in package `{other_package_id}`")]
     DuplicateSubscription {
         id: String,
-        /// The package that was refused.
+        /// The refused package.
         package_id: String,
-        /// The package that has it.
+        /// The package that owns the id.
         other_package_id: String,
     },
-    /// Somebody does the jobs of that kind.
+    /// Another package already has a worker for this kind of job.
     #[error("jobs of the kind `{kind}`, which package `{package_id}` would do, are done already")]
     DuplicateJob {
         kind: String,
-        /// The package that was refused.
+        /// The refused package.
         package_id: String,
     },
-    /// A name in `before` or `after` is nobody's.
+    /// A name in `before` or `after` is unknown in the phase.
     #[error("subscription `{subscription_id}` names `{name}`, which is not in {phase}")]
     UnknownName {
-        /// The subscription that names it.
+        /// The subscription that uses the name.
         subscription_id: String,
         name: String,
-        /// The phase in which it was looked for.
+        /// The phase that was searched.
         phase: Phase,
-        /// The phase it is in, if any.
+        /// The phase where the name exists, if any.
         found_in: Option<Phase>,
     },
-    /// `before` and `after` contradict each other.
+    /// `before` and `after` form a cycle.
     #[error("the order of {phase} goes in a circle: {}", .cycle.join(" before "))]
     Cycle {
         phase: Phase,
-        /// The subscriptions, each before the next; the last is the first again.
+        /// The subscriptions, each before the next; the last equals the first.
         cycle: Vec<String>,
     },
-    /// Something is to wait for a hook that nothing waits for.
+    /// A hook would wait for a background hook, which nothing waits for.
     #[error(
         "subscription `{subscription_id}` is to run after `{background_id}`, which runs in the background"
     )]
     AfterBackground {
         /// The subscription that would wait.
         subscription_id: String,
-        /// The one in the background.
+        /// The background subscription.
         background_id: String,
     },
     /// A timeout is zero or longer than [`MAX_TIMEOUT`].
     #[error("subscription `{subscription_id}` has a timeout of {timeout:?}")]
     Timeout { subscription_id: String, timeout: Duration },
-    /// A hook in the background cannot end a phase that is over.
+    /// A background hook cannot fail a phase that is over.
     #[error("subscription `{0}` runs in the background and cannot fail closed")]
     BackgroundFailsClosed(String),
-    /// A hook in the background cannot contribute to a phase that is over.
+    /// A background hook cannot contribute this kind to a phase that is over.
     #[error("subscription `{subscription_id}` runs in the background and cannot contribute {kind}")]
     BackgroundContributes {
         subscription_id: String,
-        /// What it wanted to contribute.
+        /// The kind it declared.
         kind: ContributionKind,
     },
-    /// The fallback would be refused, or cut, whenever it is needed.
+    /// The fallback would be refused or cut each time it is needed.
     #[error("the fallback of subscription `{subscription_id}` cannot be used: {reason}")]
-    Fallback {
-        subscription_id: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    Fallback { subscription_id: String, reason: String },
 }
 
 impl Hint for RegistrationError {

@@ -1,4 +1,4 @@
-//! What a hook is, and what it is told about the turn it runs in.
+//! The hook trait, and the context a hook runs with.
 
 use std::error::Error;
 use std::fmt;
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Contributed, Contribution};
 
-/// What the hooks of a phase are told about their turn.
+/// The turn as its hooks see it.
 #[derive(Debug, Clone)]
 pub struct TurnContext {
     pub workspace_id: WorkspaceId,
@@ -27,14 +27,13 @@ pub struct TurnContext {
     pub root: Option<PathBuf>,
     /// The directory the turn works in.
     pub directory: Option<PathBuf>,
-    /// The files and directories that tool calls of the thread have touched: of its completed turns, and of this one so
-    /// far.
+    /// Files and directories touched by tool calls of the thread: in completed turns, and in this one so far.
     pub touched_paths: Vec<PathBuf>,
-    /// Slugs of the skills that the turn names.
+    /// Slugs of the skills selected for the turn.
     pub skills: Vec<String>,
-    /// Whether a person asks, or another turn.
+    /// The reader of the turn's instructions: the main agent, or a delegate of another turn.
     pub audience: Audience,
-    /// Whether a turn that another one asks gets the document of its place in the tree.
+    /// True if a delegated turn gets the document of its scope.
     pub inherits_document: bool,
     /// Whose turn it is.
     pub actor: Option<String>,
@@ -46,16 +45,16 @@ pub struct TurnContext {
     pub has_memories: Option<bool>,
     /// Whether the user wants nothing of it remembered.
     pub is_off_the_record: bool,
-    /// What earlier phases of the turn contributed.
+    /// Contributions of earlier phases of the turn.
     pub earlier: Vec<Contributed>,
-    /// The fingerprint of the whole prompt, once it is compiled.
+    /// Fingerprint of the whole prompt, once it is compiled.
     pub prompt_fingerprint: Option<protocol::ContentHash>,
-    /// How the turn ended, once it has.
+    /// Final status, once the turn has ended.
     pub status: Option<TurnStatus>,
 }
 
 impl TurnContext {
-    /// A context that names a thread and nothing else.
+    /// Creates a context for a turn scope; everything else is empty.
     pub fn new(workspace_id: WorkspaceId, thread_id: ThreadId, mode: ThreadMode) -> Self {
         Self {
             workspace_id,
@@ -80,30 +79,30 @@ impl TurnContext {
     }
 }
 
-/// What one hook is told when it runs; cheap to clone.
+/// Arguments of one hook run; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct HookContext {
     pub turn: Arc<TurnContext>,
-    /// The phase that is running.
+    /// The running phase.
     pub phase: Phase,
-    /// When the hook reaches its timeout.
+    /// Time at which the hook is aborted.
     pub deadline: Instant,
-    /// Cancelled at the timeout, for work that aborting the hook's task does not reach.
+    /// Cancelled at the timeout, for work that survives aborting the hook's task.
     pub cancellation: CancellationToken,
 }
 
-/// What running a hook leads to.
+/// Contributions of a hook, or its failure.
 pub type HookResult = Result<Vec<Contribution>, HookFailure>;
 
 /// Code that contributes to a turn.
 ///
-/// Every run is a task of its own. It is aborted at its timeout, which takes effect where the hook awaits: one that
-/// blocks its thread is given up just as punctually on a multi-threaded runtime, but keeps that thread until it
-/// returns. Work that blocks belongs into `spawn_blocking`, with an eye on [`HookContext::cancellation`].
+/// Every run is its own task. It is aborted at its timeout, which takes effect where the hook awaits. A hook that
+/// blocks its thread is abandoned just as punctually on a multi-threaded runtime, but keeps that thread until it
+/// returns. Blocking work belongs in `spawn_blocking` and should watch [`HookContext::cancellation`].
 ///
-/// Closures from a [`HookContext`] to a future are hooks, too.
+/// A closure from a [`HookContext`] to a future is also a hook.
 pub trait Hook: Send + Sync + 'static {
-    /// Runs once. A panic inside is a failure of this run alone.
+    /// Runs once. A panic fails only this run.
     fn run(&self, context: HookContext) -> impl Future<Output = HookResult> + Send;
 }
 
@@ -117,7 +116,7 @@ where
     }
 }
 
-/// [`Hook`] in a form that can be kept beside others.
+/// Object-safe form of [`Hook`].
 pub(crate) trait AnyHook: Send + Sync + 'static {
     fn start(self: Arc<Self>, context: HookContext) -> BoxFuture<'static, HookResult>;
 }
@@ -128,25 +127,24 @@ impl<H: Hook> AnyHook for H {
     }
 }
 
-/// Why a hook failed, in its own words.
+/// Failure of a hook, in the hook's own words.
 ///
-/// Any error turns into one by `?`; its causes are kept in the text. What is shown of it is a
-/// [`preview`](crate::preview).
+/// Any error converts with `?`; its causes are kept in the text. Only a [`preview`](crate::preview) of it is shown.
 pub struct HookFailure(String);
 
 impl HookFailure {
-    /// A failure with a message.
+    /// Creates a failure with a message.
     pub fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 
-    /// The whole message. It may contain secrets.
+    /// Returns the whole message. It may contain secrets.
     pub fn message(&self) -> &str {
         &self.0
     }
 }
 
-/// Shows a preview only, because what is debugged is soon logged.
+/// Shows only a preview, because debug output easily ends up in logs.
 impl fmt::Debug for HookFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("HookFailure").field(&crate::preview(&self.0)).finish()

@@ -1,4 +1,4 @@
-//! Work after a turn: who does the jobs that hooks contribute.
+//! Background jobs: work that hooks contribute for after the turn.
 
 use std::fmt;
 use std::future::Future;
@@ -10,27 +10,27 @@ use serde_json::Value;
 
 use crate::HookFailure;
 
-/// A job, as whoever does it is told.
+/// Arguments of one attempt at a job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobContext {
     pub workspace_id: WorkspaceId,
-    /// The turn whose hook contributed it.
+    /// The turn whose hook contributed the job.
     pub turn_id: TurnId,
     pub kind: String,
     pub payload: Value,
-    /// Which time it is tried, from 1.
+    /// Number of the attempt, starting at 1.
     pub attempt: u32,
 }
 
-/// Does the jobs of a kind.
+/// Runs the jobs of one kind.
 ///
-/// A job is a row in the database: any gateway with the same package may claim it, and it survives the one that did. Whoever
-/// is killed between doing it and saying so has it done again, so doing it twice must be the same as doing it once. It is
-/// tried again as often as the subscription of the hook that contributed it says ([`crate::Retries`]).
+/// A job is a row in the database. Any gateway with the same package may claim it, and it outlives the gateway that
+/// claims it. If a gateway dies after doing the job and before recording it, the job runs again, so jobs must be
+/// idempotent. Attempts are limited by the subscription of the hook that contributed the job ([`crate::Retries`]).
 ///
-/// Closures from a [`JobContext`] to a future are workers, too.
+/// A closure from a [`JobContext`] to a future is also a worker.
 pub trait JobWorker: Send + Sync + 'static {
-    /// Does a job, or says why it could not. A panic inside is a failure of this attempt.
+    /// Runs the job once. A panic fails only this attempt.
     fn run(&self, job: JobContext) -> impl Future<Output = Result<(), HookFailure>> + Send;
 }
 
@@ -44,7 +44,7 @@ where
     }
 }
 
-/// [`JobWorker`] in a form that can be kept beside others.
+/// Object-safe form of [`JobWorker`].
 trait AnyWorker: Send + Sync + 'static {
     fn start(self: Arc<Self>, job: JobContext) -> BoxFuture<'static, Result<(), HookFailure>>;
 }
@@ -55,7 +55,7 @@ impl<W: JobWorker> AnyWorker for W {
     }
 }
 
-/// A kind of jobs, and who does them.
+/// A kind of job and its worker.
 #[derive(Clone)]
 pub(crate) struct RegisteredJob {
     pub(crate) kind: String,

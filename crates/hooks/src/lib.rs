@@ -64,7 +64,7 @@ pub use error::{FailureCause, HookError, RegistrationError};
 pub use hook::{Hook, HookContext, HookFailure, HookResult, TurnContext};
 pub use job::{JobContext, JobWorker};
 pub use preview::{MAX_PREVIEW_CHARS, preview};
-/// The vocabulary of hooks, which the wire and the store share.
+/// Hook vocabulary shared with the wire and the store.
 pub use protocol::hook::{
     ContributionKind, Execution, FailurePolicy, HookRun, Phase, PromptSection, RunStatus, Visibility,
 };

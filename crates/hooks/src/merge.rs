@@ -1,4 +1,4 @@
-//! From how runs ended to one outcome, whoever was faster.
+//! Merges the ends of all runs into one outcome that does not depend on timing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::registry::RegisteredHook;
 use crate::runtime::Ended;
 use crate::{Contributed, FailureCause, HookError, PhaseOutcome};
 
-/// A run that ended, and what its failure policy made of that.
+/// A finished run after its failure policy was applied.
 pub(crate) struct Settled {
     pub(crate) status: RunStatus,
     pub(crate) admitted: Admitted,
     pub(crate) error_preview: Option<String>,
-    /// The error of a hook that must not fail.
+    /// The error of a fail-closed hook.
     pub(crate) closed: Option<HookError>,
 }
 
-/// Applies a hook's failure policy.
+/// Applies the failure policy of a hook to the end of its run.
 pub(crate) fn settle(entry: &RegisteredHook, ended: Ended) -> Settled {
     let failure = entry.subscription.failure;
     let fault = match ended {
@@ -43,7 +43,7 @@ pub(crate) fn settle(entry: &RegisteredHook, ended: Ended) -> Settled {
     Settled { status, admitted, error_preview: Some(fault.preview), closed }
 }
 
-/// The error that ends a phase.
+/// Returns the error that ends a phase.
 pub(crate) fn error(entry: &RegisteredHook, fault: &RunFailure) -> HookError {
     HookError::Failed {
         hook_id: entry.subscription.hook_id.clone(),
@@ -77,7 +77,7 @@ fn diagnostic(fault: &RunFailure, failure: FailurePolicy) -> PromptDiagnostic {
     PromptDiagnostic::new(code, format!("{}{consequence}", fault.preview))
 }
 
-/// The outcome of a phase under construction. Hooks are added in order, so the first to take a place keeps it.
+/// The outcome of a phase under construction. Hooks are added in order, so the first one to take a slot keeps it.
 #[derive(Default)]
 pub(crate) struct Merge {
     outcome: PhaseOutcome,
@@ -85,7 +85,7 @@ pub(crate) struct Merge {
 }
 
 impl Merge {
-    /// Adds what was taken of a run. Fails if something of a hook that must not fail has to be refused.
+    /// Adds the admitted contributions of a run. Fails if a contribution of a fail-closed hook has to be refused.
     pub(crate) fn add(
         &mut self,
         entry: &Arc<RegisteredHook>,
@@ -97,6 +97,8 @@ impl Merge {
         for (contribution, truncation) in admitted.accepted {
             if let Some(slot) = contribution.slot() {
                 let place = (contribution.kind(), slot.to_owned());
+                // The first hook in order keeps the slot, whichever finished first. Otherwise two runs of the same
+                // turn could produce different prompts.
                 if let Some(other) = self.taken.get(&place) {
                     let other = &other.subscription.hook_id;
                     let reason = format!("hook `{other}` contributed `{slot}` before");
@@ -121,6 +123,8 @@ impl Merge {
                 ));
             }
         }
+        // `Skip` means the hook is optional, so its problems are kept in its record and stay out of the turn's
+        // manifest.
         if entry.subscription.failure != FailurePolicy::Skip {
             let hook_id = &entry.subscription.hook_id;
             self.outcome.diagnostics.extend(diagnostics.into_iter().map(|mut diagnostic| {

@@ -1,27 +1,27 @@
-//! In which order hooks run, and which may run at the same time.
+//! The order in which hooks run, and the batches that may run concurrently.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What decides between hooks that do not name each other.
+/// Sort key of hooks that do not name each other.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rank<'a> {
     pub(crate) priority: i32,
     pub(crate) id: &'a str,
 }
 
-/// An order of hooks, given as indices.
+/// An order of hooks, as indices.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct HookOrder {
-    /// All, one after another: the order of merging.
+    /// All hooks in sequence: the order of merging.
     pub(crate) sequence: Vec<usize>,
-    /// Positions in the sequence, grouped by when they may run: none waits for another of its batch.
+    /// Positions in the sequence, grouped into batches. Hooks of a batch do not depend on each other.
     pub(crate) batches: Vec<Vec<usize>>,
 }
 
-/// Orders hooks: first what `edges` demand (each pair is "before, after"), then priority, highest first, then id.
+/// Orders hooks by `edges` (pairs of "before, after") first, then by priority (highest first), then by id.
 ///
-/// Fails with the hooks of a circle, of which each is before the next and the last is the first again.
+/// Fails with the hooks of a cycle, each before the next, ending with the first one again.
 pub(crate) fn order(ranks: &[Rank<'_>], edges: &[(usize, usize)]) -> Result<HookOrder, Vec<usize>> {
     let mut waiting = vec![0_usize; ranks.len()];
     let mut followers = vec![Vec::new(); ranks.len()];
@@ -29,6 +29,8 @@ pub(crate) fn order(ranks: &[Rank<'_>], edges: &[(usize, usize)]) -> Result<Hook
         waiting[after] += 1;
         followers[before].push(after);
     }
+    // The heap pops the largest key: the highest priority, and for equal priorities the smallest id. The index never
+    // decides, because ids are unique.
     let key = |index: usize| (ranks[index].priority, Reverse(ranks[index].id), index);
     let mut ready: BinaryHeap<_> = (0..ranks.len()).filter(|&index| waiting[index] == 0).map(key).collect();
     let mut batch_of = vec![0_usize; ranks.len()];
@@ -41,6 +43,7 @@ pub(crate) fn order(ranks: &[Rank<'_>], edges: &[(usize, usize)]) -> Result<Hook
         order.batches[batch].push(order.sequence.len());
         order.sequence.push(index);
         for &after in &followers[index] {
+            // A hook belongs to the batch after the latest one it waits for, whatever its place in the sequence.
             batch_of[after] = batch_of[after].max(batch + 1);
             waiting[after] -= 1;
             if waiting[after] == 0 {
@@ -51,12 +54,12 @@ pub(crate) fn order(ranks: &[Rank<'_>], edges: &[(usize, usize)]) -> Result<Hook
     if order.sequence.len() == ranks.len() { Ok(order) } else { Err(circle(ranks, edges, &waiting)) }
 }
 
-/// Finds a circle among the hooks that are still waiting.
+/// Finds a cycle among the hooks that are still waiting.
 fn circle(ranks: &[Rank<'_>], edges: &[(usize, usize)], waiting: &[usize]) -> Vec<usize> {
     let stuck = |index: &usize| waiting[*index] > 0;
     let by_id = |index: &usize| ranks[*index].id;
     let Some(start) = (0..ranks.len()).filter(stuck).min_by_key(by_id) else { return Vec::new() };
-    // Whoever waits does so for somebody who waits, so walking backwards must meet somebody again.
+    // Every stuck hook waits for another stuck hook, so walking backwards must revisit one.
     let mut path = vec![start];
     loop {
         let last = path[path.len() - 1];
@@ -78,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// The order of hooks written `id:priority`, with arrows written `a<b`, in words.
+    /// Describes the order of hooks written as `id:priority` with arrows written as `a<b`.
     fn ordered(hooks: &str, arrows: &str) -> String {
         let ids: Vec<(&str, i32)> = hooks
             .split_whitespace()
@@ -139,7 +142,7 @@ mod tests {
         ) {
             let count = priorities.len();
             let ids: Vec<String> = (0..count).map(|index| format!("hook{index:02}")).collect();
-            // Arrows go from lower to higher index, so there is no circle.
+            // Arrows always point from a lower to a higher index, so they cannot form a cycle.
             let edges: Vec<_> = arrows
                 .into_iter()
                 .map(|(a, b)| (a.min(b), a.max(b)))

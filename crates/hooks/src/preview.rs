@@ -1,14 +1,14 @@
-//! What may be shown of an error: one short line without secrets.
+//! Previews of error messages: one short line without secrets.
 
-/// The longest preview, in characters.
+/// Longest preview, in characters.
 pub const MAX_PREVIEW_CHARS: usize = 200;
 
-/// How much of a message is looked at; more would not be shown.
+/// Bytes of a message that are examined; more would not fit into a preview.
 const MAX_LOOK_BYTES: usize = 4096;
 
 const REDACTED: &str = "[redacted]";
 
-/// Parts of a name whose value is a secret: `api_key=…`, `"password": "…"`, `Authorization: …`.
+/// Parts of names whose value is a secret: `api_key=…`, `"password": "…"`, `Authorization: …`.
 const SECRET_NAMES: &[&str] = &[
     "key",
     "token",
@@ -24,10 +24,10 @@ const SECRET_NAMES: &[&str] = &[
     "bearer",
 ];
 
-/// Words whose next word is a secret, as in `Bearer …`.
+/// Words followed by a secret, as in `Bearer …`.
 const SCHEMES: &[&str] = &["bearer", "basic"];
 
-/// What well-known secrets begin with.
+/// Prefixes of well-known secrets.
 const SECRET_STARTS: &[&str] = &[
     "sk-",
     "sk_",
@@ -54,18 +54,18 @@ const SECRET_STARTS: &[&str] = &[
     "whsec_",
 ];
 
-/// What a key in armour begins with.
+/// Start of an armored key.
 const ARMOUR: &str = "-----BEGIN";
 
-/// From this length on, a mixture of letters and digits is taken for a secret.
+/// From this length on, a mixture of letters and digits counts as a secret.
 const MIXED_RUN: usize = 16;
-/// From this length on, letters alone are.
+/// From this length on, letters alone count as a secret.
 const LETTER_RUN: usize = 32;
 
-/// Makes one short line of a message: secrets become `[redacted]`, control characters are escaped.
+/// Makes one short line from a message: secrets become `[redacted]`, control characters are escaped.
 ///
-/// What looks like a secret is hidden, even if it is not one: a preview is a hint, the hook's own log has the rest.
-/// UUIDs stay, because ids are what one searches for.
+/// Anything that looks like a secret is hidden, even if it is none: a preview is only a hint, and the hook's own log
+/// has the rest. UUIDs are kept, because people search for ids.
 pub fn preview(message: &str) -> String {
     let looked = head(message);
     let redacted = redact(looked);
@@ -75,7 +75,9 @@ pub fn preview(message: &str) -> String {
     for character in redacted.trim().chars() {
         let escaped = escape(character);
         let size = escaped.as_ref().map_or(1, |text| text.chars().count());
-        // One character is kept for the ellipsis.
+        // Reserve one character for the ellipsis.
+        // An escaped character may be longer than what is left. Cutting inside it would leave a broken escape
+        // sequence.
         if size >= left {
             whole = false;
             break;
@@ -92,7 +94,8 @@ pub fn preview(message: &str) -> String {
     shown
 }
 
-/// The part of a message that is looked at. A word that is cut is left out: half a secret would not be known as one.
+/// Returns the part of a message to examine. A word cut in half is left out, because half a secret would not be
+/// recognized.
 fn head(message: &str) -> &str {
     if message.len() <= MAX_LOOK_BYTES {
         return message;
@@ -101,21 +104,22 @@ fn head(message: &str) -> &str {
     head.rfind(char::is_whitespace).map_or("", |end| &head[..end])
 }
 
-/// How a character is shown that would break the line or deceive the eye.
+/// Escapes a character that would break the line or mislead the reader.
 fn escape(character: char) -> Option<String> {
     let deceiving = matches!(character,
         '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     (character.is_control() || deceiving).then(|| character.escape_default().to_string())
 }
 
-/// Replaces what looks like a secret.
+/// Replaces everything that looks like a secret.
 fn redact(text: &str) -> String {
     let mut output = String::with_capacity(text.len());
     let mut rest = text;
-    // The word before decides about the next.
+    // The state carries over between words: a secret is mostly recognized by the word before it.
     let mut expected = Expected::Nothing;
     while let Some(first) = rest.chars().next() {
         if !is_word(first) {
+            // Punctuation decides if the next word is still part of `name = value`.
             expected = expected.after(first);
             if first == '@' {
                 hide_user(&mut output);
@@ -128,11 +132,12 @@ fn redact(text: &str) -> String {
         let word = &rest[..end];
         rest = &rest[end..];
         match expected {
-            // A key in armour has many lines, and nothing after it is worth the risk.
+            // An armored key spans many lines, and nothing after it is worth the risk of showing a part of it.
             _ if word.starts_with(ARMOUR) => {
                 output.push_str(REDACTED);
                 break;
             }
+            // In `Authorization: Bearer abc` the value starts with a scheme, and the secret is the word after it.
             Expected::Value(quote) | Expected::Credential(quote) if !is_scheme(word) => {
                 output.push_str(REDACTED);
                 rest = after_value(rest, quote);
@@ -143,6 +148,8 @@ fn redact(text: &str) -> String {
                 rest = after_value(rest, None);
                 expected = Expected::Nothing;
             }
+            // A random word is hidden alone. Unlike a known prefix, it gives no reason to distrust the words after
+            // it.
             _ if looks_random(word) => {
                 output.push_str(REDACTED);
                 expected = Expected::Nothing;
@@ -162,16 +169,15 @@ fn redact(text: &str) -> String {
     output
 }
 
-/// What the next word would be.
+/// The expected role of the next word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Expected {
-    /// Anything.
     Nothing,
-    /// The name of a secret came; `=` or `:` would make the next word its value.
+    /// A secret's name was seen; `=` or `:` would make the next word its value.
     Sign,
     /// A value, perhaps in quotes.
     Value(Option<char>),
-    /// The word after `Bearer`.
+    /// The credential after a scheme such as `Bearer`.
     Credential(Option<char>),
 }
 
@@ -182,7 +188,7 @@ impl Expected {
             (Self::Sign, '"' | '\'' | '`' | '\\' | ' ' | '\t' | ']' | ')') => Self::Sign,
             (Self::Value(_), '"' | '\'' | '`') => Self::Value(Some(character)),
             (Self::Credential(_), '"' | '\'' | '`') => Self::Credential(Some(character)),
-            // Whatever else is between a name and its value, even a line end, does not free the value.
+            // Other characters between a name and its value, even a line end, do not make the value safe.
             (Self::Value(quote), _) => Self::Value(quote),
             (Self::Credential(quote), character) if character.is_whitespace() || character == ':' => {
                 Self::Credential(quote)
@@ -192,7 +198,7 @@ impl Expected {
     }
 }
 
-/// What comes after a value whose first word was hidden: the value continues to its quote or to a space.
+/// Skips the rest of a value whose first word was hidden: up to its closing quote, or to a space.
 fn after_value(rest: &str, quote: Option<char>) -> &str {
     let end = match quote {
         Some(quote) => rest.find(quote),
@@ -203,7 +209,7 @@ fn after_value(rest: &str, quote: Option<char>) -> &str {
     &rest[end.unwrap_or(rest.len())..]
 }
 
-/// Hides the name and password of an address whose `@` comes next.
+/// Hides the user name and password of an address, called at its `@`.
 fn hide_user(output: &mut String) {
     let address = output.rsplit(char::is_whitespace).next().unwrap_or_default();
     if let Some(scheme) = address.find("://") {
@@ -212,7 +218,7 @@ fn hide_user(output: &mut String) {
     }
 }
 
-/// Characters of which words, keys and tokens are made.
+/// Returns true for characters that words, keys and tokens consist of.
 fn is_word(character: char) -> bool {
     character.is_alphanumeric() || matches!(character, '_' | '-' | '+' | '/')
 }
@@ -230,11 +236,11 @@ fn starts_like_a_secret(word: &str) -> bool {
     let known = |part: &str| {
         SECRET_STARTS.iter().any(|start| part.starts_with(start) && part.len() >= start.len() + 5)
     };
-    // It may follow a slash, as in an address.
+    // The secret may follow a slash, as in an address.
     word.split(['/', '+']).any(known)
 }
 
-/// Whether a word has a part that nobody would have made up. Only ASCII can: some languages need no spaces.
+/// Returns true if a part of the word looks random. Only ASCII counts, because some languages do not use spaces.
 fn looks_random(word: &str) -> bool {
     let random = |part: &str| {
         let digits = part.bytes().filter(u8::is_ascii_digit).count();
@@ -306,7 +312,7 @@ mod tests {
         assert_eq!(preview(&"x".repeat(1_000_000)), "…");
     }
 
-    /// How secrets appear in messages.
+    /// Forms in which secrets appear in messages.
     const FORMS: &[&str] = &[
         "Bearer {}",
         "Authorization: Basic {}",

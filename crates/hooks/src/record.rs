@@ -1,4 +1,4 @@
-//! One record for every run, however it ended.
+//! Records: exactly one for every run, however it ends.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,18 +12,18 @@ use crate::admission::Admitted;
 use crate::registry::RegisteredHook;
 use crate::{Contributed, TurnContext};
 
-/// Where records go, and what hooks in the background contribute.
+/// Receiver of records and of the contributions of background hooks.
 ///
-/// It is called from within phases and must not block: one that writes to a database puts what it gets into a queue.
+/// It is called from within phases and must not block: an implementation that writes to a database should queue.
 pub trait Recorder: Send + Sync + 'static {
-    /// Takes the record of a run that has ended. The records of a phase come in the order of its hooks.
+    /// Takes the record of a finished run. The records of a phase arrive in hook order.
     fn record(&self, run: HookRun);
 
-    /// Takes what a background hook contributed, before its record.
+    /// Takes the contributions of a background hook, before its record.
     fn deliver(&self, run: &HookRun, contributions: Vec<Contributed>);
 }
 
-/// A recorder that keeps everything, for tests and trials.
+/// A recorder that keeps everything in memory, for tests and experiments.
 #[derive(Debug, Default)]
 pub struct MemoryRecorder {
     runs: Mutex<Vec<HookRun>>,
@@ -31,12 +31,12 @@ pub struct MemoryRecorder {
 }
 
 impl MemoryRecorder {
-    /// The records so far.
+    /// Returns the records so far.
     pub fn runs(&self) -> Vec<HookRun> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What background hooks contributed so far.
+    /// Returns the contributions of background hooks so far.
     pub fn delivered(&self) -> Vec<Contributed> {
         self.delivered.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -52,7 +52,7 @@ impl Recorder for MemoryRecorder {
     }
 }
 
-/// A run whose record is written when it is dropped: no way out of a phase can forget it.
+/// A run whose record is written when it is dropped, so that no exit path of a phase can skip it.
 pub(crate) struct OpenRun {
     recorder: Arc<dyn Recorder>,
     run: Option<HookRun>,
@@ -75,6 +75,8 @@ impl OpenRun {
             visibility: subscription.visibility,
             started_at: Timestamp::now(),
             duration_us: 0,
+            // Only `end` replaces this status. A run dropped before that, because its phase failed or its turn
+            // stopped, is recorded as cancelled.
             status: RunStatus::Cancelled,
             contributions: BTreeMap::new(),
             refused: 0,
@@ -84,7 +86,7 @@ impl OpenRun {
         Self { recorder, run: Some(run), started: None }
     }
 
-    /// Says that the hook runs from now on.
+    /// Starts the clock of the run.
     pub(crate) fn start(&mut self) {
         self.started = Some(Instant::now());
         if let Some(run) = &mut self.run {
@@ -93,7 +95,7 @@ impl OpenRun {
         }
     }
 
-    /// Records how the run ended.
+    /// Sets the status that is recorded.
     pub(crate) fn end(&mut self, status: RunStatus, error_preview: Option<String>, admitted: &Admitted) {
         let duration_us = self.elapsed();
         self.started = None;
@@ -109,7 +111,7 @@ impl OpenRun {
         }
     }
 
-    /// Says that a contribution was refused after all.
+    /// Counts a contribution that was refused during the merge.
     pub(crate) fn refuse(&mut self, kind: ContributionKind) {
         if let Some(run) = &mut self.run {
             run.refused += 1;
@@ -122,7 +124,7 @@ impl OpenRun {
         }
     }
 
-    /// Says that a run that had ended well has failed after all.
+    /// Turns a successful run into a failed one during the merge.
     pub(crate) fn fail(&mut self, error_preview: String) {
         if let Some(run) = &mut self.run {
             run.status = RunStatus::Failed;
@@ -130,7 +132,7 @@ impl OpenRun {
         }
     }
 
-    /// Hands over what a background hook contributed.
+    /// Hands over the contributions of a background hook.
     pub(crate) fn deliver(&self, contributions: Vec<Contributed>) {
         if let Some(run) = &self.run {
             guarded(|| self.recorder.deliver(run, contributions));
@@ -154,7 +156,7 @@ impl Drop for OpenRun {
     }
 }
 
-/// Keeps a recorder's panic from ending a turn.
+/// Keeps a panic of the recorder from ending a turn.
 fn guarded(call: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(call)).is_err() {
         tracing::error!("the recorder of hooks panicked");

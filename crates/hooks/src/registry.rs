@@ -1,4 +1,4 @@
-//! Which hooks there are, checked before any of them runs.
+//! The registry of hooks, validated before any of them runs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::{
     Capabilities, HookFailure, HookPackage, HookSubscription, JobContext, MAX_TIMEOUT, RegistrationError,
 };
 
-/// The longest id, in bytes.
+/// Longest id, in bytes.
 pub const MAX_ID_BYTES: usize = 128;
 
-/// Whether a text can be an id: visible ASCII, neither empty nor longer than [`MAX_ID_BYTES`].
+/// Returns true if `text` is a valid id: visible ASCII, not empty, at most [`MAX_ID_BYTES`] long.
 pub(crate) fn is_id(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_ID_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
@@ -32,7 +32,7 @@ pub struct HookRegistry {
     jobs: Vec<RegisteredJob>,
 }
 
-/// A subscription that was found to be in order.
+/// A validated subscription.
 #[derive(Debug)]
 pub(crate) struct RegisteredHook {
     pub(crate) package_id: String,
@@ -45,26 +45,27 @@ pub(crate) struct RegisteredHook {
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) entries: Vec<Arc<RegisteredHook>>,
-    /// Positions in `entries` that run at the same time.
+    /// Positions in `entries` that run concurrently.
     pub(crate) batches: Vec<Vec<usize>>,
 }
 
 impl HookRegistry {
-    /// A registry without hooks.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a package, or says what is wrong with it and changes nothing.
+    /// Adds a package. On an error the registry is unchanged.
     pub fn register(&mut self, package: HookPackage) -> Result<(), RegistrationError> {
         self.register_all([package])
     }
 
-    /// Adds packages that may name each other's hooks: all, or none.
+    /// Adds packages that may name each other's hooks: all of them or none.
     pub fn register_all(
         &mut self,
         packages: impl IntoIterator<Item = HookPackage>,
     ) -> Result<(), RegistrationError> {
+        // Work on copies and replace `self` at the end, so that an error in the last package leaves no trace of the
+        // first.
         let mut names = self.packages.clone();
         let mut entries = self.entries.clone();
         let mut jobs = self.jobs.clone();
@@ -93,34 +94,36 @@ impl HookRegistry {
         }
         let mut plans: [Plan; Phase::VARIANTS.len()] = Default::default();
         for &phase in Phase::VARIANTS {
+            // Plan all phases only after all packages are known: `before` and `after` may name hooks of packages that
+            // come later.
             plans[phase as usize] = plan(phase, &entries)?;
         }
         *self = Self { packages: names, entries, plans, jobs };
         Ok(())
     }
 
-    /// The packages, as id and domain, in the order of their registration.
+    /// Returns the packages as (id, domain), in registration order.
     pub fn packages(&self) -> impl Iterator<Item = (&str, &str)> {
         self.packages.iter().map(|(id, domain)| (id.as_str(), domain.as_str()))
     }
 
-    /// The ids of a phase's subscriptions, in order.
+    /// Returns the subscription ids of a phase, in order.
     pub fn subscriptions(&self, phase: Phase) -> impl Iterator<Item = &str> {
         self.plan(phase).entries.iter().map(|entry| entry.subscription.id.as_str())
     }
 
-    /// Who may know of a subscription; none when there is no such one.
+    /// Returns the visibility of a subscription; `None` if it is unknown.
     pub fn visibility(&self, subscription_id: &str) -> Option<Visibility> {
         let found = self.entries.iter().find(|entry| entry.subscription.id == subscription_id);
         found.map(|entry| entry.subscription.visibility)
     }
 
-    /// The kinds of jobs that somebody does.
+    /// Returns the kinds of jobs that have a worker.
     pub fn job_kinds(&self) -> impl Iterator<Item = &str> {
         self.jobs.iter().map(|job| job.kind.as_str())
     }
 
-    /// Does a job; none where nobody does any of its kind.
+    /// Starts a job; `None` if its kind has no worker.
     pub fn start_job(&self, job: JobContext) -> Option<BoxFuture<'static, Result<(), HookFailure>>> {
         let found = self.jobs.iter().find(|registered| registered.kind == job.kind)?;
         Some(found.start(job))
@@ -144,7 +147,7 @@ fn check_ids(package: &HookPackage) -> Result<(), RegistrationError> {
     }
 }
 
-/// Checks what can be checked of a subscription alone.
+/// Validates a subscription on its own.
 fn entry(package_id: &str, subscription: HookSubscription) -> Result<RegisteredHook, RegistrationError> {
     let subscription_id = || subscription.id.clone();
     let timeout = subscription.given_timeout();
@@ -200,7 +203,7 @@ fn plan(phase: Phase, all: &[Arc<RegisteredHook>]) -> Result<Plan, RegistrationE
     Ok(Plan { entries: sequence.into_iter().map(|index| entries[index].clone()).collect(), batches })
 }
 
-/// Who comes before whom, as pairs of indices.
+/// Resolves `before` and `after` into pairs of indices.
 fn edges(
     phase: Phase,
     entries: &[&Arc<RegisteredHook>],
@@ -235,7 +238,7 @@ fn edges(
     Ok(edges)
 }
 
-/// The phase of a subscription or a hook, wherever it is.
+/// Returns the phase of a subscription or hook with this name.
 fn phase_of(name: &str, all: &[Arc<RegisteredHook>]) -> Option<Phase> {
     all.iter()
         .map(|entry| &entry.subscription)

@@ -24,14 +24,14 @@ use crate::{
     TurnContext,
 };
 
-/// How much may happen at the same time.
+/// Concurrency limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookLimits {
-    /// Hooks of one batch that run at the same time; the others of the batch start as these end.
+    /// Hooks of one batch that run concurrently; the rest of the batch starts as these end.
     pub concurrent: usize,
-    /// Background hooks that run at the same time, over all phases and turns.
+    /// Background hooks that run concurrently, over all phases and turns.
     pub background_running: usize,
-    /// Background hooks that wait for one of these to end; what comes on top is rejected.
+    /// Background hooks that may wait for a free slot; any more are rejected.
     pub background_queued: usize,
 }
 
@@ -41,9 +41,9 @@ impl Default for HookLimits {
     }
 }
 
-/// Runs the hooks of a registry, and those in the background until it is shut down.
+/// Runs the hooks of a registry, including background hooks until shutdown.
 ///
-/// Needs a tokio runtime; a multi-threaded one, if hooks may block their thread.
+/// Needs a tokio runtime; a multi-threaded one if hooks may block their thread.
 pub struct HookRuntime {
     registry: HookRegistry,
     recorder: Arc<dyn Recorder>,
@@ -52,22 +52,22 @@ pub struct HookRuntime {
 }
 
 impl HookRuntime {
-    /// A runtime for the hooks that were registered.
+    /// Creates a runtime for the hooks of a registry.
     pub fn new(registry: HookRegistry, recorder: Arc<dyn Recorder>, limits: HookLimits) -> Self {
         let background = Background::new(limits.background_running, limits.background_queued);
         Self { registry, recorder, limits, background }
     }
 
-    /// The hooks it runs.
+    /// Returns the registry.
     pub fn registry(&self) -> &HookRegistry {
         &self.registry
     }
 
-    /// Runs the hooks of a phase and merges what they contribute.
+    /// Runs the hooks of a phase and merges their contributions.
     ///
-    /// It fails only if a hook fails that must not; the others are then aborted. Of several such hooks that fail at
-    /// the same time, the error names the first in order. Dropping the future aborts the hooks it waits for, but not
-    /// those it has started in the background.
+    /// Fails only if a fail-closed hook fails; the others are then aborted. If several such hooks fail at the same
+    /// time, the error names the first in order. Dropping the future aborts the hooks it waits for, but not those
+    /// already started in the background.
     pub async fn run_phase(&self, phase: Phase, turn: Arc<TurnContext>) -> Result<PhaseOutcome, HookError> {
         let plan = self.registry.plan(phase);
         if plan.entries.is_empty() {
@@ -78,6 +78,8 @@ impl HookRuntime {
             .iter()
             .map(|entry| Some(OpenRun::new(self.recorder.clone(), entry, &turn)))
             .collect();
+        // Results are stored by position and merged after the last batch. Hooks finish in any order, but the merge
+        // must follow the order of the plan.
         let mut taken: Vec<Admitted> = plan.entries.iter().map(|_| Admitted::default()).collect();
         for batch in &plan.batches {
             self.run_batch(plan, batch, &turn, &mut runs, &mut taken).await?;
@@ -89,7 +91,7 @@ impl HookRuntime {
         Ok(merge.finish())
     }
 
-    /// Waits for background hooks, aborts those that are not done after a while, and takes no more.
+    /// Stops accepting background hooks, waits for them, and aborts those that exceed the grace period.
     pub async fn shutdown(&self, grace: Duration) -> Drained {
         self.background.drain(grace).await
     }
@@ -106,6 +108,8 @@ impl HookRuntime {
         let mut waiting = batch.iter().copied();
         let mut first: Option<(usize, HookError)> = None;
         loop {
+            // Start new hooks only while none has failed: after a failure the phase has no result, so further work
+            // would be wasted.
             while running.len() < self.limits.concurrent.max(1)
                 && first.is_none()
                 && let Some(position) = waiting.next()
@@ -121,7 +125,9 @@ impl HookRuntime {
                 let ended = start(entry, turn, CancellationToken::new());
                 running.push(async move { (position, ended.await) });
             }
-            // After a failure only what has ended by now counts; dropping `running` aborts the rest.
+            // After a failure, collect only the runs that have already ended. Several hooks may fail in the same
+            // instant, and the error must name the first in order rather than the fastest. Dropping `running` aborts
+            // the rest.
             let next = match &first {
                 None => running.next().await,
                 Some(_) => running.next().now_or_never().flatten(),
@@ -141,7 +147,7 @@ impl HookRuntime {
         first.map_or(Ok(()), |(_, error)| Err(error))
     }
 
-    /// Starts a hook that nobody waits for. If there is no room, its failure policy applies.
+    /// Starts a background hook. If the queue is full, its failure policy applies.
     fn send_to_background(
         &self,
         plan: &Plan,
@@ -158,17 +164,18 @@ impl HookRuntime {
     }
 }
 
-/// How a run ended.
+/// The end of a run.
 pub(crate) type Ended = Result<Admitted, RunFailure>;
 
-/// Starts a hook at once. The answer comes at its timeout at the latest; dropping it aborts the hook.
+/// Starts a hook immediately. The result arrives at its timeout at the latest; dropping the future aborts the hook.
 ///
-/// The timeout is watched here and not in the hook's task, which may be stuck.
+/// The timeout is watched here rather than in the hook's task, which may be stuck.
 pub(crate) fn start(
     entry: &Arc<RegisteredHook>,
     turn: &Arc<TurnContext>,
     cancellation: CancellationToken,
 ) -> impl Future<Output = Ended> + Send + 'static {
+    // One deadline covers all attempts, so retries cannot extend the time that a phase takes.
     let deadline = Instant::now() + entry.timeout;
     let context = HookContext {
         turn: turn.clone(),
@@ -177,6 +184,8 @@ pub(crate) fn start(
         cancellation: cancellation.clone(),
     };
     let task = AbortOnDropHandle::new(tokio::spawn(run(entry.clone(), context)));
+    // Aborting the task does not stop work that it moved to another thread; the token does. It is disarmed only after
+    // a result that arrived in time.
     let guard = cancellation.drop_guard();
     let timeout = entry.timeout;
     async move {
@@ -187,7 +196,7 @@ pub(crate) fn start(
             Ok(Err(error)) => return Err(broken(error)),
             Err(_) => return Err(late()),
         };
-        // A result can be there and still be late, when the thread was busy while the time ran out.
+        // A busy thread can deliver a result after the deadline without the timeout firing; it is late all the same.
         if at > deadline {
             return Err(late());
         }
@@ -205,12 +214,14 @@ async fn run(entry: Arc<RegisteredHook>, context: HookContext) -> (Ended, Instan
     (ended, Instant::now())
 }
 
-/// Runs a hook until it succeeds, has been tried as often as it asks for, or would be late after a pause.
+/// Runs a hook until it succeeds, uses up its attempts, or would miss its deadline after the pause.
 async fn try_often_enough(entry: &RegisteredHook, context: HookContext) -> HookResult {
     let Retries { max_attempts, mut back_off } = entry.subscription.retries;
     let mut attempt = 1;
     loop {
         let result = entry.subscription.hook.clone().start(context.clone()).await;
+        // Do not sleep into the deadline: the hook would then be reported as timed out and its own error would be
+        // lost.
         if result.is_ok() || attempt >= max_attempts || Instant::now() + back_off >= context.deadline {
             return result;
         }
@@ -220,7 +231,7 @@ async fn try_often_enough(entry: &RegisteredHook, context: HookContext) -> HookR
     }
 }
 
-/// What is shown of a task that did not return.
+/// Describes a task that did not return.
 fn broken(error: JoinError) -> RunFailure {
     match error.try_into_panic() {
         Ok(payload) => RunFailure {

@@ -1,4 +1,4 @@
-//! Which hook runs when, how, and what it may do.
+//! Subscriptions: the phase of a hook, how it runs, and its capabilities.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use crate::hook::AnyHook;
 use crate::job::{JobWorker, RegisteredJob};
 use crate::{Budget, Capabilities, Contribution, Hook};
 
-/// The longest timeout a subscription may ask for; one without an end would be none.
+/// Longest timeout a subscription may have. Every hook must end eventually.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
-/// How often a hook is tried.
+/// Retry policy of a hook and of the jobs it contributes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retries {
-    /// How often in all, the first time included.
+    /// Total number of attempts, including the first.
     pub max_attempts: u32,
-    /// How long to wait after the first failure; twice as long after each further one.
+    /// Pause after the first failure; doubled after each further one.
     pub back_off: Duration,
 }
 
-/// Once.
+/// A single attempt.
 impl Default for Retries {
     fn default() -> Self {
         Self { max_attempts: 1, back_off: Duration::ZERO }
@@ -31,7 +31,7 @@ impl Default for Retries {
 
 /// One hook in one phase.
 ///
-/// Unless told otherwise it is blocking, best effort, internal, of priority 0, and may contribute nothing.
+/// By default it is blocking, best effort, internal, of priority 0, and may contribute nothing.
 #[derive(Clone)]
 pub struct HookSubscription {
     pub(crate) id: String,
@@ -52,7 +52,7 @@ pub struct HookSubscription {
 }
 
 impl HookSubscription {
-    /// Subscribes a hook to a phase. The subscription's id is the hook's until it gets one of its own.
+    /// Subscribes a hook to a phase. The subscription uses the hook's id unless it gets its own.
     pub fn new(hook_id: impl Into<String>, phase: Phase, hook: impl Hook) -> Self {
         let hook_id = hook_id.into();
         Self {
@@ -74,7 +74,7 @@ impl HookSubscription {
         }
     }
 
-    /// Sets the subscription's own id, for a hook with several; ids are unique in a registry.
+    /// Sets a separate id, for a hook with several subscriptions; ids are unique in a registry.
     pub fn id(mut self, id: impl Into<String>) -> Self {
         self.id = id.into();
         self
@@ -86,33 +86,33 @@ impl HookSubscription {
         self
     }
 
-    /// Sets what a failure means.
+    /// Sets the failure policy.
     pub fn failure(mut self, failure: FailurePolicy) -> Self {
         self.failure = failure;
         self
     }
 
-    /// Contributions to use instead of those of a hook that failed.
+    /// Sets the contributions to use if the hook fails.
     pub fn fallback(mut self, contributions: impl IntoIterator<Item = Contribution>) -> Self {
         self.failure = FailurePolicy::Fallback;
         self.fallback = contributions.into_iter().collect();
         self
     }
 
-    /// Sets the timeout, where the usual one of the execution does not fit.
+    /// Overrides the default timeout of the execution mode.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Sets how often the hook is tried when it says that it failed, as long as its timeout allows; one that panics is not
-    /// tried again. The background jobs that it contributes are tried as often, however long that takes.
+    /// Sets how often a failing hook is retried within its timeout; a panic is not retried. The background jobs it
+    /// contributes use the same policy without that timeout.
     pub fn retries(mut self, retries: Retries) -> Self {
         self.retries = retries;
         self
     }
 
-    /// Sets the priority; higher comes first where `before` and `after` do not decide.
+    /// Sets the priority; higher comes first unless `before` or `after` decide.
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self
@@ -120,7 +120,7 @@ impl HookSubscription {
 
     /// Makes this hook finish before others start.
     ///
-    /// The name is a subscription's id, or a hook's id and then means all its subscriptions, in the same phase.
+    /// The name is a subscription id, or a hook id that stands for all its subscriptions in the same phase.
     pub fn before(mut self, name: impl Into<String>) -> Self {
         self.before.push(name.into());
         self
@@ -132,25 +132,25 @@ impl HookSubscription {
         self
     }
 
-    /// Sets who may be shown the hook's diagnostics.
+    /// Sets the roles that may see the hook's diagnostics.
     pub fn visibility(mut self, visibility: Visibility) -> Self {
         self.visibility = visibility;
         self
     }
 
-    /// Sets which kinds of contribution are taken from the hook.
+    /// Sets the kinds of contribution accepted from the hook.
     pub fn may_contribute(mut self, kinds: impl IntoIterator<Item = ContributionKind>) -> Self {
         self.capabilities = kinds.into_iter().collect();
         self
     }
 
-    /// Sets how much is taken from the hook.
+    /// Sets the contribution limits of the hook.
     pub fn budget(mut self, budget: Budget) -> Self {
         self.budget = budget;
         self
     }
 
-    /// The timeout that holds.
+    /// Returns the effective timeout.
     pub(crate) fn given_timeout(&self) -> Duration {
         self.timeout.unwrap_or_else(|| self.execution.default_timeout())
     }
@@ -188,12 +188,12 @@ pub struct HookPackage {
 }
 
 impl HookPackage {
-    /// A package without subscriptions.
+    /// Creates a package without subscriptions.
     pub fn new(id: impl Into<String>, domain: impl Into<String>) -> Self {
         Self { id: id.into(), domain: domain.into(), subscriptions: Vec::new(), jobs: Vec::new() }
     }
 
-    /// The same with somebody who does the jobs of a kind that its hooks contribute.
+    /// Adds a worker for a kind of job that its hooks contribute.
     pub fn doing(mut self, kind: impl Into<String>, worker: impl JobWorker) -> Self {
         self.jobs.push(RegisteredJob::new(kind, worker));
         self

@@ -1,4 +1,4 @@
-//! Asks people about calls, through the store: whoever answers may be connected to another gateway.
+//! Approval requests, answered through the store: the person who decides may be connected to another gateway.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use store::{Store, StoreError};
 use tokio::sync::broadcast::error::RecvError;
 use tools::{ApprovalRequest, Approvals, Decision};
 
-/// How often an answer is looked for without being woken, for the case that a wake was lost.
+/// Interval for polling an answer, in case a wake was lost.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// The questions of one turn.
+/// The approval requests of one turn.
 pub(crate) struct TurnApprovals {
     pub(crate) store: Store,
     pub(crate) workspace_id: WorkspaceId,
@@ -33,7 +33,7 @@ impl Approvals for TurnApprovals {
 
 impl TurnApprovals {
     async fn decision(&self, request: ApprovalRequest) -> Result<Decision, StoreError> {
-        // Before the question is there, so that no answer is missed.
+        // Subscribe before the request is visible, so that no answer is missed.
         let mut wakes = self.store.wakes();
         let milliseconds = i64::try_from(self.time.as_millis()).unwrap_or(i64::MAX);
         let expires_at = self.store.now().milliseconds().saturating_add(milliseconds);
@@ -54,7 +54,8 @@ impl TurnApprovals {
                     }
                 }
                 Ok(None) => {}
-                // The question stands, and somebody may be reading it: only its time decides that nobody answered.
+                // The request is visible and a person may be reading it. A failing database must not turn into a
+                // denial before the approval time is over.
                 Err(error) if is_transient(&error) && tokio::time::Instant::now() < deadline => {
                     tracing::warn!(%error, turn = %self.turn_id, "the answer to a question could not be looked for");
                 }
@@ -66,7 +67,7 @@ impl TurnApprovals {
                     match wakes.recv().await {
                         Ok(wake) if wake.workspace_id().is_some_and(|id| *id != self.workspace_id) => {}
                         Ok(_) | Err(RecvError::Lagged(_)) => return,
-                        // The store is being closed, and the turn with it.
+                        // The store is closing, and the turn ends with it.
                         Err(RecvError::Closed) => std::future::pending().await,
                     }
                 }
@@ -76,14 +77,14 @@ impl TurnApprovals {
         }
     }
 
-    /// What was decided about a call, if anything yet.
+    /// Returns the decision about a call, if there is one.
     async fn look(&self, call_id: &str) -> Result<Option<Decision>, StoreError> {
         let approvals = self.store.approvals(&self.workspace_id, &self.turn_id).await?;
         Ok(approvals.iter().find(|approval| approval.request.call_id == call_id).and_then(decided))
     }
 }
 
-/// What counts when nobody has answered.
+/// The decision if nobody answered in time.
 const OVERDUE: Decision = Decision::Deny(HowDecided::Expired);
 
 fn decided(approval: &TurnApproval) -> Option<Decision> {
@@ -91,7 +92,7 @@ fn decided(approval: &TurnApproval) -> Option<Decision> {
     Some(if decision.allowed { Decision::Allow } else { Decision::Deny(decision.how) })
 }
 
-/// Whether the store may answer later.
+/// Returns true if the store may respond later.
 fn is_transient(error: &StoreError) -> bool {
     matches!(error, StoreError::Unavailable(_) | StoreError::DiskFull)
 }

@@ -1,10 +1,8 @@
-//! Ids and names of calls, as every provider takes them back.
+//! Ids and names of calls that every provider accepts.
 //!
-//! A decision, a result and a reminder belong to one call, so no two that a provider sees in one request may have the same
-//! id.
-//!
-//! Some servers number the calls of every answer anew, or give all of them one id. A person who allows a call must not
-//! have allowed another.
+//! Decisions, results and reminders refer to a call by its id, so ids must be unique within a request. Some servers
+//! restart their numbering in every answer, or give all calls the same id. Approving one call must never approve
+//! another.
 
 use std::collections::HashSet;
 
@@ -12,11 +10,10 @@ use provider::{Block, Message};
 
 use protocol::message::TurnMessage;
 
-/// Most characters of an id or a name that is kept.
+/// Maximum length of an id or name.
 const MAX_CHARS: usize = 64;
 
-/// Gives the calls of an answer names that can be sent back, and ids that no other call of the request has; those that
-/// are so already stay.
+/// Replaces names that cannot be sent back, and ids that are invalid or already used in the request; all others stay.
 pub(crate) fn make_unique<'a>(message: &mut Message, earlier: impl Iterator<Item = &'a TurnMessage>) {
     let calls = earlier.flat_map(|entry| entry.message.tool_calls());
     let mut taken: HashSet<String> = calls.map(|call| call.id.clone()).collect();
@@ -34,7 +31,7 @@ pub(crate) fn make_unique<'a>(message: &mut Message, earlier: impl Iterator<Item
     }
 }
 
-/// The name of no tool of ours, so the model is told which there are.
+/// Replaces invalid characters. The result matches no tool of ours, so the model is shown the valid names.
 fn usable_name(name: &str) -> String {
     let known = |character: char| character.is_ascii_alphanumeric() || character == '-';
     let name = name.chars().map(|character| if known(character) { character } else { '_' });
@@ -42,7 +39,7 @@ fn usable_name(name: &str) -> String {
     if name.is_empty() { "unnamed".to_owned() } else { name }
 }
 
-/// Whether every provider takes it back.
+/// Returns true if every provider accepts the id.
 fn is_usable(id: &str) -> bool {
     let allowed = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
     !id.is_empty() && id.len() <= MAX_CHARS && id.chars().all(allowed)

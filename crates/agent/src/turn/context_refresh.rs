@@ -1,8 +1,8 @@
-//! What has left the request in the middle of a turn and still holds.
+//! Context refresh: resends context that was dropped from the request during a turn and still applies.
 //!
-//! When earlier turns give way to the one that runs, instructions go with them that were delivered there, and so does what
-//! only they said of the date. The frozen start would be left without its newer text. All of it is told again at once, in a
-//! message of ours at the end.
+//! When earlier turns make way for the running one, the instructions and dates delivered in them disappear too, and
+//! the frozen start would be left without its newer text. All of it is sent again in one message at the end of the
+//! request.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,22 +16,22 @@ use crate::error::AgentError;
 use crate::prompt::notes::unsent_sections;
 use crate::turn::plan::TurnPlan;
 
-/// A message that is to be sent, and what is delivered with it.
+/// A message to send, and the announcement it delivers.
 pub(crate) struct ReminderMessage {
     pub(crate) message: TurnMessage,
     announcement: Option<Announcement>,
 }
 
 impl ReminderMessage {
-    /// The message is stored: what it tells has been delivered.
+    /// Marks the contents as delivered, once the message is stored.
     pub(crate) fn confirm(self) {
         self.announcement.into_iter().for_each(Announcement::confirm);
     }
 }
 
 impl Agent {
-    /// Tells again what is no longer in the history and the messages of a turn: what applies in its directory and to the
-    /// places that its calls have looked at, and what is said of this turn alone. None when nothing is missing.
+    /// Builds the message that resends dropped context: instructions for the directory and for the places of calls,
+    /// and the turn sections of the prompt. `None` if nothing is missing.
     pub(crate) async fn resend_dropped_context(
         &self,
         plan: &TurnPlan,
@@ -46,8 +46,8 @@ impl Agent {
             resolver.keep_delivered(messages.clone().flat_map(TurnMessage::told));
             let difference = session.difference_from(self, &resolver.session()).await?;
             reminders.extend(difference.reminder());
-            // Before the places are asked about, so that nothing is told twice. A turn that does not get to send this
-            // saves no session.
+            // Confirm the difference before resolving the places, so that no file is announced twice. If this message
+            // is never sent, the turn fails and its session is not saved, so confirming early is safe.
             resolver.confirm_difference(difference);
             let (resolver, places) = (resolver.clone(), places.clone());
             let resolving = blocking(move || {

@@ -14,15 +14,15 @@ use crate::turn::lifecycle::turn_error;
 use crate::turn::listener::TurnListener;
 use crate::turn::start::ASK_AGAIN;
 
-/// No lease that is given ends later than this from then, and not by the differences between clocks either.
+/// Upper bound on the end of a valid lease, allowing for clock differences between gateways.
 const LONGEST_LEASE: Duration = Duration::from_secs(75);
-/// How long somebody who stops a turn waits for its end, here and then at another gateway.
+/// Time a cancellation waits for the end of the turn, first on this gateway and then on another.
 const STOP_TIME: Duration = Duration::from_secs(15);
-/// Turns of dead gateways that are failed at once.
+/// Dead turns that are failed per sweep.
 const SWEEP: u64 = 100;
 
 impl Agent {
-    /// Shows a turn, and lets somebody hear the rest of its answer; nothing is heard of one that does not run here.
+    /// Returns a turn and subscribes to the rest of its answer, if it runs in this process.
     pub fn watch_turn<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -34,13 +34,14 @@ impl Agent {
                 let text = turn.answer.clone().unwrap_or_default();
                 TurnWatchResult { turn, text, next_index: None, approvals, delegated }
             };
-            // Before anybody listens: a turn of another workspace is not there.
+            // Check before subscribing: a turn of another workspace must look like a missing one.
             let view = self.turn_view(workspace_id, turn_id).await?;
             if view.turn.status != TurnStatus::Running {
                 return Ok(unheard(view));
             }
             let watched = self.running.watch(turn_id, watcher);
-            // It may have ended since it was looked at; its hooks run a little longer.
+            // The turn may have ended in the meantime. It stays in the list of running turns until its hooks have
+            // finished, so being able to watch it proves nothing.
             let view = self.turn_view(workspace_id, turn_id).await?;
             Ok(match watched.filter(|_| view.turn.status == TurnStatus::Running) {
                 Some(AnswerSoFar { text, next_index }) => {
@@ -54,7 +55,7 @@ impl Agent {
         })
     }
 
-    /// Stops a turn, wherever it runs, and answers with it when it has ended, or as it is when that takes too long.
+    /// Stops a turn, wherever it runs, and returns it once it has ended, or as it is if that takes too long.
     pub fn cancel_turn<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -66,10 +67,10 @@ impl Agent {
             if turn.status != TurnStatus::Running {
                 return Ok(turn);
             }
-            // Perhaps its gateway is gone and nobody has noticed yet.
+            // The gateway may be dead without any sweep having noticed yet.
             self.fail_dead_turns().await?;
             let asked = self.store.request_stop(workspace_id, turn_id, actor).await?;
-            // One that does not end in time, because of a hook or a disk, goes on ending without anybody who waits.
+            // A turn held up by a hook or a disk ends later on its own; the caller gets its current state.
             let stopping = tokio::time::timeout(STOP_TIME, self.running.stop(turn_id));
             if asked.status != TurnStatus::Running || stopping.await.unwrap_or(true) {
                 return Ok(self.store.turn(workspace_id, turn_id).await?);
@@ -85,7 +86,7 @@ impl Agent {
             };
             match tokio::time::timeout(STOP_TIME, ended).await {
                 Ok(turn) => turn,
-                // Its gateway is gone, or very busy: the turn ends with its lease.
+                // Its gateway is dead or very busy. The turn ends with its lease at the latest.
                 Err(_) => {
                     self.fail_dead_turns().await?;
                     Ok(self.store.turn(workspace_id, turn_id).await?)
@@ -94,13 +95,13 @@ impl Agent {
         })
     }
 
-    /// Fails the turns of gateways that are no more, and says how many.
+    /// Fails the turns of dead gateways and returns their number.
     pub fn fail_dead_turns(&self) -> BoxFuture<'_, Result<usize, AgentError>> {
         Box::pin(async move {
             let error = turn_error(&AgentError::GatewayGone);
             let (now, living) = (self.store.now(), self.running.ids());
             let expired = self.store.fail_expired_turns(now, SWEEP, &living, &error).await?;
-            // A lease from before the clock was set back would hold its thread until the clock is there again.
+            // If the clock was set back, a lease from before would block its thread until the clock catches up.
             let longest = i64::try_from(LONGEST_LEASE.as_millis()).unwrap_or(i64::MAX);
             let latest = Timestamp::from_milliseconds(now.milliseconds().saturating_add(longest));
             let misdated = self.store.fail_turns_leased_beyond(latest, SWEEP, &living, &error).await?;

@@ -1,5 +1,5 @@
-//! The calls of one answer: what newly applies to the paths they touch is told with their results, and nothing is
-//! edited before it was.
+//! Runs the calls of one answer. Newly applicable instruction files are delivered with the results, and edits wait
+//! until the instructions for their paths are delivered.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,43 +19,43 @@ use tools::{Access, CheckedCall, Router, ToolOutput, Touch};
 use crate::blocking::blocking;
 use crate::error::AgentError;
 
-/// Less than this says nothing.
+/// Shortest output limit; less would be useless.
 const MIN_OUTPUT_CHARS: usize = 1_000;
 
 /// Runs the calls of a turn.
 pub(crate) struct ToolExecutor {
-    /// None where there is no directory.
+    /// `None` if no instruction files apply.
     resolver: Option<Resolver>,
 }
 
 /// The results of the calls of one answer.
 pub(crate) struct ToolBatch {
-    /// All results in one message, in the order of the calls.
+    /// All results in one message, in call order.
     pub(crate) entry: TurnMessage,
     pub(crate) events: Vec<TurnEvent>,
-    /// Whether a call failed that the model could make better, beside others that did not fail.
+    /// True if some calls failed in a way the model could correct while others succeeded.
     pub(crate) partly_failed: bool,
-    /// The paths that calls touched.
+    /// Paths touched by calls.
     pub(crate) touched: Vec<PathBuf>,
-    /// The places whose instructions the model was given if it did not have them: those of calls that were held back
-    /// for that, too, and the directories that something was found in.
+    /// Paths for which the model has received the instructions, including those of held-back calls and directories
+    /// that a call found something in.
     pub(crate) places: Vec<PathBuf>,
     announcements: Vec<Announcement>,
 }
 
-/// A call that is about to run, or that is answered without.
+/// A call that is about to run, or to be answered without running.
 struct Planned {
     call: CheckedCall,
     refusal: Option<Refusal>,
     reminder: Option<Reminder>,
 }
 
-/// Why a call is answered without being run.
+/// Reason that a call is answered without running.
 #[derive(Debug, thiserror::Error)]
 enum Refusal {
     #[error("this call did not run: the turn has no more tool calls left")]
     Spent,
-    /// The instructions for what it would write had not reached the model.
+    /// The instructions for a path it writes had not been delivered.
     #[error("this call did not run: instruction files apply to this path that you had not been given")]
     HeldBack,
     #[error("this call did not run: {0}")]
@@ -75,7 +75,7 @@ impl Hint for Refusal {
 }
 
 impl Refusal {
-    /// It may name files, and it does not come from a tool.
+    /// Returns the refusal as output. The text may contain file names and skips the sanitising of tool output.
     fn output(&self) -> ToolOutput {
         ToolOutput::error(make_harmless(&self.with_hint()).0)
     }
@@ -85,12 +85,12 @@ struct Answered {
     call: ToolCall,
     output: ToolOutput,
     is_held_back: bool,
-    /// What came to apply while somebody decided about the call, which did not run because of it.
+    /// Instructions that became applicable during the approval and kept the call from running.
     late: Option<Announcement>,
 }
 
 impl Answered {
-    /// Takes out of its reminders the files whose text another result of the same message has, or its own.
+    /// Removes files from the reminders whose text is already in a result of the same message.
     fn leave_out(&mut self, reads: &[FileRead]) {
         let is_read = |file: &ReminderFile| {
             let same = |read: &FileRead| file.path == read.path && file.sha256.as_ref() == Some(&read.sha256);
@@ -107,7 +107,7 @@ impl Answered {
 }
 
 impl ToolBatch {
-    /// The message is stored: what it tells has been delivered.
+    /// Marks the contents as delivered, once the message is stored.
     pub(crate) fn confirm(self) {
         self.announcements.into_iter().for_each(Announcement::confirm);
     }
@@ -118,8 +118,8 @@ impl ToolExecutor {
         Self { resolver }
     }
 
-    /// Runs calls side by side; those beyond `max_calls` are answered without being run. All answers together have
-    /// about `room` tokens.
+    /// Runs calls concurrently; calls beyond `max_calls` are answered without running. The answers share about `room`
+    /// tokens.
     pub(crate) async fn run(
         &self,
         router: &Router,
@@ -128,8 +128,8 @@ impl ToolExecutor {
         room: usize,
     ) -> ToolBatch {
         let router = router.with_output_chars(share(room, calls.len()));
-        // One after the other and before any of them runs, so that each file is announced by the first call it
-        // applies to, whichever ends first.
+        // Check and announce sequentially, before any call runs. Each file is then announced by the first call it
+        // applies to, whichever call ends first.
         let mut planned = Vec::new();
         let mut announcements = Vec::new();
         let mut inline_room = InlineRoom::default();
@@ -137,7 +137,8 @@ impl ToolExecutor {
         for (index, call) in calls.into_iter().enumerate() {
             let call = router.check(call);
             let (mut refusal, mut reminder) = ((index >= max_calls).then_some(Refusal::Spent), None);
-            // In a directory that is another one by now no call does anything, and its instructions are for the next turn.
+            // If the directory was replaced meanwhile, no call can do anything, and the new instructions are for the
+            // next turn.
             if refusal.is_none() && is_in_place(&router).await {
                 match self.announce(call.touches(), call.mentions(), &mut inline_room).await {
                     Ok(Some((is_held_back, announcement))) => {
@@ -175,7 +176,7 @@ impl ToolExecutor {
         batch
     }
 
-    /// An instruction file that a call read whole is delivered by that.
+    /// Records that a call read an instruction file whole, which delivers it.
     async fn note_read(&self, answered: &mut Answered) -> Option<FileRead> {
         let (resolver, read) = (self.resolver.clone()?, answered.output.whole_file.take()?);
         match blocking(move || resolver.mark_read(read)).await {
@@ -187,7 +188,7 @@ impl ToolExecutor {
         }
     }
 
-    /// What newly applies to the files that a call found or changed: nobody knew which before it ran.
+    /// Announces the files that apply to what a call found or changed, which was unknown before it ran.
     async fn announce_found(&self, answered: &mut Answered, room: &mut InlineRoom) -> Option<Announcement> {
         let directories = std::mem::take(&mut answered.output.found_directories);
         if directories.is_empty() {
@@ -198,7 +199,7 @@ impl ToolExecutor {
                 answered.output.reminders.extend(announcement.as_ref()?.reminder());
                 announcement
             }
-            // The next call there fails for the same reason, and says so.
+            // The next call there fails for the same reason and reports it.
             Err(error) => {
                 tracing::warn!(%error, "instruction files of what a call found could not be looked for");
                 None
@@ -206,7 +207,7 @@ impl ToolExecutor {
         }
     }
 
-    /// What newly applies to the paths that a call touches, and whether the call must wait for it.
+    /// Announces the files that apply to the touched paths; true if the call must wait for them.
     async fn announce(
         &self,
         touches: &[Touch],
@@ -216,7 +217,7 @@ impl ToolExecutor {
         if touches.is_empty() {
             return Ok(None);
         }
-        // What runs somewhere may write there. A tool that declares no path is told nothing, and waits for nothing.
+        // A command may write wherever it runs. A tool without declared paths gets no announcements and never waits.
         let writes = touches.iter().any(|touch| touch.access != Access::Read);
         let mut paths: Vec<PathBuf> = touches.iter().map(|touch| touch.path.clone()).collect();
         if !mentions.is_empty() {
@@ -247,7 +248,7 @@ impl ToolExecutor {
 }
 
 impl Planned {
-    /// Whether the instructions for its paths were looked for.
+    /// Returns true if the instructions for its paths were resolved.
     fn is_resolved(&self) -> bool {
         matches!(self.refusal, None | Some(Refusal::HeldBack))
     }
@@ -260,7 +261,7 @@ impl Planned {
             None => {
                 let (touches, mentions) = (self.call.touches().to_owned(), self.call.mentions().to_owned());
                 let otherwise = async {
-                    // Files may have changed while somebody decided.
+                    // Files may have changed during the approval, so resolve again right before the call runs.
                     let room = &mut InlineRoom::default();
                     match executor.announce(&touches, &mentions, room).await {
                         Ok(Some((true, announcement))) => {
@@ -286,7 +287,7 @@ fn paths<'a>(planned: impl Iterator<Item = &'a Planned>) -> Vec<PathBuf> {
     planned.flat_map(|planned| planned.call.touches()).map(|touch| touch.path.clone()).collect()
 }
 
-/// The paths that are there, and for the others the directory in which they would be made.
+/// Returns the existing paths, and for missing ones the closest directory that exists.
 fn existing(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
     let is_there = |path: &&Path| path.symlink_metadata().is_ok();
     paths.iter().filter_map(|path| path.ancestors().find(is_there)).map(Path::to_owned).collect()
@@ -297,7 +298,7 @@ async fn is_in_place(router: &Router) -> bool {
     blocking(move || router.is_in_place()).await
 }
 
-/// Protects files that a model is told to follow, whatever they are called.
+/// Protects instruction files from commands, whatever their names.
 async fn protect(router: &Router, paths: Vec<PathBuf>) {
     if !paths.is_empty() {
         let router = router.clone();
@@ -305,14 +306,14 @@ async fn protect(router: &Router, paths: Vec<PathBuf>) {
     }
 }
 
-/// One message of all answers, and what is logged about them.
+/// Merges the answers into one message and its log events.
 fn collect(answers: Vec<Answered>) -> ToolBatch {
     let (mut results, mut reminders, mut events, mut effects) = (vec![], vec![], vec![], vec![]);
     let (mut has_failed, mut has_succeeded) = (false, false);
     for Answered { call, output, is_held_back, late: _ } in answers {
         let was_denied =
             output.reminders.iter().any(|reminder| reminder.kind() == SystemReminderType::PermissionDecision);
-        // A command that ran says itself how it ended, and that may be what it was run for.
+        // A command reports its own exit status, and a failure may be what it was run for.
         let has_run = output.effects.sandbox.is_some();
         has_failed |= output.is_error && !was_denied && !is_held_back && !has_run;
         has_succeeded |= !output.is_error || has_run;
@@ -338,7 +339,7 @@ fn collect(answers: Vec<Answered>) -> ToolBatch {
     ToolBatch { entry, events, partly_failed, touched, places, announcements }
 }
 
-/// Characters that each of some calls may answer with, so that all fit: a token has three or more.
+/// Returns the characters each call may answer with so that all fit, at three characters per token.
 fn share(room: usize, calls: usize) -> usize {
     (room * 3 / calls.max(1)).max(MIN_OUTPUT_CHARS)
 }

@@ -1,4 +1,5 @@
-//! Turns that failed or were cancelled. They are never replayed, but what they did to files remains: the next turn is told.
+//! Failed and cancelled turns. They are never replayed, but their changes to files remain, so the next turn is told
+//! about them.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -20,19 +21,20 @@ use crate::turn::message::messages;
 use crate::turn::running::RunningTurn;
 use crate::turn::tools::RoundTools;
 
-/// The id of the note about them.
+/// Id of the note.
 const NOTE: &str = "unanswered_turns";
-/// How many of them are told of whatever they did, newest first.
+/// Number of failed turns that are always described, newest first.
 const MAX_TURNS: usize = 3;
-/// How many are looked at; of those before the newest, the ones that may have changed something are told of too.
+/// Number of failed turns that are examined; beyond the newest, only those that may have changed something are
+/// described.
 const MAX_LOOKED_AT: u64 = 50;
-/// How many files of each are named.
+/// Files named per turn.
 const MAX_FILES: usize = 20;
-/// Most characters of a name or a path.
+/// Longest name or path, in characters.
 const MAX_NAME_CHARS: usize = 200;
 
 impl RunningTurn {
-    /// What the model is told of turns since the last one in its history that ended without an answer.
+    /// Describes the failed turns since the last one in the history.
     pub(crate) async fn unanswered_note(
         &self,
         history: &History,
@@ -70,7 +72,7 @@ impl RunningTurn {
 }
 
 impl RunningTurn {
-    /// How many tools a turn called, and what came of that: also by those that it gave work to, and by theirs.
+    /// Returns the number of tools a turn called, and the effects of these calls and of delegated turns at any depth.
     async fn done_by(&self, turn: &Turn, tools: &RoundTools) -> Result<(usize, Done), AgentError> {
         let store = &self.agent.store;
         let (mut own_calls, mut all) = (None, Done::default());
@@ -95,8 +97,8 @@ impl RunningTurn {
         Ok((own_calls.unwrap_or(0), all))
     }
 
-    /// Names the files of another turn so that the names are right in this one, and each file has one: a path counts from its
-    /// own turn's directory, and can be written in many ways.
+    /// Rebases the paths of another turn onto this turn's directory. Relative paths count from their own turn's
+    /// directory, and one file can be written in many ways.
     async fn rebase_paths(&self, other: &Turn, done: Done) -> Done {
         let Some(root) = self.subject.workspace.root_path.clone() else { return done };
         let directory =
@@ -116,14 +118,14 @@ impl RunningTurn {
     }
 }
 
-/// Where a call's path leads from a directory. Tools follow a link before they go up from it, so only the disk can tell where
-/// `..` leads; what is no longer there is taken as it is written.
+/// Returns the path a call refers to. Tools follow a link before they go up from it, so `..` has to be resolved on
+/// the disk; a missing path is normalised as text.
 fn destination(path: &Path, directory: &Path) -> PathBuf {
     let goes_up = path.components().any(|component| component == Component::ParentDir);
     let on_disk = || {
         let (directory_on_disk, holder) = (directory.canonicalize().ok()?, directory.join(path.parent()?));
         let holder = holder.canonicalize().ok()?;
-        // The directory itself may have been given by a link.
+        // The directory itself may have been given through a link.
         let holder =
             holder.strip_prefix(directory_on_disk).map_or(holder.clone(), |below| directory.join(below));
         Some(holder.join(path.file_name()?))
@@ -131,7 +133,7 @@ fn destination(path: &Path, directory: &Path) -> PathBuf {
     goes_up.then(on_disk).flatten().unwrap_or_else(|| normalise(path, directory))
 }
 
-/// One line: how a turn ended, and what it did.
+/// Describes in one line how a turn ended and what it changed.
 fn describe(name: &str, unanswered: &UnansweredTurn, calls: usize, done: &Done) -> String {
     let UnansweredTurn { turn, stopped_by } = unanswered;
     let how_far = match calls {
@@ -183,27 +185,27 @@ fn ending(turn: &Turn, stopped_by: Option<&str>) -> String {
     format!("failed ({reason})")
 }
 
-/// What the calls of a turn have done, as far as it is stored.
+/// Effects of the calls of a turn, as far as they are stored.
 #[derive(Default)]
 struct Done {
     changed: BTreeSet<PathBuf>,
-    /// Files whose call has no result: it may have been stopped at any point.
+    /// Files of calls without a result, which may have been stopped at any point.
     perhaps: BTreeSet<PathBuf>,
     /// Tools that may have changed anything.
     others: BTreeSet<String>,
 }
 
-/// What became of a call that may have done something.
+/// Effect of a call that may have changed something.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CallEffect {
-    /// It has answered, and not with an error.
+    /// The call returned a result that is not an error.
     Succeeded,
-    /// It began, and has no result or one that does not tell.
+    /// The call started, and its result is missing or inconclusive.
     Unknown,
 }
 
 impl CallEffect {
-    /// None for a call that has done nothing.
+    /// Returns the effect of a call; `None` if it changed nothing.
     fn of(call: &ToolCall, entries: &[TurnMessage], approvals: &[TurnApproval]) -> Option<Self> {
         let mut blocks = entries.iter().flat_map(|entry| &entry.message.blocks);
         let has_failed = blocks.find_map(|block| match block {
@@ -214,12 +216,12 @@ impl CallEffect {
         let is_allowed = |it: &TurnApproval| it.decision.as_ref().is_some_and(|decision| decision.allowed);
         match has_failed {
             Some(false) => Some(Self::Succeeded),
-            // A command that failed has run all the same, and says so by its effects; a call that was refused has none.
+            // A command that failed did run, and its effects are recorded; a refused call has no effects.
             Some(true) => {
                 let mut effects = entries.iter().flat_map(|entry| &entry.effects);
                 effects.any(|attached| attached.call_id == call.id).then_some(Self::Unknown)
             }
-            // Stopped at any point, unless that was before anybody had allowed it.
+            // The call was stopped at an unknown point, unless it was still waiting for approval.
             None => asked.all(is_allowed).then_some(Self::Unknown),
         }
     }
@@ -241,7 +243,7 @@ impl Done {
         files.extend(written.map(|touch| touch.path.clone()));
     }
 
-    /// Adds what somebody else has done.
+    /// Adds the effects of another turn.
     fn merge(&mut self, mut other: Self) {
         self.changed.append(&mut other.changed);
         self.perhaps.append(&mut other.perhaps);
@@ -260,7 +262,7 @@ fn named<'a>(names: impl ExactSizeIterator<Item = Cow<'a, str>>) -> String {
     if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }
 
-/// A name that a person or a model chose, as part of a line of ours.
+/// Sanitises a name chosen by a person or model for use inside a line of ours.
 fn one_line(name: &str) -> String {
     let name: String = name.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
     let short: String = name.chars().take(MAX_NAME_CHARS).collect();

@@ -13,24 +13,23 @@ use crate::turn::lease::RENEWAL;
 use crate::turn::lifecycle::turn_error;
 use crate::turn::running::RunningTurn;
 
-/// How long to wait before an end is written again.
+/// Pause before the end of a turn is written again.
 const WRITE_AGAIN: Duration = Duration::from_millis(500);
-/// How long it is tried to write a turn's end before it is given up.
+/// Time after which writing the end is given up.
 const WRITE_FOR: Duration = Duration::from_secs(600);
 
-/// How long a call that was stopped may take to end its command and to put back what that changed: both are bounded, and
-/// this is more than both.
+/// Time that stopped calls get to end their command and restore files. Both steps have shorter limits of their own.
 const SETTLE_FOR: Duration = Duration::from_secs(45);
 
-/// What a thread carries on from a turn that ended well.
+/// State that a thread carries over from a completed turn.
 pub(crate) struct ThreadAfter {
-    /// Its session, and the version that is based on.
+    /// The session, and the version it is based on.
     pub(crate) session: Option<Box<(Session, Version)>>,
-    /// The hidden tools that it has asked for, if that is more than before.
+    /// Hidden tools the thread has requested, if there are new ones.
     pub(crate) requested_tools: Option<Vec<String>>,
 }
 
-/// How a turn ended.
+/// Outcome of a turn.
 pub(crate) enum Outcome {
     Completed(ThreadAfter),
     Failed(AgentError),
@@ -48,8 +47,7 @@ impl Outcome {
 }
 
 impl RunningTurn {
-    /// Waits until the turns that it gave work to have ended: a turn that was stopped stops them, and its end comes after
-    /// theirs, with what they have cost.
+    /// Waits for the delegated turns. Stopping a turn stops its children, and its end must include their cost.
     pub(crate) async fn settle_children(&self) {
         self.children.close();
         let settled = tokio::time::timeout(SETTLE_FOR, self.children.wait());
@@ -69,7 +67,7 @@ impl RunningTurn {
         }
     }
 
-    /// Waits until calls that were stopped have put back what they must, and says what they did.
+    /// Waits for stopped calls to restore what they must, and returns their effects.
     async fn settle_calls(&self) -> (Option<TurnItem>, Vec<TurnEvent>) {
         let settling = self.untold.settle(SETTLE_FOR);
         tokio::pin!(settling);
@@ -91,7 +89,7 @@ impl RunningTurn {
                 tracing::warn!(turn = %self.id(), path, what, undone, "a stopped command had changed a protected file");
             }
         }
-        // No results: whether a call that was stopped has done what it should, nobody knows.
+        // Record effects without results: it is unknown if a stopped call did what it was meant to.
         let effects = calls.iter().map(|UntoldCall { call_id, effects, .. }| AttachedEffects {
             call_id: call_id.clone(),
             effects: effects.clone(),
@@ -108,12 +106,12 @@ impl RunningTurn {
         (Some(TurnItem::Message(entry)), events.collect())
     }
 
-    /// Those of some calls whose effects are not stored: a turn may be stopped while an answer is being written.
+    /// Removes calls whose effects are stored already: a turn may be stopped while their results are being written.
     async fn without_stored(&self, mut calls: Vec<UntoldCall>) -> Vec<UntoldCall> {
         if calls.is_empty() {
             return calls;
         }
-        // Who writes has the lock.
+        // Writers hold this lock until their commit is done, so acquiring it waits for a write in flight.
         drop(self.pending.lock().await);
         let stored = self.agent.store.turn_items(self.workspace_id(), self.id()).await.unwrap_or_default();
         let is_stored = |call: &UntoldCall| {
@@ -127,8 +125,8 @@ impl RunningTurn {
         calls
     }
 
-    /// Writes the end, and tries again while the database is away. Whoever could fail the turn needs the database too, so
-    /// an answer that somebody has read is given up late.
+    /// Writes the end, and retries while the database is unavailable. Failing the turn would need the database as
+    /// well, so an answer that a user has already read is given up late.
     pub(crate) async fn finish(&self, outcome: &Outcome) {
         let (effects, events) = self.settle_calls().await;
         let mut last = self.pending.lock().await;
@@ -164,10 +162,11 @@ impl RunningTurn {
         }
     }
 
-    /// What a model was saying when it was stopped.
+    /// Returns the text that the model was producing when it was stopped.
     async fn pending_text(&self, pending: &[TurnItem]) -> Option<TurnItem> {
         let text = self.running.pending_text()?;
-        // It may have been stopped just when this had been stored, or was about to be with the end.
+        // The same text may have been stored just before the stop, or be among the items that are written with the
+        // end.
         let last = match pending.last() {
             Some(item) => Some(item.clone()),
             None => {

@@ -1,4 +1,4 @@
-//! The turns that run in this process: how they are stopped, and what their models have said so far.
+//! Turns running in this process: how to stop them, and their answers so far.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,34 +10,34 @@ use tokio_util::task::TaskTracker;
 
 use crate::turn::listener::TurnListener;
 
-/// All of them.
+/// All turns running in this process.
 pub(crate) struct RunningTurns {
     turns: Mutex<HashMap<TurnId, TurnHandle>>,
     ended: Notify,
-    /// Places for turns that run, and for those that are about to.
+    /// Permits for turns that run or are about to.
     places: Arc<Semaphore>,
     /// Cancelled when the process stops.
     pub(crate) shutdown: CancellationToken,
     pub(crate) tasks: TaskTracker,
 }
 
-/// A turn's place among those that may run at once, given back when dropped.
+/// A turn's slot among the concurrent turns, released when dropped.
 pub(crate) type TurnPermit = OwnedSemaphorePermit;
 
-/// One of them; clones are the same one.
+/// Handle of a running turn. Clones share state.
 #[derive(Clone, Default)]
 pub(crate) struct TurnHandle {
-    /// Cancelled when somebody stops it.
+    /// Cancelled to stop the turn.
     pub(crate) stop: CancellationToken,
     pending_text: Arc<Mutex<String>>,
     usage: Arc<Mutex<TokenUsage>>,
     pieces: Arc<Mutex<Pieces>>,
-    /// Who asked, and hears everything anyway.
+    /// Recipient that started the turn, and receives every piece anyway.
     asker: Option<u64>,
 }
 
-/// The pieces of an answer, and who hears them beside the one who asked. One lock for both: whoever begins to watch gets
-/// each piece once, in the text so far or as a piece.
+/// The pieces of an answer and their watchers. One lock guards both, so that a new watcher receives each piece
+/// exactly once: in the text so far, or as a piece.
 #[derive(Default)]
 struct Pieces {
     text: String,
@@ -45,17 +45,16 @@ struct Pieces {
     watchers: Vec<Arc<dyn TurnListener>>,
 }
 
-/// What had been said of a turn when somebody began to watch it.
+/// The answer at the moment a watcher subscribed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AnswerSoFar {
-    /// The answer so far.
     pub(crate) text: String,
-    /// The number of the next piece.
+    /// Index of the next piece.
     pub(crate) next_index: u64,
 }
 
 impl TurnHandle {
-    /// Takes the next piece of the answer, and says which it is and who else hears it.
+    /// Appends a piece of the answer; returns its index and the watchers to notify.
     pub(crate) fn next_piece(&self, text: &str) -> (u64, Vec<Arc<dyn TurnListener>>) {
         let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
         pieces.text.push_str(text);
@@ -64,14 +63,14 @@ impl TurnHandle {
         (index, pieces.living())
     }
 
-    /// Who hears the turn beside the one who asked.
+    /// Returns the watchers besides the listener that started the turn.
     pub(crate) fn watchers(&self) -> Vec<Arc<dyn TurnListener>> {
         self.pieces.lock().unwrap_or_else(PoisonError::into_inner).living()
     }
 
     fn watch(&self, watcher: Arc<dyn TurnListener>) -> AnswerSoFar {
         let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whoever asked, or watches again, is told once, not twice.
+        // A recipient that started the turn or watches again must receive each piece once.
         if let Some(recipient) = watcher.recipient() {
             pieces.watchers.retain(|known| known.recipient() != Some(recipient));
         }
@@ -81,28 +80,28 @@ impl TurnHandle {
         AnswerSoFar { text: pieces.text.clone(), next_index: pieces.next_index }
     }
 
-    /// Adds to what the model is saying in this round.
+    /// Appends to the text of the current round.
     pub(crate) fn push_text(&self, text: &str) {
         self.lock().push_str(text);
     }
 
-    /// The pending text has been stored.
+    /// Clears the pending text after it was stored.
     pub(crate) fn text_stored(&self) {
         self.lock().clear();
     }
 
-    /// What the model is saying and nobody has stored yet.
+    /// Returns the text of the current round that is not stored yet.
     pub(crate) fn pending_text(&self) -> Option<String> {
         let text = self.lock().clone();
         (!text.is_empty()).then_some(text)
     }
 
-    /// Adds to what the turn has cost.
+    /// Adds to the cost of the turn.
     pub(crate) fn spend(&self, usage: TokenUsage) {
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += usage;
     }
 
-    /// What the turn has cost so far.
+    /// Returns the cost of the turn so far.
     pub(crate) fn usage(&self) -> TokenUsage {
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -120,13 +119,13 @@ impl Pieces {
 }
 
 impl RunningTurns {
-    /// Lets somebody hear a turn from now on; none when it does not run here.
+    /// Subscribes a watcher; `None` if the turn does not run in this process.
     pub(crate) fn watch(&self, turn_id: &TurnId, watcher: Arc<dyn TurnListener>) -> Option<AnswerSoFar> {
         let turns = self.lock();
         Some(turns.get(turn_id)?.watch(watcher))
     }
 
-    /// With places for so many turns at once.
+    /// Creates the registry with slots for `limit` turns.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             turns: Mutex::default(),
@@ -137,7 +136,7 @@ impl RunningTurns {
         }
     }
 
-    /// A place for one more turn; none when all are taken.
+    /// Reserves a slot for one more turn; `None` if all are taken.
     pub(crate) fn take_place(&self) -> Option<TurnPermit> {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
@@ -153,12 +152,12 @@ impl RunningTurns {
         self.ended.notify_waiters();
     }
 
-    /// The turns that run here.
+    /// Returns the ids of the turns running here.
     pub(crate) fn ids(&self) -> Vec<TurnId> {
         self.lock().keys().cloned().collect()
     }
 
-    /// Stops a turn and waits for its end; false when it does not run here.
+    /// Stops a turn and waits for its end; false if it does not run here.
     pub(crate) async fn stop(&self, turn_id: &TurnId) -> bool {
         let Some(turn) = self.lock().get(turn_id).cloned() else { return false };
         turn.stop.cancel();
@@ -173,12 +172,12 @@ impl RunningTurns {
         }
     }
 
-    /// What a model is saying and nobody has stored yet.
+    /// Returns the text of the current round that is not stored yet.
     pub(crate) fn pending_text(&self, turn_id: &TurnId) -> Option<String> {
         self.lock().get(turn_id)?.pending_text()
     }
 
-    /// Stops everything and waits until that is written down.
+    /// Stops all turns and waits until their ends are written.
     pub(crate) async fn shut_down(&self) {
         self.shutdown.cancel();
         self.tasks.close();

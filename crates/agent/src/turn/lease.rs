@@ -1,4 +1,4 @@
-//! The lease of a turn that runs here: renewed while it runs, and looked at before anything is run in its name.
+//! The lease of a running turn: renewed while it runs, and checked before anything runs on its behalf.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,15 +11,14 @@ use tools::{GateClosed, RunGate};
 
 use crate::agent::Agent;
 
-/// How long a turn counts as alive after its last sign of life.
+/// Time that a turn counts as alive after a renewal.
 pub(crate) const LEASE: Duration = Duration::from_secs(15);
-/// How often a running turn says that it is alive.
+/// Interval between renewals.
 pub(crate) const RENEWAL: Duration = Duration::from_secs(5);
 
-/// A lease that was renewed this short a time ago has not been taken by anybody.
+/// A lease renewed within this time cannot have been taken over.
 const FRESH: Duration = Duration::from_millis(LEASE.as_millis() as u64 / 2);
 
-/// The lease of a turn.
 pub(crate) struct TurnLease {
     agent: Arc<Agent>,
     workspace_id: WorkspaceId,
@@ -27,7 +26,7 @@ pub(crate) struct TurnLease {
     renewed: Mutex<Renewal>,
 }
 
-/// When the lease was last renewed, by both clocks: one stands still while a machine sleeps, the other can be set.
+/// Time of the last renewal by two clocks: the monotonic one stops while a machine sleeps, the other can be set.
 #[derive(Clone, Copy)]
 struct Renewal {
     by_running_time: Instant,
@@ -46,14 +45,14 @@ impl Renewal {
 }
 
 impl TurnLease {
-    /// The lease of a turn that was written just now.
+    /// Creates the lease of a turn that was just stored.
     pub(crate) fn new(agent: Arc<Agent>, workspace_id: WorkspaceId, turn_id: TurnId) -> Self {
         Self { agent, workspace_id, turn_id, renewed: Mutex::new(Renewal::now()) }
     }
 
-    /// Says that the turn is alive; an error when it is not ours any more.
+    /// Renews the lease; fails if the turn is no longer ours.
     pub(crate) async fn renew(&self) -> Result<(), StoreError> {
-        // Taken before: what the store does may take long, too.
+        // Read the clocks first, because the store may be slow and the lease starts before it responds.
         let now = Renewal::now();
         self.agent.store.renew_lease(&self.workspace_id, &self.turn_id, &self.agent.lease()).await?;
         *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = now;
@@ -69,8 +68,8 @@ impl Agent {
     }
 }
 
-/// A gateway that was frozen wakes up in the middle of whatever it did: before it runs anything, it makes sure that
-/// nobody has ended the turn meanwhile.
+/// A gateway that was frozen can wake up at any point. Before it runs anything, it checks that the turn has not been
+/// ended by another gateway.
 impl RunGate for TurnLease {
     fn check(&self) -> BoxFuture<'_, Result<(), GateClosed>> {
         Box::pin(async {
@@ -94,7 +93,7 @@ mod tests {
     use crate::settings::AgentSettings;
     use crate::turn::lifecycle::turn_error;
 
-    /// A lease of a turn that an agent has just begun.
+    /// Returns the lease of a turn that an agent has just created.
     async fn begun(directory: &tempfile::TempDir) -> TurnLease {
         let store = Store::open(&Database::Sqlite(directory.path().join("test.db"))).await.unwrap();
         let new = WorkspaceCreateParams { name: "w".to_owned(), root_path: None, agents: None };
@@ -112,7 +111,7 @@ mod tests {
         TurnLease::new(agent, workspace_id, turn.id)
     }
 
-    /// Another gateway takes the turn for dead.
+    /// Lets another gateway declare the turn dead.
     async fn end_elsewhere(lease: &TurnLease) {
         let later = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 60_000);
         let error = turn_error(&AgentError::GatewayGone);
@@ -124,7 +123,7 @@ mod tests {
     async fn a_gateway_that_wakes_after_its_turn_was_ended_runs_nothing() {
         let is_old: [fn(&mut Renewal); 2] = [
             |renewed| renewed.by_running_time -= FRESH,
-            // A machine that slept: only the clock on the wall went on.
+            // A machine that slept: only the wall clock advanced.
             |renewed| {
                 let milliseconds = i64::try_from(FRESH.as_millis()).unwrap();
                 let then = renewed.by_clock.milliseconds() - milliseconds;
@@ -148,7 +147,7 @@ mod tests {
         lease.renewed.lock().unwrap().by_running_time -= FRESH;
         lease.check().await.unwrap();
         assert!(lease.renewed.lock().unwrap().is_fresh());
-        // Fresh as it is, nobody asks the database.
+        // The lease is fresh, so the check does not query the database and does not notice.
         end_elsewhere(&lease).await;
         lease.check().await.unwrap();
     }

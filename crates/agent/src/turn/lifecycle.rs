@@ -1,4 +1,4 @@
-//! Runs a turn from its first line to its end, and renews its lease meanwhile.
+//! Runs a turn from start to end while renewing its lease.
 
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
@@ -19,10 +19,10 @@ use crate::turn::lease::RENEWAL;
 use crate::turn::rounds::Rounds;
 use crate::turn::running::RunningTurn;
 
-/// How often a running turn looks whether another gateway was told to stop it.
+/// Interval for checking if another gateway was asked to stop the turn.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Why a turn stops before it has an answer.
+/// Reason that a turn stops without an answer.
 enum Stopped {
     BySomebody,
     ByShutdown,
@@ -30,7 +30,7 @@ enum Stopped {
 }
 
 impl RunningTurn {
-    /// Runs the turn to its end, whatever that is; one that was queued is loaded again before.
+    /// Runs the turn to its end. A queued turn is loaded again first.
     pub(crate) async fn run(mut self, queued: Option<PromptRequest>, place: Option<TurnPermit>) {
         let outcome = match self.unless_stopped(self.load_again(queued)).await {
             Ok(loaded) => {
@@ -43,7 +43,7 @@ impl RunningTurn {
             Err(outcome) => outcome,
         };
         self.settle_children().await;
-        // Whoever hears of the end may begin the next turn at once, and must find the place free.
+        // Clients may start the next turn as soon as they see the end, and must find the slot free.
         drop(place);
         self.finish(&outcome).await;
         self.agent.records.release(self.id());
@@ -54,7 +54,7 @@ impl RunningTurn {
         }
     }
 
-    /// Does a part of the turn, and keeps the lease meanwhile; how the turn ends if it fails, panics or must stop.
+    /// Runs a part of the turn while keeping the lease; returns the outcome if it fails, panics or must stop.
     async fn unless_stopped<T>(
         &self,
         work: impl Future<Output = Result<T, AgentError>>,
@@ -73,14 +73,14 @@ impl RunningTurn {
         }
     }
 
-    /// What the turn is about now, if it had to wait.
+    /// Loads the subject again if the turn was queued.
     async fn load_again(&self, queued: Option<PromptRequest>) -> Result<Option<Subject>, AgentError> {
         let Some(request) = queued else { return Ok(None) };
         let request = PromptRequest { turn_id: Some(self.stored.id.clone()), ..request };
         Ok(Some(self.agent.load(&request).await?))
     }
 
-    /// Plans the turn and goes through its rounds.
+    /// Plans the turn and runs its rounds.
     async fn answer(&self) -> Result<ThreadAfter, AgentError> {
         let plan = self.plan().await?;
         let mut after = Rounds::new(self, plan).run().await?.thread_after();
@@ -90,7 +90,7 @@ impl RunningTurn {
         Ok(after)
     }
 
-    /// Renews the lease; ends only when the turn must.
+    /// Renews the lease; returns only when the turn must stop.
     async fn stopped(&self) -> Stopped {
         tokio::select! {
             () = self.running.stop.cancelled() => Stopped::BySomebody,
@@ -123,7 +123,7 @@ impl RunningTurn {
         }
     }
 
-    /// Lets hooks know that earlier turns are about to be summarised.
+    /// Runs the hooks for the phase before earlier turns are summarised.
     pub(crate) async fn before_compaction(&self) -> Result<(), AgentError> {
         let mut context = Arc::new(self.hook_context());
         let outcome = self.agent.runtime.run_phase(Phase::PreCompaction, Arc::clone(&context)).await?;
@@ -135,7 +135,7 @@ impl RunningTurn {
     }
 }
 
-/// Why a turn has no answer, as it is kept.
+/// Converts an error into its stored form.
 pub(crate) fn turn_error(error: &AgentError) -> TurnError {
     let (provider, status) = match error {
         AgentError::Provider(error) => (Some(error.provider.clone()), error.status),

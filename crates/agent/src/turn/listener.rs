@@ -5,12 +5,12 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use protocol::TurnId;
 
-/// Hears a turn's answer while it comes.
+/// Receives a turn's answer as it is produced.
 pub trait TurnListener: Send + Sync + 'static {
-    /// The next piece of the answer. The model is not listened to before this is done.
+    /// Receives the next piece of the answer. The model's stream is not read further until this returns.
     fn delta<'a>(&'a self, turn_id: &'a TurnId, index: u64, text: &'a str) -> BoxFuture<'a, ()>;
 
-    /// The provider could not answer and is asked again after a while.
+    /// Reports that the provider failed and will be asked again after `delay`.
     fn retrying<'a>(
         &'a self,
         turn_id: &'a TurnId,
@@ -19,10 +19,10 @@ pub trait TurnListener: Send + Sync + 'static {
         message: &'a str,
     ) -> BoxFuture<'a, ()>;
 
-    /// Whether nobody listens any more; a turn that has not begun then need not.
+    /// Returns true once the listener has disconnected; a queued turn is then dropped.
     fn is_gone(&self) -> bool;
 
-    /// Whom it tells, where two listeners may tell the same one.
+    /// Identifies the recipient, so that two listeners of one recipient are notified once.
     fn recipient(&self) -> Option<u64> {
         None
     }

@@ -1,4 +1,4 @@
-//! The messages of a turn: what they cost, and what they answer.
+//! Messages of a turn: their token counts and the answer they contain.
 
 use protocol::Timestamp;
 use protocol::message::{TurnItem, TurnMessage};
@@ -6,12 +6,12 @@ use provider::{Block, Message, MessageRole};
 use store::StoredItem;
 use tokens::{Counter, Encoding};
 
-/// Stands between what was said in different rounds.
+/// Separator between the texts of different rounds.
 pub(crate) const JOINT: &str = "\n\n";
-/// What a message costs besides its text.
+/// Tokens of a message besides its text.
 const TOKENS_A_MESSAGE: usize = 4;
 
-/// The messages among a turn's items, and when they were kept.
+/// Returns the messages among a turn's items, with the times they were stored.
 pub(crate) fn messages(items: Vec<StoredItem>) -> Vec<(TurnMessage, Timestamp)> {
     let messages = items.into_iter().filter_map(|stored| match stored.item {
         TurnItem::Message(message) => Some((message, stored.created_at)),
@@ -20,14 +20,14 @@ pub(crate) fn messages(items: Vec<StoredItem>) -> Vec<(TurnMessage, Timestamp)> 
     messages.collect()
 }
 
-/// Tokens of a message as it is sent, reminders included, an estimate.
+/// Estimates the tokens of a message as it is sent, including reminders.
 pub(crate) fn sent_tokens(counter: &Counter, message: &TurnMessage) -> usize {
     let reminders = message.reminders().map(|reminder| counter.count(Encoding::Cl100k, &reminder.render()));
     let notes = message.notes.iter().map(|note| counter.count(Encoding::Cl100k, &note.text));
     reminders.sum::<usize>() + notes.sum::<usize>() + message_tokens(counter, &message.message)
 }
 
-/// Tokens of a message, an estimate.
+/// Estimates the tokens of a message.
 pub(crate) fn message_tokens(counter: &Counter, message: &Message) -> usize {
     let count = |text: &str| counter.count(Encoding::Cl100k, text);
     let blocks = message.blocks.iter().map(|block| match block {
@@ -39,7 +39,7 @@ pub(crate) fn message_tokens(counter: &Counter, message: &Message) -> usize {
     blocks.sum::<usize>() + TOKENS_A_MESSAGE
 }
 
-/// What a turn's model has said, one text a message; one that was cut off goes on in the next.
+/// Joins the texts of a model into its answer. A text that was cut off continues in the next message.
 pub(crate) fn answer<'a>(messages: impl IntoIterator<Item = &'a TurnMessage>) -> Option<String> {
     let mut whole = String::new();
     let mut joint = "";
@@ -51,7 +51,7 @@ pub(crate) fn answer<'a>(messages: impl IntoIterator<Item = &'a TurnMessage>) ->
     (!whole.is_empty()).then_some(whole)
 }
 
-/// What stands between what was said so far and what is said next.
+/// Returns the separator between the answer so far and the next text.
 pub(crate) fn joint_after<'a>(messages: impl IntoIterator<Item = &'a TurnMessage>) -> &'static str {
     match messages.into_iter().filter(|own| is_spoken(own)).last() {
         Some(last) if !last.cut => JOINT,
@@ -59,7 +59,7 @@ pub(crate) fn joint_after<'a>(messages: impl IntoIterator<Item = &'a TurnMessage
     }
 }
 
-/// Whether a model says something. White space alone answers nobody.
+/// Returns true if the model produced text. Whitespace alone is not an answer.
 fn is_spoken(own: &TurnMessage) -> bool {
     own.message.role == MessageRole::Assistant && !own.message.text().trim().is_empty()
 }

@@ -1,4 +1,4 @@
-//! Planning a turn: everything that is known before a model is asked for the first time.
+//! Planning: everything that is known before the model is asked for the first time.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,25 +27,25 @@ use crate::turn::message::{message_tokens, sent_tokens};
 use crate::turn::running::RunningTurn;
 use crate::turn::tools::RoundTools;
 
-/// How long it may take to write down that nobody has answered a question.
+/// Time to record that an approval request expired.
 const APPROVAL_MARGIN: Duration = Duration::from_secs(30);
 
-/// What a turn's first round is asked with.
+/// Everything the first round is asked with.
 pub(crate) struct TurnPlan {
     pub(crate) prepared: Prepared,
     pub(crate) tools: RoundTools,
     pub(crate) history: History,
-    /// Tokens that earlier turns may have.
+    /// Token budget of earlier turns.
     pub(crate) budget: usize,
     /// The message that opens the turn.
     pub(crate) opening: TurnMessage,
-    /// Finds instruction files as the model moves; none where there is no place for any.
+    /// Resolves instruction files as the model touches paths; `None` if none apply.
     pub(crate) resolver: Option<Resolver>,
     pub(crate) session: Option<ThreadSession>,
 }
 
 impl TurnPlan {
-    /// What the thread carries on when the turn has ended well.
+    /// Returns the state that the thread carries over if the turn completes.
     pub(crate) fn thread_after(&self) -> ThreadAfter {
         let session = self.session.as_ref().zip(self.resolver.as_ref());
         ThreadAfter {
@@ -56,10 +56,10 @@ impl TurnPlan {
 }
 
 impl RunningTurn {
-    /// Compiles the prompt, asks for tools, fits the history, and opens the turn.
+    /// Compiles the prompt, collects the tools, fits the history, and opens the turn.
     pub(crate) async fn plan(&self) -> Result<TurnPlan, AgentError> {
         let agent = &self.agent;
-        // The prompt and the history are not made from each other: what waits for the disk waits at the same time.
+        // The prompt and the history are independent of each other, so their disk and database waits overlap.
         let prepared = async {
             let start = agent.turn_start(&self.subject).await?;
             agent.prepare_for(&self.subject, &start, self.first_tools(&start)).await
@@ -82,18 +82,19 @@ impl RunningTurn {
         prepared.compiled.manifest.diagnostics.extend(unsafe_input(&self.stored.input));
         let items = [agent.context_item(&history, budget), TurnItem::Message(opening.clone())];
         self.buffer_items(items).await;
-        // The first round's record takes the opening to the store; nothing is asked without it.
+        // The commit of the first round includes the opening message, and the model is not asked without it. So the
+        // reminder counts as delivered from here on.
         session.iter_mut().for_each(ThreadSession::confirm);
         let resolver = session.as_ref().map(|session| session.resolver(agent));
         Ok(TurnPlan { prepared, tools, history, budget, opening, resolver, session })
     }
 
-    /// What sources of tools are told about a round.
+    /// Returns the context for the sources of tools in a round.
     pub(crate) fn round_context(&self, round: u32) -> RoundContext {
         self.subject.round_context(self.stored.id.clone(), round)
     }
 
-    /// What is sent but for its messages.
+    /// Returns the request without its messages.
     pub(crate) fn chat_request(&self, compiled: &CompiledPrompt, tools: Vec<ToolSpec>) -> ChatRequest {
         let settings = &self.agent.settings.turns;
         let mut request = ChatRequest::new(self.model.name.model(), Vec::new());
@@ -113,13 +114,14 @@ impl RunningTurn {
         Ok(self.agent.first_tools(&self.subject, start, context, turn_id, self.delegation()).await)
     }
 
-    /// Tokens that are left for earlier turns.
+    /// Returns the tokens left for earlier turns.
     fn history_budget(&self, compiled: &CompiledPrompt, tools: &[ToolSpec]) -> Result<usize, AgentError> {
         let (fixed, room) = self.agent.fixed_tokens(compiled, tools, &self.stored.input);
         room.checked_sub(fixed).ok_or(AgentError::TooLong { tokens: fixed, room })
     }
 
-    /// Where tools run and what they may do. Chats have no files, wherever they are.
+    /// Returns the tool context: where tools run and what they may do. Chats have no file access, whatever their
+    /// workspace.
     async fn tool_context(&self) -> Result<ToolContext, AgentError> {
         let settings = &self.agent.settings.turns;
         let approvals = Arc::new(TurnApprovals {
@@ -150,7 +152,7 @@ impl RunningTurn {
                     if let Some(directory) = set_aside {
                         context = context.with_set_aside(directory);
                     }
-                    // Without a home directory there is nothing in it to evolve.
+                    // Without a home directory there is no identity file to change.
                     if home.is_dir() { context.with_home(home) } else { Ok(context) }
                 });
                 opened.await?
@@ -168,7 +170,7 @@ impl RunningTurn {
             Reach::Everything => context,
             Reach::Workspace => context.bound_to_workspace(),
         };
-        // Longer than a question stands: that it is over is kept before the call is denied.
+        // The call must wait longer than the approval request: its expiry is recorded before the call is denied.
         let approval_time = settings.approval_time + APPROVAL_MARGIN;
         let limits = ToolLimits { approval_time, ..ToolLimits::default() };
         Ok(context
@@ -183,7 +185,7 @@ impl RunningTurn {
 }
 
 impl Agent {
-    /// Tokens of a request without earlier turns, and how many a request may have.
+    /// Returns the tokens of a request without earlier turns, and the tokens a request may have.
     pub(crate) fn fixed_tokens(
         &self,
         compiled: &CompiledPrompt,
@@ -198,13 +200,13 @@ impl Agent {
         (fixed, settings.max_context_tokens.saturating_sub(settings.response_reserve_tokens))
     }
 
-    /// Tokens of the tools' descriptions, an estimate.
+    /// Estimates the tokens of the tools' descriptions.
     pub(crate) fn tool_tokens(&self, tools: &[ToolSpec]) -> usize {
         tools.iter().map(|tool| tool_tokens(&self.counter, tool)).sum()
     }
 }
 
-/// Tokens of a tool's description, an estimate.
+/// Estimates the tokens of a tool's description.
 pub(crate) fn tool_tokens(counter: &Counter, tool: &ToolSpec) -> usize {
     let text = format!("{}\n{}\n{}", tool.name, tool.description, tool.schema);
     message_tokens(counter, &Message::user(text))

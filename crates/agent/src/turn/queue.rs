@@ -1,4 +1,4 @@
-//! Who waits for a thread, in the order in which they came.
+//! Queues of turns that wait for a thread, first come, first served.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -6,19 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use protocol::ThreadId;
 use protocol::limits::MAX_WAITING_TURNS;
 
-/// One queue a thread; gone when nobody waits.
+/// One queue per thread, dropped with its last waiter.
 #[derive(Default)]
 pub(crate) struct Queues {
     threads: Mutex<HashMap<ThreadId, Weak<tokio::sync::Mutex<()>>>>,
 }
 
 impl Queues {
-    /// The queue of a thread: its lock is fair. None when as many wait as may; whoever has it waits for as long as they keep
-    /// it.
+    /// Returns the queue of a thread, whose lock is fair; `None` if it is full. Holding the queue counts as waiting.
     pub(crate) fn of(&self, thread_id: &ThreadId) -> Option<Arc<tokio::sync::Mutex<()>>> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = threads.get(thread_id).and_then(Weak::upgrade) {
-            // One of those is ours.
+            // The upgraded handle counts as well, hence `<=`.
             return (Arc::strong_count(&queue) <= MAX_WAITING_TURNS).then_some(queue);
         }
         threads.retain(|_, queue| queue.strong_count() > 0);

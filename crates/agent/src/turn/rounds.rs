@@ -1,4 +1,4 @@
-//! The rounds of a turn: a model is asked, its calls are run, and it is asked again, until it answers.
+//! Rounds: ask the model, run its calls, ask again, until it answers.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use crate::turn::message::{self, sent_tokens};
 use crate::turn::plan::TurnPlan;
 use crate::turn::running::RunningTurn;
 
-/// How often a model whose answer was cut off is told to go on.
+/// Maximum continuations after a truncated answer.
 const MAX_CONTINUATIONS: u32 = 3;
 
 /// A turn between its rounds.
@@ -32,20 +32,20 @@ pub(crate) struct Rounds<'a> {
     turn: &'a RunningTurn,
     plan: TurnPlan,
     executor: ToolExecutor,
-    /// What is sent but for its messages, which are those of the history and `entries`.
+    /// The request without its messages, which are those of the history and `entries`.
     request: ChatRequest,
     /// The messages of this turn.
     entries: Vec<TurnMessage>,
     spent: Spent,
-    /// Where its calls have looked.
+    /// Paths that its calls have touched.
     places: BTreeSet<PathBuf>,
-    /// Whether a provider has said that the request is too long.
+    /// True once a provider has rejected the request as too long.
     shortened: bool,
-    /// What the next round is told because of the last one.
+    /// Notes that the last round leaves for the next one.
     notes: Vec<RoundNote>,
 }
 
-/// What a turn has used of its budgets.
+/// Budgets used by the turn so far.
 #[derive(Default)]
 struct Spent {
     rounds: u32,
@@ -53,11 +53,11 @@ struct Spent {
     continuations: u32,
 }
 
-/// Whether a model may still call tools.
+/// Permission to call tools in a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RoundKind {
     Open,
-    /// The tools are listed as before, so that the cached prefix holds, but none may be called.
+    /// The tools stay listed, which keeps the cached prefix valid, but none may be called.
     Last,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Rounds<'a> {
         Self { turn, plan, executor, request, entries, spent, places, shortened: false, notes }
     }
 
-    /// Asks until there is an answer, and gives the plan back.
+    /// Runs rounds until the model answers, and returns the plan.
     pub(crate) async fn run(mut self) -> Result<TurnPlan, AgentError> {
         loop {
             let kind = self.open_round().await?;
@@ -99,7 +99,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Lists the round's tools, and records its prompt.
+    /// Updates the round's tools and records its prompt.
     async fn open_round(&mut self) -> Result<RoundKind, AgentError> {
         let agent = &self.turn.agent;
         let settings = &agent.settings.turns;
@@ -109,11 +109,11 @@ impl<'a> Rounds<'a> {
         let kind =
             if round > self.turn.max_rounds() || calls_spent { RoundKind::Last } else { RoundKind::Open };
         self.request.tool_choice = if kind == RoundKind::Last { ToolChoice::None } else { ToolChoice::Auto };
-        // The first round's tools are known from planning.
+        // Planning has already refreshed the tools of the first round.
         if round > 1 && self.plan.tools.refresh(&self.turn.round_context(round)).await {
             let before = agent.tool_tokens(&self.request.tools);
             self.request.tools = self.plan.tools.specs();
-            // More to describe leaves less room for what was said.
+            // More tool descriptions leave less of the window for the history.
             let more = agent.tool_tokens(&self.request.tools).saturating_sub(before);
             self.plan.budget = self.plan.budget.saturating_sub(more);
         }
@@ -125,7 +125,7 @@ impl<'a> Rounds<'a> {
         Ok(kind)
     }
 
-    /// HookRunWriter what the model is asked with now.
+    /// Records the request that the model is about to get.
     async fn record_round(&self) -> Result<(), AgentError> {
         self.turn.offered.set(&self.request.tools);
         let TurnPlan { prepared, tools, .. } = &self.plan;
@@ -146,8 +146,8 @@ impl<'a> Rounds<'a> {
         self.spent.calls += calls.len();
         let mut batch = self.executor.run(self.plan.tools.router(), calls, left, self.room()).await;
         if self.turn.running.stop.is_cancelled() {
-            // These answers say no more than that somebody stopped the turn, which ends now. What its calls still put
-            // right is told with its end.
+            // The results only report that the turn was stopped, and the turn ends now. `unless_stopped` drops this
+            // future; the effects of its calls are recorded with the end.
             std::future::pending::<()>().await;
         }
         self.places.extend(std::mem::take(&mut batch.places));
@@ -174,9 +174,9 @@ impl<'a> Rounds<'a> {
         Ok(Next::Ask)
     }
 
-    /// What follows an answer without calls: usually nothing.
+    /// Handles an answer without calls: usually it ends the turn.
     async fn end_or_continue(&mut self, kind: RoundKind, response: ChatResponse) -> Result<Next, AgentError> {
-        // Asked only where the answer is not the last: one that is finished needs nothing more of the database.
+        // Check the daily limit only for an answer that would be continued: a finished answer needs no further query.
         let wants_more = match response.stop {
             StopReason::MaxOutputTokens | StopReason::ContextFull => true,
             StopReason::EndTurn => response.message.text().trim().is_empty() && self.has_unanswered_results(),
@@ -199,7 +199,7 @@ impl<'a> Rounds<'a> {
                 self.add(TurnMessage::of_notes(vec![hint]), Vec::new()).await?;
                 Ok(Next::Ask)
             }
-            // Some models end like this after the results of tools; what they said before is no answer to those.
+            // Some models stop like this after tool results. Text from before the results does not answer them.
             StopReason::EndTurn if can_continue => {
                 self.spent.continuations = MAX_CONTINUATIONS;
                 self.push(response.message, Vec::new()).await?;
@@ -225,9 +225,9 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Ends a turn whose model keeps calling tools although it must not.
+    /// Ends a turn whose model keeps calling tools although it must answer.
     async fn end_without_calls(&mut self, mut message: Message) -> Result<Next, AgentError> {
-        // A call without a result would make the history one that no provider takes.
+        // No provider accepts a history that contains a call without a result.
         message.blocks.retain(|block| !matches!(block, Block::ToolCall(_)));
         if message.text().trim().is_empty() {
             return Err(AgentError::OnlyCalls);
@@ -236,27 +236,27 @@ impl<'a> Rounds<'a> {
         Ok(Next::End)
     }
 
-    /// Whether the workspace's tokens of today are used up, so that only an answer is left.
+    /// Returns true if the workspace has used its daily tokens, so that only an answer is left.
     async fn are_tokens_spent(&self) -> Result<bool, AgentError> {
         Ok(self.turn.agent.spent_limit(&self.turn.stored.workspace_id).await?.is_some())
     }
 
-    /// Whether the turn itself has become so long that only an answer still fits.
+    /// Returns true if the turn itself has become so long that only an answer still fits.
     fn is_full(&self, next: &TurnMessage) -> bool {
         self.own_tokens() + sent_tokens(&self.turn.agent.counter, next) > self.plan.budget
     }
 
-    /// Tokens that this turn may still add; earlier turns give way to it.
+    /// Returns the tokens that this turn may still add; earlier turns make way for it.
     fn room(&self) -> usize {
         self.plan.budget.saturating_sub(self.own_tokens())
     }
 
-    /// Tokens of this turn's messages; its opening was taken from the budget before.
+    /// Returns the tokens of this turn's messages. The opening was already deducted from the budget.
     fn own_tokens(&self) -> usize {
         self.entries.iter().skip(1).map(|entry| sent_tokens(&self.turn.agent.counter, entry)).sum()
     }
 
-    /// Whether tools have answered and the model has said nothing since.
+    /// Returns true if the model has produced no text since the last tool results.
     fn has_unanswered_results(&self) -> bool {
         let spoken =
             self.entries.iter().rev().find(|entry| {
@@ -269,7 +269,7 @@ impl<'a> Rounds<'a> {
         message::answer(&self.entries).is_none()
     }
 
-    /// Asks once; once in a turn a request that is too long is shortened and sent again.
+    /// Asks the model. Once per turn, a request that is too long is shortened and sent again.
     async fn ask(&mut self) -> Result<ChatResponse, AgentError> {
         loop {
             let earlier = self.plan.history.messages().into_iter();
@@ -279,7 +279,7 @@ impl<'a> Rounds<'a> {
                 Err(error) => error,
             };
             if error.kind == ErrorKind::ContextTooLong && !self.shortened {
-                // What was refused is a round as well: the shorter request says other things, and has a record of its own.
+                // A rejected request is a round of its own: the shorter one differs and gets its own record.
                 self.keep_outcome(TokenUsage::default(), Vec::new(), false).await;
                 if self.shorten().await? {
                     self.shortened = true;
@@ -297,7 +297,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Leaves out more of the earlier turns; false when there is nothing to leave out.
+    /// Drops more of the earlier turns; false if there is nothing to drop.
     async fn shorten(&mut self) -> Result<bool, AgentError> {
         let stored = self.turn.stored_history().await?;
         let history = self.turn.fit_history(stored, self.plan.budget, CompactionReason::TooLong).await?;
@@ -319,7 +319,7 @@ impl<'a> Rounds<'a> {
     async fn listen(&mut self) -> Result<ChatResponse, ProviderError> {
         let (turn, provider) = (self.turn, &self.turn.model.provider);
         let mut stream = provider.chat(&self.request);
-        // All pieces together are the answer, which parts what was said in different rounds.
+        // Listeners concatenate all pieces, so the separator between rounds must be sent as well.
         let mut joint = message::joint_after(&self.entries);
         while let Some(event) = stream.next().await {
             match event? {
@@ -337,30 +337,30 @@ impl<'a> Rounds<'a> {
                 _ => {}
             }
         }
-        // The provider's stream ends with an end or an error; if not, that is its fault. Some of the answer may have
-        // been told, so it is not asked for again.
+        // A provider's stream must end with a result or an error; anything else is its bug. Part of the answer may
+        // have reached the user already, so the request is not repeated.
         Err(provider.ended_early(&self.request))
     }
 
-    /// Keeps what a round has cost, in its place before the answer.
+    /// Records the cost of a round, placed before its answer.
     async fn keep_outcome(&self, usage: TokenUsage, cache_marks: Vec<CacheMark>, cut: bool) {
         let outcome = RoundOutcome { round: self.spent.rounds, usage, cache_marks, cut };
         self.turn.buffer_items([TurnItem::Round(outcome)]).await;
     }
 
-    /// Keeps what had arrived of an answer that broke off, without calls that nobody will run.
+    /// Stores the text of an interrupted answer, without calls that will never run.
     async fn keep_partial(&mut self, mut message: Message) -> Result<(), AgentError> {
         message.blocks.retain(|block| matches!(block, Block::Text { .. }));
         if message.blocks.is_empty() { Ok(()) } else { self.push(message, Vec::new()).await }
     }
 
-    /// Stores what the model has said.
+    /// Stores a message of the model.
     async fn push(&mut self, message: Message, events: Vec<TurnEvent>) -> Result<(), AgentError> {
         self.push_entry(TurnMessage::new(message), events).await
     }
 
     async fn push_entry(&mut self, entry: TurnMessage, events: Vec<TurnEvent>) -> Result<(), AgentError> {
-        // A message without anything in it is one that no provider takes back.
+        // No provider accepts an empty message back.
         if !entry.message.blocks.is_empty() {
             self.add(entry, events).await?;
         }
@@ -368,7 +368,7 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// Takes the model's last words, which are stored with the turn's end. Until then they count as pending text.
+    /// Takes the model's last message, which is stored with the turn's end. Until then it counts as pending text.
     async fn push_last(&mut self, entry: TurnMessage) -> Result<(), AgentError> {
         if !entry.message.blocks.is_empty() {
             self.turn.buffer_items([TurnItem::Message(entry.clone())]).await;
@@ -377,7 +377,7 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// Stores a message of this turn, and logs what happened with it.
+    /// Stores a message of this turn with its log events.
     async fn add(&mut self, entry: TurnMessage, events: Vec<TurnEvent>) -> Result<(), AgentError> {
         self.turn.add(vec![TurnItem::Message(entry.clone())], events).await?;
         self.entries.push(entry);
@@ -385,15 +385,15 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Whether an answer reached its limit of length.
+/// Returns true if an answer reached its maximum length.
 fn is_cut(stop: &StopReason) -> bool {
     matches!(stop, StopReason::MaxOutputTokens | StopReason::ContextFull)
 }
 
-/// What a model is told whose answer reached its limit of length: in the middle of its text, or of a call.
+/// Returns the note for a model whose answer was cut off, inside its text or inside a call.
 fn continuation(unfinished: &[ToolCall]) -> MessageNote {
     let text = match unfinished.last() {
-        // A call is not continued but made again: half of its arguments are of no use to anybody.
+        // A call is repeated rather than continued, because half of its arguments are useless.
         Some(call) => notes::cut_call(&call.name),
         None => notes::recovery_continuation(),
     };

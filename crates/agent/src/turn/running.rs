@@ -1,4 +1,4 @@
-//! A turn that this process holds: what it is about was loaded once, and only the holder of its lease writes to it.
+//! A turn running in this process. Its subject is loaded once, and only the holder of its lease writes to it.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -36,31 +36,30 @@ pub(crate) struct RunningTurn {
     pub(crate) listener: Arc<dyn TurnListener>,
     pub(crate) actor: TurnActor,
     pub(crate) running: TurnHandle,
-    /// The tools of the present round.
+    /// The tools of the current round.
     pub(crate) offered: OfferedTools,
-    /// The turns that it gave work to and that have not ended.
+    /// Delegated turns that have not ended.
     pub(crate) children: TaskTracker,
     pub(crate) lease: Arc<TurnLease>,
-    /// What calls did and no stored answer tells.
+    /// Effects of calls that no stored result reports yet.
     pub(crate) untold: UntoldEffects,
-    /// Items that are written with whatever is written next. Locked while they are: who has the lock knows what is
-    /// stored already.
+    /// Items to write with the next commit. The lock is held during a commit, so its holder knows what is stored.
     pub(crate) pending: Arc<tokio::sync::Mutex<Vec<TurnItem>>>,
     touched: Mutex<BTreeSet<PathBuf>>,
-    /// What hooks are told, once the first phases have run.
+    /// The context for hooks, once the first phases have run.
     context: Mutex<Option<TurnContext>>,
-    /// Digests of the prompt's texts that are stored with an earlier round.
+    /// Digests of prompt texts stored with an earlier round.
     brought: Mutex<HashSet<ContentHash>>,
 }
 
-/// Who began a turn, who can stop it, and who hears it.
+/// The actor, cancellation token and listener of a new turn.
 pub(crate) struct TurnOrigin {
     pub(crate) actor: TurnActor,
     pub(crate) stop: CancellationToken,
     pub(crate) listener: Arc<dyn TurnListener>,
 }
 
-/// Who is asked, and who summarises.
+/// The model of a turn, and the one that summarises.
 pub(crate) struct TurnModel {
     pub(crate) name: ModelName,
     pub(crate) provider: Provider,
@@ -109,7 +108,7 @@ impl RunningTurn {
         &self.stored.workspace_id
     }
 
-    /// Tells everybody who listens more of the answer; only the one who asked is waited for.
+    /// Sends a piece of the answer to all listeners; only the one that started the turn applies backpressure.
     pub(crate) async fn broadcast_delta(&self, text: &str) {
         let (index, watchers) = self.running.next_piece(text);
         for watcher in watchers {
@@ -118,7 +117,7 @@ impl RunningTurn {
         self.listener.delta(self.id(), index, text).await;
     }
 
-    /// Tells everybody who listens that the provider is asked again.
+    /// Tells all listeners that the provider is asked again.
     pub(crate) async fn broadcast_retry(&self, attempt: u32, delay: Duration, message: &str) {
         for watcher in self.running.watchers() {
             watcher.retrying(self.id(), attempt, delay, message).await;
@@ -126,17 +125,17 @@ impl RunningTurn {
         self.listener.retrying(self.id(), attempt, delay, message).await;
     }
 
-    /// Takes note of the paths that calls have touched.
+    /// Records the paths touched by calls.
     pub(crate) fn touch(&self, paths: impl IntoIterator<Item = PathBuf>) {
         self.touched.lock().unwrap_or_else(PoisonError::into_inner).extend(paths);
     }
 
-    /// The paths that calls have touched in this turn.
+    /// Returns the paths touched by calls of this turn.
     pub(crate) fn touched(&self) -> BTreeSet<PathBuf> {
         self.touched.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What hooks are told about the turn as it is now.
+    /// Returns the current context for hooks.
     pub(crate) fn hook_context(&self) -> TurnContext {
         let touched = self.touched();
         let context = self.context.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -146,17 +145,17 @@ impl RunningTurn {
         TurnContext { touched_paths: touched_paths.into_iter().collect(), ..context }
     }
 
-    /// Tells later hooks what those before them contributed.
+    /// Passes the contributions of earlier hooks on to later ones.
     pub(crate) fn set_hook_context(&self, context: TurnContext) {
         *self.context.lock().unwrap_or_else(PoisonError::into_inner) = Some(context);
     }
 
-    /// Writes items with the next thing that is written: each commit costs a model's time.
+    /// Buffers items until the next commit, because each commit delays the model.
     pub(crate) async fn buffer_items(&self, items: impl IntoIterator<Item = TurnItem>) {
         self.pending.lock().await.extend(items);
     }
 
-    /// Adds items to the turn, and logs what happened.
+    /// Writes items and events, together with buffered items.
     pub(crate) async fn add(&self, items: Vec<TurnItem>, events: Vec<TurnEvent>) -> Result<(), AgentError> {
         let (agent, turn) = (Arc::clone(&self.agent), self.stored.clone());
         let mut pending = Arc::clone(&self.pending).lock_owned().await;
@@ -169,7 +168,7 @@ impl RunningTurn {
         .await
     }
 
-    /// Writes in a task of its own: a turn that is stopped stops waiting, but what the store was given it stores.
+    /// Writes in a separate task: stopping a turn abandons the wait, but never a write that has started.
     async fn write(
         &self,
         write: impl Future<Output = Result<(), AgentError>> + Send + 'static,
@@ -177,13 +176,13 @@ impl RunningTurn {
         joined(self.agent.running.tasks.spawn(write)).await
     }
 
-    /// Logs what happened.
+    /// Logs an event.
     pub(crate) async fn log(&self, event: TurnEvent) -> Result<(), AgentError> {
         let store = &self.agent.store;
         Ok(store.log_turn_events(self.workspace_id(), self.id(), &self.agent.node, vec![event]).await?)
     }
 
-    /// HookRunWriter the prompt of a round before the model is asked with it, in one commit with what precedes the answer.
+    /// Records the prompt of a round before the model is asked, in one commit with the buffered items.
     pub(crate) async fn record(
         &self,
         round: u32,
@@ -211,7 +210,7 @@ impl RunningTurn {
         Ok(())
     }
 
-    /// How often the model may be asked before it must answer.
+    /// Returns the number of rounds before the model must answer.
     pub(crate) fn max_rounds(&self) -> u32 {
         let configured = self.agent.settings.turns.max_rounds.max(1);
         self.subject.limits.max_rounds.map_or(configured, |limit| limit.clamp(1, configured))

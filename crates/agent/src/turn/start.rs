@@ -1,4 +1,4 @@
-//! A turn's life: begun under a lease, run by itself, ended once.
+//! Starting a turn: checks the request, waits for the thread if necessary, and stores the turn.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,11 +20,10 @@ use crate::turn::handles::TurnPermit;
 use crate::turn::listener::TurnListener;
 use crate::turn::running::{RunningTurn, TurnModel, TurnOrigin};
 
-/// How often somebody who waits for a thread asks again.
+/// Polling interval while waiting for a thread.
 pub(crate) const ASK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Ends a turn in this process when dropped, however that comes: a panic in the last of it must not leave it running for
-/// whoever waits for its end.
+/// Ends a turn in this process when dropped. Even a panic at the very end must not leave it listed as running.
 pub(crate) struct EndOnDrop {
     pub(crate) agent: Arc<Agent>,
     pub(crate) turn_id: TurnId,
@@ -37,7 +36,7 @@ impl Drop for EndOnDrop {
 }
 
 impl Agent {
-    /// Begins a turn and answers as soon as it is stored; the turn continues as a task of its own.
+    /// Starts a turn and returns once it is stored; the turn continues in its own task.
     pub fn start_turn(
         self: &Arc<Self>,
         start: TurnStartParams,
@@ -49,7 +48,7 @@ impl Agent {
             if start.input.trim().is_empty() {
                 return Err(AgentError::NoInput);
             }
-            // What cannot be worked in is said now, and not by a turn that fails.
+            // Report an unusable directory or skill to the caller, rather than through a failed turn.
             let request = PromptRequest {
                 workspace_id: start.workspace_id.clone(),
                 thread_id: start.thread_id.clone(),
@@ -67,7 +66,7 @@ impl Agent {
             let (turn, place) = self.create(&start, &model.name, &actor, listener.as_ref()).await?;
             let origin = TurnOrigin { actor, stop: CancellationToken::new(), listener };
             let held = RunningTurn::new(Arc::clone(self), subject, turn.clone(), model, origin);
-            // It may have waited, and what it is about may have changed meanwhile.
+            // A queued turn may start much later, when its workspace has changed.
             let queued = (self.settings.turns.when_busy == WhenBusy::Queue).then_some(request);
             let ended = EndOnDrop { agent: Arc::clone(self), turn_id: turn.id.clone() };
             self.running.tasks.spawn(async move {
@@ -78,7 +77,7 @@ impl Agent {
         })
     }
 
-    /// The model that is asked, and the one that summarises.
+    /// Returns the model to ask and the one that summarises.
     pub(crate) fn turn_model(&self, name: Option<&str>) -> Result<TurnModel, AgentError> {
         let name: ModelName =
             name.or(self.settings.default_model.as_deref()).ok_or(AgentError::NoModel)?.parse()?;
@@ -102,7 +101,8 @@ impl Agent {
         Ok(TurnModel { name, provider, summariser })
     }
 
-    /// Who answers for a model, if it can be asked: what is missing is said now, and not by a turn that fails.
+    /// Returns the provider of a model, or an error if it cannot be used, so that the caller learns it before the
+    /// turn is stored.
     pub(crate) fn provider(&self, model: &ModelName) -> Result<Provider, AgentError> {
         let found = self.settings.providers.of(model);
         let provider = found.map_err(|error| AgentError::UnknownProvider(Box::new(error)))?;
@@ -110,7 +110,7 @@ impl Agent {
         Ok(provider.clone())
     }
 
-    /// Writes the turn down; where another runs, waits for its end if settings say so.
+    /// Stores the turn. If the thread is busy, waits for it when the settings say `queue`.
     async fn create(
         &self,
         start: &TurnStartParams,
@@ -119,7 +119,7 @@ impl Agent {
         listener: &dyn TurnListener,
     ) -> Result<(Turn, TurnPermit), AgentError> {
         let limits = &self.settings.turns.limits;
-        // In this process, who came first is served first; between gateways it is who asks first.
+        // Turns of this process are served in order of arrival; between gateways, whichever polls first wins.
         let queue = match self.settings.turns.when_busy {
             WhenBusy::Queue => Some(
                 self.queues.of(&start.thread_id).ok_or(AgentError::QueueFull { limit: MAX_WAITING_TURNS })?,
@@ -135,14 +135,14 @@ impl Agent {
         let mut swept = false;
         self.check_tokens(&start.workspace_id).await?;
         loop {
-            // A turn that waits for its thread takes nobody's place.
+            // Take a slot only for the attempt: a turn that waits for its thread must not block others.
             let place = self.running.take_place();
             let place = place.ok_or(AgentError::TooManyTurns { limit: limits.running })?;
-            // With the model that is asked, whoever has chosen it.
+            // Store the model that will be asked, even if it comes from the defaults.
             let chosen = TurnStartParams { model: Some(model.to_string()), ..start.clone() };
             let max_running = Some(limits.running_in_workspace);
             match self.store.create_turn(chosen, self.lease(), max_running, actor.clone()).await {
-                // Perhaps its gateway is gone and nobody has noticed yet.
+                // The gateway of the running turn may be dead without any sweep having noticed yet.
                 Err(StoreError::TurnRunning { .. }) if !swept => {
                     self.fail_dead_turns().await?;
                     swept = true;
@@ -154,7 +154,7 @@ impl Agent {
                     drop(place);
                     tokio::time::sleep(ASK_AGAIN).await;
                 }
-                // Those of gateways that are gone count for as long as nobody has noticed.
+                // Turns of dead gateways count against the limit until a sweep fails them.
                 Err(StoreError::TooManyTurns { .. }) if !swept => {
                     self.fail_dead_turns().await?;
                     swept = true;

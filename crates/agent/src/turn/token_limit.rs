@@ -8,7 +8,7 @@ use crate::error::AgentError;
 const DAY_MILLISECONDS: i64 = 24 * 60 * 60 * 1000;
 
 impl Agent {
-    /// Refuses a turn of a workspace that has used the tokens of today.
+    /// Rejects a turn if its workspace has used its daily tokens.
     pub(crate) async fn check_tokens(&self, workspace_id: &WorkspaceId) -> Result<(), AgentError> {
         match self.spent_limit(workspace_id).await? {
             None => Ok(()),
@@ -16,7 +16,7 @@ impl Agent {
         }
     }
 
-    /// The tokens of a day, if a workspace has used them up today, with the turns that run.
+    /// Returns the daily limit if the workspace has used it up, counting running turns.
     pub(crate) async fn spent_limit(&self, workspace_id: &WorkspaceId) -> Result<Option<u64>, AgentError> {
         let Some(limit) = self.settings.turns.limits.tokens_per_day else { return Ok(None) };
         let day = self.store.now().milliseconds().div_euclid(DAY_MILLISECONDS) * DAY_MILLISECONDS;

@@ -1,4 +1,4 @@
-//! What a model can call in a round: asked of the sources anew each time.
+//! The tools of a round. The sources are asked again in every round.
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
@@ -23,39 +23,40 @@ use crate::agent::Agent;
 use crate::blocking::blocking;
 use crate::subject::Subject;
 
-/// How long a source may take to say what it offers.
+/// Time a source has to answer.
 const OFFER_TIME: Duration = Duration::from_secs(5);
 
-/// What the file tools need is known also where they are not offered.
+/// Requirements of the file tools, known even if a turn does not offer them.
 static FILE_TOOLS: LazyLock<Toolbox> = LazyLock::new(Toolbox::files);
 
-/// The tools of the present round.
+/// The tools of the current round.
 pub(crate) struct RoundTools {
     sources: Vec<Source>,
-    /// Names of the tools that a delegated turn may have; none: all.
+    /// Names of the tools a delegated turn may have; `None` allows all.
     pub(crate) allowed: Option<Arc<BTreeSet<String>>>,
     offer_time: Duration,
     context: ToolContext,
     toolbox: Toolbox,
     router: Router,
     diagnostics: Vec<PromptDiagnostic>,
-    /// The tools of hidden domains, whether the thread has asked for them or not.
+    /// The tools of hidden domains, requested or not.
     hidden: Vec<(String, Toolbox)>,
     requested: RequestedTools,
-    /// What the thread had asked for before this turn.
+    /// Tools the thread had requested before this turn.
     requested_before: Vec<String>,
-    /// `request_tools` alone, the very same in all rounds; empty until something is hidden.
+    /// `request_tools` alone, identical in all rounds; empty until a domain is hidden.
     request_tools: Toolbox,
 }
 
 struct Source {
     source: Arc<dyn ToolSource>,
-    /// What it offered when it last answered in this turn.
+    /// Tools of its last successful answer in this turn.
     last: Toolbox,
 }
 
 impl RoundTools {
-    /// The tools of a turn before its first round: none. Of those that are hidden, the thread has asked for `requested`.
+    /// Creates the tools of a turn before its first round, still empty. `requested` are hidden tools that the thread
+    /// has requested before.
     pub(crate) fn new(
         sources: Vec<Arc<dyn ToolSource>>,
         context: ToolContext,
@@ -81,15 +82,15 @@ impl RoundTools {
         }
     }
 
-    /// Asks the sources, side by side, what they offer in this round; true when that is something else than before.
-    /// One that fails counts as offering what it offered before.
+    /// Asks all sources concurrently for their tools; true if the list changed. A source that fails keeps its
+    /// previous tools.
     pub(crate) async fn refresh(&mut self, round: &RoundContext) -> bool {
         let offers = join_all(self.sources.iter().map(|source| source.offer(round, self.offer_time))).await;
         let mut problems = Vec::new();
         let mut toolbox = Toolbox::new();
         let mut hidden: Vec<(String, Toolbox)> = Vec::new();
         let mut refusals: Vec<(String, Option<String>)> = Vec::new();
-        // Every name there is.
+        // All names in use, listed or hidden.
         let mut taken = Toolbox::new();
         for (source, offered) in self.sources.iter_mut().zip(offers) {
             let name = source.source.name().to_owned();
@@ -98,7 +99,7 @@ impl RoundTools {
                 Err(problem) => problems.push(format!("the source of tools `{name}` {problem}")),
             }
             let mut refused = taken.extend(source.last.filtered(|spec| spec.name != REQUEST_TOOLS));
-            // Also where nothing is hidden, nobody can pose as ours.
+            // Reserve the name even if nothing is hidden, so that no source can impersonate it.
             if source.last.specs().any(|spec| spec.name == REQUEST_TOOLS) {
                 refused.push(ToolboxError::Taken(REQUEST_TOOLS.to_owned()));
             }
@@ -111,7 +112,7 @@ impl RoundTools {
             };
             let own = source.last.filtered(is_own);
             problems.extend(source.source.problems(round));
-            // A delegated turn with a list of its own has all of that, and nothing to ask for.
+            // A delegated turn with an explicit list gets all of it and has nothing to request.
             let Some(domain) = source.source.hidden_domain().filter(|_| self.allowed.is_none()) else {
                 toolbox.extend(own.filtered(|spec| source.refusal(round, &spec.name).is_none()));
                 continue;
@@ -138,7 +139,8 @@ impl RoundTools {
         for name in self.requested.names() {
             let refusal = refusals.iter().find(|(hidden, _)| *hidden == name).map(|(_, refusal)| refusal);
             match refusal {
-                // It is at the end, so that the descriptions before it stay where they were.
+                // Append requested tools at the end, so that the descriptions before them keep their place in the
+                // cached prefix.
                 Some(None) => {
                     for (_, tools) in &hidden {
                         toolbox.extend(tools.filtered(|spec| spec.name == name));
@@ -173,9 +175,9 @@ impl RoundTools {
         &self.router
     }
 
-    /// Protects files that instruct the model, whatever they are called.
+    /// Protects instruction files from commands, whatever their names.
     pub(crate) async fn protect(&self, paths: Vec<PathBuf>) {
-        // Where nothing can be written nothing has to be protected, and a disk need not be asked.
+        // Without a directory nothing can be written, so there is nothing to protect.
         if paths.is_empty() || !self.context.has_directory() {
             return;
         }
@@ -183,7 +185,8 @@ impl RoundTools {
         blocking(move || context.protect(paths)).await;
     }
 
-    /// What a call of this or an earlier turn needs; none where nobody knows. Tools for files are known everywhere.
+    /// Returns what a call of this or an earlier turn needs; `None` if its tool is unknown. The file tools are always
+    /// known.
     pub(crate) fn needs(&self, call: &ToolCall) -> Option<Needs> {
         self.toolbox.needs(call).or_else(|| FILE_TOOLS.needs(call))
     }
@@ -192,7 +195,7 @@ impl RoundTools {
         self.toolbox.specs().cloned().collect()
     }
 
-    /// What the prompt lists of the tools that have to be asked for.
+    /// Returns the hidden domains to list in the prompt.
     pub(crate) fn hidden_domains(&self) -> Vec<HiddenDomain> {
         let described = |spec: &ToolSpec| (spec.name.clone(), spec.description.clone());
         let domains = self.hidden.iter();
@@ -203,12 +206,12 @@ impl RoundTools {
         domains.map(domain).collect()
     }
 
-    /// What the thread has asked for by now; none where that is no more than before.
+    /// Returns the requested tools; `None` if the thread has requested nothing new.
     pub(crate) fn newly_requested(&self) -> Option<Vec<String>> {
         Some(self.requested.names()).filter(|names| *names != self.requested_before)
     }
 
-    /// What a round's record says of its request.
+    /// Returns the record of a round's request.
     pub(crate) fn round_request(
         &self,
         mode: ThreadMode,
@@ -234,13 +237,13 @@ impl RoundTools {
         }
     }
 
-    /// What the round's manifest says about tools that are missing.
+    /// Returns the diagnostics about missing tools for the round's manifest.
     pub(crate) fn diagnostics(&self) -> &[PromptDiagnostic] {
         &self.diagnostics
     }
 }
 
-/// The tools of a request, as a round's record has them.
+/// Returns the tools of a request as a round's record stores them.
 fn shown_tools(specs: &[ToolSpec]) -> Vec<RoundTool> {
     let shown = specs.iter().map(|spec| {
         let described = serde_json::to_string(spec).unwrap_or_default();
@@ -250,7 +253,7 @@ fn shown_tools(specs: &[ToolSpec]) -> Vec<RoundTool> {
 }
 
 impl Agent {
-    /// The tools of a turn's first round.
+    /// Collects the tools of a turn's first round.
     pub(crate) async fn first_tools(
         &self,
         subject: &Subject,
@@ -271,7 +274,7 @@ impl Agent {
 }
 
 impl Source {
-    /// Why this turn cannot have a tool. One that cannot say may not be had either.
+    /// Returns the reason that this turn cannot have a tool. A tool whose source panics is refused as well.
     fn refusal(&self, round: &RoundContext, tool: &str) -> Option<String> {
         std::panic::catch_unwind(AssertUnwindSafe(|| self.source.refusal(round, tool)))
             .unwrap_or_else(|_| Some("its source could not say whether it may be used".to_owned()))
@@ -295,7 +298,7 @@ mod tests {
 
     use super::*;
 
-    /// What a source does in rounds 1, 2 and so on.
+    /// Behavior of a source in rounds 1, 2 and so on.
     struct Does(String, &'static [Deed]);
 
     #[derive(Clone, Copy)]
