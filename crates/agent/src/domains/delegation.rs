@@ -1,4 +1,4 @@
-//! Delegation: a turn gives work to other agents, each with a thread, a session and limits of its own.
+//! Delegation: a turn gives work to other agents, each with its own thread, session and limits.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -30,23 +30,23 @@ use crate::turn::listener::TurnListener;
 use crate::turn::running::{RunningTurn, TurnOrigin};
 use crate::turn::start::EndOnDrop;
 
-/// The tool.
+/// Name of the tool.
 pub(crate) const DELEGATE: &str = "delegate";
-/// The source of it, and the domain under which it is listed where it is hidden.
+/// Name of its source, and of its domain when it is hidden.
 const DOMAIN: &str = "delegation";
-/// Characters of a child thread's title.
+/// Maximum length of a child thread's title, in characters.
 const TITLE_CHARS: usize = 80;
 
-/// What a parent leaves to a child: never more than the parent has itself.
+/// Limits of a child, never wider than those of its parent.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ChildLimits {
-    /// Names of the tools that may be offered; none: all that the settings allow.
+    /// Names of the tools that may be offered; `None` allows all that the settings allow.
     pub(crate) tools: Option<Arc<BTreeSet<String>>>,
-    /// How often its model is asked at most; none: as the settings say.
+    /// Maximum number of rounds; `None` uses the settings.
     pub(crate) max_rounds: Option<u32>,
-    /// Whether the user wants nothing of it remembered.
+    /// True if the user asked to remember nothing of it.
     pub(crate) is_off_the_record: bool,
-    /// How many pieces of work were given out in the turn that a person began, by whomever.
+    /// Number of tasks delegated since the user's request, by all turns together.
     given_out: Arc<AtomicUsize>,
 }
 
@@ -57,7 +57,7 @@ impl ChildLimits {
 }
 
 impl Subject {
-    /// Whether its turns can have `delegate`.
+    /// Returns true if its turns can have `delegate`.
     pub(crate) fn delegates(&self, settings: &DelegationSettings) -> bool {
         settings.enabled
             && self.thread.mode == ThreadMode::Agent
@@ -74,12 +74,12 @@ pub(crate) struct DelegationTools {
 }
 
 impl DelegationTools {
-    /// For a turn that runs.
+    /// Creates the source for a running turn.
     fn of(parent: Arc<ParentTurn>, settings: &DelegationSettings) -> Arc<dyn ToolSource> {
         Self::with(Some(parent), settings)
     }
 
-    /// For a preview, in which nothing is called.
+    /// Creates the source for a preview, in which nothing is called.
     pub(crate) fn described(settings: &DelegationSettings) -> Arc<dyn ToolSource> {
         Self::with(None, settings)
     }
@@ -126,7 +126,7 @@ struct Parameters {
     max_rounds: Option<u32>,
 }
 
-/// Why work is not given to anybody.
+/// Reason that work cannot be delegated.
 #[derive(Debug, thiserror::Error)]
 enum Refusal {
     #[error("the goal is empty")]
@@ -174,7 +174,7 @@ impl Tool for Delegate {
     }
 
     fn needs(&self, _: &Arguments) -> Needs {
-        // The other agent's calls ask for themselves.
+        // The other agent's calls request their own permissions.
         Needs::Nothing
     }
 
@@ -191,7 +191,7 @@ impl Tool for Delegate {
     }
 }
 
-/// A turn that may give work to others.
+/// A turn that may delegate work.
 pub(crate) struct ParentTurn {
     agent: Arc<Agent>,
     workspace: Workspace,
@@ -203,12 +203,12 @@ pub(crate) struct ParentTurn {
     limits: ChildLimits,
     running: TurnHandle,
     offered: OfferedTools,
-    /// Places for those that work at the same time; others wait.
+    /// Slots for children that run concurrently; others wait.
     places: Semaphore,
     children: TaskTracker,
 }
 
-/// Names of the tools of a turn's present round.
+/// Names of the tools of a turn's current round.
 #[derive(Clone, Default)]
 pub(crate) struct OfferedTools(Arc<Mutex<Vec<String>>>);
 
@@ -224,7 +224,7 @@ impl OfferedTools {
 }
 
 impl Agent {
-    /// What describes `delegate` to somebody who looks at the next turn of a thread.
+    /// Returns a source that describes `delegate` in a preview.
     pub(crate) fn described_delegation(&self, subject: &Subject) -> Option<Arc<dyn ToolSource>> {
         let settings = &self.settings.delegation;
         subject.delegates(settings).then(|| DelegationTools::described(settings))
@@ -232,7 +232,7 @@ impl Agent {
 }
 
 impl RunningTurn {
-    /// What offers `delegate` to this turn; none where it has nobody to give work to.
+    /// Returns the source of `delegate` for this turn; `None` if it may not delegate.
     pub(crate) fn delegation(&self) -> Option<Arc<dyn ToolSource>> {
         let (agent, subject) = (&self.agent, &self.subject);
         let settings = &agent.settings.delegation;
@@ -255,16 +255,16 @@ impl RunningTurn {
     }
 }
 
-/// A child that works, and how to know that it has ended.
+/// A running child and its task.
 struct Child {
     turn_id: TurnId,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl ParentTurn {
-    /// Gives work to another agent, and waits for it. Whoever drops this ends the work.
+    /// Gives work to another agent and waits for it. Dropping the future stops the work.
     async fn delegate(self: &Arc<Self>, mut parameters: Parameters) -> Result<ToolOutput, Refusal> {
-        // Not every database can keep a zero byte.
+        // PostgreSQL cannot store a zero byte in a text.
         parameters.goal = parameters.goal.replace('\0', "\u{fffd}");
         if parameters.goal.trim().is_empty() {
             return Err(Refusal::NoGoal);
@@ -277,11 +277,12 @@ impl ParentTurn {
         if limits.given_out.fetch_add(1, Ordering::Relaxed) >= limit {
             return Err(Refusal::TooMany { limit });
         }
-        // Nobody closes it, so that it is always given.
+        // The semaphore is never closed, so a permit is always granted.
         let _place = self.places.acquire().await;
         let stop = self.running.stop.child_token();
         let _stop_when_dropped = stop.clone().drop_guard();
-        // In a task of its own: what is half begun when the parent is stopped is begun, and stopped then.
+        // Begin in a separate task. If the parent is stopped in the middle, a half-created child still starts, sees
+        // the cancelled token, and ends properly.
         let (parent, token) = (Arc::clone(self), self.children.token());
         let beginning = async move { parent.begin(parameters, limits, stop, token).await };
         let Child { turn_id, task } = joined(self.agent.running.tasks.spawn(beginning)).await?;
@@ -289,7 +290,7 @@ impl ParentTurn {
         self.result(&turn_id).await
     }
 
-    /// What the child may do: what is asked for, as far as this turn may do it itself.
+    /// Returns the limits of a child: those requested, within the limits of this turn.
     fn limits_for(&self, parameters: &Parameters) -> Result<ChildLimits, Refusal> {
         let max_rounds = [self.limits.max_rounds, parameters.max_rounds].into_iter().flatten().min();
         let own = ChildLimits { max_rounds, ..self.limits.clone() };
@@ -304,7 +305,7 @@ impl ParentTurn {
         Ok(ChildLimits { tools: Some(Arc::new(wanted.iter().cloned().collect())), ..own })
     }
 
-    /// Writes the child's thread and turn, and lets it work.
+    /// Stores the child's thread and turn, and starts it.
     async fn begin(
         &self,
         parameters: Parameters,
@@ -315,7 +316,7 @@ impl ParentTurn {
         let (agent, parent) = (&self.agent, &self.stored);
         let cwd = parameters.cwd.as_ref().map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd));
         let cwd = cwd.to_string_lossy().into_owned();
-        // Before anything is written: what cannot be worked in leaves no thread behind.
+        // Check the directory first, so that an unusable one leaves no thread behind.
         let found = agent.directory(&self.workspace, Some(&cwd)).await?;
         if let Some(path) = found.map(|found| found.cwd).filter(|path| !path.is_dir()) {
             let source = std::io::Error::from(std::io::ErrorKind::NotADirectory);
@@ -349,7 +350,8 @@ impl ParentTurn {
             ..TurnStartParams::new(&parent.workspace_id, &thread.id, parameters.goal)
         };
         let actor = TurnActor { parent_turn_id: Some(parent.id.clone()), ..self.actor.clone() };
-        // Without a limit: its parent has a place already, and waits for it.
+        // No workspace limit: the parent already has a slot and waits for this child, so waiting for another slot
+        // could deadlock.
         let turn = agent.store.create_turn(start, agent.lease(), None, actor.clone()).await?;
         let turn_id = turn.id.clone();
         let origin = TurnOrigin { actor, stop, listener: Arc::new(Nobody) };
@@ -364,7 +366,7 @@ impl ParentTurn {
         Ok(Child { turn_id, task })
     }
 
-    /// What the parent's model is told of a child that has ended.
+    /// Returns the result of a finished child for the parent's model.
     async fn result(&self, turn_id: &TurnId) -> Result<ToolOutput, Refusal> {
         let turn = self.agent.turn_view(&self.stored.workspace_id, turn_id).await?.turn;
         let failed = |why: String| {
@@ -382,7 +384,8 @@ impl ParentTurn {
     }
 }
 
-/// Adds what a child has cost to its parent's, however it ends; its parent's end waits for that.
+/// Adds the cost of a child to its parent, however the child ends. The tracker token makes the parent's end wait for
+/// it.
 struct CountWithParent {
     child: TurnHandle,
     parent: TurnHandle,
@@ -395,7 +398,7 @@ impl Drop for CountWithParent {
     }
 }
 
-/// What people call a child's thread: the first line of its goal.
+/// Returns the title of a child's thread: the first line of its goal.
 fn title(goal: &str) -> String {
     let shown = |line: &str| line.chars().filter(|character| !character.is_control()).collect::<String>();
     let mut lines = goal.lines().map(|line| shown(line).trim().to_owned());
@@ -406,7 +409,7 @@ fn title(goal: &str) -> String {
     line.chars().take(TITLE_CHARS - 1).chain(['…']).collect()
 }
 
-/// Hears nothing: what a child does is in the change log, and its answer is its parent's to tell.
+/// A listener without recipients. A child's progress is in the change log, and its answer is the parent's to report.
 struct Nobody;
 
 impl TurnListener for Nobody {

@@ -1,4 +1,4 @@
-//! The hook that brings the effective AGENTS.md document of a thread into its prompt.
+//! The hook that contributes the effective AGENTS.md document of a thread to its prompt.
 
 use std::time::Duration;
 
@@ -13,18 +13,15 @@ use protocol::limits::MAX_DOCUMENT_BYTES;
 use protocol::prompt::{PromptLeftOut, PromptSource, PromptSourceKind};
 use store::Store;
 
-/// The hook's id.
+/// Id of the hook.
 pub const DOCUMENT_HOOK: &str = "foreword.thread_agents_doc_prompt";
-/// Its package.
 const PACKAGE: &str = "foreword.prompt.agents_doc";
-/// What it is about.
 const DOMAIN: &str = "foreword.thread_agents_doc";
-/// How long it may take.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// Its place among the hooks that contribute sections.
+/// Position among the hooks that contribute sections.
 const PRIORITY: i32 = 600;
 
-/// The package to register.
+/// Returns the package to register.
 pub(crate) fn package(store: Store) -> HookPackage {
     let subscription = HookSubscription::new(DOCUMENT_HOOK, Phase::PrePromptCompile, DocumentHook { store })
         .execution(Execution::Blocking)
@@ -33,7 +30,8 @@ pub(crate) fn package(store: Store) -> HookPackage {
         .priority(PRIORITY)
         .visibility(Visibility::Internal)
         .may_contribute([ContributionKind::PromptSection])
-        // The compiler cuts, in one place for all sections; here any document that could be saved passes.
+        // The compiler cuts sections, with one rule for all. The hook's own limit admits every document that could be
+        // saved.
         .budget(Budget { text_chars: MAX_DOCUMENT_BYTES, ..Budget::default() });
     HookPackage::new(PACKAGE, DOMAIN).with(subscription)
 }
@@ -58,7 +56,7 @@ impl Hook for DocumentHook {
         let (said, start) = audience_of(&document.content);
         let left_out = match said {
             Some(audience) => (audience != turn.audience).then_some("other_audience"),
-            // A delegate gets a goal, and the instruction files of its directory.
+            // A delegate gets its goal and the instruction files of its directory, but documents only on request.
             None => {
                 let is_given = turn.audience == Audience::Main || turn.inherits_document;
                 (!is_given).then_some("not_inherited")

@@ -1,4 +1,4 @@
-//! Memory in a turn: what the turn may do with it, and what its model is told.
+//! Memory in a turn: the policy hook, the recall hook, and the tools.
 
 pub(crate) mod extraction;
 pub(crate) mod privacy;
@@ -22,39 +22,36 @@ use crate::domains::documents::DOCUMENT_HOOK;
 use crate::prompt::prepare::Reach;
 use crate::settings::AgentSettings;
 
-/// The id of the hook that brings what is remembered.
+/// Id of the recall hook.
 pub const MEMORY_HOOK: &str = "foreword.memory_recall";
-/// The id of the hook that decides what a turn may do with memory.
+/// Id of the policy hook.
 const POLICY_HOOK: &str = "foreword.memory_policy";
-/// Their package.
 const PACKAGE: &str = "foreword.memory";
-/// What they are about.
 const DOMAIN: &str = "foreword.memory";
-/// How long one may take.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// Its place among the hooks that contribute sections.
+/// Position among the hooks that contribute sections.
 const PRIORITY: i32 = 400;
-/// The category whose items are recalled whatever the message says: how somebody wants things done has few words in common
-/// with what they ask for.
+/// Category whose items are always recalled. A preference about how to work shares few words with the request it
+/// applies to, so a search would not find it.
 const ALWAYS_RECALLED: &str = "preference";
-/// The policy's key.
+/// Key of the policy.
 const POLICY: &str = "memory";
 
-/// What turns of this gateway do with memory.
+/// Memory of this gateway: its settings and its store.
 pub(crate) struct MemoryDomain {
     pub(crate) settings: MemorySettings,
     pub(crate) store: Store,
 }
 
 impl MemoryDomain {
-    /// None where memory is switched off: nothing is left of it then.
+    /// Returns `None` if memory is disabled, which removes its hooks and tools.
     pub(crate) fn new(settings: &AgentSettings, store: &Store) -> Option<Arc<Self>> {
         let settings = settings.memory;
         settings.enabled.then(|| Arc::new(Self { settings, store: store.clone() }))
     }
 }
 
-/// The package to register.
+/// Returns the package to register.
 pub(crate) fn package(domain: &Arc<MemoryDomain>) -> HookPackage {
     let policy = HookSubscription::new(POLICY_HOOK, Phase::PrePolicy, PolicyHook(Arc::clone(domain)))
         .execution(Execution::Blocking)
@@ -65,7 +62,7 @@ pub(crate) fn package(domain: &Arc<MemoryDomain>) -> HookPackage {
         .execution(Execution::Blocking)
         .timeout(TIMEOUT)
         .priority(PRIORITY)
-        // Their records have an order then, which people read.
+        // The dependency only fixes the order of their records, which people read.
         .after(DOCUMENT_HOOK)
         .visibility(Visibility::Internal)
         .may_contribute([ContributionKind::PromptSection]);
@@ -73,7 +70,7 @@ pub(crate) fn package(domain: &Arc<MemoryDomain>) -> HookPackage {
     if domain.settings.extract { package.with(extraction::subscription(Arc::clone(domain))) } else { package }
 }
 
-/// Decides once what the turn may do, so that whoever asks why finds it among the hooks that ran.
+/// Decides once what the turn may do, and leaves the decision in the records of hooks.
 struct PolicyHook(Arc<MemoryDomain>);
 
 impl Hook for PolicyHook {
@@ -84,13 +81,13 @@ impl Hook for PolicyHook {
     }
 }
 
-/// Tells the model what was remembered, as far as the request does not say it already.
+/// Contributes remembered items that the request does not contain yet.
 struct RecallHook(Arc<MemoryDomain>);
 
 impl Hook for RecallHook {
     async fn run(&self, context: HookContext) -> HookResult {
         let turn = &context.turn;
-        // Most turns have nothing to recall, and that is known from their start.
+        // Most turns have nothing to recall, and their start has already found that out.
         if turn.has_memories == Some(false) || !Policy::of(&self.0.settings, turn.is_off_the_record).recall {
             return Ok(Vec::new());
         }
@@ -108,7 +105,7 @@ impl Hook for RecallHook {
         section.priority = PRIORITY;
         let is_own =
             |id: &MemoryItemId| items.iter().any(|item| item.id == *id && item.scope == MemoryScope::User);
-        // Without a digest: of a short text it would say too much once the text is forgotten.
+        // Leave out the digest: it would still identify a short text after the text is forgotten.
         section.sources = recall
             .items
             .iter()
@@ -122,7 +119,7 @@ impl Hook for RecallHook {
     }
 }
 
-/// What holds in a turn.
+/// Returns the memory that is visible in a turn.
 fn view(turn: &TurnContext) -> MemoryView {
     MemoryView {
         workspace_id: turn.workspace_id.clone(),

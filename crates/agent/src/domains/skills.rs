@@ -1,4 +1,4 @@
-//! Skills in a turn: the hook that tells a model of them, and the tool that reads them.
+//! Skills in a turn: the hook that lists them for a model, and the tool that reads them.
 
 mod queries;
 
@@ -25,22 +25,19 @@ use crate::blocking::blocking;
 use crate::domains::documents::DOCUMENT_HOOK;
 use crate::settings::AgentSettings;
 
-/// The hook's id.
+/// Id of the hook.
 pub const SKILLS_HOOK: &str = "foreword.skills_prompt";
-/// Its package.
 const PACKAGE: &str = "foreword.prompt.skills";
-/// What it is about.
 const DOMAIN: &str = "foreword.skills";
-/// How long it may take.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// Its place among the hooks that contribute sections.
+/// Position among the hooks that contribute sections.
 const PRIORITY: i32 = 500;
-/// What a section's source is called.
+/// Name of a section's source.
 const SOURCE: &str = "skill";
-/// Skills that are not active and that a manifest names.
+/// Maximum number of inactive skills in a manifest.
 const MAX_LEFT_OUT: usize = 100;
 
-/// Which skills there are for turns of this gateway.
+/// The skills available to turns of this gateway.
 pub(crate) struct SkillsDomain {
     settings: SkillSettings,
     home: PathBuf,
@@ -49,7 +46,7 @@ pub(crate) struct SkillsDomain {
 }
 
 impl SkillsDomain {
-    /// None where skills are switched off: nothing is left of them then.
+    /// Returns `None` if skills are disabled, which removes the hook and the tool.
     pub(crate) fn new(settings: &AgentSettings) -> Option<Arc<Self>> {
         settings.skills.enabled.then(|| {
             Arc::new(Self {
@@ -61,7 +58,7 @@ impl SkillsDomain {
         })
     }
 
-    /// What becomes of every skill in a turn. Looks at the disk.
+    /// Resolves all skills of a location. Reads from the disk.
     fn activate(&self, place: &SkillPlace) -> Activation {
         let request = Request {
             home: &self.home,
@@ -79,20 +76,20 @@ impl SkillsDomain {
         skills::resolve(&request, Some(&self.cache)).activate(&situation)
     }
 
-    /// The same beside the runtime's threads.
+    /// Resolves all skills of a location on a blocking thread.
     pub(crate) async fn activation(self: &Arc<Self>, place: SkillPlace) -> Activation {
         let domain = Arc::clone(self);
         blocking(move || domain.activate(&place)).await
     }
 
-    /// The section of a prompt. The texts of skills are read from the disk too.
+    /// Returns the section for a prompt. The texts of skills are read from the disk as well.
     async fn section(self: &Arc<Self>, place: SkillPlace) -> Option<PromptSection> {
         let domain = Arc::clone(self);
         blocking(move || section(&domain.activate(&place))).await
     }
 }
 
-/// Where a turn works, what its thread has touched, and which skills it names.
+/// The working directory of a turn, the paths its thread has touched, and the skills it selects.
 #[derive(Debug, Default)]
 pub(crate) struct SkillPlace {
     pub(crate) root: Option<PathBuf>,
@@ -116,13 +113,13 @@ impl SkillPlace {
     }
 }
 
-/// The package to register.
+/// Returns the package to register.
 pub(crate) fn package(domain: Arc<SkillsDomain>) -> HookPackage {
     let subscription = HookSubscription::new(SKILLS_HOOK, Phase::PrePromptCompile, SkillsHook(domain))
         .execution(Execution::Blocking)
         .timeout(TIMEOUT)
         .priority(PRIORITY)
-        // Their records have an order then, which people read.
+        // The dependency only fixes the order of their records, which people read.
         .after(DOCUMENT_HOOK)
         .visibility(Visibility::Internal)
         .may_contribute([ContributionKind::PromptSection]);
@@ -138,7 +135,7 @@ impl Hook for SkillsHook {
     }
 }
 
-/// The section of a directory's prompt that no hook runs for.
+/// Returns the section for a prompt that is compiled without hooks.
 pub(crate) async fn contributed(
     domain: &Arc<SkillsDomain>,
     root: Option<PathBuf>,
@@ -153,7 +150,7 @@ pub(crate) async fn contributed(
     })
 }
 
-/// What the model is told, and what became of the skills that it is not told of; none where there are no skills.
+/// Returns the section with the active skills, and the reasons for leaving out the others; `None` without skills.
 fn section(activation: &Activation) -> Option<PromptSection> {
     if activation.catalogue().skills().is_empty() {
         return None;
@@ -197,16 +194,16 @@ fn left_out(skill: SkillSummary) -> PromptLeftOut {
     }
 }
 
-/// What there is no room for.
+/// Counts of skills that did not fit.
 struct Missing {
     active: usize,
-    /// Active skills that the text does not list.
+    /// Active skills missing in the text.
     unlisted: usize,
-    /// Inactive skills that the manifest does not name.
+    /// Inactive skills missing in the manifest.
     unnamed: usize,
 }
 
-/// What the manifest says about skills that are missing in a list.
+/// Returns the diagnostics about skills that did not fit.
 fn diagnostics(activation: &Activation, missing: Missing) -> Vec<PromptDiagnostic> {
     use PromptDiagnosticCode::{FileReadError, SectionOmitted, SectionTruncated};
     let Missing { active, unlisted, unnamed } = missing;
@@ -233,7 +230,7 @@ fn diagnostics(activation: &Activation, missing: Missing) -> Vec<PromptDiagnosti
     found.into_iter().map(|diagnostic| diagnostic.in_section(SKILLS_RUNTIME)).collect()
 }
 
-/// Offers `read_skill` where a skill can be read, in chats too.
+/// Offers `read_skill` if a skill can be read, in chats as well.
 pub(crate) struct SkillTools {
     domain: Arc<SkillsDomain>,
     toolbox: Toolbox,
@@ -257,7 +254,8 @@ impl ToolSource for SkillTools {
         Box::pin(async move {
             let (root, cwd) = (round.root.clone(), round.directory.clone());
             let activation = self.domain.activation(SkillPlace::at(root, cwd)).await;
-            // One that waits for a path may become active later, and the list of tools must not change for that.
+            // A skill that waits for a path may become active later in the turn, and that must not change the list of
+            // tools.
             let can_be_read = activation.catalogue().skills().iter().any(|skill| {
                 activation.catalogue().usable(&skill.slug).is_some_and(|usable| std::ptr::eq(usable, skill))
             });
@@ -266,7 +264,7 @@ impl ToolSource for SkillTools {
     }
 }
 
-/// Reads a skill, or a file of one.
+/// Reads a skill or one of its files.
 struct ReadSkill {
     domain: Arc<SkillsDomain>,
 }
@@ -289,7 +287,7 @@ impl Tool for ReadSkill {
     }
 
     fn needs(&self, _: &Arguments) -> Needs {
-        // Skills are in places of their own, which no file tool reaches, and only what may be used is read.
+        // Skills live in folders that no file tool reaches, and only usable skills are read.
         Needs::Nothing
     }
 
@@ -319,7 +317,7 @@ fn read(activation: &Activation, slug: &str, file: Option<&str>) -> ToolOutput {
             },
         });
     };
-    // One that waits for a path may have become active by what this turn has touched.
+    // A skill that waits for a path may have become active through a path that this turn touched.
     let is_unnamed = activation
         .outcomes()
         .any(|(found, _, reason)| std::ptr::eq(found, skill) && reason == SkillReason::NotImplicit);

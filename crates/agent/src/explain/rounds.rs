@@ -1,4 +1,4 @@
-//! What each round of a turn was asked with, told, called and cost, from what is kept in its place.
+//! Explanations of rounds: what each one sent, called and cost.
 
 use futures_util::future::BoxFuture;
 use protocol::message::{TurnItem, TurnMessage};
@@ -14,7 +14,7 @@ use crate::explain::{reminded_files, tools};
 type ManifestsAndRounds = (Vec<RoundManifest>, Vec<ExplainedRound>);
 
 impl Agent {
-    /// The manifests of a turn's rounds, and what happened in them.
+    /// Returns the manifests of a turn's rounds, and the events in them.
     pub fn rounds<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -30,7 +30,7 @@ impl Agent {
     }
 }
 
-/// Every round that has a manifest, with what belongs to it.
+/// Returns every round that has a manifest, with the items that belong to it.
 pub(crate) fn explained_rounds(
     items: &[StoredItem],
     manifests: &[RoundManifest],
@@ -78,7 +78,7 @@ pub(crate) fn explained_rounds(
                 }
             }
             TurnItem::Message(message) if message.message.role == MessageRole::Assistant => {
-                // Turns of the first version have no outcomes: there each answer ends a round.
+                // Turns of the first version stored no outcomes; there each answer ends a round.
                 if place.is_said {
                     place = RoundPosition::before(place.round + 1);
                 }
@@ -106,13 +106,13 @@ pub(crate) fn explained_rounds(
     rounds
 }
 
-/// Where in a turn an item is.
+/// The position of an item within the rounds of a turn.
 #[derive(Clone, Copy)]
 struct RoundPosition {
     round: u32,
-    /// Whether the round has its outcome or its answer.
+    /// True once the round's outcome or answer was seen.
     is_answered: bool,
-    /// Whether the round's answer has come by.
+    /// True once the round's answer was seen.
     is_said: bool,
 }
 
@@ -121,7 +121,7 @@ impl RoundPosition {
         Self { round, is_answered: false, is_said: false }
     }
 
-    /// The round whose request has what comes now.
+    /// Returns the round whose request includes the current item.
     fn next_request(self) -> u32 {
         if self.is_answered { self.round + 1 } else { self.round }
     }

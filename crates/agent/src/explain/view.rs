@@ -1,4 +1,4 @@
-//! Turns as the protocol shows them.
+//! Turns in the form of the protocol.
 
 use futures_util::future::BoxFuture;
 use instructions::Reminder;
@@ -13,7 +13,7 @@ use crate::error::AgentError;
 use crate::turn::message::{answer, joint_after, messages};
 
 impl Agent {
-    /// Shows the whole of a turn as it is now, to ourselves.
+    /// Returns a whole turn as it is now, for internal use.
     pub fn turn_view<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -22,7 +22,7 @@ impl Agent {
         self.turn_view_hiding(workspace_id, turn_id, |_| {})
     }
 
-    /// The same for somebody: without what others have remembered for themselves.
+    /// Returns a whole turn without the private memory of users other than `reader`.
     pub fn turn_view_for<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -46,10 +46,10 @@ impl Agent {
             let entries: Vec<(TurnMessage, Timestamp)> = entries.into_iter().zip(times).collect();
             turn.answer = answer(entries.iter().map(|(entry, _)| entry));
             let last = entries.last().map(|(entry, _)| entry.message.text());
-            // What is just being stored must not be shown twice.
+            // Text that is being stored right now would otherwise appear twice.
             let pending = self.running.pending_text(turn_id).filter(|text| last.as_ref() != Some(text));
             if let Some(text) = pending {
-                // A model that is being listened to here has said more than is stored.
+                // The model of a turn that runs here has produced more than is stored.
                 let before = turn.answer.take().unwrap_or_default()
                     + joint_after(entries.iter().map(|(entry, _)| entry));
                 turn.answer = Some(before + &text);
@@ -68,7 +68,7 @@ impl Agent {
             if delegated.iter().any(|child| child.status == TurnStatus::Running) {
                 waiting.extend(self.store.delegated_approvals(workspace_id, turn_id).await?);
             }
-            // A message of ours alone tells people nothing.
+            // A message that consists only of notes and reminders has nothing for people to read.
             let entries = entries.iter().filter(|(entry, _)| !entry.message.blocks.is_empty());
             let steps = entries.map(|(entry, at)| step(entry, *at)).collect();
             Ok(TurnGetResult { turn, steps, next: None, approvals: waiting, decided, delegated })
@@ -76,7 +76,7 @@ impl Agent {
     }
 }
 
-/// A reminder as the protocol has it.
+/// Converts a reminder to its protocol form.
 pub fn shown(reminder: &Reminder) -> TurnReminder {
     TurnReminder { kind: reminder.kind(), text: reminder.render() }
 }
@@ -99,7 +99,7 @@ fn step(entry: &TurnMessage, created_at: Timestamp) -> TurnStep {
         Block::Text { text } => Some(text.as_str()),
         _ => None,
     });
-    // What older versions stored after a user's words was not theirs.
+    // Older versions stored notes as further text blocks after the user's words.
     let own = if entry.message.role == MessageRole::User { 1 } else { usize::MAX };
     let texts = texts.take(own);
     TurnStep {

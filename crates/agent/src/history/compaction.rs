@@ -9,45 +9,45 @@ use crate::history::summary::Summary;
 use crate::history::{History, MAX_ENTRIES, MAX_TURNS_READ, PastTurn};
 use crate::turn::running::RunningTurn;
 
-/// Turns that are read at once to be summarised, where more than can be sent have piled up.
+/// Page size for summarising a backlog of more turns than can be sent.
 const BACKLOG_PAGE: u64 = 500;
-/// How often summaries are made that somebody who forgets something makes worthless.
+/// Maximum number of attempts if items are forgotten while a summary is being made.
 const MAX_TRIES: usize = 3;
-/// With less room than this a summary would say nothing, and what it replaces would be lost.
+/// Below this budget a summary would be empty, and the turns it replaces would be lost.
 const MIN_SUMMARY_BUDGET: usize = 2_000;
 
-/// Shares of the budget, in hundredths.
+/// Shares of the budget, in percent.
 pub(crate) mod share {
-    /// From here on earlier turns are summarised.
+    /// Threshold above which earlier turns are summarised.
     pub(crate) const FULL: usize = 80;
-    /// What the newest turns may keep word for word.
+    /// Share of the newest turns that stay word for word.
     pub(crate) const KEPT: usize = 40;
-    /// The same, when a provider has said that the request is too long.
+    /// The same share after a provider has rejected the request as too long.
     pub(crate) const KEPT_WHEN_REFUSED: usize = 20;
-    /// What a summary may have.
+    /// Share of a summary.
     pub(crate) const SUMMARY: usize = 10;
 }
 
-/// Why earlier turns may have to be summarised.
+/// Reason to consider summarising.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CompactionReason {
-    /// A turn begins; they are summarised if they take too much.
+    /// A turn starts; earlier turns are summarised if they take too much.
     TurnStart,
-    /// A provider has said that the request is too long, or this turn needs their room.
+    /// A provider rejected the request as too long, or the running turn needs the tokens.
     TooLong,
 }
 
-/// How far summarising got.
+/// Progress of summarising.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Done,
-    /// The rest is for the next turn.
+    /// The rest is left for the next turn.
     Partly,
-    /// What was summarised has changed meanwhile.
+    /// The turns to be summarised have changed in the meantime.
     Outdated,
 }
 
-/// Why there are too many earlier turns.
+/// The limits that the earlier turns exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Excess {
     entries: bool,
@@ -55,9 +55,9 @@ struct Excess {
 }
 
 impl History {
-    /// How many of the oldest turns a summary should replace.
+    /// Returns how many of the oldest turns a summary should replace.
     fn to_summarise(&self, budget: usize, excess: Excess, reason: CompactionReason) -> usize {
-        // Whatever was counted, it was too much.
+        // The provider counts differently. Whatever our count was, the request was too long, so halve it at least.
         if reason == CompactionReason::TooLong {
             return self.over_tokens((budget * share::KEPT_WHEN_REFUSED / 100).min(self.turn_tokens() / 2));
         }
@@ -72,14 +72,14 @@ impl History {
 }
 
 impl RunningTurn {
-    /// What is stored of earlier turns, as far as it could be sent.
+    /// Loads the earlier turns, as many as could be sent.
     pub(crate) async fn stored_history(&self) -> Result<History, AgentError> {
         let stored = &self.stored;
         let reader = self.subject.memory_owner();
         self.agent.stored_history(&stored.workspace_id, &stored.thread_id, stored.ordinal, reader).await
     }
 
-    /// What is sent of earlier turns, in at most `budget` tokens; what does not fit is summarised.
+    /// Fits the earlier turns into `budget` tokens by summarising the oldest.
     pub(crate) async fn fit_history(
         &self,
         mut history: History,
@@ -93,7 +93,8 @@ impl RunningTurn {
         Ok(history)
     }
 
-    /// Summarises older turns; if that fails, the newest turns that fit are sent, and the next turn tries again.
+    /// Summarises the oldest turns. If that fails, sends the newest turns that fit, and leaves the rest to the next
+    /// turn.
     async fn compress(
         &self,
         history: &mut History,
@@ -109,7 +110,7 @@ impl RunningTurn {
             let sent = history.turns.len();
             let made = match self.summarise_oldest(history, count, budget).await {
                 Ok(made) => made,
-                // Another gateway has the turn, or nothing can be written: that is no summariser's fault.
+                // A lost lease or a failing database would fail the turn anyway, and is not the summariser's fault.
                 Err(error @ (AgentError::LeaseLost | AgentError::Store(_))) => return Err(error),
                 Err(error) => {
                     tracing::warn!(%error, turn = %self.id(), "earlier turns could not be summarised");
@@ -130,14 +131,14 @@ impl RunningTurn {
                     if tries == MAX_TRIES {
                         break (history.turns.len(), false);
                     }
-                    // Whoever is no longer the holder of the turn hears so here, and asks no model again.
+                    // This write fails if the lease is lost, before another request is spent on a summary.
                     self.log(TurnEvent::ContextCompressing).await?;
                 }
             }
         };
         if !summarised {
             let summarised_through = history.through;
-            // Counted as if something were missing, which is nearly always so.
+            // Reserve the tokens of the notice about missing turns up front: it is nearly always needed here.
             history.missing_after = Some(summarised_through);
             let preface = self.agent.history_tokens(history) - history.turn_tokens();
             let unfit = match reason {
@@ -151,8 +152,7 @@ impl RunningTurn {
         self.log(TurnEvent::ContextCompressed { through, summarised, missing_after }).await
     }
 
-    /// Puts a summary in the place of the oldest turns, as far as that takes no more requests than one turn may make. What was
-    /// summarised by then stays so.
+    /// Replaces the oldest turns by a summary, within the limit of requests per turn. Partial progress is kept.
     async fn summarise_oldest(
         &self,
         history: &mut History,
@@ -169,7 +169,7 @@ impl RunningTurn {
             }
         }
         let mut oldest: Vec<PastTurn> = history.turns[..count].to_vec();
-        // A summary is sent to whoever has the next turn.
+        // The summary is sent to whichever user has the next turn, so it must not contain private memory.
         oldest.iter_mut().for_each(|turn| hide_memory_of_others(&mut turn.entries, None));
         let Some(covered) = self.summarise(history, &oldest, budget).await? else {
             return Ok(Progress::Outdated);
@@ -178,7 +178,7 @@ impl RunningTurn {
         Ok(if covered == count { Progress::Done } else { Progress::Partly })
     }
 
-    /// Summarises what lies before the turns that were read: summaries have failed for a long time.
+    /// Summarises the turns before those that were loaded, which pile up while summaries keep failing.
     async fn summarise_backlog(&self, history: &mut History, budget: usize) -> Result<Progress, AgentError> {
         let before = history.turns.first().map_or(self.stored.ordinal, |turn| turn.ordinal);
         loop {
@@ -198,8 +198,8 @@ impl RunningTurn {
         }
     }
 
-    /// Makes the next summary from the last one and some turns after it, and stores it; the result is how many of them it
-    /// covers. None says that what it was made from has changed meanwhile, and that nothing was stored.
+    /// Makes and stores the next summary from the previous one and the turns after it; returns how many turns it
+    /// covers. `None` if its input has changed in the meantime; nothing was stored then.
     async fn summarise(
         &self,
         history: &mut History,
@@ -222,7 +222,7 @@ impl RunningTurn {
                 history.version,
             )
             .await?;
-        // Only one turn of a thread runs: something was forgotten, or another gateway has taken this one for dead.
+        // Only one turn of a thread runs, so an item was forgotten, or another gateway has declared this turn dead.
         let Some(saved) = saved else { return Ok(None) };
         history.version = saved.version;
         history.summary = Some(text);
@@ -232,7 +232,7 @@ impl RunningTurn {
 }
 
 impl Agent {
-    /// How many of the oldest turns a summary should replace; none while they fit.
+    /// Returns how many of the oldest turns a summary should replace; 0 while they fit.
     fn to_summarise(&self, history: &History, budget: usize, reason: CompactionReason) -> usize {
         let excess = Excess {
             entries: history.entry_count() > MAX_ENTRIES,

@@ -1,7 +1,7 @@
 //! Summaries of earlier turns, written by a model.
 //!
-//! A model may fail, say nothing, say far too much, or say what only we may say. Whatever it does, the earlier summary and
-//! the turns it was given are only replaced by a text that is bounded and harmless.
+//! The model may fail, answer nothing, answer far too much, or imitate our own tags. In any case the previous summary
+//! and the turns are only replaced by a text that is bounded and harmless.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -17,64 +17,65 @@ use tokens::{Counter, Encoding};
 use crate::error::AgentError;
 use crate::history::PastTurn;
 
-/// Most characters of a tool's result or arguments that a summary is made from.
+/// Maximum characters quoted of a tool's result or arguments.
 const MAX_TOOL_CHARS: usize = 2_000;
-/// Most characters of what somebody said that a summary is made from: more than a model says at once, and few enough
-/// that no message alone takes many requests.
+/// Maximum characters quoted of a message: more than a model produces in one answer, and few enough that one message
+/// does not take many requests.
 const MAX_SAID_CHARS: usize = 400_000;
-/// Of so much of each message a turn's summary is made at least, however long the turn is.
+/// Minimum characters quoted of each message, however long the turn is.
 const MIN_SAID_CHARS: usize = 2_000;
-/// Most requests that one turn makes for summaries. Each quotes what fits into a model's window, about 80,000 tokens of the
-/// usual one, so that this catches up with more than two million. Who asked a question waits and pays for all of them; what
-/// is left is for the next turn.
+/// Maximum requests for summaries per turn. Each quotes what fits into the model's window, usually about 80,000
+/// tokens, so one turn can catch up with more than two million. The user waits and pays for all of them; the rest is
+/// left to the next turn.
 const MAX_REQUESTS: usize = 32;
-/// Most requests that quote one turn, if each takes what was meant for it. Asked for twice, when the first summary was too
-/// long, they are as many as a turn may make: so each turn gets at least one further.
+/// Maximum requests that quote one earlier turn. Even if each has to be repeated because its summary was too long,
+/// the turn makes progress.
 const MAX_REQUESTS_A_TURN: usize = MAX_REQUESTS / 2;
-/// Tokens that the request itself needs besides what it quotes.
+/// Tokens of the request besides the quoted text.
 const OVERHEAD_TOKENS: usize = 500;
-/// A request that quotes less than this is not worth making: something else is too long.
+/// Below this number of quoted tokens a request is not worthwhile: something else is too long.
 const MIN_QUOTED_TOKENS: usize = 500;
-/// How much longer than asked for a summary may be. Models count badly, and one that is cut loses its end.
+/// Factor by which a summary may exceed the requested length. Models count badly, and cutting a summary loses its
+/// end.
 const TOLERANCE: usize = 2;
-/// A token rarely has more characters than this; what is longer is cut before it is counted.
+/// Upper bound on the characters of a typical token; longer text is cut before it is counted.
 const MAX_TOKEN_CHARS: usize = 8;
 
-/// Who writes summaries, and from how much.
+/// Writes summaries with a model, within limits.
 #[derive(Clone)]
 pub(crate) struct Summariser {
     pub(crate) provider: Provider,
     pub(crate) model: ModelName,
     pub(crate) counter: Arc<Counter>,
-    /// Tokens that a request may have.
+    /// Tokens a request may have.
     pub(crate) context_tokens: usize,
-    /// Requests that were made for the turn so far.
+    /// Requests made for the turn so far.
     pub(crate) requests: Arc<AtomicUsize>,
 }
 
-/// What came of summarising.
+/// Result of summarising.
 pub(crate) struct SummaryMade {
     pub(crate) summary: Result<Summary, AgentError>,
-    /// What it cost, also in vain.
+    /// Cost, including failed requests.
     pub(crate) usage: TokenUsage,
 }
 
-/// A summary of the earlier one and some turns.
+/// A summary of the previous summary and some turns.
 pub(crate) struct Summary {
     pub(crate) text: String,
-    /// How many of the turns have been in it whole, oldest first: fewer than there are, where they take too many requests.
+    /// Number of turns it covers completely, oldest first. The rest would have taken too many requests.
     pub(crate) covered: usize,
 }
 
-/// A line of what is quoted.
+/// A quoted line.
 struct Line {
     text: String,
-    /// The index of its turn.
+    /// Index of its turn.
     turn: usize,
 }
 
 impl Summariser {
-    /// A summary of an older summary and the turns after it, in about so many tokens.
+    /// Summarises an older summary and the turns after it in about `tokens` tokens.
     pub(crate) async fn summarise(
         &self,
         before: Option<&str>,
@@ -86,7 +87,7 @@ impl Summariser {
         SummaryMade { summary, usage }
     }
 
-    /// What does not fit into one request is summarised in several, oldest first, each from the summary so far.
+    /// Splits the input over several requests, oldest first, each building on the summary so far.
     async fn in_steps(
         &self,
         before: Option<&str>,
@@ -95,7 +96,7 @@ impl Summariser {
         usage: &mut TokenUsage,
     ) -> Result<Summary, AgentError> {
         let mut limit = self.context_tokens.saturating_sub(tokens * TOLERANCE + OVERHEAD_TOKENS);
-        // A summary so far may take as much as it is allowed to.
+        // The summary so far is part of the next request and may be as long as allowed.
         let room_for_turns = limit.saturating_sub(tokens * TOLERANCE).max(MIN_QUOTED_TOKENS);
         let turns_in_lines = turns.iter().map(|turn| self.quoted(turn, room_for_turns)).enumerate();
         let mut left: VecDeque<Line> = turns_in_lines
@@ -119,7 +120,7 @@ impl Summariser {
                 earlier.as_deref().into_iter().chain(step.iter().map(|line| line.text.as_str())).collect();
             match self.request(&quoted.join("\n\n"), tokens, usage).await {
                 Ok(text) => summary = Some(text),
-                // Its own limit is lower than ours: in smaller steps, then.
+                // The provider's limit is lower than ours, so continue with smaller steps.
                 Err(AgentError::Provider(error)) if error.kind == ErrorKind::ContextTooLong => {
                     step.into_iter().rev().for_each(|line| left.push_front(line));
                     limit /= 2;
@@ -130,11 +131,11 @@ impl Summariser {
         summary.map(|text| Summary { text, covered: turns.len() }).ok_or(AgentError::NoAnswer)
     }
 
-    /// What a turn said, bounded so that it takes no more requests than one turn may. What is cut says so.
+    /// Quotes a turn, shortened to the number of requests one turn may take. Cuts are marked.
     fn quoted(&self, turn: &PastTurn, room: usize) -> Vec<String> {
         let max_tokens = room * MAX_REQUESTS_A_TURN;
         let mut bounds = Bounds::default();
-        // What is quoted of it is never much more than what it was, so that few turns are counted again.
+        // The quoted form is rarely longer than the original, so this estimate avoids counting most turns again.
         let mut tokens = turn.tokens;
         loop {
             let lines: Vec<String> =
@@ -149,12 +150,12 @@ impl Summariser {
         }
     }
 
-    /// Whether the turn may make another request.
+    /// Returns true if the turn may make another request.
     fn may_ask(&self) -> bool {
         self.requests.load(Ordering::Relaxed) < MAX_REQUESTS
     }
 
-    /// Takes the oldest lines that fit; of one that is too long by itself, its beginning.
+    /// Takes the oldest lines that fit, or the beginning of a single line that is too long.
     fn take(&self, left: &mut VecDeque<Line>, room: usize) -> Vec<Line> {
         let (mut taken, mut used) = (Vec::new(), 0);
         while let Some(line) = left.pop_front() {
@@ -174,7 +175,7 @@ impl Summariser {
         taken
     }
 
-    /// Parts a text in two, the first of which fits.
+    /// Splits a text so that the first part fits.
     fn split(&self, text: &str, room: usize) -> (String, String) {
         let mut length = text.chars().count().min(room * MAX_TOKEN_CHARS);
         loop {
@@ -186,7 +187,7 @@ impl Summariser {
         }
     }
 
-    /// Asks for a summary; once more, for a shorter one, when it is too long.
+    /// Requests a summary, and once more a shorter one if it is too long.
     async fn request(
         &self,
         quoted: &str,
@@ -222,7 +223,7 @@ impl Summariser {
         let answered = self.provider.complete(&request).await;
         let response = answered.map_err(|error| AgentError::Provider(Box::new(error)))?;
         *usage += response.usage;
-        // It becomes a message of ours, so it must not say what only we may say.
+        // The summary becomes a message of ours, so tags that only we may use must be neutralised.
         let text = response.message.text().replace('\0', "");
         let text = instructions::make_harmless(text.trim()).0.into_owned();
         if response.stop == StopReason::Refused {
@@ -236,7 +237,7 @@ impl Summariser {
         Ok(Written { text, is_too_long })
     }
 
-    /// Shortens a text. Its beginning has what was said first and its end what was said last; both stay.
+    /// Removes the middle of a text. The beginning has the oldest facts and the end the newest; both stay.
     fn without_middle(&self, text: &str, limit: usize) -> String {
         let length = text.chars().count();
         let mut kept = length.min(limit * MAX_TOKEN_CHARS);
@@ -259,23 +260,23 @@ impl Summariser {
     }
 }
 
-/// What a model wrote.
+/// A summary as the model wrote it.
 struct Written {
     text: String,
     is_too_long: bool,
 }
 
-/// Where the character of this number begins.
+/// Returns the byte position of a character index.
 fn position(text: &str, characters: usize) -> usize {
     text.char_indices().nth(characters).map_or(text.len(), |(position, _)| position)
 }
 
-/// Most characters of what is quoted.
+/// Limits on quoted characters.
 #[derive(Clone, Copy)]
 struct Bounds {
-    /// Of what somebody said.
+    /// Characters of a message's text.
     said: usize,
-    /// Of what a tool was given, or answered.
+    /// Characters of a tool's arguments or result.
     tool: usize,
 }
 
@@ -285,10 +286,10 @@ impl Default for Bounds {
     }
 }
 
-/// What a message says, for somebody who reads about it: without what was ours in it.
+/// Quotes a message for a reader who was not part of the conversation, without the parts we added.
 fn lines(message: &Message, bounds: Bounds) -> Vec<String> {
     let said = message.blocks.iter().enumerate().filter_map(|(index, block)| match (message.role, block) {
-        // What follows a user's own words is of one turn, and instructions are delivered again.
+        // Blocks after the user's own words belonged to that turn only, and instructions are delivered again.
         (MessageRole::User, Block::Text { text }) if index == 0 => {
             Some(said_by("User", &bounded(text, bounds.said)))
         }
@@ -317,13 +318,13 @@ fn lines(message: &Message, bounds: Bounds) -> Vec<String> {
     said.collect()
 }
 
-/// A line of the conversation. Only what somebody said begins a line: a file that a tool has read could otherwise go on
-/// as the user.
+/// Formats a line of the conversation. Continuation lines are indented: otherwise a file that a tool has read could
+/// pose as the user.
 fn said_by(who: &str, text: &str) -> String {
     format!("{who}: {}", text.replace('\n', "\n    "))
 }
 
-/// What was said, without the middle of what is far too long.
+/// Removes the middle of a text that is far too long.
 fn bounded(text: &str, max_chars: usize) -> Cow<'_, str> {
     let length = text.chars().count();
     if length <= max_chars {

@@ -1,4 +1,4 @@
-//! What agents would read in a directory of a workspace, one of them or each.
+//! The instruction files that agents would read in a directory of a workspace.
 
 use std::path::Path;
 
@@ -12,47 +12,41 @@ use crate::blocking::blocking;
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
 
-/// What is compared.
+/// Request to compare agents.
 #[derive(Debug, Clone)]
 pub struct ComparedPlace {
-    /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The directory; none: the workspace's own.
+    /// The directory; `None` uses the workspace's own.
     pub path: Option<String>,
     /// A file that a tool reads there.
     pub reading: Option<String>,
-    /// The agents.
     pub agents: Vec<&'static Profile>,
-    /// Whether files of the user's own count.
     pub own_files: OwnFiles,
 }
 
-/// Whether files of the user's own count for whoever asks.
+/// Visibility of the user's own files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OwnFiles {
-    /// They do.
     Shown,
-    /// Not even their names.
+    /// Not even their names are shown.
     Hidden,
 }
 
-/// What is asked about.
+/// Request to survey one agent.
 #[derive(Debug, Clone)]
 pub struct SurveyedPlace {
-    /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// A directory, or a file in it; none: the workspace's own.
+    /// A directory, or a file in it; `None` uses the workspace's own directory.
     pub path: Option<String>,
-    /// A file that is worked on there, or about to be made.
+    /// A file that is edited or created there.
     pub file: Option<String>,
-    /// Whose rules; none: the workspace's.
+    /// The agent's profile; `None` uses the workspace's.
     pub profile: Option<&'static Profile>,
-    /// Whether files of the user's own count.
     pub own_files: OwnFiles,
 }
 
 impl Agent {
-    /// What one agent would read in a directory of a workspace, and why.
+    /// Returns what one agent would read in a directory of a workspace, with the reasons.
     pub fn survey(&self, place: SurveyedPlace) -> BoxFuture<'_, Result<Resolution, AgentError>> {
         Box::pin(async move {
             let SurveyedPlace { workspace_id, path, file, profile, own_files } = place;
@@ -71,7 +65,7 @@ impl Agent {
         })
     }
 
-    /// What agents would each read in a directory of a workspace.
+    /// Compares what several agents would read in a directory of a workspace.
     pub fn compare(&self, place: ComparedPlace) -> BoxFuture<'_, Result<Comparison, AgentError>> {
         Box::pin(async move {
             let path = place.path.as_deref();

@@ -1,10 +1,10 @@
-//! What hooks contributed, as the compiler takes it.
+//! Conversion of hook contributions for the compiler.
 
 use hooks::{Contributed, Contribution, PhaseOutcome};
 use prompt::ContributedSection;
 use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode};
 
-/// The section, if it is one.
+/// Returns the section of a contribution; `None` if it is something else.
 pub(crate) fn section(contributed: &Contributed) -> Option<ContributedSection> {
     let Contribution::PromptSection(section) = &contributed.contribution else { return None };
     Some(ContributedSection {
@@ -15,7 +15,7 @@ pub(crate) fn section(contributed: &Contributed) -> Option<ContributedSection> {
     })
 }
 
-/// What hooks say that ran after the prompt was compiled, and that nothing can be added any more.
+/// Returns the diagnostics of hooks that ran after the compiler, including one for each section that came too late.
 pub(crate) fn late_diagnostics(outcome: PhaseOutcome) -> Vec<PromptDiagnostic> {
     let mut found = outcome.diagnostics;
     found.extend(outcome.contributions.iter().filter_map(|contributed| {

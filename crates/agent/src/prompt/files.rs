@@ -1,4 +1,4 @@
-//! Instruction files in a prompt: the frozen start of a session, and the directory that it works in.
+//! Instruction files in a prompt: the frozen start of a session, and its working directory.
 
 use instructions::{BlockRole, DiagnosticCode, FileSettings, Profile, ProjectBounds, Session};
 use prompt::{
@@ -10,14 +10,14 @@ use tools::Permission;
 
 use crate::settings::AgentSettings;
 
-/// A session, the settings it goes on with, and what its turns can do with files.
+/// A session, its current settings, and the file tools of its turns.
 pub(crate) struct SessionFiles<'a> {
     pub(crate) session: &'a Session,
     pub(crate) settings: &'a FileSettings,
     pub(crate) file_tools: FileTools,
 }
 
-/// What a session's instruction files and its directory put into the compiler.
+/// Adds a session's instruction files and directory to the compiler's input.
 pub(crate) fn add_files(
     input: &mut PromptCompileInput,
     settings: &AgentSettings,
@@ -29,13 +29,13 @@ pub(crate) fn add_files(
     input.agents_guidance = files.map(|files| guidance(files, settings)).unwrap_or_default();
     input.environment = Some(environment(files));
     let has_tools = files.is_some_and(|files| files.file_tools == FileTools::Present);
-    // There is nothing to recover where nothing can be called.
+    // Advice on failed tool calls is useless if there are no tools.
     input.include_tool_recovery_policy &= has_tools;
     let permissions = settings.turns.permissions;
     input.can_evolve = has_tools && permissions.write.min(permissions.identity) != Permission::Deny;
 }
 
-/// What is true of instruction files in a session.
+/// Returns the facts about instruction files that the guidance depends on.
 fn guidance(files: &SessionFiles<'_>, settings: &AgentSettings) -> AgentsGuidance {
     let SessionFiles { session, settings: file_settings, file_tools } = files;
     let has_initial_text = session.initial.text.is_some();
@@ -48,13 +48,13 @@ fn guidance(files: &SessionFiles<'_>, settings: &AgentSettings) -> AgentsGuidanc
     }
 }
 
-/// Where a model works, as its session had it at the start.
+/// Returns the working environment as it was when the session started.
 fn environment(files: Option<&SessionFiles<'_>>) -> Environment {
     let directory = files.and_then(|SessionFiles { session, settings, .. }| {
         let initial = &session.initial;
         let cwd = initial.cwd.clone()?;
         let workspace = match &settings.bounds {
-            // Outside of a workspace the project is what a workspace would be made for.
+            // Outside of a workspace, the project root is what a workspace would be created for.
             ProjectBounds::None => session.root.clone().unwrap_or_else(|| cwd.clone()),
             ProjectBounds::Workspace(_) | ProjectBounds::HomeOnly => initial.workspace.clone()?,
         };
@@ -67,11 +67,11 @@ fn environment(files: Option<&SessionFiles<'_>>) -> Environment {
     }
 }
 
-/// The frozen start of a session.
+/// Returns the frozen start of a session.
 fn agents_context(session: &Session) -> Option<AgentsContext> {
     let text = session.initial.text.clone()?;
     let sources = session.initial.files.iter().map(|path| {
-        // What is loaded now may be a later version than the frozen text was made from.
+        // A file may have been loaded again later. The frozen text came from the initial version.
         let versions = [&session.initial.versions, &session.loaded_versions];
         let loaded = versions.iter().find_map(|known| known.get(path)).map(|version| version.sha256.clone());
         PromptSource::file(path.to_string_lossy(), loaded)
@@ -84,7 +84,7 @@ fn agents_context(session: &Session) -> Option<AgentsContext> {
     Some(AgentsContext { text, sources: sources.collect(), truncated, role })
 }
 
-/// What the manifest says about the files of the frozen start.
+/// Returns the diagnostics about the files of the frozen start.
 fn about_files(session: &Session) -> Vec<PromptDiagnostic> {
     let findings = session.initial.findings.iter().map(|finding| {
         let (code, message) = match finding.code {

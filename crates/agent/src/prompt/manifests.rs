@@ -1,4 +1,4 @@
-//! What is kept of a prompt, so that it can be shown again and compared with another one.
+//! Records of prompts, which make it possible to rebuild and compare them later.
 
 use futures_util::future::BoxFuture;
 use std::collections::{HashMap, HashSet};
@@ -17,29 +17,23 @@ use crate::error::AgentError;
 use crate::retention;
 use crate::settings::AgentSettings;
 
-/// How much was forgotten.
+/// Numbers of pruned records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Texts of prompts.
     pub prompt_texts: u64,
-    /// HookRunWriter of hooks.
     pub hook_runs: u64,
-    /// Manifests of prompts.
     pub manifests: u64,
-    /// Rows of the change log.
     pub changes: u64,
-    /// Commands whose versions of protected files were set aside.
+    /// Commands whose set-aside files were removed.
     pub undone_files: u64,
-    /// Entries of the audit.
     pub audit_entries: u64,
-    /// Background jobs that ended.
     pub jobs: u64,
-    /// What was remembered until a time that is over.
+    /// Memory items that had expired.
     pub expired_memories: u64,
 }
 
 impl Agent {
-    /// HookRunWriter the manifest of a round, and the texts it names if they are to be kept.
+    /// Records the manifest of a round, and the texts of its sections if the settings keep them.
     pub fn record<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -54,8 +48,8 @@ impl Agent {
         })
     }
 
-    /// What is recorded of a round's prompt, of its request, and of tools that are missing in it. Texts that an earlier
-    /// round of the turn has brought are not brought again.
+    /// Builds the record of a round: its prompt, request and missing tools. Texts stored with an earlier round of the
+    /// turn are left out.
     pub(crate) fn round_record(
         &self,
         round: u32,
@@ -76,7 +70,7 @@ impl Agent {
         BeginRound { manifest, texts: texts.collect(), items, hook_runs, events }
     }
 
-    /// The manifest of a round of a turn; of the last round when none is named.
+    /// Returns the manifest of a round, or of the last round if `round` is `None`.
     pub fn manifest<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -94,12 +88,12 @@ impl Agent {
         })
     }
 
-    /// Who may know that a hook brought something; of one that is no longer there, only owners.
+    /// Returns the visibility of a hook's contributions. Those of an unregistered hook are visible to owners only.
     pub fn hook_visibility(&self, subscription_id: &str) -> Visibility {
         self.runtime.registry().visibility(subscription_id).unwrap_or(Visibility::Internal)
     }
 
-    /// A past prompt, byte for byte, proven by its fingerprints.
+    /// Rebuilds a past prompt byte for byte and verifies its fingerprints.
     pub fn rebuild<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -118,8 +112,8 @@ impl Agent {
         })
     }
 
-    /// Which section first differs between two prompts, and what that costs. Texts that are not kept may be given; texts that
-    /// are not for the reader are as if they were not kept.
+    /// Finds the first section that differs between two prompts, and the cost of that. Texts that are not stored may
+    /// be passed in; texts hidden from the reader are treated as not stored.
     pub fn blame<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -142,14 +136,14 @@ impl Agent {
         })
     }
 
-    /// Forgets what was kept for longer than it is to be kept, and says how much of each kind.
+    /// Removes all records that are older than their retention period, and returns their numbers.
     pub fn prune(&self) -> BoxFuture<'_, Result<Pruned, AgentError>> {
         Box::pin(async move {
             let AgentSettings { retention, prompt, .. } = &*self.settings;
-            // Whoever keeps no texts wants none of those kept before, either.
+            // With `keep_texts` off, texts stored earlier are unwanted as well.
             let prompt_texts = if prompt.keep_texts { retention.prompt_texts } else { Some(Duration::ZERO) };
             let mut pruned = Pruned::default();
-            // By the clock that all gateways share: one whose own is ahead would forget what others still keep.
+            // Use the clock that all gateways share. A gateway with a fast clock would remove records too early.
             let now = self.store.now();
             let ago = |age| before(now, age);
             if let Some(age) = prompt_texts {

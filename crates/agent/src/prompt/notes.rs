@@ -1,8 +1,7 @@
-//! What a turn's opening says besides the user's words: the turn part of the prompt, as far as the request does not say it
-//! already.
+//! Notes of a turn: the turn sections of the prompt that the request does not contain yet.
 //!
-//! Earlier turns are replayed as they were sent, and so is what they said of the date or of a memory. Said again it would be
-//! noise, and two equal texts in different places make a model wonder which holds.
+//! Earlier turns are replayed unchanged, including their notes about the date or memory. Repeating a note would be
+//! noise, and a model could not tell which of two equal texts applies.
 
 use instructions::unsafe_parts;
 use prompt::CompiledPrompt;
@@ -15,7 +14,7 @@ use crate::turn::running::RunningTurn;
 use crate::turn::tools::RoundTools;
 
 impl RunningTurn {
-    /// What the turn's opening says of this turn alone.
+    /// Returns the notes for the opening of the turn.
     pub(crate) async fn turn_notes(
         &self,
         compiled: &CompiledPrompt,
@@ -28,7 +27,7 @@ impl RunningTurn {
     }
 }
 
-/// What messages do not say of the turn part of a prompt, or do not say last.
+/// Returns the turn sections whose latest version is not in the messages.
 pub(crate) fn unsent_sections<'a>(
     compiled: &CompiledPrompt,
     messages: impl Iterator<Item = &'a TurnMessage> + Clone,
@@ -41,7 +40,7 @@ pub(crate) fn unsent_sections<'a>(
     notes
 }
 
-/// The turn part of a prompt.
+/// Returns the turn sections of a prompt as notes.
 pub(crate) fn turn_sections(compiled: &CompiledPrompt) -> Vec<MessageNote> {
     let sections = compiled.manifest.sections.iter().zip(&compiled.sections);
     let of_turn = sections.filter(|(section, _)| section.stability == Stability::Turn);
@@ -53,7 +52,7 @@ pub(crate) fn turn_sections(compiled: &CompiledPrompt) -> Vec<MessageNote> {
         .collect()
 }
 
-/// Says in a turn's manifest which sections of the turn its messages do not repeat.
+/// Marks the turn sections in the manifest that these messages do not repeat.
 pub(crate) fn mark_repeated_sections(manifest: &mut PromptManifest, messages: &[TurnMessage]) {
     let own = |id: &str| messages.iter().flat_map(|message| &message.notes).any(|note| note.id == id);
     for section in manifest.sections.iter_mut().filter(|section| section.stability == Stability::Turn) {
@@ -61,7 +60,7 @@ pub(crate) fn mark_repeated_sections(manifest: &mut PromptManifest, messages: &[
     }
 }
 
-/// What is said of a user's words that were not sent as they are.
+/// Returns a diagnostic if the user's input had to be changed before sending.
 pub(crate) fn unsafe_input(input: &str) -> Option<PromptDiagnostic> {
     let changes = unsafe_parts(input).len();
     let message =

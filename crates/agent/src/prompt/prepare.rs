@@ -1,4 +1,4 @@
-//! Everything a model is told before the conversation: prepared from the store, the disk and the hooks.
+//! Preparing a prompt from the store, the disk and the hooks.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,71 +24,65 @@ use crate::settings::AgentSettings;
 use crate::subject::Subject;
 use crate::turn::tools::RoundTools;
 
-/// For whom a prompt is prepared.
+/// Request for a prompt.
 #[derive(Debug, Clone)]
 pub struct PromptRequest {
-    /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The thread.
     pub thread_id: ThreadId,
-    /// The turn, if there is one already.
+    /// The turn, if it exists already.
     pub turn_id: Option<TurnId>,
-    /// The directory, if not the workspace's own.
+    /// The directory; `None` uses the workspace's own.
     pub cwd: Option<String>,
-    /// What the user says.
+    /// The user's input.
     pub input: Option<String>,
-    /// Who asks.
+    /// Name of the user.
     pub actor: Option<String>,
-    /// How far they reach.
     pub reach: Reach,
-    /// Slugs of the skills that the turn names.
+    /// Slugs of the skills selected for the turn.
     pub skills: Vec<String>,
-    /// Hidden domains of tools that are to be there from the first round on.
+    /// Hidden tool domains that are visible from the first round on.
     pub tool_domains: Vec<String>,
 }
 
-/// How far somebody's token reaches.
+/// The workspaces that a token gives access to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// One workspace.
     #[default]
     Workspace,
-    /// All workspaces, and so what they have in common: the model's identity.
+    /// All workspaces, and what they share: the model's identity.
     Everything,
 }
 
-/// What a prompt's session part starts from.
+/// Starting point of a prompt's session part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SessionStart {
-    /// What the thread remembers.
+    /// The stored session of the thread.
     #[default]
     Thread,
-    /// The disk as it is, as for a thread without any turn.
+    /// The current disk, as for a new thread.
     Fresh,
 }
 
-/// A prompt, and what it was prepared from.
+/// A prompt with its sources.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// What the thread remembers about instruction files; none where there is no place for any.
+    /// The session of the thread; `None` if no instruction files apply.
     pub session: Option<PreparedSession>,
-    /// The prompt.
     pub compiled: CompiledPrompt,
-    /// What later hooks of the turn are told.
+    /// The context for later hooks of the turn.
     pub(crate) context: Arc<TurnContext>,
 }
 
-/// A session, and how it is stored.
+/// A session and its stored version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedSession {
-    /// What is remembered.
     pub session: Session,
-    /// The version that is stored; 0 when none is.
+    /// The stored version; 0 if none is stored.
     pub stored: Version,
 }
 
 impl Agent {
-    /// Compiles the prompt of a thread's next turn. Nothing is kept but the records of the hooks that ran.
+    /// Compiles the prompt of a thread's next turn. Stores nothing but the records of hooks.
     pub fn prepare<'a>(&'a self, request: &'a PromptRequest) -> BoxFuture<'a, Result<Prepared, AgentError>> {
         Box::pin(async move {
             let subject = self.load(request).await?;
@@ -99,7 +93,7 @@ impl Agent {
         })
     }
 
-    /// The tools of a first round that nobody will run.
+    /// Collects the tools of a first round that will not run.
     pub(crate) async fn described_tools(
         &self,
         subject: &Subject,
@@ -110,8 +104,8 @@ impl Agent {
         Ok(self.first_tools(subject, start, context, TurnId::new(), delegation).await)
     }
 
-    /// What the store knows that a turn starts from. To be asked when the turn is written: until then another may end, and
-    /// leave something else.
+    /// Loads the stored state that a turn starts from. Call this after the turn is stored: an earlier turn may end
+    /// until then and change it.
     pub(crate) async fn turn_start(&self, subject: &Subject) -> Result<TurnStart, AgentError> {
         let (workspace_id, thread_id) = (&subject.workspace.id, &subject.thread.id);
         let view = MemoryView {
@@ -126,7 +120,7 @@ impl Agent {
         })
     }
 
-    /// The same for what is loaded already, with the tools of the first round.
+    /// Compiles the prompt of a loaded subject, and collects the tools of its first round.
     pub(crate) async fn prepare_for(
         &self,
         subject: &Subject,
@@ -143,7 +137,8 @@ impl Agent {
         }
         let mut turn = Arc::new(turn);
         let mut input = self.run_hooks(&mut turn).await?;
-        // After the hooks, because a source may follow what they decided; before the compiler, which lists what is hidden.
+        // Await the tools after the hooks, because a source may depend on their decisions, and before the compiler,
+        // which lists hidden tools.
         let tools = tools.await?;
         input.hidden_domains = tools.hidden_domains();
         let files = session.as_ref().zip(subject.instructions.as_ref()).map(|(prepared, directory)| {
@@ -152,7 +147,7 @@ impl Agent {
         });
         add_files(&mut input, &self.settings, files.as_ref());
         input.include_task_orchestration = tools.specs().iter().any(|spec| spec.name == DELEGATE);
-        // The files are those of every workspace.
+        // All workspaces share the identity files, so a token bound to one workspace must not change them.
         input.can_evolve &= subject.request.reach == Reach::Everything;
         let mut compiled = compile(&self.settings, Arc::clone(&self.counter), input).await;
         Arc::make_mut(&mut turn).prompt_fingerprint = Some(compiled.manifest.fingerprints.full.clone());
@@ -164,7 +159,7 @@ impl Agent {
         Ok((Prepared { session, compiled, context: turn }, tools))
     }
 
-    /// The thread's own session, or the one it would start with.
+    /// Returns the thread's session, or the one it would start with.
     async fn session(
         &self,
         start: &TurnStart,
@@ -172,7 +167,7 @@ impl Agent {
     ) -> Result<PreparedSession, AgentError> {
         if let Some(stored) = start.session.clone() {
             let mut session = stored.state;
-            // What older versions of this program did not keep is kept from now on.
+            // Older versions did not store these fields; complete them from here on.
             if session.initial.cwd.is_none() {
                 session.initial.cwd = Some(session.cwd.clone());
                 session.initial.workspace = directory.settings.bounds.workspace().map(Path::to_owned);
@@ -184,7 +179,7 @@ impl Agent {
         Ok(PreparedSession { session: started.0, stored: Version(0) })
     }
 
-    /// Everything that hooks and settings put into the compiler. Each phase sees what those before it contributed.
+    /// Runs the hooks of all phases before the compiler. Each phase sees the contributions of the earlier ones.
     async fn run_hooks(&self, turn: &mut Arc<TurnContext>) -> Result<PromptCompileInput, AgentError> {
         let mut input = configured_input(&self.settings, turn.mode);
         for phase in [
@@ -205,7 +200,7 @@ impl Agent {
     }
 }
 
-/// What settings and the time put into the compiler.
+/// Returns the compiler's input from settings and the clock.
 pub(crate) fn configured_input(settings: &AgentSettings, mode: ThreadMode) -> PromptCompileInput {
     let settings = &settings.prompt;
     PromptCompileInput {
@@ -218,7 +213,7 @@ pub(crate) fn configured_input(settings: &AgentSettings, mode: ThreadMode) -> Pr
     }
 }
 
-/// Reads the home directory's files and compiles.
+/// Reads the files of the home directory and compiles.
 pub(crate) async fn compile(
     settings: &AgentSettings,
     counter: Arc<Counter>,

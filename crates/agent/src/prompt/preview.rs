@@ -1,4 +1,4 @@
-//! The next prompt before anybody is asked: how big its request would be, and what of it is older than the disk.
+//! Previews: the next prompt without asking a model, its size, and how its frozen start differs from the disk.
 
 use futures_util::future::BoxFuture;
 use std::path::Path;
@@ -32,16 +32,15 @@ use crate::subject::Subject;
 use crate::turn::plan::tool_tokens;
 use crate::turn::tools::RoundTools;
 
-/// A prompt that nobody was asked with.
+/// A prompt that was not sent.
 #[derive(Debug, Clone)]
 pub struct Preview {
-    /// The prompt.
     pub compiled: CompiledPrompt,
-    /// How big the request would be.
+    /// Sizes of the request.
     pub sizes: PromptSizes,
     /// The tools of its first round.
     pub tools: Vec<ToolSpec>,
-    /// How the thread's frozen start differs from the disk, where it does.
+    /// Difference between the thread's frozen start and the disk, if any.
     pub frozen: Option<FrozenStart>,
 }
 
@@ -63,8 +62,8 @@ impl From<Preview> for PromptResult {
 }
 
 impl Agent {
-    /// The prompt of a thread's next turn, or of a new thread in its place. Nothing is kept but the records of the hooks
-    /// that ran.
+    /// Returns the prompt of a thread's next turn, or of a new thread in its place. Stores nothing but the records of
+    /// hooks.
     pub fn preview<'a>(
         &'a self,
         request: &'a PromptRequest,
@@ -109,7 +108,7 @@ impl Agent {
         })
     }
 
-    /// How the frozen start of a thread differs from the disk; none when it does not.
+    /// Compares the frozen start of a thread with the disk; `None` if they agree.
     async fn frozen_start(
         &self,
         directory: &WorkingDirectory,
@@ -136,7 +135,8 @@ impl Agent {
     }
 }
 
-/// The prompt of a new thread in a directory, from settings and the disk alone: without a store there are no documents.
+/// Returns the prompt of a new thread in a directory, from settings and the disk alone. Without a store there are no
+/// documents.
 pub fn directory_preview<'a>(
     settings: &'a AgentSettings,
     cwd: &'a Path,
@@ -194,13 +194,13 @@ pub fn directory_preview<'a>(
     })
 }
 
-/// What the first round would be asked with besides the prompt.
+/// Adds the request of the first round to the manifest.
 fn add_request(compiled: &mut CompiledPrompt, mode: ThreadMode, tools: &RoundTools) {
     compiled.manifest.diagnostics.extend_from_slice(tools.diagnostics());
     compiled.manifest.request = Some(tools.round_request(mode, ToolChoice::Auto, Vec::new()));
 }
 
-/// How much of the window a request without earlier turns would take.
+/// Returns how much of the window a request without earlier turns would take.
 fn sizes(
     settings: &TurnSettings,
     counter: &Counter,

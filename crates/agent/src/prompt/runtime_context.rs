@@ -1,8 +1,8 @@
-//! What a prompt says about now.
+//! The date and time in a prompt.
 
 use crate::settings::Clock;
 
-/// The date, and the time if that is wanted.
+/// Returns the date, and the time if the settings include it.
 pub(crate) fn runtime_context(clock: Clock) -> String {
     at(jiff::Timestamp::now(), clock)
 }

@@ -1,4 +1,4 @@
-//! The session of a thread while a turn runs: started or resumed, and saved with the turn's end.
+//! The session of a thread during a turn: started or resumed, and saved with the turn's end.
 
 use futures_util::future::BoxFuture;
 use std::path::PathBuf;
@@ -16,22 +16,22 @@ use crate::error::AgentError;
 use crate::prompt::prepare::PreparedSession;
 use crate::subject::{Subject, audience};
 
-/// A session that a turn continues.
+/// The session that a turn continues.
 pub(crate) struct ThreadSession {
     pub(crate) session: Session,
-    /// The version that is stored; 0 when it was started with this turn, from the disk as it is.
+    /// The stored version; 0 if the session starts with this turn.
     version: Version,
     directory: WorkingDirectory,
     reader: FileReader,
     difference: Option<ResumeDifference>,
 }
 
-/// Whether a turn has tools for files: chats have none, wherever they are.
+/// Returns `Present` if a turn has file tools. Chats never have any.
 pub(crate) fn file_tools(mode: ThreadMode, has_directory: bool) -> FileTools {
     if mode == ThreadMode::Agent && has_directory { FileTools::Present } else { FileTools::Absent }
 }
 
-/// Whether a turn has a tool that could read a file it is pointed to.
+/// Returns `Present` if a turn can read a file that a reminder points to.
 pub(crate) fn file_reader(mode: ThreadMode, directory: Option<&WorkingDirectory>) -> FileReader {
     match file_tools(mode, directory.is_some()) {
         FileTools::Present => FileReader::Present,
@@ -40,25 +40,25 @@ pub(crate) fn file_reader(mode: ThreadMode, directory: Option<&WorkingDirectory>
 }
 
 impl ThreadSession {
-    /// What the model is told of a disk that has changed since the last turn.
+    /// Returns the reminder about files that changed since the last turn.
     pub(crate) fn reminder(&self) -> Option<Reminder> {
         self.difference.as_ref().and_then(ResumeDifference::reminder)
     }
 
-    /// The files that instruct the model, those that others import among them.
+    /// Returns the files that instruct the model, including imported ones.
     pub(crate) fn instructing_files(&self) -> Vec<PathBuf> {
         let told = self.reminder().map(|reminder| reminder.paths()).unwrap_or_default();
         self.session.loaded_versions.keys().cloned().chain(told).collect()
     }
 
-    /// Says that the reminder has reached a message.
+    /// Marks the reminder as delivered.
     pub(crate) fn confirm(&mut self) {
         if let Some(difference) = self.difference.take() {
             difference.confirm(&mut self.session);
         }
     }
 
-    /// How the disk differs from what a model was told in the course of a turn.
+    /// Compares the disk with what the model was given during the turn.
     pub(crate) async fn difference_from(
         &self,
         agent: &Agent,
@@ -67,24 +67,24 @@ impl ThreadSession {
         agent.difference(session, &self.directory, self.reader).await
     }
 
-    /// What follows the model as it moves.
+    /// Returns the resolver for paths that the model touches.
     pub(crate) fn resolver(&self, agent: &Agent) -> Resolver {
         let (settings, cache) = (self.directory.settings.clone(), Arc::clone(&agent.cache));
         Resolver::new(self.session.clone(), settings, cache).with_reader(self.reader)
     }
 
-    /// What is saved when the turn has ended well.
+    /// Returns the session to save when the turn completes.
     pub(crate) fn after(&self, resolver: &Resolver) -> (Session, Version) {
         (resolver.session(), self.version)
     }
 }
 
-/// A stored session, and the reminder of what has changed since.
+/// A stored session, and the reminder about changes since then.
 type StoredAndTold = (Option<protocol::ThreadSession>, Option<Reminder>);
 
 impl Agent {
-    /// The session that a turn goes on with. One that begins with it is stored when the turn has ended well, and not
-    /// before: after a turn that failed, the next one reads the files anew.
+    /// Opens the session that a turn continues. A new one is stored only when the turn completes, so that the next
+    /// turn after a failure reads the files again.
     pub(crate) fn open_session(
         &self,
         subject: &Subject,
@@ -99,7 +99,7 @@ impl Agent {
         Some(ThreadSession { session, version: stored, directory, reader, difference: None })
     }
 
-    /// Holds a resumed session against the disk.
+    /// Compares a resumed session with the disk.
     pub(crate) async fn compare_session(&self, session: &mut ThreadSession) -> Result<(), AgentError> {
         if session.version == Version(0) {
             return Ok(());
@@ -122,7 +122,7 @@ impl Agent {
         Ok(found.await?)
     }
 
-    /// A thread's session as it is stored; none before its first turn.
+    /// Returns the stored session of a thread; `None` before its first completed turn.
     pub fn thread_session<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -131,7 +131,7 @@ impl Agent {
         Box::pin(async move { Ok(self.store.session(workspace_id, thread_id).await?) })
     }
 
-    /// A thread's session as it is stored, and what its next turn would be told of the disk.
+    /// Returns the stored session of a thread, and the reminder that its next turn would get.
     pub fn resume<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,

@@ -1,4 +1,4 @@
-//! Remembering by itself: after a turn, a model is asked what of it is worth remembering.
+//! Extraction: after a turn, a model is asked for facts worth remembering.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,18 +18,17 @@ use crate::background_jobs::JobDone;
 use crate::domains::memory::MemoryDomain;
 use crate::error::AgentError;
 
-/// What its jobs are called.
+/// Kind of its jobs.
 pub(crate) const KIND: &str = "memory_extract";
-/// The hook's id.
+/// Id of the hook.
 const HOOK: &str = "foreword.memory_extract";
-/// How long it may take: it asks nobody.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// Tokens of an answer.
+/// Maximum length of the model's answer.
 const MAX_ANSWER_TOKENS: u32 = 1_024;
-/// A provider that is overloaded is not so in a minute.
+/// Waits long enough for an overloaded provider to recover.
 const RETRIES: Retries = Retries { max_attempts: 4, back_off: Duration::from_secs(30) };
 
-/// The hook that asks for it after every turn that was answered and may be remembered.
+/// Returns the subscription that requests extraction after every completed turn that may be remembered.
 pub(crate) fn subscription(domain: Arc<MemoryDomain>) -> HookSubscription {
     HookSubscription::new(HOOK, Phase::PostTurn, ExtractHook(domain))
         .execution(Execution::Blocking)
@@ -45,7 +44,8 @@ impl Hook for ExtractHook {
     async fn run(&self, context: HookContext) -> HookResult {
         let turn = &context.turn;
         let policy = Policy::of(&self.0.settings, turn.is_off_the_record);
-        // What a model says to another one is nobody's word: it may have read it anywhere.
+        // The input of a delegated turn was written by a model, which may have read it anywhere, so it is not the
+        // user's statement.
         let is_persons = turn.audience == Audience::Main;
         let is_wanted = policy.remember && is_persons && turn.status == Some(TurnStatus::Completed);
         let job = is_wanted.then(|| BackgroundJob { kind: KIND.to_owned(), payload: json!({}) }.into());
@@ -54,7 +54,7 @@ impl Hook for ExtractHook {
 }
 
 impl Agent {
-    /// Asks a model what of a turn to remember: the one that writes summaries, or the one that the turn asked.
+    /// Asks a model for facts to remember: the summary model, or else the model of the turn.
     pub(crate) async fn extract(&self, job: &ClaimedJob) -> Result<JobDone, AgentError> {
         if let Some(limit) = self.spent_limit(&job.workspace_id).await? {
             return Err(AgentError::TokensSpent { limit });

@@ -1,4 +1,4 @@
-//! What is remembered for one user alone, in a thread that others use too.
+//! Private memory: items that belong to one user, in threads that others use as well.
 
 use std::collections::BTreeSet;
 
@@ -9,15 +9,15 @@ use protocol::round::ExplainedRound;
 
 use crate::prompt::prepare::Reach;
 
-/// Stands in the place of what belongs to somebody else.
+/// Replacements for items of other users.
 const HIDDEN: Redaction = Redaction {
     note: "[foreword: left out: what was recalled here includes what another user has remembered for themselves]",
     result: "[foreword: left out: this includes what another user has remembered for themselves]",
 };
 
 impl Reach {
-    /// Whose own memory somebody of a name has before them. One who is bound to a workspace has none: the name alone does not
-    /// say who they are.
+    /// Returns the user whose private memory is visible. A token bound to a workspace sees none, because its name
+    /// alone does not identify a user.
     pub fn memory_owner(self, actor: Option<&str>) -> Option<&str> {
         actor.filter(|_| self == Reach::Everything)
     }
@@ -27,12 +27,12 @@ impl Reach {
     }
 }
 
-/// Whether what belongs to somebody is not for a reader.
+/// Returns true if an item of `owner` must be hidden from `reader`.
 pub(crate) fn is_hidden(owner: Option<&str>, reader: Option<&str>) -> bool {
     owner.is_some() && owner != reader
 }
 
-/// Takes out of a turn's messages what belongs to anybody but the reader. What the model said of it in its own words stays.
+/// Hides the private memory of everyone but `reader` in a turn's messages. The model's own words about it stay.
 pub(crate) fn hide_memory_of_others(entries: &mut [TurnMessage], reader: Option<&str>) {
     let is_hidden = |owner: &Option<String>| is_hidden(owner.as_deref(), reader);
     let effects = entries.iter().flat_map(|entry| &entry.effects);
@@ -46,7 +46,7 @@ pub(crate) fn hide_memory_of_others(entries: &mut [TurnMessage], reader: Option<
     }
 }
 
-/// The same for what rounds were told.
+/// Hides the private memory of everyone but `reader` in the notes of rounds.
 pub fn hide_notes_of_others(rounds: &mut [ExplainedRound], reader: Option<&str>) {
     let notes = rounds.iter_mut().flat_map(|round| &mut round.notes);
     for note in notes.filter(|note| is_hidden(note.owner.as_deref(), reader)) {
@@ -54,7 +54,7 @@ pub fn hide_notes_of_others(rounds: &mut [ExplainedRound], reader: Option<&str>)
     }
 }
 
-/// Whose memory is in a prompt that a reader may not see, if anybody's.
+/// Returns the owner of private memory in a prompt that `reader` may not see, if there is any.
 pub fn memory_of_another<'a>(manifest: &'a PromptManifest, reader: Option<&str>) -> Option<&'a str> {
     let sources = manifest.sections.iter().flat_map(|section| &section.sources);
     sources.filter_map(|source| source.owner.as_deref()).find(|owner| is_hidden(Some(owner), reader))

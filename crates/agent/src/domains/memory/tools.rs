@@ -1,4 +1,4 @@
-//! The tools with which a model looks into memory and changes it.
+//! The tools with which a model reads and changes memory.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use tools::{Arguments, Caller, Needs, RoundContext, Tool, ToolContext, ToolOutpu
 use crate::domains::memory::MemoryDomain;
 use crate::prompt::prepare::Reach;
 
-/// Most items that one call answers with.
+/// Maximum number of items per answer.
 const MAX_ITEMS: u32 = 50;
-/// The tool that a user can do without for a turn.
+/// The tool that a user can switch off for a turn.
 const REMEMBER: &str = "memory_remember";
-/// What a call answers that nobody is known to have made; no turn's calls are like that.
+/// Answer to a call without a caller. Calls of turns always have one.
 const NO_CALLER: &str = "memory cannot be used here: it is not known whose turn this is";
 
-/// Offers the tools of memory, in chats too.
+/// Offers the memory tools, in chats as well.
 pub(crate) struct MemoryTools {
     settings: MemorySettings,
     toolbox: Toolbox,
 }
 
-/// What a tool looks into; none in a preview, in which nothing is called.
+/// The domain a tool works on; `None` in a preview, in which nothing is called.
 type Memory = Option<Arc<MemoryDomain>>;
 
 impl MemoryTools {
@@ -35,7 +35,7 @@ impl MemoryTools {
         Self::with(domain.settings, Some(domain))
     }
 
-    /// For a preview without a database.
+    /// Creates the source for a preview without a database.
     pub(crate) fn described(settings: MemorySettings) -> Self {
         Self::with(settings, None)
     }
@@ -72,7 +72,7 @@ impl ToolSource for MemoryTools {
     }
 }
 
-/// What a call has before it: memory as far as whoever started the turn can see it.
+/// The memory that a call can see.
 struct Seen<'a> {
     domain: &'a MemoryDomain,
     caller: &'a Caller,
@@ -90,8 +90,8 @@ fn seen<'a>(memory: &'a Memory, context: &'a ToolContext) -> Option<Seen<'a>> {
     Some(Seen { domain, caller, view })
 }
 
-/// An answer that carries items, and says so: forgetting one of them finds it, and what is somebody's own is not sent again in
-/// turns of others.
+/// Returns an answer with items and records their ids. Forgetting an item later finds the answer, and private items
+/// are not sent again in turns of other users.
 fn answer(view: &MemoryView, text: String, items: &[MemoryItem]) -> ToolOutput {
     let memory = items.iter().map(|item| item.id.clone()).collect();
     let has_own = items.iter().any(|item| item.scope == MemoryScope::User);
@@ -104,7 +104,7 @@ fn failed(error: &StoreError) -> ToolOutput {
     ToolOutput::error(error.to_string())
 }
 
-/// Items as a model reads them: one a paragraph, each with its id. What looks like our tags is made harmless by the router.
+/// Formats items for a model: one per paragraph, each with its id. The router neutralises tags in them.
 fn shown(items: &[MemoryItem]) -> String {
     let lines = items.iter().map(|item| {
         let text = item.text.as_deref().unwrap_or_default().lines().collect::<Vec<_>>().join("\n  ");
@@ -133,7 +133,7 @@ impl Tool for SearchMemory {
     }
 
     fn needs(&self, _: &Arguments) -> Needs {
-        // Memory is in the gateway's database, and what is not the caller's to see is not there.
+        // Memory is in the gateway's database, and the view already excludes everything the caller may not see.
         Needs::Nothing
     }
 
@@ -235,7 +235,7 @@ impl Tool for GetMemory {
     }
 }
 
-/// An id as a model wrote it.
+/// Parses an id written by a model.
 fn item_id(id: &str) -> Result<MemoryItemId, Box<ToolOutput>> {
     let unknown =
         |_| Box::new(ToolOutput::error("that is no id; use one as memory_search or memory_list shows it"));
@@ -263,7 +263,7 @@ impl Tool for Remember {
         ToolSpec::of::<RememberParameters>(REMEMBER, description)
     }
 
-    // Needs nothing that could be declared as a path: it asks, as a write does.
+    // The default `Needs::Undeclared` applies: no path describes this call, so it needs approval like a write.
 
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
         let RememberParameters { text, category, scope, replaces } = match arguments.get() {
@@ -310,7 +310,7 @@ impl Tool for Forget {
         ToolSpec::of::<IdParameters>("memory_forget", description)
     }
 
-    // It asks, as a write does.
+    // The default `Needs::Undeclared` applies, so the call needs approval like a write.
 
     async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
         let id = match arguments.get().map(|IdParameters { id }| item_id(&id)) {

@@ -1,4 +1,4 @@
-//! Which skills a place has, for whoever asks, and whether a turn may name them.
+//! Skill queries, and the check of the skills that a turn selects.
 
 use futures_util::future::BoxFuture;
 use protocol::limits::MAX_SKILL_LIST;
@@ -13,7 +13,7 @@ use crate::error::AgentError;
 use crate::subject::Subject;
 
 impl Agent {
-    /// What became of every skill of a place; none where skills are switched off.
+    /// Lists all skills of a location with their outcomes; empty if skills are disabled.
     pub fn list_skills(&self, params: SkillListParams) -> BoxFuture<'_, Result<SkillListResult, AgentError>> {
         Box::pin(async move {
             let SkillListParams { workspace_id, thread_id, cwd } = params;
@@ -33,7 +33,7 @@ impl Agent {
         })
     }
 
-    /// One skill of a place: the one that can be used under its slug, or else the nearest that cannot.
+    /// Returns one skill of a location: the usable one with this slug, or else the nearest that is unusable.
     pub fn get_skill(&self, params: SkillGetParams) -> BoxFuture<'_, Result<Skill, AgentError>> {
         Box::pin(async move {
             let SkillGetParams { workspace_id, thread_id, cwd, slug } = params;
@@ -69,7 +69,7 @@ impl Agent {
         Ok(domain.activation(place).await)
     }
 
-    /// Refuses a turn that names a skill which it cannot have.
+    /// Rejects a turn that selects an unusable skill.
     pub(crate) async fn check_skills(&self, subject: &Subject) -> Result<(), AgentError> {
         let selected = subject.request.skills.clone();
         if selected.is_empty() {
