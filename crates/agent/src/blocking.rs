@@ -26,7 +26,7 @@ mod tests {
     use super::{blocking, joined};
 
     #[tokio::test]
-    async fn a_panic_reaches_the_caller_and_a_cancelled_task_is_none() {
+    async fn panics_reach_the_caller_but_cancellation_does_not() {
         let panicked = std::panic::AssertUnwindSafe(blocking(|| panic!("on purpose"))).catch_unwind().await;
         assert!(panicked.is_err());
         let task = tokio::spawn(std::future::pending::<()>());

@@ -206,7 +206,7 @@ mod tests {
 
     // An unavailable database must not fill the memory.
     #[tokio::test]
-    async fn records_that_nobody_writes_are_bounded_and_counted() {
+    async fn unwritten_records_are_bounded_and_counted() {
         let (records, mut receiver) = HookRunWriter::with_room(3);
         for _ in 0..10 {
             records.record(run());

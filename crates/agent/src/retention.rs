@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_set_aside_long_ago_is_removed() {
+    fn old_set_aside_files_are_removed() {
         let holder = tempfile::tempdir().unwrap();
         for name in ["oldOne", "newOne", "somebody-elses"] {
             fs::create_dir_all(holder.path().join(name).join("sub")).unwrap();

@@ -254,7 +254,7 @@ mod tests {
     use crate::{BackgroundJob, PromptSection};
 
     #[test]
-    fn a_text_is_cut_at_the_end_of_a_line() {
+    fn text_is_cut_at_the_end_of_a_line() {
         let text = "0123456789\n".repeat(100);
         let cut = cut(&text, 200).unwrap();
         let (kept, mark) = cut.rsplit_once('\n').unwrap();
@@ -280,7 +280,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_cut_fits(text in "(?s).{0,400}", limit in 0_usize..300) {
+        fn cut_text_fits_the_limit(text in "(?s).{0,400}", limit in 0_usize..300) {
             match cut(&text, limit) {
                 Some(cut) => {
                     prop_assert!(text.chars().count() > limit);

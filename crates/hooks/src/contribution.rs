@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_declared_is_allowed() {
+    fn capabilities_allow_only_declared_kinds() {
         let set: Capabilities =
             [ContributionKind::BackgroundJob, ContributionKind::Policy].into_iter().collect();
         let kinds: Vec<_> = set.kinds().collect();

@@ -135,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn arrows_are_kept_and_the_start_does_not_matter(
+        fn order_respects_edges_regardless_of_input_order(
             priorities in proptest::collection::vec(-2..3, 1..12),
             arrows in proptest::collection::vec((0_usize..12, 0_usize..12), 0..20),
             rotation in 0_usize..12,

@@ -1,4 +1,4 @@
-//! Hooks that behave as told, and a runtime around them.
+//! Hooks with scripted behavior, and a runtime for them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::time::sleep;
 /// The phase of most tests.
 pub(crate) const PHASE: Phase = Phase::PrePromptCompile;
 
-/// What a hook does.
+/// Behavior of a hook.
 #[derive(Debug, Clone)]
 pub(crate) enum Does {
     Return(Vec<Contribution>),
@@ -39,17 +39,17 @@ impl Hook for Does {
     }
 }
 
-/// A section whose ids are the same.
+/// Returns a section whose ids are equal.
 pub(crate) fn section(id: &str, content: &str) -> Contribution {
     PromptSection::new(id, id, id, content).into()
 }
 
-/// A subscription that may contribute everything.
+/// Returns a subscription that may contribute everything.
 pub(crate) fn subscription(id: &str, does: impl Hook) -> HookSubscription {
     HookSubscription::new(id, PHASE, does).may_contribute(ContributionKind::VARIANTS.iter().copied())
 }
 
-/// A turn of nobody.
+/// Returns the context of a turn without a user.
 pub(crate) fn turn() -> Arc<TurnContext> {
     let turn = TurnContext {
         turn_id: Some("turn-1".parse().unwrap()),
@@ -58,13 +58,13 @@ pub(crate) fn turn() -> Arc<TurnContext> {
     Arc::new(turn)
 }
 
-/// A runtime and what it recorded.
+/// A runtime with its records.
 pub(crate) struct Bench {
     pub(crate) runtime: HookRuntime,
     pub(crate) recorder: Arc<MemoryRecorder>,
 }
 
-/// A runtime with one package of subscriptions.
+/// Creates a runtime with one package of subscriptions.
 pub(crate) fn bench(subscriptions: impl IntoIterator<Item = HookSubscription>) -> Bench {
     bench_with(HookLimits::default(), subscriptions)
 }
@@ -91,13 +91,13 @@ impl Bench {
         runs.into_iter().next().unwrap()
     }
 
-    /// The records as `subscription status`.
+    /// Returns the records as `subscription status`.
     pub(crate) fn statuses(&self) -> Vec<String> {
         self.recorder.runs().iter().map(|run| format!("{} {}", run.subscription_id, status(run))).collect()
     }
 }
 
-/// A record's status as it is serialised.
+/// Returns a record's status in its serialised form.
 pub(crate) fn status(run: &HookRun) -> String {
     serde_json::to_value(run.status).unwrap().as_str().unwrap().to_owned()
 }

@@ -1,4 +1,4 @@
-//! Hooks of a phase that nobody waits for any more are aborted, and recorded.
+//! Hooks of an abandoned phase are aborted and recorded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::behaviour::{Does, PHASE, bench, bench_with, section, subscription};
 
-/// A hook that never ends and tells when it is dropped, and when its token is cancelled.
+/// A hook that never ends, and reports when it is dropped and when its token is cancelled.
 fn witness(id: &str) -> (HookSubscription, mpsc::UnboundedReceiver<&'static str>) {
     struct Dropped(mpsc::UnboundedSender<&'static str>);
     impl Drop for Dropped {
@@ -33,7 +33,7 @@ fn witness(id: &str) -> (HookSubscription, mpsc::UnboundedReceiver<&'static str>
     (hook, receiver)
 }
 
-/// Everything it tells, in any order.
+/// Returns all reports, sorted.
 async fn told(mut receiver: mpsc::UnboundedReceiver<&'static str>) -> Vec<&'static str> {
     let mut told = Vec::new();
     while told.len() < 3 {
@@ -102,7 +102,7 @@ async fn after_a_failure_nothing_more_of_the_batch_starts() {
 }
 
 #[tokio::test]
-async fn what_a_hook_left_running_is_not_cancelled_when_the_hook_returns() {
+async fn returning_hook_does_not_cancel_its_spawned_work() {
     let (sender, mut receiver) = mpsc::unbounded_channel();
     let hook = subscription("hook", move |context: HookContext| {
         let _ = sender.send(context.cancellation.clone());
@@ -113,7 +113,7 @@ async fn what_a_hook_left_running_is_not_cancelled_when_the_hook_returns() {
 }
 
 #[tokio::test]
-async fn a_recorder_that_panics_ends_nothing() {
+async fn a_panicking_recorder_does_not_end_the_phase() {
     struct Broken;
     impl Recorder for Broken {
         fn record(&self, _: HookRun) {

@@ -1,4 +1,4 @@
-//! What is taken of what hooks contribute.
+//! Admission of contributions.
 
 use hooks::{
     BackgroundJob, Budget, Contribution, ContributionKind, FailureCause, FailurePolicy, HookError,
@@ -22,7 +22,7 @@ fn tool(name: &str) -> ToolSpec {
 }
 
 #[tokio::test]
-async fn a_kind_that_was_not_declared_is_refused() {
+async fn an_undeclared_kind_is_refused() {
     let does = Does::Return(vec![section("s", "mine"), policy("p", 1)]);
     let hook = subscription("hook", does).may_contribute([ContributionKind::Policy]);
     for failure in [FailurePolicy::BestEffort, FailurePolicy::Fallback, FailurePolicy::Skip] {
@@ -48,7 +48,7 @@ async fn a_kind_that_was_not_declared_is_refused() {
 }
 
 #[tokio::test]
-async fn an_id_twice_is_refused_once() {
+async fn a_repeated_id_is_refused() {
     let does = Does::Return(vec![policy("p", 1), section("p", "another kind"), policy("p", 2)]);
     let bench = bench([subscription("hook", does)]);
     let outcome = bench.run().await.unwrap();
@@ -62,7 +62,7 @@ async fn an_id_twice_is_refused_once() {
 }
 
 #[tokio::test]
-async fn the_first_in_order_keeps_a_section() {
+async fn the_first_hook_in_order_keeps_a_section() {
     let own = |id: &str, content: &str| PromptSection::new(id, "same", "", content).into();
     let late = subscription("late", Does::Return(vec![own("x", "late"), section("other", "")]));
     let early = subscription("early", Does::Return(vec![own("y", "early")])).priority(1);
@@ -88,7 +88,7 @@ async fn the_first_in_order_keeps_a_section() {
 }
 
 #[tokio::test]
-async fn a_megabyte_is_a_failure() {
+async fn exceeding_the_total_budget_fails_the_hook() {
     let megabyte = || "x".repeat(1024 * 1024);
     for contribution in [
         section("s", &megabyte()),
@@ -128,7 +128,7 @@ async fn a_long_section_is_cut_with_a_mark() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_cut_is_refused() {
+async fn an_oversized_contribution_is_refused() {
     let budget = Budget { json_bytes: 10, ..Budget::default() };
     let does = Does::Return(vec![
         ToolBundle { id: "b".into(), tools: vec![tool("long enough")] }.into(),
@@ -141,7 +141,7 @@ async fn what_cannot_be_cut_is_refused() {
 }
 
 #[tokio::test]
-async fn a_budget_for_the_text_is_none_for_what_stands_beside_it() {
+async fn text_budget_does_not_apply_to_metadata() {
     let named = |id: &str, title: &str| PromptSection::new(id, id, title, "x".repeat(100));
     let source = PromptSource { version: Some(1), ..PromptSource::file("p".repeat(100), None) };
     let budget = Budget { json_bytes: 60, ..Budget::default() };
@@ -159,7 +159,7 @@ async fn a_budget_for_the_text_is_none_for_what_stands_beside_it() {
 }
 
 #[tokio::test]
-async fn strange_ids_are_refused_and_shown_in_one_line() {
+async fn invalid_ids_are_refused_and_shown_in_one_line() {
     let strange = ["", "a b", "a\nb", "\u{202e}"];
     let does = Does::Return(strange.iter().map(|id| section(id, "")).collect());
     let bench = bench([subscription("hook", does)]);

@@ -1,4 +1,4 @@
-//! Hooks from outside: what they may do, and what becomes of a phase when they do something else.
+//! Hooks through the public API: their capabilities, and the effect of misbehaviour on a phase.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what a test cannot set up fails it")]
 

@@ -19,7 +19,7 @@ fn endings() -> [(&'static str, Does); 4] {
     ]
 }
 
-/// One run in words: `status; contents; diagnostic codes`, or the cause of the error.
+/// Describes one run as `status; contents; diagnostic codes`, or returns the cause of the error.
 async fn outcome(execution: Execution, failure: FailurePolicy, does: Does) -> String {
     let fallback = if failure == FailurePolicy::Fallback { vec![section("s", "fallback")] } else { vec![] };
     let bench = bench([subscription("hook", does).execution(execution).fallback(fallback).failure(failure)]);
@@ -131,8 +131,9 @@ async fn a_result_in_time_is_taken_and_a_late_one_dropped() {
 }
 
 #[tokio::test]
-async fn a_late_result_is_late_even_if_nobody_looked_at_the_clock() {
-    // A hook that blocks the only thread: when the phase looks again, both the result and the timeout are there.
+async fn a_late_result_counts_as_a_timeout() {
+    // The hook blocks the only thread. When the phase looks again, both the result and the timeout are there, and the
+    // timeout must win.
     let blocking = |_| async {
         std::thread::sleep(Duration::from_millis(30));
         Ok(vec![section("s", "")])
@@ -154,14 +155,14 @@ async fn a_hook_that_blocks_its_thread_does_not_hold_the_phase() {
         }
     };
     let bench = bench([subscription("hook", blocking).timeout(Duration::from_millis(20))]);
-    // In a task of its own, so that it shares the workers with the hook.
+    // Run the phase in its own task, so that it shares the workers with the hook.
     let outcome = tokio::spawn(async move { bench.run().await.unwrap() }).await.unwrap();
     assert_eq!(outcome.diagnostics[0].code.name(), "hook_timed_out");
     drop(release);
 }
 
 #[tokio::test]
-async fn previews_name_the_problem_and_no_secret() {
+async fn previews_name_the_problem_without_secrets() {
     let fails = |_| async { Err(HookFailure::new("401 for key sk-live-abcdefghijkl\nwhat now")) };
     let bench =
         bench([subscription("hook", fails).visibility(Visibility::User).failure(FailurePolicy::FailClosed)]);
@@ -173,7 +174,7 @@ async fn previews_name_the_problem_and_no_secret() {
 }
 
 #[tokio::test]
-async fn a_panic_that_says_nothing_is_a_panic() {
+async fn a_panic_without_message_is_recorded() {
     let panics = |_| async { std::panic::panic_any(7_u8) };
     let bench = bench([subscription("hook", panics)]);
     assert_eq!(bench.run().await.unwrap().diagnostics[0].message, "hook `hook`: panicked: no message");

@@ -1,4 +1,4 @@
-//! What a registry refuses, and that it is then as before.
+//! Packages that a registry refuses without changing.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn package(id: &str, subscriptions: impl IntoIterator<Item = HookSubscription>) 
     subscriptions.into_iter().fold(HookPackage::new(id, "domain"), HookPackage::with)
 }
 
-/// The error of a package beside one that has the hook `there`.
+/// Returns the error of a package beside one that has the hook `there`.
 fn refused(subscriptions: impl IntoIterator<Item = HookSubscription>) -> String {
     let mut registry = HookRegistry::new();
     registry.register(package("first", [hook("there")])).unwrap();
@@ -29,7 +29,7 @@ fn refused(subscriptions: impl IntoIterator<Item = HookSubscription>) -> String 
 }
 
 #[test]
-fn what_could_not_work_is_refused_and_changes_nothing() {
+fn invalid_packages_are_refused_without_changes() {
     let second = Duration::from_secs(1);
     let background = |id| hook(id).execution(Execution::Background);
     for (subscriptions, expected) in [
@@ -119,7 +119,7 @@ fn a_package_is_registered_once() {
 }
 
 #[test]
-fn packages_that_come_together_may_name_each_other() {
+fn packages_registered_together_may_name_each_other() {
     let first = || package("first", [hook("a").after("b")]);
     let second = || package("second", [hook("b"), hook("c").before("b")]);
     let mut registry = HookRegistry::new();
@@ -129,7 +129,7 @@ fn packages_that_come_together_may_name_each_other() {
 }
 
 #[test]
-fn the_last_of_many_packages_can_spoil_them_all() {
+fn one_invalid_package_refuses_all() {
     let mut registry = HookRegistry::new();
     let packages = [package("first", [hook("a")]), package("second", [hook("b").after("nobody")])];
     assert!(registry.register_all(packages).is_err());
@@ -147,7 +147,7 @@ fn a_hook_id_names_all_subscriptions_of_the_hook() {
 }
 
 #[test]
-fn jobs_of_a_kind_are_done_by_one() {
+fn one_worker_per_kind_of_job() {
     let package = |id: &str, kind: &str| HookPackage::new(id, id).doing(kind, async |_: JobContext| Ok(()));
     let mut registry = HookRegistry::new();
     registry.register(package("one", "note")).unwrap();

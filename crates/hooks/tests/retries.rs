@@ -1,4 +1,4 @@
-//! Hooks that are tried more than once.
+//! Hooks that are retried.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::behaviour::{bench, section, status, subscription};
 
-/// Fails so often before it succeeds, and counts how often it was tried.
+/// Fails `times` times before it succeeds, and counts its attempts.
 fn failing(times: u32, tried: &Arc<AtomicU32>) -> impl hooks::Hook + use<> {
     let tried = Arc::clone(tried);
     move |_: HookContext| {
@@ -52,7 +52,7 @@ async fn all_attempts_together_have_one_timeout() {
     let bench = bench([hook]);
     let started = Instant::now();
     bench.run().await.unwrap();
-    // After the second attempt there is no time for the pause, and the hook has failed, not timed out.
+    // After the second attempt no time is left for the pause. The hook has failed then, rather than timed out.
     assert_eq!((tried.load(Ordering::SeqCst), status(&bench.only_run()).as_str()), (2, "failed"));
     assert_eq!(started.elapsed(), Duration::from_secs(1));
 }

@@ -1,4 +1,4 @@
-//! The order of merging depends on what was declared, not on registration or speed.
+//! The merge order depends on declarations, not on registration or speed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,7 +45,7 @@ fn described() -> impl Strategy<Value = Vec<Described>> {
     })
 }
 
-/// The order in which contributions and records come out.
+/// Returns the order in which contributions and records come out.
 fn outcome(hooks: &[Described], limits: HookLimits) -> (Vec<String>, Vec<String>) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
@@ -68,7 +68,7 @@ fn outcome(hooks: &[Described], limits: HookLimits) -> (Vec<String>, Vec<String>
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn neither_registration_nor_speed_decides(
+    fn order_ignores_registration_and_speed(
         (hooks, shuffled) in described().prop_flat_map(|hooks| (Just(hooks.clone()), Just(hooks).prop_shuffle())),
         speeds in proptest::collection::vec(0_u64..500, 8),
         concurrent in 1_usize..9,
@@ -151,7 +151,7 @@ async fn a_phase_without_hooks_is_empty() {
 }
 
 #[tokio::test]
-async fn a_hook_hears_what_the_caller_tells() {
+async fn a_hook_sees_the_turn_context() {
     let hook = |context: HookContext| async move {
         assert_eq!(context.phase, PHASE);
         assert!(context.deadline > Instant::now());

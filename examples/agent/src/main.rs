@@ -44,7 +44,7 @@ async fn main() -> anyhow::Result<()> {
     explanation.turn.error.map_or(Ok(()), |error| bail!("no answer: {}", error.message))
 }
 
-/// Asks in a thread of its own and prints the answer as it comes.
+/// Asks in a new thread and prints the answer as it arrives.
 async fn ask(client: &mut Client, workspace: &WorkspaceId, question: String) -> anyhow::Result<TurnId> {
     let thread = ThreadCreateParams {
         workspace_id: workspace.clone(),
@@ -76,7 +76,7 @@ async fn ask(client: &mut Client, workspace: &WorkspaceId, question: String) -> 
     Ok(turn)
 }
 
-/// Shows what a tool wants to do; only `yes` allows it.
+/// Shows a pending tool call; only `yes` approves it.
 async fn decide(client: &Client, workspace: &WorkspaceId, turn: &TurnId) -> anyhow::Result<()> {
     let turn = TurnGetParams { workspace_id: workspace.clone(), turn_id: turn.clone() };
     let waiting = client.call::<TurnGet>(&turn.clone().into()).await?.approvals;

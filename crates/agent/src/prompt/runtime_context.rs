@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_is_there_only_when_it_is_wanted() {
+    fn the_time_is_included_only_if_configured() {
         let moment = jiff::Timestamp::from_second(1_794_744_000).unwrap_or_default();
         assert_eq!(at(moment, Clock::Date), "Date: 2026-11-15 (UTC)");
         assert_eq!(at(moment, Clock::DateAndTime), "Date and time: 2026-11-15 12:00 (UTC)");

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_no_provider_takes_back_is_changed() {
+    fn invalid_call_names_are_replaced() {
         for (name, expected) in [
             ("read_file", "read_file"),
             ("functions.read_file", "functions_read_file"),
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_calls_of_a_request_have_the_same_id() {
+    fn call_ids_are_unique_within_a_request() {
         let earlier = [TurnMessage::new(answer(&["a", "b_2"]))];
         let mut message = answer(&["a", "b", "b", "", "with space", "c", &"x".repeat(100)]);
         make_unique(&mut message, earlier.iter());

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_gateway_that_wakes_after_its_turn_was_ended_runs_nothing() {
+    async fn a_stale_lease_of_an_ended_turn_is_rejected() {
         let is_old: [fn(&mut Renewal); 2] = [
             |renewed| renewed.by_running_time -= FRESH,
             // A machine that slept: only the wall clock advanced.
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_old_lease_that_nobody_took_is_renewed() {
+    async fn a_stale_lease_of_a_running_turn_is_renewed() {
         let directory = tempfile::tempdir().unwrap();
         let lease = begun(&directory).await;
         lease.renewed.lock().unwrap().by_running_time -= FRESH;

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_so_many_wait_for_a_thread() {
+    fn the_queue_of_a_thread_is_bounded() {
         let queues = Queues::default();
         let (thread, other) = (ThreadId::new(), ThreadId::new());
         let mut waiting: Vec<_> =

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn sources_that_fail_cost_no_other_and_taken_names_are_said() {
+    async fn failing_sources_affect_no_others() {
         let sources: &[&[Deed]] = &[&[Deed::Hangs], &[Deed::Panics], &[Deed::Offers], &[Deed::Offers]];
         let mut tools = tools(sources);
         assert!(tools.refresh(&round(1)).await);

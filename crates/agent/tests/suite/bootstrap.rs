@@ -1,4 +1,4 @@
-//! The files of the home directory, in whatever state.
+//! Files of the home directory in unusual states.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::fixture::{World, codes, section};
 
 #[tokio::test]
-async fn a_file_that_cannot_be_read_is_left_out_and_said() {
+async fn an_unreadable_file_is_left_out_with_a_diagnostic() {
     let world = World::new().await;
     let soul = world.path("home/SOUL.md");
     let spoil: [(&str, &dyn Fn()); 4] = [
@@ -38,7 +38,7 @@ async fn a_file_that_cannot_be_read_is_left_out_and_said() {
 }
 
 #[tokio::test]
-async fn invalid_bytes_and_zero_bytes_are_shown_and_the_prompt_can_be_kept() {
+async fn invalid_and_zero_bytes_are_visible_and_storable() {
     let world = World::new().await;
     world.write("home/SOUL.md", b"\xef\xbb\xbfa \xff b \xc3 c \0 d");
     world.write("repo/AGENTS.md", b"zero \0 byte, bad \xff byte");
@@ -55,7 +55,7 @@ async fn invalid_bytes_and_zero_bytes_are_shown_and_the_prompt_can_be_kept() {
 }
 
 #[tokio::test]
-async fn of_a_gigabyte_no_more_is_read_than_can_be_used() {
+async fn only_the_usable_part_of_a_gigabyte_is_read() {
     let world = World::new().await;
     for name in ["SOUL.md", "USER.md"] {
         let path = world.path("home").join(name);
@@ -72,7 +72,7 @@ async fn of_a_gigabyte_no_more_is_read_than_can_be_used() {
     }
 }
 
-/// Who replaces a file by renaming another onto it never has half of either in a prompt.
+// Renaming another file into place must never put half of each into a prompt.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_is_replaced_while_it_is_read_is_one_or_the_other() {
     let world = World::new().await;

@@ -1,4 +1,4 @@
-//! Budgets of nothing, and of more than there can be.
+//! Budgets of zero, and budgets larger than any text.
 
 use prompt::{BUDGETS, Budgets, PromptProfile};
 
@@ -13,7 +13,7 @@ fn all(characters: usize) -> Budgets {
 }
 
 #[tokio::test]
-async fn with_budgets_of_nothing_only_what_is_ours_and_the_chain_is_left() {
+async fn zero_budgets_keep_built_in_sections_and_chain() {
     let mut world = World::new().await;
     world.write("home/USER.md", "Ada.");
     world.save("From the document.").await;
@@ -33,7 +33,7 @@ async fn with_budgets_of_nothing_only_what_is_ours_and_the_chain_is_left() {
 }
 
 #[tokio::test]
-async fn with_budgets_beyond_all_bounds_everything_is_whole() {
+async fn huge_budgets_cut_nothing() {
     let mut world = World::new().await;
     let soul = "A long soul.\n".repeat(20_000);
     world.write("home/SOUL.md", &soul);
@@ -46,7 +46,7 @@ async fn with_budgets_beyond_all_bounds_everything_is_whole() {
 }
 
 #[tokio::test]
-async fn a_profile_decides_how_much_is_made() {
+async fn the_profile_selects_the_sections() {
     let mut world = World::new().await;
     world.save("From the document.").await;
     world.settings.prompt.profile = PromptProfile::Minimal;

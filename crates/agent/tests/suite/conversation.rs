@@ -1,4 +1,4 @@
-//! A thread without a directory, and a scripted model that it asks.
+//! A chat thread and a scripted model.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// A chat on a new SQLite database, with these tools.
+    /// Creates a chat on a new SQLite database, with these tools.
     pub(crate) async fn chat(sources: impl IntoIterator<Item = Arc<dyn ToolSource>>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let database = Database::Sqlite(directory.path().join("foreword.db"));
@@ -47,7 +47,7 @@ impl Conversation {
         Self::chat_set(database, directory, sources, packages, |_| {}).await
     }
 
-    /// The same, with other settings.
+    /// Creates a chat with other settings.
     pub(crate) async fn chat_set(
         database: &Database,
         directory: tempfile::TempDir,
@@ -77,7 +77,7 @@ impl Conversation {
         Self { store, agent, model, workspace_id, thread_id, _directory: directory }
     }
 
-    /// Asks, waits for the end, and answers with what happened.
+    /// Asks, waits for the end, and returns the turn.
     pub(crate) async fn ask(&self, input: &str) -> TurnGetResult {
         let turn_id = self.run(input).await;
         let view = self.agent.turn_view(&self.workspace_id, &turn_id).await.unwrap();
@@ -85,21 +85,21 @@ impl Conversation {
         view
     }
 
-    /// The same as somebody else than Ada.
+    /// Asks as a user other than Ada.
     pub(crate) async fn ask_as(&self, actor: &str, input: &str) -> TurnGetResult {
         let (turn_id, ended) = self.start_as(actor, input).await;
         ended.notified().await;
         self.agent.turn_view(&self.workspace_id, &turn_id).await.unwrap()
     }
 
-    /// Asks, and waits until the turn is over.
+    /// Asks and waits for the end of the turn.
     pub(crate) async fn run(&self, input: &str) -> TurnId {
         let (turn_id, ended) = self.start(input).await;
         ended.notified().await;
         turn_id
     }
 
-    /// Asks; who waits is told when the turn is over.
+    /// Asks; the second value is notified at the end of the turn.
     pub(crate) async fn start(&self, input: &str) -> (TurnId, Arc<tokio::sync::Notify>) {
         self.start_as("ada", input).await
     }
@@ -113,12 +113,12 @@ impl Conversation {
             .start_turn(start, Some(actor).into(), agent::Reach::Everything, listener)
             .await
             .unwrap();
-        // The listener is dropped with the turn.
+        // The listener is dropped together with the turn, so its drop marks the end.
         (turn.id, ended)
     }
 }
 
-/// Hears nothing but the end.
+/// A listener that only reports the end.
 struct Ended(Arc<tokio::sync::Notify>);
 
 impl Drop for Ended {

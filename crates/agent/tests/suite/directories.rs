@@ -1,4 +1,4 @@
-//! How a workspace says which instruction files are read, and that nothing above its directory ever is.
+//! Settings of a workspace for its instruction files, and the rule that nothing above its directory is read.
 
 use std::os::unix::fs::symlink;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::fixture::{World, section};
 
 impl World {
-    /// The chain that an agent in a directory starts with; empty when there is none.
+    /// Returns the initial chain of a directory; empty if there is none.
     async fn chain(&self, cwd: Option<&str>) -> String {
         let compiled = self.prompt_in(cwd).await.unwrap();
         section(&compiled, "agents_context").unwrap_or_default().to_owned()
@@ -19,7 +19,7 @@ impl World {
         self.prompt_in(cwd).await.unwrap_err()
     }
 
-    /// `outside/AGENTS.md` above `outside/repo/a/b`, with a text at each level.
+    /// Creates `outside/AGENTS.md` above `outside/repo/a/b`, with a text at each level.
     async fn nested() -> Self {
         let world = Self::new().await;
         world.write("AGENTS.md", "secret above\n");
@@ -31,7 +31,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn files_can_be_switched_off() {
+async fn instruction_files_can_be_disabled() {
     let world = World::nested().await;
     world.configure(json!({ "enabled": false })).await;
     assert_eq!(world.chain(Some("a")).await, "");
@@ -40,7 +40,7 @@ async fn files_can_be_switched_off() {
 }
 
 #[tokio::test]
-async fn markers_decide_only_where_nobody_can_give_a_root() {
+async fn markers_apply_only_without_a_configured_root() {
     let world = World::nested().await;
     world.write("repo/a/project.toml", "");
     for markers in [json!(["project.toml"]), json!([]), json!(["nowhere"])] {
@@ -75,7 +75,7 @@ async fn limits_hold() {
 }
 
 #[tokio::test]
-async fn a_root_that_is_given_must_be_inside_the_workspace() {
+async fn a_configured_root_must_be_inside_the_workspace() {
     let world = World::nested().await;
     world.configure(json!({ "root": { "projectRootOverride": "a" } })).await;
     let chain = world.chain(Some("a/b")).await;
@@ -91,9 +91,9 @@ async fn a_root_that_is_given_must_be_inside_the_workspace() {
     }
 }
 
-/// It is meant for one project; other workspaces must not be read above their directories because of it.
+// The root belongs to one project. Other workspaces must not be read above their directories because of it.
 #[tokio::test]
-async fn the_gateways_own_root_holds_only_where_it_fits() {
+async fn the_gateway_root_applies_only_to_its_project() {
     let mut world = World::nested().await;
     world.settings.files.agents.root.project_root_override = Some(world.path(""));
     let chain = world.chain(Some("a")).await;
@@ -105,7 +105,7 @@ async fn the_gateways_own_root_holds_only_where_it_fits() {
 }
 
 #[tokio::test]
-async fn a_way_that_leads_out_and_back_in_is_refused() {
+async fn a_path_leaving_and_reentering_the_root_is_rejected() {
     let world = World::nested().await;
     symlink(world.path("outside"), world.path("repo/link")).unwrap();
     symlink(world.path("repo/a"), world.path("outside/back")).unwrap();
@@ -121,7 +121,7 @@ async fn a_way_that_leads_out_and_back_in_is_refused() {
 }
 
 #[tokio::test]
-async fn a_directory_that_is_written_with_dots_has_the_same_bounds() {
+async fn dots_in_a_directory_do_not_widen_its_bounds() {
     let world = World::nested().await;
     std::fs::remove_dir_all(world.path("repo/.git")).unwrap();
     world.write(".git/HEAD", "");

@@ -1,4 +1,4 @@
-//! Extraction: a model is asked after a turn what to remember, by whichever gateway comes first, and once.
+//! Extraction: after a turn, one gateway asks a model once what to remember.
 
 use agent::{Agent, AgentSettings};
 use protocol::turn::JobStatus;
@@ -31,7 +31,7 @@ async fn do_jobs(agent: &Agent) -> usize {
 }
 
 #[tokio::test]
-async fn what_a_turn_decided_is_remembered_once() {
+async fn a_decision_is_remembered_once() {
     let chat = chat(|_| {}).await;
     chat.model.answer(Answer::text("On Mondays, then."));
     let turn = chat.ask("When do we release? Say Mondays.").await.turn;
@@ -52,7 +52,7 @@ async fn what_a_turn_decided_is_remembered_once() {
 }
 
 #[tokio::test]
-async fn two_gateways_do_it_once_between_them() {
+async fn two_gateways_run_a_job_once() {
     let mut settings = None;
     let chat = chat(|own| settings = Some(own.clone())).await;
     chat.model.answer_by(|request| {
@@ -65,7 +65,7 @@ async fn two_gateways_do_it_once_between_them() {
     let other = Agent::new(chat.store.clone(), settings.unwrap(), []).unwrap();
     let (one, two) = tokio::join!(do_jobs(&chat.agent), do_jobs(&other));
     assert_eq!(one + two, 3);
-    // Three turns with the same finding have one item.
+    // Three turns with the same finding leave one item.
     assert_eq!(remembered(&chat).await.len(), 1);
     let extractions =
         chat.model.requests().iter().filter(|it| it.body.to_string().contains("JSON array")).count();
@@ -73,7 +73,7 @@ async fn two_gateways_do_it_once_between_them() {
 }
 
 #[tokio::test]
-async fn nothing_is_asked_unless_it_is_wanted() {
+async fn extraction_runs_only_when_wanted() {
     let off = chat(|settings| settings.memory.extract = false).await;
     off.model.answer(Answer::text("yes"));
     off.run("Is it so?").await;
@@ -89,13 +89,13 @@ async fn nothing_is_asked_unless_it_is_wanted() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_is_tried_again_later() {
+async fn an_invalid_extraction_is_retried_later() {
     let chat = chat(|_| {}).await;
     chat.model.answer(Answer::text("yes"));
     let turn = chat.ask("Is it so?").await.turn;
     chat.model.answer(Answer::text(r#"Here you are: [{"category":"decision","text":"Relea"#));
     assert_eq!(do_jobs(&chat.agent).await, 0);
-    // It waits now, and holds nobody up.
+    // The job waits for its next attempt without blocking others.
     assert_eq!(do_jobs(&chat.agent).await, 0);
     assert_eq!(remembered(&chat).await, []);
     assert_eq!(chat.model.requests().len(), 2);
@@ -105,7 +105,7 @@ async fn an_answer_that_is_none_is_tried_again_later() {
 }
 
 #[tokio::test]
-async fn nothing_to_remember_is_an_answer_and_its_tokens_count() {
+async fn an_empty_extraction_still_counts_its_tokens() {
     let chat = chat(|_| {}).await;
     chat.model.answer(Answer::text("yes"));
     let turn = chat.ask("Is it so?").await.turn;

@@ -1,4 +1,4 @@
-//! A store, a home and a project in a temporary directory, and agents on them.
+//! A store, a home and a project in a temporary directory, with agents on them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,10 +14,10 @@ use protocol::prompt::{PromptDiagnostic, PromptManifest};
 use protocol::{AgentsConfig, ThreadMode, Timestamp, TurnId, WorkspaceId};
 use store::{Database, Lease, Scope, Store};
 
-/// Who runs the turns.
+/// Owner of the leases of test turns.
 pub(crate) const OWNER: &str = "test";
 
-/// A workspace whose directory is `repo`, gone when dropped.
+/// A workspace whose directory is `repo`; removed when dropped.
 pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) workspace: WorkspaceId,
@@ -27,14 +27,14 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// With `SOUL.md`, `IDENTITY.md` and an AGENTS.md at the root of the project.
+    /// Creates a world with `SOUL.md`, `IDENTITY.md` and an AGENTS.md in the project root.
     pub(crate) async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let database = Database::Sqlite(directory.path().join("foreword.db"));
         Self::on(&database, directory).await
     }
 
-    /// The same on a database that is given.
+    /// Creates a world on an existing database.
     pub(crate) async fn on(database: &Database, directory: tempfile::TempDir) -> Self {
         let base = directory.path().canonicalize().unwrap();
         let store = Store::open(database).await.unwrap();
@@ -53,12 +53,12 @@ impl World {
         world
     }
 
-    /// The same with another workspace.
+    /// Switches to another workspace.
     pub(crate) fn in_workspace(self, workspace: WorkspaceId) -> Self {
         Self { workspace, ..self }
     }
 
-    /// A path below the temporary directory.
+    /// Returns a path below the temporary directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.base.join(name)
     }
@@ -69,7 +69,7 @@ impl World {
         fs::write(path, text).unwrap();
     }
 
-    /// Lets every text of a prompt have been used so much earlier.
+    /// Moves the last use of every prompt text into the past.
     pub(crate) fn age_texts(&self, age: Duration) {
         let database = rusqlite::Connection::open(self.path("foreword.db")).unwrap();
         database.busy_timeout(Duration::from_secs(5)).unwrap();
@@ -87,7 +87,7 @@ impl World {
         Agent::new(self.store.clone(), self.settings.clone(), packages).unwrap()
     }
 
-    /// Saves the document of the workspace's root.
+    /// Saves the document of the workspace root.
     pub(crate) async fn save(&self, text: &str) {
         let scope = Scope::root(self.workspace.clone());
         let save = DocumentSaveParams {
@@ -101,7 +101,7 @@ impl World {
         self.store.save_document(save, None).await.unwrap();
     }
 
-    /// Says how instruction files are found, as the protocol spells it.
+    /// Sets the workspace's settings for instruction files, in their protocol form.
     pub(crate) async fn configure(&self, agents: serde_json::Value) {
         let agents: AgentsConfig = serde_json::from_value(agents).unwrap();
         let unchanged = WorkspaceUpdateParams::unchanged(self.workspace.clone());
@@ -112,7 +112,7 @@ impl World {
         self.store.update_workspace(changes, None).await.unwrap();
     }
 
-    /// A new thread, in which nothing runs.
+    /// Creates a thread without any turn.
     pub(crate) async fn thread(&self) -> PromptRequest {
         let new = ThreadCreateParams {
             workspace_id: self.workspace.clone(),
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// A new thread in which a turn runs.
+    /// Creates a thread in which a turn runs.
     pub(crate) async fn turn(&self) -> (PromptRequest, TurnId) {
         let mut request = self.thread().await;
         let expires_at = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 600_000);
@@ -145,19 +145,19 @@ impl World {
         (request, turn)
     }
 
-    /// The next prompt of a new thread.
+    /// Compiles the next prompt of a new thread.
     pub(crate) async fn prompt(&self) -> Result<CompiledPrompt, AgentError> {
         self.prompt_in(None).await
     }
 
-    /// The same in a directory.
+    /// Compiles the next prompt of a new thread in a directory.
     pub(crate) async fn prompt_in(&self, cwd: Option<&str>) -> Result<CompiledPrompt, AgentError> {
         let mut request = self.thread().await;
         request.cwd = cwd.map(str::to_owned);
         Ok(self.agent().prepare(&request).await?.compiled)
     }
 
-    /// Prepares and keeps the prompt of a turn.
+    /// Prepares and records the prompt of a turn.
     pub(crate) async fn keep(&self, agent: &Agent) -> (TurnId, CompiledPrompt) {
         let (request, turn) = self.turn().await;
         let compiled = agent.prepare(&request).await.unwrap().compiled;
@@ -165,7 +165,7 @@ impl World {
         (turn, compiled)
     }
 
-    /// The records of a turn's hooks, once all are written.
+    /// Returns the records of a turn's hooks, once all are written.
     pub(crate) async fn hook_runs(&self, agent: &Agent, turn: &TurnId) -> Vec<HookRun> {
         agent.shutdown(Duration::from_secs(30)).await;
         self.store.hook_runs(&self.workspace, turn).await.unwrap()
@@ -176,12 +176,12 @@ pub(crate) fn ids(manifest: &PromptManifest) -> Vec<&str> {
     manifest.sections.iter().map(|section| section.id.as_str()).collect()
 }
 
-/// The text of a section, heading included; none when it is not there.
+/// Returns the text of a section including its heading; `None` if it is missing.
 pub(crate) fn section<'a>(compiled: &'a CompiledPrompt, id: &str) -> Option<&'a str> {
     compiled.sections.iter().find(|section| section.id == id).map(|section| &*section.text)
 }
 
-/// The codes of what is said about a section.
+/// Returns the codes of the diagnostics about a section.
 pub(crate) fn codes(manifest: &PromptManifest, section_id: &str) -> Vec<&'static str> {
     let about = |it: &&PromptDiagnostic| it.section_id.as_deref() == Some(section_id);
     manifest.diagnostics.iter().filter(about).map(|it| it.code.name()).collect()

@@ -1,4 +1,4 @@
-//! Tools that are listed, and in a request only once the model has asked for them.
+//! Hidden tools: listed in the prompt, and in a request only after the model has requested them.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use tools::{Arguments, Needs, RoundContext, Tool, ToolContext, ToolOutput, ToolS
 
 use crate::conversation::Conversation;
 
-/// Answers with its name.
+/// A tool that answers with its name.
 struct Named(&'static str, &'static str);
 
 impl Tool for Named {
@@ -32,7 +32,7 @@ impl Tool for Named {
     }
 }
 
-/// Offers some tools, hidden or not.
+/// A source of tools, hidden or not.
 struct Offers {
     domain: Option<&'static str>,
     tools: Toolbox,
@@ -74,7 +74,7 @@ fn sources() -> [Arc<dyn ToolSource>; 2] {
     [Arc::new(hidden), Arc::new(Offers::new(None, &visible))]
 }
 
-/// A chat in which nothing but these tools is hidden.
+/// Creates a chat in which only these tools may be hidden.
 async fn chat(sources: impl IntoIterator<Item = Arc<dyn ToolSource>>) -> Conversation {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::Sqlite(directory.path().join("foreword.db"));
@@ -86,7 +86,7 @@ fn request(names: &[&str]) -> String {
     json!({ "tools": names }).to_string()
 }
 
-/// What a provider reads, in the order in which it does, piece by piece; marks where it may cache are no part of it.
+/// Returns what a provider reads, in order, piece by piece. Cache markers are not part of it.
 fn pieces(body: &Value) -> Vec<String> {
     let mut pieces: Vec<Value> = Vec::new();
     pieces.extend(body["tools"].as_array().into_iter().flatten().cloned());
@@ -109,7 +109,7 @@ fn tokens(pieces: &[String]) -> usize {
     pieces.iter().map(|piece| tokens::count(Encoding::Cl100k, piece)).sum()
 }
 
-/// Tokens of a request that the next one does not begin with.
+/// Returns the tokens of a request that are not a prefix of the next one.
 fn lost_tokens(before: &Value, after: &Value) -> usize {
     let (before, after) = (pieces(before), pieces(after));
     let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
@@ -125,7 +125,7 @@ async fn manifest(chat: &Conversation, turn: &protocol::TurnId, round: u32) -> P
 }
 
 #[tokio::test]
-async fn a_request_costs_the_prefix_behind_the_tools_once_and_nothing_else_does() {
+async fn requesting_a_tool_loses_the_cached_prefix_once() {
     let chat = chat(sources()).await;
     chat.model.answer(Answer::empty().tool_call("a", "ping", "{}"));
     chat.model.answer(Answer::empty().tool_call("b", "request_tools", &request(&["note_find", "note_drop"])));
@@ -146,7 +146,7 @@ async fn a_request_costs_the_prefix_behind_the_tools_once_and_nothing_else_does(
     assert_eq!(tools, [3, 3, 4, 4, 4, 4, 5, 5]);
     assert_eq!(listed(bodies[7]), ["ping", "tell", "request_tools", "note_find", "note_add"]);
     let costs: Vec<usize> = bodies.windows(2).map(|pair| lost_tokens(pair[0], pair[1])).collect();
-    // All that comes after the tools, and not those before the new one.
+    // The cache is lost from the new tool on, so everything after the tools counts, but not the tools before it.
     let after_tools = |body: &Value| tokens(&pieces(body)[listed(body).len()..]);
     assert_eq!(costs, [0, after_tools(bodies[1]), 0, 0, 0, after_tools(bodies[5]), 0]);
     assert!(costs[1] > 100 && costs[5] > costs[1], "{costs:?}");
@@ -164,7 +164,7 @@ async fn a_request_costs_the_prefix_behind_the_tools_once_and_nothing_else_does(
 }
 
 #[tokio::test]
-async fn the_list_is_one_harmless_line_a_tool() {
+async fn hidden_tools_are_listed_one_harmless_line_each() {
     let chat = chat(sources()).await;
     chat.model.answer(Answer::text("hello"));
     let ended = chat.ask("hello").await;
@@ -195,7 +195,7 @@ async fn the_list_is_one_harmless_line_a_tool() {
 }
 
 #[tokio::test]
-async fn with_nothing_hidden_there_is_neither_the_section_nor_the_tool() {
+async fn without_hidden_tools_there_is_no_section_or_tool() {
     let visible: [Arc<dyn ToolSource>; 2] = [
         Arc::new(Offers::new(None, &[("ping", "Says its name."), ("request_tools", "Poses as ours.")])),
         Arc::new(Offers::new(Some("empty"), &[])),
@@ -212,7 +212,7 @@ async fn with_nothing_hidden_there_is_neither_the_section_nor_the_tool() {
 }
 
 #[tokio::test]
-async fn what_was_asked_for_survives_a_restart_and_a_failed_turn_asks_for_nothing() {
+async fn requested_tools_survive_restarts_but_not_failed_turns() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::Sqlite(directory.path().join("foreword.db"));
     let mut chat = Conversation::chat_on(&database, directory, sources()).await;
@@ -238,7 +238,7 @@ async fn what_was_asked_for_survives_a_restart_and_a_failed_turn_asks_for_nothin
         ]
     );
 
-    // Another process on the same database, with another source beside it and without the tool that was asked for.
+    // Another process on the same database, with another source and without the requested tool.
     let config =
         ProviderConfig::new("scripted", ProviderKind::Anthropic, chat.model.base_url(Wire::Anthropic));
     let mut settings = agent::AgentSettings::new("/nowhere");
@@ -256,7 +256,7 @@ async fn what_was_asked_for_survives_a_restart_and_a_failed_turn_asks_for_nothin
 }
 
 #[tokio::test]
-async fn what_a_turn_may_not_have_is_left_out_though_it_was_asked_for() {
+async fn refused_tools_are_left_out_even_if_requested() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::Sqlite(directory.path().join("foreword.db"));
     let hidden = || Offers::new(Some("notes"), &[("note_find", ""), ("note_add", "")]);

@@ -1,4 +1,4 @@
-//! The records of hooks.
+//! Records of hook runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use crate::conversation::Conversation;
 use crate::fixture::World;
 
 #[tokio::test]
-async fn our_own_hook_is_recorded_without_what_it_brought() {
+async fn the_document_hook_is_recorded_without_its_text() {
     let world = World::new().await;
     world.save("the text of the document").await;
     let agent = world.agent();
@@ -37,7 +37,7 @@ async fn our_own_hook_is_recorded_without_what_it_brought() {
 }
 
 #[tokio::test]
-async fn a_hook_in_the_background_delays_nothing_and_is_recorded() {
+async fn a_background_hook_is_recorded_without_delaying_the_phase() {
     let world = World::new().await;
     let release = Arc::new(Notify::new());
     let released = Arc::clone(&release);
@@ -61,9 +61,9 @@ async fn a_hook_in_the_background_delays_nothing_and_is_recorded() {
     assert_eq!(run.status, RunStatus::Completed);
 }
 
-/// A preview belongs to no turn; that its hooks ran is recorded all the same.
+// A preview has no turn, and its hooks are recorded all the same.
 #[tokio::test]
-async fn a_record_that_cannot_be_written_costs_no_other() {
+async fn an_unwritable_record_does_not_affect_others() {
     let world = World::new().await;
     let agent = world.agent();
     let (mut request, turn) = world.turn().await;
@@ -72,12 +72,12 @@ async fn a_record_that_cannot_be_written_costs_no_other() {
     agent.prepare(&request).await.unwrap();
     request.turn_id = Some(turn.clone());
     agent.prepare(&request).await.unwrap();
-    // Of each of our four hooks.
+    // One record for each of the four built-in hooks.
     assert_eq!(world.hook_runs(&agent, &turn).await.len(), 8);
 }
 
 #[tokio::test]
-async fn records_are_forgotten_after_their_time_and_not_before() {
+async fn records_are_pruned_after_their_retention() {
     let mut world = World::new().await;
     let patient = world.agent();
     let (request, turn) = world.turn().await;
@@ -94,7 +94,7 @@ async fn records_are_forgotten_after_their_time_and_not_before() {
 }
 
 #[tokio::test]
-async fn a_hook_after_the_turn_sees_what_was_contributed_before_and_the_prompts_fingerprint() {
+async fn post_turn_hook_sees_earlier_contributions_and_fingerprint() {
     let seen = Arc::new(Mutex::new(None));
     let sees = Arc::clone(&seen);
     let before = HookSubscription::new("before", Phase::PrePromptContext, |_: HookContext| async {
@@ -121,7 +121,7 @@ async fn a_hook_after_the_turn_sees_what_was_contributed_before_and_the_prompts_
 }
 
 #[tokio::test]
-async fn the_change_log_is_forgotten_only_when_that_is_set() {
+async fn the_change_log_is_pruned_only_if_configured() {
     let mut world = World::new().await;
     let kept = world.agent().prune().await.unwrap();
     assert_eq!((kept.changes, kept.manifests), (0, 0), "both are kept unless settings say otherwise");

@@ -1,4 +1,4 @@
-//! Background jobs of other packages' hooks: done by whoever has the package, tried again, and not lost.
+//! Background jobs of hooks in other packages: done by a gateway with the package, retried, never lost.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,10 +14,10 @@ use store::Database;
 
 use crate::conversation::Conversation;
 
-/// What was done, and how often it was tried.
+/// Jobs that ran, with the number of the attempt.
 type Done = Arc<Mutex<Vec<(String, u32)>>>;
 
-/// Has something noted after every turn. The first attempt of each job fails, the second panics.
+/// Requests a job after every turn. The first attempt fails, the second panics.
 fn package(done: &Done) -> HookPackage {
     let after_turn = async |_: HookContext| {
         let job = BackgroundJob { kind: "note".to_owned(), payload: json!({ "text": "hello" }) };
@@ -45,7 +45,7 @@ fn package(done: &Done) -> HookPackage {
 }
 
 #[tokio::test]
-async fn a_packages_job_is_done_once_by_a_gateway_that_has_the_package() {
+async fn a_gateway_with_the_package_runs_its_job_once() {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::Sqlite(directory.path().join("foreword.db"));
     let done = Done::default();
@@ -57,7 +57,7 @@ async fn a_packages_job_is_done_once_by_a_gateway_that_has_the_package() {
     chat.model.answer(Answer::text("yes"));
     chat.run("Is it so?").await;
     let settings = settings.unwrap();
-    // Another version of the program, without the package, leaves it alone; one that has it does it.
+    // A version of the program without the package must leave the job to one that has it.
     let without = Agent::new(chat.store.clone(), settings.clone(), []).unwrap();
     assert_eq!(without.run_due_jobs().await.unwrap(), 0);
     let restarted = Agent::new(chat.store.clone(), settings, [package(&done)]).unwrap();

@@ -1,4 +1,4 @@
-//! A thread that is far longer than what can be sent of it.
+//! A thread far longer than what fits into a request.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,13 +13,13 @@ use store::Database;
 use crate::conversation::Conversation;
 use crate::fixture::World;
 
-/// How many turns are completed.
+/// Number of completed turns.
 const TURNS: u64 = 10_000;
-/// How many of them are read to be sent.
+/// Number of turns that are loaded for a request.
 const READ: u64 = 201;
 
-/// Completes turns as if gateways had, all in one statement: one by one they would take minutes. Each message says who
-/// speaks, its turn's number, and `more`.
+/// Completes turns with one SQL statement, because running them one by one would take minutes. Each message names its
+/// role, its turn's number, and `more`.
 fn complete_turns(database: &Path, workspace: &WorkspaceId, thread: &ThreadId, more: &str) {
     let (workspace, thread) = (workspace.as_str(), thread.as_str());
     let database = rusqlite::Connection::open(database).unwrap();
@@ -47,7 +47,7 @@ fn complete_turns(database: &Path, workspace: &WorkspaceId, thread: &ThreadId, m
 }
 
 #[tokio::test]
-async fn of_ten_thousand_turns_no_more_are_read_than_could_be_sent() {
+async fn only_sendable_turns_are_loaded() {
     let world = World::new().await;
     let request = world.thread().await;
     complete_turns(&world.path("foreword.db"), &request.workspace_id, &request.thread_id, "");
@@ -65,7 +65,7 @@ fn asks_for_a_summary(body: &Value) -> bool {
     body["system"].to_string().contains("Summarise the conversation")
 }
 
-/// How often a request has each question, by its number.
+/// Counts how often a request contains each question, by its number.
 fn questions(body: &Value, counted: &mut BTreeMap<u64, u32>) {
     for rest in body["messages"].to_string().split("user ").skip(1) {
         if let Some(Ok(number)) = rest.split_once('.').map(|(number, _)| number.parse()) {
@@ -75,7 +75,7 @@ fn questions(body: &Value, counted: &mut BTreeMap<u64, u32>) {
 }
 
 #[tokio::test]
-async fn after_ten_thousand_turns_each_is_in_the_request_or_in_a_summary() {
+async fn every_old_turn_is_sent_or_summarised() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("foreword.db");
     let conversation = Conversation::chat_on(&Database::Sqlite(path.clone()), directory, []).await;
@@ -94,16 +94,16 @@ async fn after_ten_thousand_turns_each_is_in_the_request_or_in_a_summary() {
     assert!(last["messages"][0].to_string().contains("All of it so far."));
     assert!(last["messages"].as_array().unwrap().len() <= 201);
 
-    // The next turn has nothing to catch up with.
+    // The first turn has caught up with the backlog, so the next one summarises nothing.
     conversation.ask("And now?").await;
     assert_eq!(conversation.model.requests().len(), requests.len() + 1);
 }
 
-/// Requests that one turn may make for summaries.
+/// Maximum number of requests for summaries per turn.
 const MAX_REQUESTS: usize = 32;
 
 #[tokio::test]
-async fn a_turn_catches_up_with_as_much_as_it_may_and_the_next_goes_on() {
+async fn the_next_turn_continues_an_unfinished_backlog() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("foreword.db");
     let database = Database::Sqlite(path.clone());
@@ -133,7 +133,7 @@ async fn a_turn_catches_up_with_as_much_as_it_may_and_the_next_goes_on() {
             .collect();
         let first = asked[0]["messages"][0].to_string();
         assert!(first.contains("All of it so far."), "{first}");
-        // What is neither sent nor summarised is said to be missing, and nothing else is.
+        // Exactly the turns that are neither sent nor summarised must be reported as missing.
         let is_said =
             first.contains("The turns between this summary and what follows could not be summarised");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! A turn's prompt over a real store, a real disk and hooks that misbehave.
+//! Prompts and turns over a real store and a real disk, with hooks that misbehave.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what a test cannot set up fails it")]

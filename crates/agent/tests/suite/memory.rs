@@ -1,4 +1,4 @@
-//! Memory: what a model is told of it, what it can do with it, and what is left when something is forgotten.
+//! Memory: recall, the tools, and everything that forgetting an item removes.
 
 use agent::{AgentError, AgentSettings, PromptRequest, Reach};
 use memory::MemorySettings;
@@ -27,7 +27,7 @@ async fn remember(store: &Store, place: MemoryPlace, category: &str, text: &str)
     store.add_memory(&view, new, None).await.unwrap().item
 }
 
-/// A chat that may remember without asking.
+/// Creates a chat whose model may remember without approval.
 async fn chat(change: impl FnOnce(&mut AgentSettings)) -> Conversation {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::Sqlite(directory.path().join("foreword.db"));
@@ -50,12 +50,12 @@ impl Conversation {
         self.store.memories(&self.view(), filter).await.unwrap()
     }
 
-    /// The text of the last request, as JSON.
+    /// Returns the text of the last request, as JSON.
     fn last_request(&self) -> String {
         self.model.requests().last().unwrap().body.to_string()
     }
 
-    /// Lets the model make a call and then answer.
+    /// Makes the model call a tool and then answer.
     fn calls(&self, tool: &str, arguments: &Value) {
         self.model.answer(Answer::empty().tool_call("c", tool, &arguments.to_string()));
         self.model.answer(Answer::text("done"));
@@ -63,7 +63,7 @@ impl Conversation {
 }
 
 #[tokio::test]
-async fn what_has_words_of_the_message_is_recalled_with_its_source() {
+async fn items_matching_the_message_are_recalled_with_source() {
     let world = World::new().await;
     let workspace = || MemoryPlace::Workspace(world.workspace.clone());
     let deploy =
@@ -86,14 +86,14 @@ async fn what_has_words_of_the_message_is_recalled_with_its_source() {
 }
 
 #[tokio::test]
-async fn what_is_somebodys_own_is_told_in_their_turns_alone() {
+async fn private_memory_is_recalled_only_for_its_owner() {
     let world = World::new().await;
     remember(&world.store, MemoryPlace::User("ada".to_owned()), "preference", "Answers in Greek").await;
     let thread = world.thread().await;
     for (actor, reach, told) in [
         (Some("ada"), Reach::Everything, true),
         (Some("bob"), Reach::Everything, false),
-        // Somebody bound to a workspace may have been given the name of somebody else.
+        // A token bound to a workspace may carry another user's name, so its name proves nothing.
         (Some("ada"), Reach::Workspace, false),
         (None, Reach::Everything, false),
     ] {
@@ -104,12 +104,12 @@ async fn what_is_somebodys_own_is_told_in_their_turns_alone() {
 }
 
 #[tokio::test]
-async fn switched_off_it_leaves_nothing_and_changes_nothing() {
+async fn disabled_memory_leaves_no_trace() {
     let mut world = World::new().await;
     let hidden = world.prompt().await.unwrap();
     world.settings.memory.enabled = false;
     let off = world.prompt().await.unwrap();
-    // Hidden, it has lines of its own in one section and nothing else.
+    // Hidden tools only add their lines to one section.
     assert_eq!(
         ids(&hidden.manifest).into_iter().filter(|id| !ids(&off.manifest).contains(id)).collect::<Vec<_>>(),
         ["hidden_tool_domains"]
@@ -139,7 +139,7 @@ async fn switched_off_it_leaves_nothing_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_thread_is_told_of_an_item_once() {
+async fn an_item_is_recalled_once_per_thread() {
     let chat = chat(|_| {}).await;
     let place = MemoryPlace::Workspace(chat.workspace_id.clone());
     remember(&chat.store, place.clone(), "fact", "Deploys need a ticket").await;
@@ -182,7 +182,7 @@ async fn a_model_remembers_finds_and_forgets() {
     assert!(is_error && text.contains("there is no item of memory `nowhere`"), "{text}");
     let (text, is_error) = result("memory_search", json!({ "query": "nothing like it" })).await;
     assert_eq!((text.as_str(), is_error), ("nothing remembered has these words", false));
-    // Seven turns have it in a call, a result or their opening, and the next one sends all of them again.
+    // Seven turns have the text in a call, a result or their opening, and the next one replays all of them.
     let (text, is_error) = result("memory_forget", json!({ "id": item.id })).await;
     assert!(!is_error && text.starts_with("forgotten"), "{text}");
     assert_eq!(chat.remembered().await, []);
@@ -195,7 +195,7 @@ async fn a_model_remembers_finds_and_forgets() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_carried_what_was_forgotten_says_that_it_is_purged() {
+async fn a_prompt_with_forgotten_text_is_reported_as_purged() {
     let chat = chat(|_| {}).await;
     let place = MemoryPlace::Workspace(chat.workspace_id.clone());
     let item = remember(&chat.store, place, "fact", "Deploys need a ticket").await;
@@ -211,7 +211,7 @@ async fn a_prompt_that_carried_what_was_forgotten_says_that_it_is_purged() {
 }
 
 #[tokio::test]
-async fn a_phrase_holds_for_its_turn_and_deletes_nothing() {
+async fn opting_out_of_memory_affects_one_turn() {
     let chat = chat(|_| {}).await;
     let place = MemoryPlace::Workspace(chat.workspace_id.clone());
     remember(&chat.store, place, "fact", "Salaries are secret").await;
@@ -229,7 +229,7 @@ async fn a_phrase_holds_for_its_turn_and_deletes_nothing() {
 }
 
 #[tokio::test]
-async fn hidden_tools_are_there_once_they_are_asked_for() {
+async fn hidden_tools_appear_once_requested() {
     let chat = chat(|settings| settings.memory.hidden = true).await;
     let names = json!({ "tools": ["memory_search", "memory_remember"] });
     let last_tools = || -> Vec<String> {
@@ -249,7 +249,7 @@ async fn hidden_tools_are_there_once_they_are_asked_for() {
 }
 
 #[tokio::test]
-async fn remembering_asks_as_a_write_does() {
+async fn remembering_needs_approval_like_a_write() {
     let chat = chat(|settings| settings.turns.permissions.write = Permission::Deny).await;
     let item = remember(&chat.store, MemoryPlace::Workspace(chat.workspace_id.clone()), "fact", "Old").await;
     for (tool, arguments) in [
@@ -265,7 +265,7 @@ async fn remembering_asks_as_a_write_does() {
 }
 
 #[tokio::test]
-async fn a_model_can_remember_the_first_thing_there_is() {
+async fn a_model_can_remember_the_first_item() {
     let chat = chat(|settings| settings.memory.hidden = true).await;
     chat.model.answer(Answer::empty().tool_call("c", "request_tools", r#"{"tools":["memory_remember"]}"#));
     chat.calls("memory_remember", &json!({ "text": "Cats are fine", "category": "fact" }));
@@ -274,11 +274,11 @@ async fn a_model_can_remember_the_first_thing_there_is() {
     assert_eq!(chat.remembered().await[0].text.as_deref(), Some("Cats are fine"));
 }
 
-/// What stands in a request where somebody else's memory was.
+/// Replacement for another user's memory in a request.
 const LEFT_OUT: &str = "has remembered for themselves";
 
 #[tokio::test]
-async fn what_is_somebodys_own_is_not_sent_again_in_turns_of_others() {
+async fn private_memory_is_not_replayed_to_other_users() {
     let chat = chat(|_| {}).await;
     let own = MemoryPlace::User("ada".to_owned());
     remember(&chat.store, own, "preference", "Pays in pesos").await;
@@ -292,18 +292,18 @@ async fn what_is_somebodys_own_is_not_sent_again_in_turns_of_others() {
     chat.ask_as("bob", "Is it so?").await;
     let request = chat.last_request();
     assert!(!request.to_lowercase().contains("pesos"), "{request}");
-    // The opening of the first turn, a result of each.
+    // One in the opening of the first turn, and one result in each.
     assert_eq!(request.matches(LEFT_OUT).count(), 3, "{request}");
-    // What holds for everybody is told anew where it went with the rest.
+    // Items of the workspace are recalled again if the turn that carried them was redacted.
     assert_eq!(request.matches("Deploys on Mondays").count(), 1, "{request}");
-    // Bound to the workspace, somebody of the same name is somebody else; and Ada herself reads all of it.
+    // A token bound to the workspace does not identify Ada even with her name; Ada's own token shows everything.
     chat.ask("And mine?").await;
     let request = chat.last_request();
     assert!(request.contains("Pays in pesos") && request.contains("Pesos are fine"), "{request}");
     assert_eq!(request.matches(LEFT_OUT).count(), 0, "{request}");
 }
 
-/// A chat whose window is soon full.
+/// Creates a chat whose window fills quickly.
 async fn short_chat() -> Conversation {
     chat(|settings| {
         settings.turns.max_context_tokens = 6_000;
@@ -317,7 +317,7 @@ fn asks_for_a_summary(request: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_summary_has_nothing_that_is_somebodys_own() {
+async fn summaries_contain_no_private_memory() {
     let chat = short_chat().await;
     remember(&chat.store, MemoryPlace::User("ada".to_owned()), "fact", "Pays in pesos").await;
     chat.calls("memory_search", &json!({ "query": "pesos" }));
@@ -333,7 +333,7 @@ async fn a_summary_has_nothing_that_is_somebodys_own() {
 }
 
 #[tokio::test]
-async fn forgetting_while_a_summary_is_made_fails_nothing_and_leaves_nothing() {
+async fn forgetting_during_a_summary_leaves_no_trace() {
     let chat = short_chat().await;
     let place = MemoryPlace::Workspace(chat.workspace_id.clone());
     let item = remember(&chat.store, place, "fact", "The code is swordfish").await;
@@ -364,7 +364,7 @@ async fn forgetting_while_a_summary_is_made_fails_nothing_and_leaves_nothing() {
     let (turn, ended, release) = last.expect("a turn summarises");
     chat.store.forget_memory(&chat.view(), &item.id, Some("ada")).await.unwrap();
     release.now();
-    // It is made anew.
+    // The next turns have to make a new summary.
     loop {
         tokio::select! {
             () = ended.notified() => break,
@@ -375,7 +375,7 @@ async fn forgetting_while_a_summary_is_made_fails_nothing_and_leaves_nothing() {
     assert_eq!(view.turn.status, TurnStatus::Completed, "{:?}", view.turn.error);
     let request = chat.last_request();
     assert!(!request.contains("swordfish"), "{request}");
-    // Without what was forgotten the turns may fit again for a while; the next summary is made from what is left.
+    // Without the forgotten text the turns may fit again for a while. The next summary is made from the rest.
     let mut summary = None;
     for _ in 0..8 {
         let kept =

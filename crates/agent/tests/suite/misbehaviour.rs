@@ -1,4 +1,4 @@
-//! Hooks that misbehave in every phase of a preparation: the prompt is there and says so, or the error names them.
+//! Hooks that misbehave in every phase: either the prompt exists and reports them, or the error names them.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use protocol::prompt::PromptDiagnostic;
 
 use crate::fixture::{World, codes, ids, section};
 
-/// The phases that a preparation runs.
+/// The phases that run during preparation.
 const PHASES: [Phase; 5] = [
     Phase::PrePolicy,
     Phase::PrePromptContext,
@@ -21,10 +21,10 @@ const PHASES: [Phase; 5] = [
     Phase::PostPromptCompile,
 ];
 
-/// Looks like a key of a provider.
+/// Looks like a provider's key.
 const SECRET: &str = "sk-proj-abcdefghijklmnop0123456789";
 
-/// What a bad hook does.
+/// The misbehaviour of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Deed {
     Fails,
@@ -35,7 +35,8 @@ enum Deed {
     TakesALiberty,
 }
 
-/// Each deed, its hook, what the manifest says of it, the status of its record, and the cause if it must not fail.
+/// Each misbehaviour with its hook, the expected diagnostic, the status of its record, and the cause if it fails
+/// closed.
 const DEEDS: &[(Deed, &str, &str, &str, FailureCause)] = &[
     (Deed::Fails, "bad.fails", "hook_failed", "failed", FailureCause::Error),
     (Deed::Panics, "bad.panics", "hook_failed", "panicked", FailureCause::Panic),
@@ -68,7 +69,7 @@ fn subscription(deed: Deed, hook_id: &str, phase: Phase) -> HookSubscription {
         .may_contribute([ContributionKind::PromptSection])
 }
 
-/// A hook that does what it should.
+/// Returns a well-behaved hook.
 fn good(phase: Phase) -> HookSubscription {
     HookSubscription::new("good", phase, |_: HookContext| async {
         Ok(vec![PromptSection::new("good", "good", "Good", "A good text.").into()])
@@ -82,7 +83,7 @@ fn about<'a>(diagnostics: &'a [PromptDiagnostic], hook_id: &str) -> Vec<&'a Prom
 }
 
 #[tokio::test]
-async fn the_prompt_is_there_and_says_what_is_missing() {
+async fn the_prompt_survives_and_reports_failed_hooks() {
     let world = World::new().await;
     world.save("From the document.").await;
     for phase in PHASES {
@@ -116,7 +117,7 @@ async fn the_prompt_is_there_and_says_what_is_missing() {
 }
 
 #[tokio::test]
-async fn a_hook_that_must_not_fail_is_named_with_its_phase() {
+async fn a_fail_closed_error_names_hook_and_phase() {
     let world = World::new().await;
     for phase in PHASES {
         for (deed, hook_id, _, _, expected) in DEEDS {
@@ -139,11 +140,11 @@ async fn a_hook_that_must_not_fail_is_named_with_its_phase() {
     }
 }
 
-/// An abort reaches a hook only where it waits; one that blocks its thread is given up all the same.
+// An abort only takes effect where the hook awaits. A hook that blocks its thread must be given up all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hook_that_blocks_its_thread_is_given_up() {
     let world = World::new().await;
-    // It blocks until the test is over.
+    // The hook blocks until the end of the test.
     let (release, released) = std::sync::mpsc::channel::<()>();
     let released = Arc::new(Mutex::new(released));
     let blocks = HookSubscription::new("bad.blocks", Phase::PrePromptCompile, move |_: HookContext| {
@@ -164,7 +165,7 @@ async fn a_hook_that_blocks_its_thread_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_long_text_is_cut_by_the_hooks_budget_and_then_by_the_prompts() {
+async fn hook_budget_cuts_before_prompt_budget() {
     let world = World::new().await;
     let long = HookSubscription::new("long", Phase::PrePromptCompile, |_: HookContext| async {
         Ok(vec![PromptSection::new("long", "long", "Long", "a line of it\n".repeat(70_000)).into()])
@@ -187,7 +188,7 @@ async fn a_long_text_is_cut_by_the_hooks_budget_and_then_by_the_prompts() {
 }
 
 #[tokio::test]
-async fn of_two_hooks_for_one_section_the_first_in_order_has_it() {
+async fn first_hook_in_order_owns_a_section() {
     let world = World::new().await;
     let hook = |id: &'static str, priority: i32| {
         HookSubscription::new(id, Phase::PrePromptCompile, move |_: HookContext| async move {

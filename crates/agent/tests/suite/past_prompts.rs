@@ -1,4 +1,4 @@
-//! What is kept of a prompt: for how long, and what it is good for.
+//! Retention of past prompts, and their uses.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use prompt::RebuildError;
 use crate::fixture::{OWNER, World};
 
 #[tokio::test]
-async fn texts_are_forgotten_after_their_time_and_not_before() {
+async fn texts_are_pruned_after_their_retention() {
     let mut world = World::new().await;
     world.save("One.").await;
     let patient = world.agent();
@@ -34,7 +34,7 @@ async fn texts_are_forgotten_after_their_time_and_not_before() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_keep_texts_still_has_manifests() {
+async fn without_stored_texts_manifests_remain() {
     let mut world = World::new().await;
     world.save("One.").await;
     let keeping = world.agent();
@@ -56,7 +56,7 @@ async fn whoever_does_not_keep_texts_still_has_manifests() {
 }
 
 #[tokio::test]
-async fn the_line_of_an_edit_is_found_in_what_was_kept_and_what_is_new() {
+async fn blame_finds_the_edited_line_in_stored_and_new_text() {
     let world = World::new().await;
     world.save("One.\nTwo.\nThree.\n").await;
     let agent = world.agent();
@@ -74,7 +74,7 @@ async fn the_line_of_an_edit_is_found_in_what_was_kept_and_what_is_new() {
 }
 
 #[tokio::test]
-async fn a_round_has_one_manifest_and_one_that_is_missing_is_named() {
+async fn each_round_has_a_manifest_and_missing_ones_are_errors() {
     let world = World::new().await;
     let agent = world.agent();
     let (request, turn) = world.turn().await;

@@ -1,4 +1,4 @@
-//! Whatever a prompt was made from, what was kept of it is the prompt, byte for byte.
+//! The stored parts of any prompt rebuild it byte for byte.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::fixture::World;
 
-/// Text of people, of attackers and of nobody.
+/// Arbitrary text, including hostile text.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[a-z \\n]{0,300}",
@@ -24,7 +24,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn what_was_kept_is_the_prompt_byte_for_byte() {
+fn stored_parts_rebuild_the_prompt_exactly() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let world = runtime.block_on(World::new());
     let dynamic: Arc<Mutex<[String; 2]>> = Arc::default();

@@ -1,4 +1,4 @@
-//! A session is frozen: what a thread was told at its start does not change behind its back.
+//! Frozen sessions: the instructions a thread started with do not change behind its back.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use store::StoreError;
 use crate::fixture::{World, section};
 
 #[tokio::test]
-async fn files_that_change_do_not_change_a_session_that_was_saved() {
+async fn changed_files_do_not_change_a_saved_session() {
     let world = World::new().await;
     world.write("repo/a/AGENTS.md", "In a.\n");
     let agent = world.agent();
@@ -21,7 +21,7 @@ async fn files_that_change_do_not_change_a_session_that_was_saved() {
     let was = section(&prepared.compiled, "agents_context").unwrap().to_owned();
     assert!(was.contains("At the root."));
 
-    // Nothing is saved by looking.
+    // A preview saves nothing.
     world.write("repo/AGENTS.md", "Changed before the start.\n");
     let next = agent.prepare(&request).await.unwrap().compiled;
     assert!(section(&next, "agents_context").unwrap().contains("Changed before"));
@@ -45,7 +45,7 @@ async fn files_that_change_do_not_change_a_session_that_was_saved() {
 }
 
 #[tokio::test]
-async fn a_session_that_cannot_be_read_is_an_error_that_says_so() {
+async fn an_unreadable_session_is_an_error() {
     let world = World::new().await;
     let request = world.thread().await;
     let mut session = world.agent().prepare(&request).await.unwrap().session.unwrap().session;

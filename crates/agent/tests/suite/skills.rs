@@ -1,4 +1,4 @@
-//! Skills: what a model is told of them, what it can read, and that nothing is left of them when they are switched off.
+//! Skills: the section, the tool, and their complete absence when skills are disabled.
 
 use protocol::TurnStatus;
 use protocol::prompt::PromptSourceKind;
@@ -12,7 +12,7 @@ use crate::fixture::{World, codes};
 const OWN: &str = "---\nname: release\ndescription: How to release\n---\nTag it.\n";
 
 #[tokio::test]
-async fn active_skills_are_a_section_with_its_sources() {
+async fn active_skills_form_a_section_with_sources() {
     let world = World::new().await;
     world.write("home/skills/release/SKILL.md", OWN);
     world.write(
@@ -29,7 +29,7 @@ async fn active_skills_are_a_section_with_its_sources() {
     assert_eq!((section.sources.len(), source.id.as_deref()), (1, Some("release")));
     assert!(compiled.session_text.contains("- release: How to release (read_skill \"release\")"));
     assert!(!compiled.full_text.contains("lend"), "nobody has trusted it");
-    // In the directory that it is for, its text is there as well.
+    // In the directory that the skill applies to, the prompt includes its text as well.
     let request = agent::PromptRequest { cwd: Some("src".to_owned()), ..request };
     let compiled = world.agent().prepare(&request).await.unwrap().compiled;
     let text = &compiled.session_text;
@@ -37,7 +37,7 @@ async fn active_skills_are_a_section_with_its_sources() {
 }
 
 #[tokio::test]
-async fn a_list_without_room_says_so_in_the_manifest() {
+async fn an_oversized_skill_list_is_reported_in_the_manifest() {
     let world = World::new().await;
     for index in 0..300 {
         let text = format!("---\nname: s{index:03}\ndescription: Does the task {index}\n---\nDo.\n");
@@ -66,7 +66,7 @@ async fn a_list_without_room_says_so_in_the_manifest() {
 }
 
 #[tokio::test]
-async fn skills_without_an_active_one_leave_a_record_and_no_section() {
+async fn inactive_skills_leave_a_record_but_no_section() {
     let world = World::new().await;
     world.write("repo/.agents/skills/lend/SKILL.md", OWN);
     let request = world.thread().await;
@@ -83,7 +83,7 @@ async fn skills_without_an_active_one_leave_a_record_and_no_section() {
 }
 
 #[tokio::test]
-async fn switched_off_they_leave_nothing_and_change_nothing() {
+async fn disabled_skills_leave_no_trace() {
     let mut world = World::new().await;
     let request = world.thread().await;
     let without = world.agent().prepare(&request).await.unwrap().compiled;
@@ -101,7 +101,7 @@ async fn switched_off_they_leave_nothing_and_change_nothing() {
 }
 
 #[tokio::test]
-async fn a_model_reads_a_skill_and_what_it_refers_to() {
+async fn a_model_reads_a_skill_and_its_files() {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path().join("home/skills/release");
     std::fs::create_dir_all(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! Tools that come from anywhere: in chats, without a directory, and others in the next round.
+//! Sources of tools: in chats, without a directory, and with a list that changes between rounds.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tools::{Arguments, Needs, RoundContext, Tool, ToolContext, ToolOutput, ToolS
 
 use crate::conversation::Conversation;
 
-/// Answers with its name.
+/// A tool that answers with its name.
 struct Named(&'static str);
 
 impl Tool for Named {
@@ -54,7 +54,7 @@ impl ToolSource for Growing {
 
     fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
         Box::pin(async move {
-            // A source may have to wait for somebody.
+            // Yield once, because a real source may have to wait.
             tokio::time::sleep(Duration::from_millis(1)).await;
             self.asked.lock().unwrap().push(round.clone());
             if round.round == 1 { self.first.clone() } else { self.later.clone() }
@@ -67,13 +67,13 @@ fn listed(body: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_chat_without_a_directory_can_have_tools_that_change_between_rounds() {
+async fn chat_tools_can_change_between_rounds() {
     let source = Growing::new();
     let chat = {
         let directory = tempfile::tempdir().unwrap();
         let database = store::Database::Sqlite(directory.path().join("foreword.db"));
         let sources = [Arc::clone(&source) as Arc<dyn ToolSource>];
-        // Nothing but these tools.
+        // Memory would offer tools of its own.
         let change = |settings: &mut agent::AgentSettings| settings.memory.enabled = false;
         Conversation::chat_set(&database, directory, sources, [], change).await
     };
@@ -111,7 +111,7 @@ async fn a_chat_without_a_directory_can_have_tools_that_change_between_rounds() 
     assert!(asked.iter().all(|round| round.actor.as_deref() == Some("ada") && round.directory.is_none()));
 }
 
-/// Fails whenever it is asked.
+/// A source that always panics.
 struct Broken;
 
 impl ToolSource for Broken {
@@ -125,7 +125,7 @@ impl ToolSource for Broken {
 }
 
 #[tokio::test]
-async fn the_manifest_of_a_round_says_which_tools_are_missing() {
+async fn the_manifest_lists_missing_tools() {
     let sources: [Arc<dyn ToolSource>; 3] = [Arc::new(Broken), Growing::new(), Growing::new()];
     let chat = Conversation::chat(sources).await;
     chat.model.answer(Answer::text("done"));

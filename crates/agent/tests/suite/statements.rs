@@ -1,4 +1,4 @@
-//! What a turn asks of the database.
+//! The number of database statements of a turn.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use store::Database;
 
 use crate::conversation::Conversation;
 
-/// Statements and commits of a chat turn of one round whose prompt is known.
+/// Statements and commits of a chat turn with one round whose prompt is known.
 const MAX_STATEMENTS: u64 = 18;
 const MAX_TRANSACTIONS: u64 = 3;
 
@@ -21,7 +21,7 @@ async fn a_chat_turn_of_one_round_costs_three_commits() {
     for _ in 0..3 {
         chat.model.answer(Answer::text("yes"));
     }
-    // The first turn brings the prompt's texts, and the second finds a completed one.
+    // The first turn stores the prompt's texts, so only the second one shows the usual cost.
     chat.ask("Is it so?").await;
     chat.ask("Really?").await;
     let before = chat.store.statements();
@@ -33,7 +33,7 @@ async fn a_chat_turn_of_one_round_costs_three_commits() {
     assert!(transactions <= MAX_TRANSACTIONS, "{transactions} transactions");
 }
 
-/// Statements of a turn since its model was asked for the last time.
+/// Returns the statements of a turn since its model was last asked.
 async fn statements_after_the_answer(tokens_per_day: Option<NonZeroU64>) -> u64 {
     let directory = tempfile::tempdir().unwrap();
     let database = Database::Sqlite(directory.path().join("foreword.db"));
@@ -52,9 +52,9 @@ async fn statements_after_the_answer(tokens_per_day: Option<NonZeroU64>) -> u64 
 }
 
 #[tokio::test]
-async fn an_answer_that_is_finished_is_kept_whatever_may_still_be_spent() {
-    // What is spent is asked for before a model is asked again, and this one is not: were it, a database that is away for a
-    // moment would cost the answer, whereas its end is written until it succeeds.
+async fn a_finished_answer_skips_the_token_limit() {
+    // The daily limit is checked only before the model is asked again, so this turn must not check it. Otherwise a
+    // short database outage would cost the answer, while writing the end is retried until it succeeds.
     let without_limit = statements_after_the_answer(None).await;
     assert_eq!(statements_after_the_answer(NonZeroU64::new(1_000_000)).await, without_limit);
 }

@@ -1,4 +1,4 @@
-//! Turns that end just when something of them is being written.
+//! Turns that end exactly while something is being written.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -14,7 +14,7 @@ use tools::{RoundContext, ToolSource, Toolbox};
 
 use crate::conversation::Conversation;
 
-/// Keeps everybody from writing as soon as it is asked for tools, which is just before the round is recorded.
+/// A source that blocks all writers when it is asked, which is just before the round is recorded.
 struct Holding {
     database: PathBuf,
     held: Mutex<Option<rusqlite::Connection>>,
@@ -39,7 +39,7 @@ impl ToolSource for Holding {
 }
 
 #[tokio::test]
-async fn what_is_being_written_when_a_turn_is_stopped_is_written_once() {
+async fn a_write_in_flight_during_a_stop_happens_once() {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("foreword.db");
     let (held, reached) = (Mutex::default(), Notify::new());
@@ -50,13 +50,14 @@ async fn what_is_being_written_when_a_turn_is_stopped_is_written_once() {
     let before = written();
     let (turn_id, ended) = chat.start("once").await;
     source.reached.notified().await;
-    // The turn itself is one transaction, the record of its round the next: it has reached the store, and waits there.
+    // Creating the turn is one transaction, and the record of its round is the next. Once it has reached the store it
+    // waits there for the lock.
     while written() < before + 2 {
         tokio::task::yield_now().await;
     }
     let agent = Arc::clone(&chat.agent);
     let stopping = tokio::spawn(async move { agent.shutdown(Duration::from_secs(1)).await });
-    // All tasks share this thread, so after a few rounds of them the stop has reached the turn.
+    // All tasks share this thread, so after a few yields the stop has reached the turn.
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -78,7 +79,7 @@ async fn what_is_being_written_when_a_turn_is_stopped_is_written_once() {
     assert_eq!(runs.iter().filter(|run| run.hook_id == DOCUMENT_HOOK).count(), 1);
 }
 
-/// Ends the turn from elsewhere, so that its round can no longer be recorded.
+/// A source that ends the turn from outside, so that its round can no longer be recorded.
 #[derive(Default)]
 struct Ending(OnceLock<Store>);
 
@@ -100,7 +101,7 @@ impl ToolSource for Ending {
 }
 
 #[tokio::test]
-async fn hooks_of_a_round_that_cannot_be_recorded_are_recorded_all_the_same() {
+async fn hook_runs_survive_a_round_that_cannot_be_recorded() {
     let source = Arc::new(Ending::default());
     let chat = Conversation::chat([Arc::clone(&source) as Arc<dyn ToolSource>]).await;
     source.0.set(chat.store.clone()).ok().unwrap();

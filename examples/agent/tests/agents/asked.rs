@@ -1,4 +1,4 @@
-//! An agent is asked: it reads a file, wants to write one, and answers.
+//! An agent reads a file, requests to write one, and answers.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ use test_gateway::TestGateway;
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../agent.py");
 const RUST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/main.rs");
 
-/// What an agent printed: the answer, and what it said beside it.
+/// Output of an agent: the answer on standard output, and the rest.
 async fn asked(mut agent: Command, decision: &'static str) -> (String, String) {
     let model = ScriptedModel::start().await.unwrap();
     let wire = Wire::Anthropic;
@@ -59,7 +59,7 @@ async fn asked(mut agent: Command, decision: &'static str) -> (String, String) {
 }
 
 async fn check(agent: impl Fn() -> Command) {
-    // What is said in two rounds is parted by an empty line.
+    // The texts of two rounds are separated by an empty line.
     let answer = "I look.\n\nIt is a sum – of cents.\n";
     let (said, beside) = asked(agent(), "yes\n").await;
     assert_eq!(said, answer, "{beside}");
@@ -93,7 +93,7 @@ async fn the_agent_in_python() {
 }
 
 #[test]
-fn both_stay_tiny() {
+fn the_examples_stay_tiny() {
     for path in [PYTHON, RUST] {
         let lines = std::fs::read_to_string(Path::new(path)).unwrap().lines().count();
         assert!(lines < 100, "{path} has {lines} lines");

@@ -1,4 +1,4 @@
-//! Both tiny agents, as a reader runs them, against a real gateway and a scripted model.
+//! Both tiny agents, run as in the docs, with a real gateway and a scripted model.
 
 #![cfg(unix)]
 
