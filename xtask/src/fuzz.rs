@@ -65,7 +65,8 @@ pub(crate) fn run(target: Option<&str>, seconds: u64) -> Result<()> {
 
 /// Runs a program on what earlier runs found worth keeping and on the seeds.
 fn feed(directory: &Path, name: &str, program: &Path, seconds: u64) -> Result<()> {
-    let (corpus, seeds) = (directory.join("corpus").join(name), directory.join("seeds").join(name));
+    let corpus = directory.join("corpus").join(name);
+    let seeds = directory.join("seeds").join(name);
     let artifacts = directory.join("artifacts").join(name);
     for needed in [&corpus, &artifacts] {
         fs::create_dir_all(needed).with_context(|| format!("could not make {}", needed.display()))?;

@@ -58,7 +58,8 @@ pub(crate) fn run(measured: Measured, profile: &str) -> Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
-    let (started, used) = (Instant::now(), processor_seconds());
+    let started = Instant::now();
+    let used = processor_seconds();
     let mut build = cargo();
     build.arg("build").args(measured.package()).args(["--quiet", "--timings", "--profile", profile]);
     build.arg("--target-dir").arg(&directory);

@@ -212,7 +212,8 @@ fn claude_reads(cwd: &Path, directory: &Path, settings: &FileSettings) -> bool {
 
 /// A CLAUDE.md that leads to an AGENTS.md which is gone.
 fn left_behind(directory: &Path) -> Option<Change> {
-    let (path, source) = (directory.join(CLAUDE), directory.join(SOURCE));
+    let path = directory.join(CLAUDE);
+    let source = directory.join(SOURCE);
     if source.symlink_metadata().is_ok() {
         return None;
     }

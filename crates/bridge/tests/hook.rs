@@ -136,7 +136,8 @@ fn only_old_sessions_are_removed_and_nothing_through_a_link() {
     let session = format!("{}.json", "0".repeat(64));
     for is_linked in [false, true] {
         let project = Project::new("claude-code", TREE);
-        let (sessions, victim) = (project.sessions(), project.root.join("victim"));
+        let sessions = project.sessions();
+        let victim = project.root.join("victim");
         std::fs::create_dir(&victim).unwrap();
         if is_linked {
             std::os::unix::fs::symlink(&victim, &sessions).unwrap();

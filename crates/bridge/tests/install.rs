@@ -261,7 +261,8 @@ fn what_is_in_the_place_of_ours_is_refused() {
 #[test]
 fn a_project_cannot_have_other_files_changed() {
     let machine = Machine::new();
-    let (project, outside) = (machine.root.join("project"), machine.root.join("outside"));
+    let project = machine.root.join("project");
+    let outside = machine.root.join("outside");
     machine.write(&outside.join("settings.json"), "{}\n");
     std::os::unix::fs::symlink(&outside, project.join(".claude")).unwrap();
     let error = machine.install("claude-code", Scope::Project).unwrap_err().to_string();

@@ -64,7 +64,7 @@ fn a_start_mends_the_data_directory_and_leaves_the_home_directory_alone() {
     assert_eq!(open_to_others(&machine.data()), Vec::<PathBuf>::new());
     assert_eq!(mode(&machine.home().join("SOUL.md")), 0o644);
     let log = machine.tidy(&server.log());
-    assert!(log.contains("others could read ~/data/owner.token; it is private now"), "{log}");
+    assert!(log.contains("~/data/owner.token was readable by others and is now private"), "{log}");
 }
 
 #[test]

@@ -59,7 +59,8 @@ mod tests {
     fn what_is_watched_ends_when_nobody_holds_the_pipe() {
         let directory = tempfile::tempdir().unwrap().keep();
         std::fs::write(directory.join("file"), "text").unwrap();
-        let (mut ended, mut lives) = (patient(), patient());
+        let mut ended = patient();
+        let mut lives = patient();
         let mut watchdog = Watchdog::start(&directory).unwrap();
         watchdog.watch(Some(lives.id())).unwrap();
         watchdog.watch(None).unwrap();

@@ -1,4 +1,4 @@
-//! Who is calling, and whether they still may.
+//! Authentication: maps tokens to actors and re-checks them on every call.
 
 pub(crate) mod counts;
 pub(crate) mod owner;
@@ -6,37 +6,36 @@ pub(crate) mod secret;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use agent::Reach;
+use parking_lot::Mutex;
 use protocol::{AccessToken, AuthenticationFailure, Role, STDIO_ACTOR, Timestamp, TokenId, WorkspaceId};
 use store::{Store, StoreError, hash_secret};
 
 use crate::access::counts::AccessCounts;
 
-/// How long an answer of the database about a token is trusted. A revocation usually arrives sooner; this bounds the
-/// time when the wake was lost.
+/// Lifetime of a cached token lookup. A revocation usually invalidates the cache sooner; this bounds the delay if the
+/// wake was lost.
 const CACHED_FOR: Duration = Duration::from_secs(2);
 
-/// Who makes a call.
+/// Identity behind a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Actor {
-    /// What is written into `created_by` and its like.
+    /// Name recorded in `created_by` and similar fields.
     pub(crate) name: String,
     pub(crate) role: Role,
-    /// The only workspace they may touch.
+    /// The only workspace the actor may access; `None` for all.
     pub(crate) workspace_id: Option<WorkspaceId>,
-    /// When they have to leave.
+    /// End of the token's validity.
     pub(crate) expires_at: Option<Timestamp>,
-    /// The token that they have shown; none for stdio, which needs none.
+    /// Token presented by the client; `None` for stdio, which needs none.
     pub(crate) token_id: Option<TokenId>,
-    /// Digest of the token's secret.
     pub(crate) secret_sha256: Option<String>,
 }
 
 impl Actor {
-    /// The parent process on the other end of stdio.
+    /// Returns the actor for the parent process on the other end of stdio.
     pub(crate) fn stdio() -> Self {
         Self {
             name: STDIO_ACTOR.to_owned(),
@@ -48,23 +47,21 @@ impl Actor {
         }
     }
 
-    /// Whether their token's time is over.
+    /// Returns true once the token has expired.
     pub(crate) fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
-    /// Whether everything is within reach, or one workspace.
     pub(crate) fn reach(&self) -> Reach {
         if self.workspace_id.is_none() { Reach::Everything } else { Reach::Workspace }
     }
 
-    /// Whether a workspace is within reach.
+    /// Returns true if the actor may access `workspace_id`.
     pub(crate) fn reaches(&self, workspace_id: &WorkspaceId) -> bool {
         self.workspace_id.as_ref().is_none_or(|bound| bound == workspace_id)
     }
 }
 
-/// Knows which tokens are valid.
 pub(crate) struct Authenticator {
     store: Store,
     cache: Mutex<TokenCache>,
@@ -72,19 +69,19 @@ pub(crate) struct Authenticator {
     flushing: tokio::sync::Mutex<()>,
 }
 
-/// Why a secret opens nothing.
+/// A rejected secret.
 struct Refused {
     reason: AuthenticationFailure,
-    /// The token that it opened before.
+    /// The token the secret belonged to, if it was valid once.
     token: Option<Box<AccessToken>>,
 }
 
-/// What the database said about tokens not long ago.
+/// Recent token lookups by digest of the secret.
 #[derive(Default)]
 struct TokenCache {
     tokens: HashMap<String, (Instant, AccessToken)>,
-    /// Counts how often everything was forgotten: an answer to an older question is not kept.
-    forgotten: u64,
+    /// Number of invalidations. A lookup that started before the latest one is not cached.
+    invalidations: u64,
 }
 
 impl Authenticator {
@@ -97,20 +94,20 @@ impl Authenticator {
         }
     }
 
-    /// Who a secret belongs to; none when it opens nothing, or when there is none.
+    /// Returns the actor for a secret; `None` if the secret is missing or invalid.
     pub(crate) async fn authenticate(
         &self,
         secret: Option<&str>,
         source: IpAddr,
     ) -> Result<Option<Actor>, StoreError> {
         let Some(secret) = secret else {
-            self.counts.turned_away(source, AuthenticationFailure::Missing, None, self.store.now());
+            self.counts.record_rejection(source, AuthenticationFailure::Missing, None, self.store.now());
             return Ok(None);
         };
         let digest = hash_secret(secret);
         match self.look_up(&digest).await? {
             Ok(token) => {
-                self.counts.came_in(&token, self.store.now());
+                self.counts.record_login(&token, self.store.now());
                 Ok(Some(Actor {
                     name: token.name,
                     role: token.role,
@@ -121,13 +118,13 @@ impl Authenticator {
                 }))
             }
             Err(Refused { reason, token }) => {
-                self.counts.turned_away(source, reason, token.as_deref(), self.store.now());
+                self.counts.record_rejection(source, reason, token.as_deref(), self.store.now());
                 Ok(None)
             }
         }
     }
 
-    /// Whether somebody who was let in may stay.
+    /// Returns true while the actor's token is still valid.
     pub(crate) async fn is_still_valid(&self, actor: &Actor) -> Result<bool, StoreError> {
         match &actor.secret_sha256 {
             None => Ok(true),
@@ -135,56 +132,56 @@ impl Authenticator {
         }
     }
 
-    /// The same for somebody who makes a call, which is counted.
+    /// Like [`Self::is_still_valid`], and counts the call in the audit.
     pub(crate) async fn may_call(&self, actor: &Actor) -> Result<bool, StoreError> {
         let Some(digest) = &actor.secret_sha256 else { return Ok(true) };
         let token = self.look_up(digest).await?;
-        token.iter().for_each(|token| self.counts.called(token, self.store.now()));
+        token.iter().for_each(|token| self.counts.record_call(token, self.store.now()));
         Ok(token.is_ok())
     }
 
-    /// Counts that a call was none that its caller may make.
+    /// Counts a call that was rejected because of the actor's role or workspace.
     pub(crate) fn count_forbidden(&self, actor: &Actor) {
-        self.counts.forbidden(actor, self.store.now());
+        self.counts.record_forbidden(actor, self.store.now());
     }
 
-    /// Writes down what was counted.
+    /// Writes pending audit counts to the database.
     pub(crate) async fn flush_counts(&self) -> Result<(), StoreError> {
-        // One after another: of two at once, the older counts could be written last.
+        // Flushes run one at a time. If two overlapped, the one with the older counts could be written last and win.
         let _flushing = self.flushing.lock().await;
         let pending = self.counts.take_to_write(self.store.now());
         self.store.record_audit(pending.entries.clone()).await?;
-        pending.written();
+        pending.confirm();
         Ok(())
     }
 
-    /// Forgets all tokens: they may have changed.
-    pub(crate) fn forget(&self) {
-        let mut cache = self.lock();
+    /// Invalidates all cached tokens.
+    pub(crate) fn invalidate(&self) {
+        let mut cache = self.cache.lock();
         cache.tokens.clear();
-        cache.forgotten += 1;
+        cache.invalidations += 1;
     }
 
     async fn look_up(&self, digest: &str) -> Result<Result<AccessToken, Refused>, StoreError> {
         let asked_at = Instant::now();
-        let forgotten = {
-            let cache = self.lock();
+        let invalidations = {
+            let cache = self.cache.lock();
             if let Some((at, token)) = cache.tokens.get(digest)
                 && at.elapsed() < CACHED_FOR
             {
                 return Ok(self.check(token.clone()));
             }
-            cache.forgotten
+            cache.invalidations
         };
         let found = self.store.token_by_secret(digest).await?;
         let unknown = Refused { reason: AuthenticationFailure::Unknown, token: None };
         let token = found.ok_or(unknown).and_then(|token| self.check(token));
-        let mut cache = self.lock();
+        let mut cache = self.cache.lock();
         match &token {
-            Ok(token) if cache.forgotten == forgotten => {
+            Ok(token) if cache.invalidations == invalidations => {
                 cache.tokens.insert(digest.to_owned(), (asked_at, token.clone()));
             }
-            // Only what exists is remembered, so that guesses do not fill the memory.
+            // Unknown secrets are not cached, so that guessing cannot exhaust memory.
             _ => drop(cache.tokens.remove(digest)),
         }
         Ok(token)
@@ -199,9 +196,5 @@ impl Authenticator {
             return Ok(token);
         };
         Err(Refused { reason, token: Some(Box::new(token)) })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, TokenCache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,11 +1,12 @@
-//! The open connections, so that a revoked token can be shown the door.
+//! Registry of open connections, which are closed when their token is revoked or expires.
 
 pub(crate) mod peer;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use protocol::{Timestamp, TokenId};
 use rpc::{CloseReason, Outgoing};
 
@@ -19,7 +20,7 @@ pub(crate) struct Connections {
     next: AtomicU64,
 }
 
-/// A connection's entry, gone when dropped.
+/// Registration of an open connection; dropping it removes the entry.
 pub(crate) struct Registered {
     open: Arc<Open>,
     number: u64,
@@ -27,37 +28,36 @@ pub(crate) struct Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.number);
+        self.open.lock().remove(&self.number);
     }
 }
 
 impl Connections {
     pub(crate) fn register(&self, actor: Arc<Actor>, outgoing: Outgoing) -> Registered {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(number, (actor, outgoing));
+        self.open.lock().insert(number, (actor, outgoing));
         Registered { open: Arc::clone(&self.open), number }
     }
 
-    /// Closes the connections whose token's time is over.
     pub(crate) fn close_expired(&self, now: Timestamp) {
-        for (actor, outgoing) in self.open.lock().unwrap_or_else(PoisonError::into_inner).values() {
+        for (actor, outgoing) in self.open.lock().values() {
             if actor.is_expired(now) {
                 outgoing.close(CloseReason::Unauthenticated);
             }
         }
     }
 
-    /// The tokens with which connections were opened, each once.
+    /// Returns the distinct tokens of all open connections.
     pub(crate) fn tokens(&self) -> Vec<TokenId> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = self.open.lock();
         let tokens: HashSet<&TokenId> =
             open.values().filter_map(|(actor, _)| actor.token_id.as_ref()).collect();
         tokens.into_iter().cloned().collect()
     }
 
-    /// Closes the connections that were opened with one of these tokens.
+    /// Closes all connections that use one of `tokens`.
     pub(crate) fn close_with(&self, tokens: &HashSet<TokenId>) {
-        for (actor, outgoing) in self.open.lock().unwrap_or_else(PoisonError::into_inner).values() {
+        for (actor, outgoing) in self.open.lock().values() {
             if actor.token_id.as_ref().is_some_and(|token| tokens.contains(token)) {
                 outgoing.close(CloseReason::Unauthenticated);
             }

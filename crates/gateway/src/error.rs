@@ -1,4 +1,4 @@
-//! From what went wrong to what the wire says of it.
+//! Conversion of internal errors into wire errors.
 
 use std::borrow::Cow;
 
@@ -8,19 +8,16 @@ use protocol::error::{ErrorData, ErrorKind, ErrorObject, ErrorSubject, Hint as _
 use protocol::{Role, WorkspaceId};
 use store::StoreError;
 
-/// No token, or one that opens nothing.
 pub(crate) fn unauthenticated() -> ErrorObject {
     let message = "no valid access token; send one as `Authorization: Bearer TOKEN`";
     ErrorObject::new(ErrorKind::Unauthenticated, message)
 }
 
-/// The role is too weak.
 pub(crate) fn needs_role(method: &str, needed: Role, has: Role) -> ErrorObject {
     let message = format!("`{method}` needs the role {needed}, this token has {has}");
     ErrorObject::with(ErrorKind::Forbidden, message, |data| data.needed_role = Some(needed))
 }
 
-/// The token is bound to another workspace.
 pub(crate) fn other_workspace(workspace_id: Option<&WorkspaceId>) -> ErrorObject {
     let message = match workspace_id {
         Some(id) => format!("this token is bound to another workspace than `{id}`"),
@@ -29,12 +26,10 @@ pub(crate) fn other_workspace(workspace_id: Option<&WorkspaceId>) -> ErrorObject
     ErrorObject::new(ErrorKind::Forbidden, message)
 }
 
-/// The state does not allow it.
 pub(crate) fn invalid_state(message: impl Into<String>) -> ErrorObject {
     ErrorObject::new(ErrorKind::InvalidState, message)
 }
 
-/// What the store said, for the wire.
 pub(crate) fn from_store(failure: StoreError) -> ErrorObject {
     let message = failure.to_string();
     match failure {
@@ -101,12 +96,11 @@ pub(crate) fn from_store(failure: StoreError) -> ErrorObject {
     }
 }
 
-/// A parameter is missing, unknown, of the wrong type or out of range.
 pub(crate) fn invalid_params(message: impl Into<String>) -> ErrorObject {
     ErrorObject::new(ErrorKind::InvalidParams, message)
 }
 
-/// How many a list may have at most, if that is a number somebody may ask for.
+/// Returns `limit` if it is within 1 and `most`.
 pub(crate) fn checked_limit(limit: u32, most: u32) -> Result<u32, ErrorObject> {
     if (1..=most).contains(&limit) {
         return Ok(limit);
@@ -118,7 +112,6 @@ pub(crate) fn internal(message: impl Into<String>, reason: InternalReason) -> Er
     ErrorObject::with(ErrorKind::InternalError, message, |data| data.reason = Some(reason))
 }
 
-/// What the agent said, for the wire.
 pub(crate) fn from_agent(failure: AgentError) -> ErrorObject {
     let kind = match &failure {
         AgentError::Hook(_) => ErrorKind::HookFailed,
@@ -145,7 +138,8 @@ pub(crate) fn from_agent(failure: AgentError) -> ErrorObject {
         AgentError::NoModel | AgentError::NoAnswer | AgentError::NoList | AgentError::Provider(_) => {
             ErrorKind::ProviderFailed
         }
-        // Named by the caller: with a default model of no provider, no gateway starts.
+        // Only a model named by the caller can get here: the gateway refuses to start with a default model whose
+        // provider does not exist.
         AgentError::UnknownProvider(_)
         | AgentError::UnknownSkill { .. }
         | AgentError::NoManifest { .. }
@@ -169,7 +163,7 @@ pub(crate) fn from_agent(failure: AgentError) -> ErrorObject {
     })
 }
 
-/// What an error's kind adds for programs.
+/// Adds the machine-readable details of an error.
 fn add_details(data: &mut ErrorData, failure: &AgentError) {
     match failure {
         AgentError::Hook(hooks::HookError::Failed { hook_id, phase, .. }) => {

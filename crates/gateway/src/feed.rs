@@ -1,15 +1,16 @@
-//! From the change log to the subscribers.
+//! Delivery of changes from the change log to subscribers.
 //!
-//! Each workspace that somebody follows has one feed. It reads the log when it is woken, serialises every change
-//! once, and keeps the newest ones. A subscription is a cursor: it takes what it has not seen from the feed, or,
-//! when it is further behind than the feed remembers, from the log itself.
+//! Each followed workspace has one feed. It reads the log when woken, serializes every change once, and keeps the most
+//! recent ones. A subscription is a cursor: it takes unseen changes from the feed, or from the log itself if it has
+//! fallen behind what the feed remembers.
 
 pub(crate) mod subscription;
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use protocol::notification::ChangeOrigin;
 use protocol::{Sequence, WorkspaceId};
 use rpc::Frame;
@@ -20,17 +21,17 @@ use tokio::sync::{Notify, watch};
 use crate::feed::subscription::Subscription;
 use crate::metrics::Metrics;
 
-/// Bytes of changes that a feed remembers: the newest hundred or so. There is a feed for each workspace that is followed,
-/// so this times a few hundred has to be little memory; whoever is further behind reads the log.
+/// Bytes of recent changes kept per feed, roughly the last hundred changes. Hundreds of workspaces may be followed at
+/// once, so this must stay small; subscribers that are further behind read the log.
 const REMEMBERED: usize = 64 << 10;
-/// Changes read from the log at once.
+/// Changes per read of the log.
 const BATCH: u64 = 256;
-/// How often a feed looks without being woken, for the case that a wake was lost.
+/// Polling interval in case a wake was lost.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// How long a feed waits when the database does not answer.
+/// Delay before retrying after a database error.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
-/// The feeds of all workspaces that are followed.
+/// Feeds of all followed workspaces.
 pub(crate) struct Feeds {
     store: Store,
     metrics: Arc<Metrics>,
@@ -44,15 +45,16 @@ struct Feed {
     recent: Mutex<Recent>,
 }
 
-/// The changes after `floor`, without a gap.
+/// Contiguous changes after `floor`.
 struct Recent {
     floor: Sequence,
     frames: VecDeque<Sent>,
-    /// How long the frames are together.
+    /// Total size of `frames`.
     bytes: usize,
 }
 
-/// A change as it is sent; one that cannot be read has its number only, so that whoever follows gets past it.
+/// A serialized change. The frame is `None` if the change could not be read; its number is kept so that cursors move
+/// past it.
 type Sent = (Sequence, Option<Frame>);
 
 impl Feeds {
@@ -60,9 +62,9 @@ impl Feeds {
         Self { store, metrics, feeds: Mutex::default() }
     }
 
-    /// Makes one workspace's feed look at the log, or all of them.
+    /// Wakes one workspace's feed, or all feeds.
     pub(crate) fn wake(&self, workspace_id: Option<&WorkspaceId>) {
-        let feeds = self.lock();
+        let feeds = self.feeds.lock();
         let woken: Vec<&Weak<Feed>> = match workspace_id {
             Some(workspace_id) => feeds.get(workspace_id).into_iter().collect(),
             None => feeds.values().collect(),
@@ -72,17 +74,17 @@ impl Feeds {
         }
     }
 
-    /// Gives a workspace's feed what was just added to the log. Where something before it is missing, the feed reads.
+    /// Appends changes that were just committed. If there is a gap before them, the feed reads the log instead.
     pub(crate) fn logged(&self, logged: &LoggedChanges) {
-        let feed = self.lock().get(&logged.workspace_id).and_then(Weak::upgrade);
+        let feed = self.feeds.lock().get(&logged.workspace_id).and_then(Weak::upgrade);
         if let Some(feed) = feed
-            && !feed.go_on_with(&logged.changes)
+            && !feed.append_contiguous(&logged.changes)
         {
             feed.wake.notify_one();
         }
     }
 
-    /// Sends a workspace's changes after `cursor` until the subscription is over.
+    /// Sends a workspace's changes after `cursor` until the subscription ends.
     pub(crate) async fn follow(
         &self,
         workspace_id: WorkspaceId,
@@ -126,12 +128,12 @@ impl Feeds {
 
     async fn read(&self, workspace_id: &WorkspaceId, cursor: Sequence) -> Result<Vec<Sent>, StoreError> {
         let changes = self.store.changes_after(workspace_id, cursor, BATCH).await?;
-        Ok(changes.into_iter().map(serialise).collect())
+        Ok(changes.into_iter().map(serialize).collect())
     }
 
-    /// The workspace's feed, started if nobody followed the workspace before.
+    /// Returns the workspace's feed, starting one if nobody follows the workspace yet.
     fn feed(&self, workspace_id: &WorkspaceId, from: Sequence) -> Arc<Feed> {
-        let mut feeds = self.lock();
+        let mut feeds = self.feeds.lock();
         if let Some(feed) = feeds.get(workspace_id).and_then(Weak::upgrade) {
             return feed;
         }
@@ -146,13 +148,9 @@ impl Feeds {
         tokio::spawn(keep_reading(self.store.clone(), Arc::downgrade(&feed)));
         feed
     }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<WorkspaceId, Weak<Feed>>> {
-        self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// Reads the log into a feed for as long as somebody follows it.
+/// Reads the log into a feed for as long as it has followers.
 async fn keep_reading(store: Store, feed: Weak<Feed>) {
     while let Some(feed) = feed.upgrade() {
         let cursor = *feed.head.borrow();
@@ -160,7 +158,8 @@ async fn keep_reading(store: Store, feed: Weak<Feed>) {
             Ok(changes) => {
                 let is_all = (changes.len() as u64) < BATCH;
                 feed.push(changes);
-                // What was committed since this read has left its wake behind, so nobody has to look again for it.
+                // A change committed after this read has left a permit in `wake`, so waiting here cannot miss it. The
+                // timeout covers wakes that were lost on their way from another gateway.
                 if is_all {
                     let _ = tokio::time::timeout(LOOK_EVERY, feed.wake.notified()).await;
                 }
@@ -171,16 +170,16 @@ async fn keep_reading(store: Store, feed: Weak<Feed>) {
 }
 
 impl Feed {
-    /// Takes what the log has after the head; some of it may have come another way meanwhile.
+    /// Appends changes read from the log, skipping those that arrived directly in the meantime.
     fn push(&self, changes: Vec<Change>) {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = self.recent.lock();
         let head = *self.head.borrow();
         self.extend(&mut recent, changes.into_iter().filter(|change| change.seq > head));
     }
 
-    /// Takes changes that follow the newest one it has; false when something between is missing.
-    fn go_on_with(&self, changes: &[Change]) -> bool {
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Appends changes that directly follow the newest known one. Returns false if there is a gap.
+    fn append_contiguous(&self, changes: &[Change]) -> bool {
+        let mut recent = self.recent.lock();
         let head = *self.head.borrow();
         let new = changes.iter().skip_while(|change| change.seq <= head);
         if new.clone().next().is_some_and(|first| first.seq.0 != head.0 + 1) {
@@ -190,17 +189,17 @@ impl Feed {
         true
     }
 
-    /// The head moves while the changes are locked, so that nobody else adds the same.
+    /// Moves the head while `recent` is locked, so that a concurrent append cannot add the same changes.
     fn extend(&self, recent: &mut Recent, changes: impl Iterator<Item = Change>) {
-        let sent: Vec<Sent> = changes.map(serialise).collect();
+        let sent: Vec<Sent> = changes.map(serialize).collect();
         let Some(newest) = sent.last().map(|(seq, _)| *seq) else { return };
         recent.extend(sent.into_iter());
         self.head.send_replace(newest);
     }
 
-    /// Some of the changes after a cursor, or none when the feed no longer remembers them.
+    /// Returns changes after a cursor, or `None` if the feed no longer has them.
     fn after(&self, cursor: Sequence) -> Option<Vec<Sent>> {
-        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = self.recent.lock();
         if cursor < recent.floor {
             return None;
         }
@@ -214,7 +213,7 @@ impl Recent {
         Self { floor, frames: VecDeque::new(), bytes: 0 }
     }
 
-    /// Adds the newest changes, and forgets the oldest that are too many then.
+    /// Appends changes and evicts the oldest ones above the size limit.
     fn extend(&mut self, changes: impl Iterator<Item = Sent>) {
         for change in changes {
             self.bytes += weight(&change);
@@ -229,7 +228,7 @@ impl Recent {
     }
 }
 
-/// What a change takes: its text, its place in the queue, and what counts its owners.
+/// Memory used by a change: its text, its queue entry, and the shared pointer's counters.
 fn weight((_, frame): &Sent) -> usize {
     frame.as_ref().map_or(0, |frame| frame.as_str().len()) + 2 * size_of::<Sent>()
 }
@@ -247,13 +246,13 @@ fn with_origin(mut params: String, origin: &ChangeOrigin) -> serde_json::Result<
     Ok(params)
 }
 
-fn serialise(change: Change) -> Sent {
+fn serialize(change: Change) -> Sent {
     let Change { seq, origin, method, params } = change;
     let frame = with_origin(params, &origin)
         .and_then(RawValue::from_string)
         .and_then(|params| rpc::notification(&method, &params));
     if let Err(error) = &frame {
-        tracing::error!(%seq, method, %error, "a change in the log cannot be read, and is not sent");
+        tracing::error!(%seq, method, %error, "skipped an unreadable change in the log");
     }
     (seq, frame.ok())
 }
@@ -283,24 +282,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_has_a_bound_in_bytes() {
+    fn recent_changes_are_bounded_in_bytes() {
         let feed = feed();
         let params = format!(r#"{{"text":"{}"}}"#, "x".repeat(500));
         for seq in 1..=10_000 {
             feed.push(vec![change(seq, &params)]);
         }
-        let recent = feed.recent.lock().unwrap();
+        let recent = feed.recent.lock();
         assert_eq!(recent.bytes, recent.frames.iter().map(weight).sum::<usize>());
         assert!((REMEMBERED - 1_000..=REMEMBERED).contains(&recent.bytes), "{}", recent.bytes);
         assert_eq!(
             recent.floor.0,
             10_000 - recent.frames.len() as u64,
-            "what comes after the floor is there"
+            "all changes after the floor are present"
         );
         let floor = recent.floor;
         drop(recent);
         assert_eq!(feed.after(floor).unwrap()[0].0, Sequence(floor.0 + 1));
-        assert!(feed.after(Sequence(floor.0 - 1)).is_none(), "whoever is further behind reads the log");
+        assert!(feed.after(Sequence(floor.0 - 1)).is_none(), "cursors before the floor read the log");
 
         let larger_than_all = format!(r#"{{"text":"{}"}}"#, "x".repeat(REMEMBERED));
         feed.push(vec![change(10_001, &larger_than_all)]);
@@ -309,21 +308,21 @@ mod tests {
     }
 
     #[test]
-    fn what_was_just_logged_is_taken_without_a_gap_and_once() {
+    fn logged_changes_are_appended_once_without_gaps() {
         let feed = feed();
         let seen = || -> Vec<u64> { feed.after(Sequence(0)).unwrap().iter().map(|(seq, _)| seq.0).collect() };
-        assert!(feed.go_on_with(&[change(1, "{}"), change(2, "{}")]));
-        assert!(!feed.go_on_with(&[change(4, "{}")]), "the third is missing, so the log is read");
+        assert!(feed.append_contiguous(&[change(1, "{}"), change(2, "{}")]));
+        assert!(!feed.append_contiguous(&[change(4, "{}")]), "change 3 is missing, so the log must be read");
         assert_eq!(seen(), [1, 2]);
         feed.push(vec![change(3, "{}"), change(4, "{}")]);
-        assert!(feed.go_on_with(&[change(3, "{}")]), "it came too late, and is there");
-        assert!(feed.go_on_with(&[change(4, "{}"), change(5, "{}")]));
+        assert!(feed.append_contiguous(&[change(3, "{}")]), "change 3 was read from the log already");
+        assert!(feed.append_contiguous(&[change(4, "{}"), change(5, "{}")]));
         feed.push(vec![change(5, "{}"), change(6, "{}")]);
         assert_eq!((seen(), *feed.head.borrow()), (vec![1, 2, 3, 4, 5, 6], Sequence(6)));
     }
 
     #[test]
-    fn a_change_that_cannot_be_read_keeps_its_number() {
+    fn unreadable_changes_keep_their_number() {
         let feed = feed();
         feed.push(vec![
             change(1, r#"{"a":1}"#),
@@ -336,7 +335,7 @@ mod tests {
             frames.into_iter().map(|(seq, frame)| (seq.0, frame.is_some())).collect()
         };
         assert_eq!(after(0), [(1, true), (2, false), (3, true), (4, false)]);
-        // Otherwise whoever has the third would be told for ever that there is a fourth, and get nothing.
+        // Without its number, a subscriber at 3 would be woken for change 4 forever and never receive anything.
         assert_eq!((after(3), *feed.head.borrow()), (vec![(4, false)], Sequence(4)));
         assert_eq!(after(4), []);
     }

@@ -1,4 +1,4 @@
-//! The protocol's methods, one function each.
+//! Handlers of the protocol's methods.
 
 mod audit;
 mod document;
@@ -23,7 +23,7 @@ use protocol::method;
 pub(crate) use self::instructions::own_files;
 use crate::router::Router;
 
-/// Every method and its handler.
+/// Registers a handler for every method.
 pub(crate) fn router() -> Router {
     Router::default()
         .on_reply::<method::Initialize, _>(initialize::initialize)

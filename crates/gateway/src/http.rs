@@ -1,5 +1,5 @@
-//! The gateway's addresses: `/rpc` for WebSocket and POST, `/mcp` for MCP clients, a page at `/`, `/healthz`, `/readyz`
-//! and `/metrics`.
+//! HTTP routes: `/rpc` for WebSocket and POST, `/mcp` for MCP clients, a page at `/`, `/healthz`, `/readyz` and
+//! `/metrics`.
 
 mod front_page;
 pub(crate) mod listener;
@@ -24,11 +24,11 @@ use tokio_util::task::TaskTracker;
 use crate::access::Actor;
 use crate::connection::peer::Peer;
 use crate::error::{from_store, unauthenticated};
-use crate::http::listener::{ConnectionSlot, NoPlace};
+use crate::http::listener::{AdmissionError, ConnectionSlot};
 use crate::mcp_server::{self, McpSessions};
 use crate::service::Service;
 
-/// What the addresses share.
+/// State shared by all routes.
 #[derive(Clone)]
 pub(crate) struct AppState {
     pub(crate) service: Arc<Service>,
@@ -37,7 +37,8 @@ pub(crate) struct AppState {
     pub(crate) mcp: Arc<McpSessions>,
 }
 
-/// How far over the limit a body is read, so that its sender gets an answer and not a reset.
+/// Multiple of the size limit up to which a body is read, so that its sender receives an error instead of a connection
+/// reset.
 const READ_FACTOR: usize = 4;
 
 pub(crate) fn routes(state: AppState) -> axum::Router {
@@ -76,7 +77,7 @@ async fn metrics(
     headers: HeaderMap,
 ) -> Response {
     match authenticate(&state, &slot, &headers).await {
-        // The numbers are those of all workspaces together.
+        // Metrics cover all workspaces, so tokens bound to one must not see them.
         Ok(actor) if actor.workspace_id.is_some() => {
             let message = "metrics are for tokens of all workspaces, and this one is bound to one";
             failure(StatusCode::FORBIDDEN, &ErrorObject::new(ErrorKind::Forbidden, message))
@@ -105,11 +106,11 @@ async fn upgrade(
     let upgrade = hyper::upgrade::on(&mut request);
     let tasks = state.tasks.clone();
     tasks.spawn(async move {
-        // Fails where the client left before it had the answer.
+        // Fails if the client disconnected before it received the response.
         if let Ok(connection) = upgrade.await {
             serve_websocket(state, actor, connection).await;
         }
-        // It keeps its place for as long as it is open.
+        // The connection keeps its slot until it is closed.
         drop(slot);
     });
     answer
@@ -122,7 +123,8 @@ async fn serve_websocket(state: AppState, actor: Arc<Actor>, connection: hyper::
     let registered = shared.connections.register(Arc::clone(&actor), outgoing.clone());
     let peer = Arc::new(Peer::connected(actor, outgoing.clone()));
     shared.metrics.connections.inc();
-    // The token may have been revoked after it was looked at and before the connection was listed.
+    // The token may have been revoked between its check above and the registration of the connection. Once registered,
+    // revocation closes the connection by itself.
     if let Ok(false) = shared.access.is_still_valid(&peer.actor).await {
         outgoing.close(CloseReason::Unauthenticated);
     }
@@ -149,7 +151,7 @@ async fn post(
         Ok(text) => text,
         Err(refused) => return refused,
     };
-    // On a task of its own, so that a write is finished even if the client hangs up.
+    // Runs as a separate task, so that a write completes even if the client disconnects.
     let service = Arc::clone(&state.service);
     let peer = Arc::new(Peer::one_shot(actor));
     let answer = state.tasks.spawn(async move { rpc::dispatch(&*service, &peer, &text).await.frame }).await;
@@ -160,7 +162,7 @@ async fn post(
     }
 }
 
-/// The text of a request's body, or the answer that turns it away.
+/// Returns a request's body, or the response that rejects it.
 pub(crate) async fn read_body(state: &AppState, headers: &HeaderMap, body: Body) -> Result<String, Response> {
     let limit = state.service.shared.settings.limits.message_bytes;
     let read_limit = limit.saturating_mul(READ_FACTOR);
@@ -171,7 +173,7 @@ pub(crate) async fn read_body(state: &AppState, headers: &HeaderMap, body: Body)
     let body_time = state.service.shared.settings.listener.body_time;
     let read = tokio::select! {
         read = tokio::time::timeout(body_time, to_bytes(body, read_limit)) => read,
-        // Incomplete requests are not waited for.
+        // Shutdown does not wait for incomplete requests: a slow sender could delay it indefinitely.
         () = state.shutdown.cancelled() => {
             return Err(incomplete(StatusCode::SERVICE_UNAVAILABLE, "the gateway stops"));
         }
@@ -181,7 +183,7 @@ pub(crate) async fn read_body(state: &AppState, headers: &HeaderMap, body: Body)
         return Err(incomplete(StatusCode::REQUEST_TIMEOUT, &message));
     };
     let Ok(bytes) = read else {
-        // How much more there would be is not known where no length was announced.
+        // Without an announced length, the actual size beyond the read limit is unknown.
         let actual = announced.unwrap_or(read_limit.saturating_add(1));
         return Err(failure(StatusCode::PAYLOAD_TOO_LARGE, &rpc::too_large(limit, actual)));
     };
@@ -194,7 +196,7 @@ pub(crate) async fn read_body(state: &AppState, headers: &HeaderMap, body: Body)
     })
 }
 
-/// Who sends a request, or the answer that turns them away.
+/// Returns the actor behind a request, or the response that rejects it.
 pub(crate) async fn authenticate(
     state: &AppState,
     slot: &ConnectionSlot,
@@ -203,31 +205,32 @@ pub(crate) async fn authenticate(
     let secret = secret(headers);
     match state.service.shared.access.authenticate(secret, slot.source).await {
         Ok(Some(actor)) => {
-            let (role, reach) = (actor.role, actor.reach());
-            // Whoever comes this way has shown one.
+            let role = actor.role;
+            let reach = actor.reach();
+            // Over HTTP every actor has a token, so this always marks the slot.
             let place = actor.token_id.iter().try_for_each(|id| slot.mark_authenticated(id, role, reach));
             match place {
                 Ok(()) => Ok(Arc::new(actor)),
-                Err(no_place) => Err(closing(failure(StatusCode::SERVICE_UNAVAILABLE, &full(no_place)))),
+                Err(rejected) => Err(closing(failure(StatusCode::SERVICE_UNAVAILABLE, &full(rejected)))),
             }
         }
-        // Whoever has just connected may show a token with the next request.
+        // A client without a token may send one with its next request, so its connection stays open.
         Ok(None) if secret.is_none() => Err(failure(StatusCode::UNAUTHORIZED, &unauthenticated())),
-        // A connection whose token was revoked does not keep its place.
+        // A connection with a bad token does not keep its slot.
         Ok(None) => Err(closing(failure(StatusCode::UNAUTHORIZED, &unauthenticated()))),
         Err(problem) => Err(failure(StatusCode::SERVICE_UNAVAILABLE, &from_store(problem))),
     }
 }
 
-fn full(no_place: NoPlace) -> ErrorObject {
-    let (message, what, limit, hint) = match no_place {
-        NoPlace::Full { limit } => (
+fn full(rejected: AdmissionError) -> ErrorObject {
+    let (message, what, limit, hint) = match rejected {
+        AdmissionError::Full { limit } => (
             "the gateway has as many connections as it can".to_owned(),
             ErrorSubject::Connections,
             limit,
             None,
         ),
-        NoPlace::OfToken { limit } => (
+        AdmissionError::OfToken { limit } => (
             format!("{limit} connections are open with this token, and no more may be at once"),
             ErrorSubject::TokenConnections,
             limit,
@@ -241,7 +244,8 @@ fn full(no_place: NoPlace) -> ErrorObject {
     })
 }
 
-/// The token of a request: a header, or, because browsers cannot set one, a WebSocket subprotocol.
+/// Returns the token of a request: from a header or, because browsers cannot set headers for WebSockets, from a
+/// subprotocol.
 fn secret(headers: &HeaderMap) -> Option<&str> {
     if let Some(value) = headers.get(AUTHORIZATION) {
         let (scheme, secret) = value.to_str().ok()?.split_once(' ')?;
@@ -255,18 +259,18 @@ fn secret(headers: &HeaderMap) -> Option<&str> {
         .find_map(|protocol| protocol.trim().strip_prefix("bearer."))
 }
 
-/// The answer to a request of which only a part is there. What may still come of it is not read.
+/// Returns the response to a request that arrived only partly. The rest is not read.
 fn incomplete(status: StatusCode, message: &str) -> Response {
     closing(failure(status, &ErrorObject::new(ErrorKind::InvalidRequest, message)))
 }
 
-/// An answer after which the connection is closed.
+/// Makes the server close the connection after the response.
 fn closing(mut response: Response) -> Response {
     response.headers_mut().insert(CONNECTION, axum::http::HeaderValue::from_static("close"));
     response
 }
 
-/// An error as an HTTP answer of its own, for what happens before any request was read.
+/// Returns an error as an HTTP response, for failures before a JSON-RPC request was read.
 pub(crate) fn failure(status: StatusCode, error: &ErrorObject) -> Response {
     let body = json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string();
     let mut response = (status, [(CONTENT_TYPE, "application/json")], body).into_response();

@@ -1,7 +1,7 @@
-//! The gateway: connections, authentication, handlers, notifications, start-up and shutdown.
+//! The gateway: connections, authentication, handlers, notifications, startup and shutdown.
 //!
-//! [`Gateway::start`] opens the database, locks the data directory and listens; the protocol's methods are in
-//! `handler`, who may call them is decided in `access`, and what changed reaches subscribers through `feed`.
+//! [`Gateway::start`] opens the database, locks the data directory and listens. Protocol methods are in `handler`,
+//! access checks in `access`, and `feed` delivers changes to subscribers.
 
 mod access;
 mod connection;

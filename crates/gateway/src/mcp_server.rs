@@ -1,7 +1,7 @@
-//! `/mcp`: the tools and resources of `foreword mcp` for clients that reach us over streamable HTTP.
+//! `/mcp`: the tools and resources of `foreword mcp` over streamable HTTP.
 //!
-//! Every request shows its token, as at `/rpc`, and a session belongs to the token that began it. Calls are made as calls
-//! of our own protocol by that token, so that roles, bounds and limits are the same.
+//! Every request carries its token, as at `/rpc`, and a session belongs to the token that started it. Tools call our
+//! own protocol with that token, so the same roles and limits apply.
 
 mod hosted;
 mod sessions;
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use self::hosted::Hosted;
 pub(crate) use self::sessions::McpSessions;
-use self::sessions::{McpSession, NoSession};
+use self::sessions::{McpSession, SessionError};
 use crate::access::Actor;
 use crate::http::listener::ConnectionSlot;
 use crate::http::{AppState, authenticate, failure, read_body};
@@ -30,17 +30,17 @@ const VERSION: &str = "mcp-protocol-version";
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
-/// A message of a client, or a batch of them.
+/// Handles a client's message or batch.
 pub(crate) async fn post(
     State(state): State<AppState>,
     Extension(slot): Extension<Arc<ConnectionSlot>>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    answered(take(state, &slot, &headers, body).await)
+    either(handle_message(state, &slot, &headers, body).await)
 }
 
-/// The stream on which a client is told what has changed.
+/// Opens the event stream for change notifications.
 pub(crate) async fn follow(
     State(state): State<AppState>,
     Extension(slot): Extension<Arc<ConnectionSlot>>,
@@ -50,16 +50,16 @@ pub(crate) async fn follow(
         let actor = authenticate(&state, &slot, &headers).await?;
         check_version(&headers)?;
         if !accepts(&headers, EVENTS) {
-            let message = format!("changes are told as {EVENTS}, which `Accept` does not name");
+            let message = format!("changes are sent as {EVENTS}, which `Accept` does not allow");
             return Err(refused(StatusCode::NOT_ACCEPTABLE, &message));
         }
         let session = session(&state, &actor, &headers)?;
         Ok(stream::open(state.clone(), actor, session))
     };
-    answered(opened.await)
+    either(opened.await)
 }
 
-/// A client that leaves.
+/// Ends a session.
 pub(crate) async fn end(
     State(state): State<AppState>,
     Extension(slot): Extension<Arc<ConnectionSlot>>,
@@ -71,15 +71,14 @@ pub(crate) async fn end(
         state.mcp.end(&session);
         Ok(StatusCode::NO_CONTENT.into_response())
     };
-    answered(ended.await)
+    either(ended.await)
 }
 
-/// What was answered, in whichever way.
-fn answered(answer: Result<Response, Response>) -> Response {
+fn either(answer: Result<Response, Response>) -> Response {
     answer.unwrap_or_else(|refused| refused)
 }
 
-async fn take(
+async fn handle_message(
     state: AppState,
     slot: &ConnectionSlot,
     headers: &HeaderMap,
@@ -92,7 +91,7 @@ async fn take(
         return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body must be application/json"));
     }
     if !accepts(headers, JSON) {
-        let message = "answers are application/json, which `Accept` does not name";
+        let message = "answers are application/json, which `Accept` does not allow";
         return Err(refused(StatusCode::NOT_ACCEPTABLE, message));
     }
     let text = read_body(&state, headers, body).await?;
@@ -100,9 +99,9 @@ async fn take(
         let failed = bridge::mcp::failure(Value::Null, PARSE_ERROR, &error.to_string());
         json(StatusCode::BAD_REQUEST, &failed)
     })?;
-    let is_greeting = sent.get("method").is_some_and(|method| method == "initialize");
-    let session = if is_greeting {
-        state.mcp.begin(&actor).map_err(|no_session| full(&no_session))?
+    let is_initialize = sent.get("method").is_some_and(|method| method == "initialize");
+    let session = if is_initialize {
+        state.mcp.begin(&actor).map_err(|rejected| full(&rejected))?
     } else {
         session(&state, &actor, headers)?
     };
@@ -111,13 +110,13 @@ async fn take(
         Some(answer) => json(StatusCode::OK, &answer),
         None => StatusCode::ACCEPTED.into_response(),
     };
-    if is_greeting && let Ok(id) = HeaderValue::from_str(&session.id) {
+    if is_initialize && let Ok(id) = HeaderValue::from_str(&session.id) {
         response.headers_mut().insert(SESSION, id);
     }
     Ok(response)
 }
 
-/// Answers on a thread that may wait for files and for the database.
+/// Answers on a blocking thread, because tools wait for files and the database.
 async fn answer(
     state: &AppState,
     actor: Arc<Actor>,
@@ -133,21 +132,21 @@ async fn answer(
     answering.await.map_err(|_| failure(StatusCode::INTERNAL_SERVER_ERROR, &rpc::panicked("mcp")))
 }
 
-/// The session that a request belongs to. Somebody else's is none.
-#[expect(clippy::result_large_err, reason = "the error is the answer itself, and is sent at once")]
+/// Returns the session of a request. Sessions of other tokens are reported as missing.
+#[expect(clippy::result_large_err, reason = "the error is the answer itself, and is returned immediately")]
 fn session(state: &AppState, actor: &Actor, headers: &HeaderMap) -> Result<Arc<McpSession>, Response> {
     let Some(id) = headers.get(SESSION) else {
-        let message = "the request has no `Mcp-Session-Id`; `initialize` begins a session";
+        let message = "the request has no `Mcp-Session-Id`; start a session with `initialize`";
         return Err(refused(StatusCode::BAD_REQUEST, message));
     };
     let found = id.to_str().ok().and_then(|id| state.mcp.find(id, actor));
     found.ok_or_else(|| {
-        let message = "there is no such session, or it has ended; begin one with `initialize`";
+        let message = "no such session, or it has ended; start one with `initialize`";
         failure(StatusCode::NOT_FOUND, &ErrorObject::new(ErrorKind::NotFound, message))
     })
 }
 
-#[expect(clippy::result_large_err, reason = "the error is the answer itself, and is sent at once")]
+#[expect(clippy::result_large_err, reason = "the error is the answer itself, and is returned immediately")]
 fn check_version(headers: &HeaderMap) -> Result<(), Response> {
     let Some(version) = headers.get(VERSION) else { return Ok(()) };
     if VERSIONS.iter().any(|known| version == known) {
@@ -157,11 +156,11 @@ fn check_version(headers: &HeaderMap) -> Result<(), Response> {
     let known = VERSIONS.join(", ");
     Err(refused(
         StatusCode::BAD_REQUEST,
-        &format!("version {version} of MCP is not spoken here; {known} are"),
+        &format!("MCP version {version} is not supported; supported versions are {known}"),
     ))
 }
 
-/// Whether a client takes answers of a kind; one that does not say takes all.
+/// Returns true if the client accepts a media type; without an `Accept` header it accepts all.
 fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     let mut named = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
     let whole = kind.split_once('/').map_or(kind, |(family, _)| family);
@@ -180,19 +179,17 @@ fn refused(status: StatusCode, message: &str) -> Response {
     failure(status, &ErrorObject::new(ErrorKind::InvalidRequest, message))
 }
 
-fn full(no_session: &NoSession) -> Response {
-    let error = match no_session {
-        NoSession::Full { limit } => {
-            let message = format!("{limit} MCP sessions are open, and no more may be at once");
+fn full(rejected: &SessionError) -> Response {
+    let error = match rejected {
+        SessionError::Full { limit } => {
+            let message = format!("MCP session limit reached: {limit} sessions are open");
             ErrorObject::with(ErrorKind::LimitReached, message, |data| {
                 data.what = Some(ErrorSubject::McpSessions);
                 data.limit = Some(*limit as u64);
-                data.hint = Some(
-                    "end some with DELETE, or wait: those that nobody uses end by themselves".to_owned(),
-                );
+                data.hint = Some("end some with DELETE, or wait until idle ones expire".to_owned());
             })
         }
-        NoSession::NoRandomness => {
+        SessionError::NoRandomness => {
             ErrorObject::new(ErrorKind::InternalError, "the system gave no random bytes; try again")
         }
     };

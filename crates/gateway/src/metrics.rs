@@ -1,4 +1,4 @@
-//! What the gateway counts, in Prometheus' text format.
+//! Metrics in Prometheus' text format.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use prometheus_client::registry::Registry;
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Call {
     method: String,
-    /// `ok`, or the error's code.
+    /// `ok` or the error code.
     outcome: String,
 }
 
@@ -53,7 +53,7 @@ impl Metrics {
         Self { registry, ..metrics }
     }
 
-    /// Counts a call. Names of methods that do not exist are not kept, so that nobody can fill the memory.
+    /// Counts a call. Unknown methods share one label, so that clients cannot create unlimited time series.
     pub(crate) fn called(&self, method: &str, code: Option<i32>, took: Duration) {
         let method = protocol::method::find(method).map_or("unknown", |method| method.name).to_owned();
         let outcome = code.map_or_else(|| "ok".to_owned(), |code| code.to_string());
@@ -61,7 +61,6 @@ impl Metrics {
         self.seconds.observe(took.as_secs_f64());
     }
 
-    /// Counts a connection that this side closed early.
     pub(crate) fn dropped(&self, reason: &rpc::CloseReason) {
         let reason = match reason {
             rpc::CloseReason::Finished | rpc::CloseReason::Shutdown => return,
@@ -77,7 +76,7 @@ impl Metrics {
 
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = prometheus_client::encoding::text::encode(&mut text, &self.registry);
         text
     }

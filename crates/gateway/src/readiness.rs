@@ -1,24 +1,25 @@
-//! Whether the gateway can do its work: the database answers, and takes a write.
+//! Readiness: the database answers and accepts writes.
 
 use std::time::{Duration, Instant};
 
 use store::{Store, StoreError};
 use tokio::sync::Mutex;
 
-/// How long a write that was tried counts, so that whoever asks often does not keep the disk busy.
+/// Lifetime of a write probe, so that frequent health checks do not keep the disk busy.
 const WRITE_COUNTS_FOR: Duration = Duration::from_secs(1);
 
-/// Remembers the last write that was tried.
+/// Result of the latest write probe.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness {
     written: Mutex<Option<(Instant, Result<(), &'static str>)>>,
 }
 
 impl Readiness {
-    /// Nothing, or in a few words why not: whoever asks needs no token.
+    /// Returns a short reason if the gateway is not ready. The endpoint is public, so the reason must not contain
+    /// details.
     pub(crate) async fn check(&self, store: &Store) -> Result<(), &'static str> {
         store.ping().await.map_err(reason)?;
-        // Those who ask at the same time wait for one write.
+        // Held during the probe, so that concurrent checks share one write.
         let mut written = self.written.lock().await;
         if let Some((tried, outcome)) = *written
             && tried.elapsed() < WRITE_COUNTS_FOR
@@ -32,7 +33,7 @@ impl Readiness {
 }
 
 fn reason(problem: StoreError) -> &'static str {
-    tracing::warn!(error = %problem, "not ready");
+    tracing::warn!(error = %problem, "readiness check failed");
     match problem {
         StoreError::DiskFull => "the disk that holds the database is full",
         StoreError::Unavailable(_) => "the database does not answer",

@@ -1,4 +1,4 @@
-//! Which directories a workspace may have: none from which the gateway's own files could be reached.
+//! Validation of workspace roots: the gateway's own files must not be reachable from any of them.
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +6,13 @@ use protocol::error::ErrorObject;
 
 use crate::error::invalid_params;
 
-/// Where the system shows itself as files: nobody's project.
+/// Virtual file systems of the kernel.
 const SYSTEM: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// Refuses a root that holds a private directory, or that one holds, and the system's own.
+/// Rejects a root that overlaps a private directory or lies in a virtual file system.
 pub(crate) fn check(root_path: &str, private: &[PathBuf]) -> Result<(), ErrorObject> {
     let root = real(Path::new(root_path));
-    // What is for everybody to write into may be somebody's directory.
+    // /dev/shm is an ordinary world-writable directory and may hold a project.
     if SYSTEM.iter().any(|system| root.starts_with(system)) && !root.starts_with("/dev/shm") {
         return Err(invalid_params(format!(
             "`root_path` {root_path} is in a directory where the system shows itself as files; choose a directory of a \
@@ -29,14 +29,14 @@ pub(crate) fn check(root_path: &str, private: &[PathBuf]) -> Result<(), ErrorObj
     }
 }
 
-/// What is wrong with a root that was good when it was set: links, settings and directories change.
+/// Returns the problem with a root that was valid when it was set: links, settings and directories can change later.
 pub fn root_path_problem(root_path: &str, private: &[PathBuf]) -> Option<String> {
     let (relation, directory) = meets_private(&real(Path::new(root_path)), private)?;
     let directory = directory.display();
     Some(format!("{root_path} {relation} {directory}, where the gateway keeps its own files"))
 }
 
-/// The first private file or directory that a root holds, or that holds it.
+/// Returns the first private path that overlaps `root`, and the relation between them.
 fn meets_private<'a>(root: &Path, private: &'a [PathBuf]) -> Option<(&'static str, &'a Path)> {
     private.iter().find_map(|directory| {
         let place = real(directory);
@@ -53,7 +53,7 @@ fn meets_private<'a>(root: &Path, private: &'a [PathBuf]) -> Option<(&'static st
     })
 }
 
-/// A path without links, as far as it exists.
+/// Resolves links in the existing part of a path.
 fn real(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         if let Ok(real) = above.canonicalize() {

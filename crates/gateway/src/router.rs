@@ -1,4 +1,4 @@
-//! Which function answers which method.
+//! Routing of methods to handlers.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -15,7 +15,7 @@ use crate::connection::peer::Peer;
 use crate::error::{invalid_params, needs_role, other_workspace};
 use crate::service::Shared;
 
-/// What a handler is given besides its parameters.
+/// Context of a call.
 #[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) shared: Arc<Shared>,
@@ -23,12 +23,12 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// The name that is written into `created_by` and its like.
+    /// Returns the name recorded in `created_by` and similar fields.
     pub(crate) fn actor(&self) -> Option<&str> {
         Some(&self.peer.actor.name)
     }
 
-    /// Whose own memory may be shown.
+    /// Returns the owner whose private memory items are visible.
     pub(crate) fn memory_reader(&self) -> Option<&str> {
         self.peer.actor.reach().memory_owner(self.actor())
     }
@@ -37,14 +37,12 @@ impl Context {
 type Answering = Pin<Box<dyn Future<Output = Result<Reply, ErrorObject>> + Send>>;
 type Handler = Box<dyn Fn(Context, Option<&RawValue>) -> Result<Answering, ErrorObject> + Send + Sync>;
 
-/// The handlers by method.
 #[derive(Default)]
 pub(crate) struct Router {
     handlers: HashMap<&'static str, (Role, Handler)>,
 }
 
 impl Router {
-    /// Adds a handler that answers with the method's result.
     pub(crate) fn on<M: Method, F>(self, handler: fn(Context, M::Params) -> F) -> Self
     where
         F: Future<Output = Result<M::Result, ErrorObject>> + Send + 'static,
@@ -55,7 +53,7 @@ impl Router {
         })
     }
 
-    /// Adds a handler that has something to do after its answer.
+    /// Adds a handler that runs code after its answer was queued.
     pub(crate) fn on_reply<M: Method, F>(
         mut self,
         handler: impl Fn(Context, M::Params) -> F + Send + Sync + 'static,
@@ -76,13 +74,12 @@ impl Router {
         self
     }
 
-    /// Names of the methods that have a handler.
     #[cfg(test)]
     pub(crate) fn methods(&self) -> impl Iterator<Item = &'static str> {
         self.handlers.keys().copied()
     }
 
-    /// Runs a method, if it exists and the caller may.
+    /// Runs a method after checking that it exists and that the caller's role allows it.
     pub(crate) async fn call(
         &self,
         context: Context,
@@ -97,7 +94,7 @@ impl Router {
     }
 }
 
-/// Reads named parameters; none at all are the same as an empty object.
+/// Parses named parameters. Missing parameters are treated as an empty object.
 fn parse<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, ErrorObject> {
     let text = params.map_or("{}", RawValue::get);
     if !text.starts_with('{') {
@@ -107,7 +104,7 @@ fn parse<P: DeserializeOwned>(params: Option<&RawValue>) -> Result<P, ErrorObjec
     serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
         let message = error.inner().to_string();
-        // Where in the parameters' text it is helps nobody who sent an object.
+        // Drops serde's line and column: the client sent an object, not a text with lines.
         let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
         invalid_params(if path == "." { message.to_owned() } else { format!("`{path}`: {message}") })
     })

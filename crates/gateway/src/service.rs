@@ -1,4 +1,4 @@
-//! The gateway as JSON-RPC sees it: one service for every transport.
+//! The gateway's JSON-RPC service, shared by all transports.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,7 +23,7 @@ use crate::readiness::Readiness;
 use crate::router::{Context, Router};
 use crate::settings::GatewaySettings;
 
-/// What all handlers and connections share.
+/// State shared by all handlers and connections.
 pub(crate) struct Shared {
     pub(crate) settings: GatewaySettings,
     pub(crate) store: Store,
@@ -33,7 +33,6 @@ pub(crate) struct Shared {
     pub(crate) feeds: Feeds,
     pub(crate) connections: Connections,
     pub(crate) metrics: Arc<Metrics>,
-    /// Which database this is.
     pub(crate) instance: InstanceId,
     pub(crate) readiness: Readiness,
     limiter: Option<DefaultKeyedRateLimiter<String>>,

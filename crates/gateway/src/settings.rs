@@ -1,5 +1,3 @@
-//! What a gateway is started with.
-
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -8,41 +6,38 @@ use store::Database;
 
 use crate::http::listener::ListenerLimits;
 
-/// Settings of one gateway.
 #[derive(Debug, Clone)]
 pub struct GatewaySettings {
     /// Directory of the lock, the owner's token and the embedded database.
     pub data: PathBuf,
-    /// The database; none: SQLite in the data directory.
+    /// Database; `None` for SQLite in the data directory.
     pub database: Option<Database>,
-    /// Whether a database may take the place of another that this data directory was used with before.
+    /// Allow a database that differs from the one this data directory was used with before.
     pub new_database: bool,
-    /// Where to listen, such as `127.0.0.1:4670`; port 0 takes a free one.
+    /// Listen address, such as `127.0.0.1:4670`; port 0 picks a free port.
     pub listen: String,
-    /// Whether an address that other machines can reach is allowed.
+    /// Allow an address that other machines can reach.
     pub allow_remote: bool,
-    /// Names besides the loopback ones that clients may call this gateway by.
+    /// Host names accepted in addition to loopback names.
     pub allowed_hosts: Vec<String>,
-    /// Web origins besides the loopback ones whose pages may connect.
+    /// Web origins accepted in addition to loopback origins.
     pub allowed_origins: Vec<String>,
-    /// Most requests a second for each token; none: no limit.
+    /// Maximum requests per second and token; `None` for no limit.
     pub rate_limit: Option<NonZeroU32>,
-    /// Bounds of all connections together, and of what they may take to arrive.
+    /// Limits on connections and on the time requests may take to arrive.
     pub listener: ListenerLimits,
-    /// Bounds of each connection.
+    /// Limits of a single connection.
     pub limits: rpc::ConnectionLimits,
-    /// Bounds of each batch.
     pub batch: rpc::BatchLimits,
-    /// How prompts are made, and from what.
     pub agent: agent::AgentSettings,
-    /// Whose tools turns have besides our own.
+    /// MCP servers whose tools turns can use.
     pub mcp: mcp::McpSettings,
-    /// What somebody configured, by key and without secrets: the audit says with what a gateway was started.
+    /// Configured values by key, without secrets, recorded in the audit when the gateway starts.
     pub configured: BTreeMap<String, serde_json::Value>,
 }
 
 impl GatewaySettings {
-    /// The settings of a gateway on this machine alone.
+    /// Returns settings for a gateway that only this machine can reach.
     pub fn new(data: impl Into<PathBuf>) -> Self {
         let data = data.into();
         Self {

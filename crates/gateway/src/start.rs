@@ -1,14 +1,15 @@
-//! Start-up and shutdown.
+//! Startup and shutdown.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent::{Agent, blocking};
 use futures_util::future::BoxFuture;
 use hooks::{HookPackage, RegistrationError};
+use parking_lot::Mutex;
 use prompt::{BootstrapError, create_bootstrap_files};
 use protocol::{AuditEntry, AuditEntryId, AuditEvent, GATEWAY_ACTOR, Hint, InstanceId, Timestamp};
 use rpc::Endpoint;
@@ -30,63 +31,42 @@ use crate::storage::database_file::{DatabaseFileError, LockedDatabase};
 use crate::storage::known_databases::{KnownDatabases, check_database_file};
 use crate::upkeep;
 
-/// How long open connections and their requests are waited for at shutdown.
+/// Time for open connections and their requests to finish at shutdown.
 const SHUTDOWN_TIME: Duration = Duration::from_secs(10);
 
-/// How long background hooks are waited for at shutdown.
+/// Time for background hooks to finish at shutdown.
 const HOOK_TIME: Duration = Duration::from_secs(5);
 
-/// How long the end may take after that, hooks included: a database that says nothing must not keep the process until
-/// whoever stops it kills it. Both together are less than `TimeoutStopSec` in examples/systemd/foreword.service.
+/// Time limit for the rest of the shutdown, hooks included, so that an unresponsive database cannot keep the process
+/// alive until the service manager kills it. Both limits together stay below `TimeoutStopSec` in
+/// examples/systemd/foreword.service.
 const LAST_TIME: Duration = Duration::from_secs(15);
 
-/// Why a gateway did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The data directory cannot be used.
     #[error(transparent)]
     DataDirectory(#[from] DataDirectoryError),
-    /// The database is in use, gone, or another one.
     #[error(transparent)]
     DatabaseFile(#[from] DatabaseFileError),
-    /// The database cannot be used.
     #[error("could not open the database {database}: {source}")]
-    Database {
-        /// Which one, without its password.
-        database: Database,
-        /// What the store said.
-        source: StoreError,
-    },
-    /// The files that say who the model is cannot be made.
+    Database { database: Database, source: StoreError },
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
-    /// A hook cannot be used.
     #[error("could not register a hook: {0}")]
     Hooks(#[from] RegistrationError),
-    /// There is no owner's token.
     #[error("could not make the owner's token: {0}")]
     Owner(#[from] OwnerError),
-    /// The address is not one.
     #[error("`{address}` is not an address to listen on: {source}")]
-    Address {
-        address: String,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// Other machines could reach the address, and nobody allowed that.
+    Address { address: String, source: std::io::Error },
+    /// Other machines could reach the address, and `allow_remote` is not set.
     #[error("{address} can be reached from other machines")]
     Remote { address: SocketAddr },
-    /// The address is taken, or not ours.
     #[error("could not listen on {address}: {source}")]
-    Listen {
-        address: String,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    Listen { address: String, source: std::io::Error },
 }
 
 impl StartError {
-    /// Whether another gateway runs on the data directory.
+    /// Returns true if another gateway runs on the data directory.
     pub fn is_already_running(&self) -> bool {
         matches!(self, StartError::DataDirectory(DataDirectoryError::Locked { .. }))
     }
@@ -139,19 +119,19 @@ pub struct Gateway {
     background: Vec<JoinHandle<()>>,
     directory: Arc<DataDirectory>,
     database: Database,
-    /// Held for as long as the gateway lives.
+    /// Held while the gateway runs; dropping it releases the lock.
     _locked: Option<LockedDatabase>,
 }
 
 impl Gateway {
-    /// Opens everything, listens, and says so in the data directory.
+    /// Opens the database, listens, and announces the address in the data directory.
     pub fn start(settings: GatewaySettings) -> BoxFuture<'static, Result<Self, StartError>> {
         Self::start_with_hooks(settings, [])
     }
 
-    /// The same, with hooks besides our own.
+    /// Like [`Self::start`], with additional hooks.
     ///
-    /// Boxed, so that the whole of a gateway is compiled here and not once more in every program that starts one.
+    /// Boxed, so that the gateway's code is compiled in this crate instead of in every program that starts one.
     pub fn start_with_hooks(
         settings: GatewaySettings,
         packages: impl IntoIterator<Item = HookPackage>,
@@ -175,17 +155,19 @@ impl Gateway {
         let failed = |source| StartError::Database { database: database.clone(), source };
         let store = Store::open(&database).await.map_err(failed)?;
         let instance = store.instance().await.map_err(failed)?;
-        recognise(&directory, &database, &instance, settings.new_database).await?;
+        check_and_record_instance(&directory, &database, &instance, settings.new_database).await?;
         owner::ensure(&directory, &store).await?;
         let home = settings.agent.home.clone();
         blocking(move || create_bootstrap_files(&home)).await?;
-        // Whatever else is kept from tools, this is: the owner's token is in it.
+        // The data directory holds the owner's token, so it is always out of reach of tools.
         settings.agent.private_paths.push(settings.data.clone());
         settings.agent.private_paths.extend(private_files(&database));
         settings.agent.set_aside = Some(directory.undone_files());
-        // Beside the runtime's threads: which sandbox there is is found out by trying, in processes that are waited for.
-        let (agent_store, agent_settings) = (store.clone(), settings.agent.clone());
-        let (mcp_settings, memory) = (settings.mcp.clone(), directory.path().join("mcp"));
+        // On a blocking thread: the available sandbox level is detected by running probe processes.
+        let agent_store = store.clone();
+        let agent_settings = settings.agent.clone();
+        let mcp_settings = settings.mcp.clone();
+        let memory = directory.path().join("mcp");
         let made = blocking(move || {
             let servers = mcp::Servers::new(&mcp_settings, &memory, &agent_settings.private_paths, |name| {
                 std::env::var(name).ok()
@@ -200,7 +182,7 @@ impl Gateway {
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let shell = settings.agent.turns.shell.clone();
-        // The first to ask for the level waits while it is tried.
+        // The first request for the level waits for the probe.
         let sandbox = blocking(move || shell.and_then(|shell| shell.level().ok())).await;
         let start = AuditEvent::GatewayStarted {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -240,27 +222,24 @@ impl Gateway {
         })
     }
 
-    /// The HTTP base address.
     pub fn url(&self) -> String {
         format!("http://{}", reachable(self.address))
     }
 
-    /// The address it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The database, shown without its password.
     pub fn database(&self) -> &Database {
         &self.database
     }
 
-    /// What makes prompts, for whoever runs a gateway in their own process.
+    /// Returns the agent, for programs that embed a gateway.
     pub fn agent(&self) -> &Arc<Agent> {
         &self.service.shared.agent
     }
 
-    /// Where everything is kept, for whoever runs a gateway in their own process.
+    /// Returns the store, for programs that embed a gateway.
     pub fn store(&self) -> &Store {
         &self.service.shared.store
     }
@@ -269,7 +248,7 @@ impl Gateway {
         &self.directory
     }
 
-    /// Serves a parent process over a pair of byte streams until it closes its end, or the gateway stops.
+    /// Serves a parent process over a pair of byte streams until it closes its end or the gateway stops.
     pub async fn serve_stdio(
         &self,
         reader: impl AsyncRead + Send + Unpin + 'static,
@@ -285,18 +264,18 @@ impl Gateway {
         let _ = self.tasks.spawn(served).await;
     }
 
-    /// Serves the owner in this process; a test needs no socket.
+    /// Serves the owner in this process without a socket, for tests.
     pub async fn serve_owner(&self, endpoint: Endpoint) {
         let _ = self.tasks.spawn(self.serving_owner(endpoint)).await;
     }
 
-    /// Runs on a task that a shutdown waits for: whoever waits for the connection may stop waiting before.
+    /// Spawned as a tracked task, because shutdown must wait for the connection even if the caller stops waiting.
     fn serving_owner(&self, endpoint: Endpoint) -> BoxFuture<'static, ()> {
         let peer = Arc::new(Peer::connected(Arc::new(Actor::stdio()), endpoint.outgoing.clone()));
         Box::pin(rpc::serve(endpoint, Arc::clone(&self.service), peer, self.shutdown.clone()))
     }
 
-    /// Stops accepting, finishes what was accepted, closes connections and database.
+    /// Stops accepting, finishes accepted requests, and closes connections and database.
     pub fn shutdown(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.shut_down())
     }
@@ -306,7 +285,7 @@ impl Gateway {
         blocking(move || directory.withdraw()).await;
         self.shutdown.cancel();
         self.tasks.close();
-        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let server = self.server.lock().take();
         let finished = async {
             self.tasks.wait().await;
             if let Some(server) = server {
@@ -314,26 +293,27 @@ impl Gateway {
             }
         };
         if tokio::time::timeout(SHUTDOWN_TIME, finished).await.is_err() {
-            tracing::warn!("some connections did not end in time");
+            tracing::warn!("some connections did not close in time");
         }
         self.background.iter().for_each(JoinHandle::abort);
         if tokio::time::timeout(LAST_TIME, self.leave_store()).await.is_err() {
-            tracing::warn!("the database did not answer in time, and is left as it is");
+            tracing::warn!("gave up closing the database: it did not answer in time");
         }
     }
 
-    /// Ends turns, writes what is not written yet and closes the database.
+    /// Ends turns, flushes pending writes and closes the database.
     async fn leave_store(&self) {
         self.service.shared.agent.shutdown(HOOK_TIME).await;
         self.service.shared.servers.shut_down().await;
         if let Err(error) = self.service.shared.access.flush_counts().await {
-            tracing::warn!(%error, "the last minute of the audit could not be written");
+            tracing::warn!(%error, "failed to write the last audit counts");
         }
         self.service.shared.store.close().await;
     }
 }
 
-/// The files of an embedded database, which may be anywhere: every workspace's documents and tokens are in them.
+/// Returns the files of an embedded database. They contain every workspace's documents and tokens, and may lie
+/// anywhere.
 fn private_files(database: &Database) -> Vec<PathBuf> {
     let Database::Sqlite(path) = database else { return Vec::new() };
     let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
@@ -341,14 +321,17 @@ fn private_files(database: &Database) -> Vec<PathBuf> {
     [path].into_iter().chain(beside).collect()
 }
 
-/// Locks the embedded database, and refuses to make an empty one where one is known.
+/// Locks the embedded database. Fails if a known database is missing, before an empty one would be created in its
+/// place.
 async fn lock_database(
     directory: &Arc<DataDirectory>,
     database: &Database,
     new_database: bool,
 ) -> Result<Option<LockedDatabase>, StartError> {
     let Database::Sqlite(path) = database else { return Ok(None) };
-    let (directory, database, path) = (Arc::clone(directory), database.clone(), path.clone());
+    let directory = Arc::clone(directory);
+    let database = database.clone();
+    let path = path.clone();
     blocking(move || {
         if !new_database {
             check_database_file(directory.path(), &database)?;
@@ -358,14 +341,16 @@ async fn lock_database(
     .await
 }
 
-/// Refuses a database that is not the one this data directory was used with, and remembers the one it is used with.
-async fn recognise(
+/// Rejects a database that is not the one this data directory was used with; otherwise records it.
+async fn check_and_record_instance(
     directory: &Arc<DataDirectory>,
     database: &Database,
     instance: &InstanceId,
     new_database: bool,
 ) -> Result<(), StartError> {
-    let (directory, database, instance) = (Arc::clone(directory), database.clone(), instance.clone());
+    let directory = Arc::clone(directory);
+    let database = database.clone();
+    let instance = instance.clone();
     blocking(move || {
         let mut known = KnownDatabases::read(directory.path());
         if !new_database {
@@ -376,7 +361,7 @@ async fn recognise(
     .await
 }
 
-/// How programs on this machine reach an address: "everywhere" is no place to connect to.
+/// Returns an address that local programs can connect to, replacing the unspecified address.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let host = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -386,7 +371,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(host, address.port())
 }
 
-/// The address to listen on, if it is allowed.
+/// Resolves the listen address and rejects a remote one that is not allowed.
 async fn resolve(settings: &GatewaySettings) -> Result<SocketAddr, StartError> {
     let failed = |source| StartError::Address { address: settings.listen.clone(), source };
     let mut addresses = tokio::net::lookup_host(&settings.listen).await.map_err(failed)?;
@@ -397,7 +382,6 @@ async fn resolve(settings: &GatewaySettings) -> Result<SocketAddr, StartError> {
     Ok(address)
 }
 
-/// An entry of the audit about what the gateway itself does.
 fn by_gateway(event: AuditEvent, at: Timestamp) -> AuditEntry {
     AuditEntry {
         id: AuditEntryId::new(),

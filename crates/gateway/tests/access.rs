@@ -181,7 +181,8 @@ async fn every_method_is_open_to_exactly_those_who_may_call_it() {
             let world = World::grow(&owner, here.clone()).await;
             let save = world.with(json!({ "folder_id": world.folder, "content": "first" }));
             ask(&owner, "thread/agents_doc/save", save).await.unwrap();
-            let (workspace_id, thread_id) = (here.parse().unwrap(), world.thread.parse().unwrap());
+            let workspace_id = here.parse().unwrap();
+            let thread_id = world.thread.parse().unwrap();
             let turn = gateway.silent_turn(&workspace_id, &thread_id).await.unwrap();
             let victim = format!("for {who}");
             gateway.token(&victim, Role::Reader, Some(here.parse().unwrap())).await.unwrap();

@@ -83,7 +83,8 @@ async fn silent_sockets_keep_nobody_with_a_token_out() {
 #[tokio::test]
 async fn a_gateway_that_is_full_says_so() {
     let gateway = TestGateway::start_with(|settings| settings.listener.connections = 2).await.unwrap();
-    let (mut first, _second) = (Socket::owner(&gateway).await, Socket::owner(&gateway).await);
+    let mut first = Socket::owner(&gateway).await;
+    let _second = Socket::owner(&gateway).await;
     let said = until_closed(connect(&gateway).await).await;
     assert!(said.starts_with("HTTP/1.1 503 ") && said.ends_with("as many connections as it can\n"), "{said}");
     let (head, body) = said.split_once("\r\n\r\n").unwrap();
@@ -95,8 +96,8 @@ async fn a_gateway_that_is_full_says_so() {
 async fn one_token_cannot_take_every_place() {
     let gateway = TestGateway::start_with(|settings| settings.listener.of_token = 2).await.unwrap();
     let greedy = gateway.token("greedy", Role::Reader, None).await.unwrap();
-    let (first, mut second) =
-        (Socket::connect(&gateway, &greedy).await, Socket::connect(&gateway, &greedy).await);
+    let first = Socket::connect(&gateway, &greedy).await;
+    let mut second = Socket::connect(&gateway, &greedy).await;
     let ask = async |secret: &str| {
         let mut stream = connect(&gateway).await;
         let body = r#"{"jsonrpc":"2.0","id":1,"method":"workspace/list","params":{}}"#;
@@ -160,7 +161,8 @@ async fn an_answer_is_sent_whole_although_the_gateway_stops() {
     let call = |id: usize| json!({ "jsonrpc": "2.0", "id": id, "method": "thread/agents_doc/get", "params": world.with(json!({})) });
     // More than the buffers between the two hold.
     let body = json!((0..64).map(call).collect::<Vec<_>>()).to_string();
-    let (secret, length) = (gateway.owner_secret().unwrap(), body.len());
+    let secret = gateway.owner_secret().unwrap();
+    let length = body.len();
     let mut stream = connect(&gateway).await;
     let head = format!(
         "POST /rpc HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {secret}\r\ncontent-length: {length}\r\n\r\n"

@@ -184,7 +184,8 @@ async fn tools_answer_for_paths_of_the_workspaces() {
 #[tokio::test]
 async fn paths_are_those_that_the_token_may_read() {
     let place = Place::new().await;
-    let (owner, bound) = (place.client(Role::Owner, false).await, place.client(Role::Owner, true).await);
+    let owner = place.client(Role::Owner, false).await;
+    let bound = place.client(Role::Owner, true).await;
     for client in [&owner, &bound] {
         for path in [place.path("outside"), place.path("root/link"), "/".to_owned(), place.path("nowhere")] {
             for tool in ["effective_instructions", "explain", "compare"] {

@@ -111,7 +111,8 @@ async fn an_sqlite_file_is_moved_away_and_back() {
     socket.ok("events/subscribe", world.with(json!({}))).await;
     socket.ok("thread/agents_doc/save", save(&world, "before")).await;
     assert_eq!(socket.sequences(2).await, [4, 5]);
-    let (place, elsewhere) = (gateway.data().join("foreword.db"), gateway.data().join("elsewhere.db"));
+    let place = gateway.data().join("foreword.db");
+    let elsewhere = gateway.data().join("elsewhere.db");
 
     std::fs::rename(&place, &elsewhere).unwrap();
     fails(&mut socket, "database_unavailable", "thread/agents_doc/save", save(&world, "during")).await;

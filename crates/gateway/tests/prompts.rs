@@ -52,7 +52,8 @@ impl Prompts {
     }
 
     async fn turn(&self) -> String {
-        let (workspace, thread) = (self.world.workspace.parse().unwrap(), self.world.thread.parse().unwrap());
+        let workspace = self.world.workspace.parse().unwrap();
+        let thread = self.world.thread.parse().unwrap();
         self.gateway.silent_turn(&workspace, &thread).await.unwrap().to_string()
     }
 
@@ -141,7 +142,8 @@ async fn a_directory_must_be_inside_the_workspaces() {
 #[tokio::test]
 async fn a_root_that_became_a_link_to_the_gateways_data_tells_nothing_of_it() {
     let mut prompts = Prompts::start().await;
-    let (data, root) = (prompts.gateway.data().to_owned(), prompts.project.path().join("repo"));
+    let data = prompts.gateway.data().to_owned();
+    let root = prompts.project.path().join("repo");
     fs::write(data.join("AGENTS.md"), "Instructions of nobody: @owner.token\n").unwrap();
     fs::rename(&root, prompts.project.path().join("before")).unwrap();
     std::os::unix::fs::symlink(&data, &root).unwrap();
@@ -281,7 +283,8 @@ async fn the_gateways_manifest_is_the_compilers() {
     prompts.save(&"a long line\n".repeat(2_000)).await;
     let turn = prompts.turn().await;
     let stored = prompts.gateway.gateway();
-    let (workspace, turn) = (prompts.world.workspace.parse().unwrap(), turn.parse().unwrap());
+    let workspace = prompts.world.workspace.parse().unwrap();
+    let turn = turn.parse().unwrap();
     let manifest = stored.agent().manifest(&workspace, &turn, None).await.unwrap();
     assert!(!manifest.diagnostics.is_empty() && !manifest.hook_sources.is_empty());
     let value = serde_json::to_value(&manifest).unwrap();

@@ -129,7 +129,8 @@ async fn remember(socket: &mut Socket, with: &impl Fn(Value) -> Value, thread: &
 /// In a workspace of its own, which nobody follows.
 async fn look_at_prompts(gateway: &TestGateway, socket: &mut Socket) {
     let world = World::new(gateway, "prompts").await;
-    let (workspace, thread) = (world.workspace.parse().unwrap(), world.thread.parse().unwrap());
+    let workspace = world.workspace.parse().unwrap();
+    let thread = world.thread.parse().unwrap();
     socket.ok("workspace/update", world.with(json!({ "root_path": "/usr" }))).await;
     socket.ok("thread/agents_doc/save", world.with(json!({ "content": "x".repeat(20_000) }))).await;
     let turn = gateway.silent_turn(&workspace, &thread).await.unwrap();

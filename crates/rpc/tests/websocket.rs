@@ -36,7 +36,8 @@ impl Service for TestService {
         match method {
             "letters" => {
                 let params: serde_json::Value = serde_json::from_str(params.unwrap().get()).unwrap();
-                let (letter, bytes) = (params["letter"].as_str().unwrap(), params["bytes"].as_u64().unwrap());
+                let letter = params["letter"].as_str().unwrap();
+                let bytes = params["bytes"].as_u64().unwrap();
                 Ok(Reply::new(letter.repeat(bytes as usize / letter.len() + 1)))
             }
             "hello" => Ok(Reply::new("hello")),
@@ -67,7 +68,8 @@ async fn start(
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let (limits, begun) = (limits.clone(), begun.clone());
+            let limits = limits.clone();
+            let begun = begun.clone();
             tokio::spawn(async move {
                 let stream = accept_hdr_async(stream, answer).await.unwrap().into_inner();
                 let (alive, ended) = mpsc::channel(1);
@@ -244,7 +246,8 @@ async fn a_client_that_reads_slowly_but_steadily_gets_everything() {
     let begun = std::time::Instant::now();
     let (arrived, on_its_way) = tokio::sync::oneshot::channel();
     let reading = tokio::spawn(async move {
-        let (mut buffer, mut read) = (vec![0; 64 * 1024], 0);
+        let mut buffer = vec![0; 64 * 1024];
+        let mut read = 0;
         read += stream.read(&mut buffer).await.unwrap();
         arrived.send(()).unwrap();
         while read < 12 * 1024 * 1024 {

@@ -64,7 +64,8 @@ impl TestGateway {
         workspace_id: &WorkspaceId,
         thread_id: &ThreadId,
     ) -> anyhow::Result<TurnId> {
-        let (agent, store) = (self.gateway.agent(), self.gateway.store());
+        let agent = self.gateway.agent();
+        let store = self.gateway.store();
         let expires_at = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 60_000);
         let lease = Lease { owner: "test-gateway".to_owned(), expires_at };
         let input = "hello".to_owned();

@@ -39,7 +39,8 @@ pub(crate) fn check(root: &Path) -> Result<Outcome> {
         Err(why) => return Ok(Outcome::Skipped(why)),
     };
     let directory = metadata::read()?.target_directory.join("book");
-    let (source, site) = (directory.join("source"), directory.join("site"));
+    let source = directory.join("source");
+    let site = directory.join("site");
     for old in [&source, &site] {
         match fs::remove_dir_all(old) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
@@ -102,7 +103,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 
 /// How many pages the site has, and which of its links lead to no file of it.
 fn look_at_links(site: &Path) -> Result<(usize, Vec<String>)> {
-    let (mut pages, mut broken) = (0, Vec::new());
+    let mut pages = 0;
+    let mut broken = Vec::new();
     let mut directories = vec![site.to_owned()];
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(&directory)? {

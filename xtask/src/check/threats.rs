@@ -26,7 +26,8 @@ fn missing(text: &str, sources: &str) -> Vec<String> {
     let mut problems = Vec::new();
     for row in rows {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
-        let (threat, tests) = (cells[0].trim(), cells.last().copied().unwrap_or_default());
+        let threat = cells[0].trim();
+        let tests = cells.last().copied().unwrap_or_default();
         let names: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
         if names.is_empty() {
             problems.push(format!("SECURITY.md names no test for `{threat}`"));

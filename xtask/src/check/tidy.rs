@@ -205,7 +205,8 @@ fn layer(name: &str) -> Option<usize> {
 }
 
 fn broken_order(package: &Package, dependency: &Dependency) -> Option<String> {
-    let (user, used) = (short_name(&package.name), short_name(&dependency.name));
+    let user = short_name(&package.name);
+    let used = short_name(&dependency.name);
     if dependency.path.is_none() || dependency.kind == Some(Kind::Dev) {
         return None;
     }
@@ -227,7 +228,8 @@ fn broken_order(package: &Package, dependency: &Dependency) -> Option<String> {
 }
 
 fn broken_wrapping(package: &Package, dependency: &Dependency) -> Option<String> {
-    let (user, used) = (short_name(&package.name), short_name(&dependency.name));
+    let user = short_name(&package.name);
+    let used = short_name(&dependency.name);
     let for_tests = dependency.kind == Some(Kind::Dev);
     if used == ASYNC_RUNTIME && SYNCHRONOUS.contains(&user) {
         return Some(format!("`{user}` uses `{used}`, but is plain synchronous Rust"));

@@ -114,7 +114,8 @@ fn with_whole_characters(json: &[u8]) -> Option<Vec<u8>> {
         u16::from_str_radix(std::str::from_utf8(escape).ok()?, 16).ok()
     };
     let mut mended = Vec::with_capacity(json.len());
-    let (mut at, mut found) = (0, false);
+    let mut at = 0;
+    let mut found = false;
     while let Some(&byte) = json.get(at) {
         let taken = match (byte, unit(at)) {
             (b'\\', Some(0xD800..=0xDBFF)) if matches!(unit(at + 6), Some(0xDC00..=0xDFFF)) => 12,

@@ -23,7 +23,8 @@ pub fn serve(
     mut input: impl BufRead,
     output: impl Write + Send,
 ) -> io::Result<()> {
-    let (session, output) = (Session::new(MAX_FOLLOWED), Mutex::new(output));
+    let session = Session::new(MAX_FOLLOWED);
+    let output = Mutex::new(output);
     let send = |message: &Value| {
         let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
         output.write_all(format!("{message}\n").as_bytes())?;

@@ -105,7 +105,8 @@ impl Setting {
         let over_sockets: Vec<Asker> = self.clients.iter().map(|client| self.over_socket(client)).collect();
         let over_post = self.asker(Way::Post(Arc::clone(&self.post)), &self.gateway_thread);
         let store_many = vec![in_store.clone(); MANY];
-        let (store_one, post_one) = ([in_store], [over_post]);
+        let store_one = [in_store];
+        let post_one = [over_post];
         Comparison::against(STORE_ONE, async || ask_together(&store_one, work, requests).await)
             .with(SOCKET_ONE, async || ask_together(&over_sockets[..1], work, requests).await)
             .with(POST_ONE, async || ask_together(&post_one, work, requests).await)

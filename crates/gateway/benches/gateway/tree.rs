@@ -91,7 +91,10 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
 /// Where the time of an answer goes; transfer is what is left of the whole.
 fn split(figures: &Figures) -> Table<3> {
     let median = |name: &str| figures.of(name).median();
-    let (store, json, raw, typed) = (median(STORE), median(JSON), median(RAW), median(TYPED));
+    let store = median(STORE);
+    let json = median(JSON);
+    let raw = median(RAW);
+    let typed = median(TYPED);
     let transfer = raw.saturating_sub(store + json);
     let mut table = Table::new(["of an answer", "", "share"]);
     let mut row = |name: &str, time: Duration| {

@@ -92,7 +92,8 @@ impl Room {
 
     /// Asks in so many new threads, and waits until so many turns have ended.
     async fn run(&mut self, threads: usize, input: &str, turns: usize) -> anyhow::Result<()> {
-        let (client, workspace_id) = (&self.client, &self.workspace_id);
+        let client = &self.client;
+        let workspace_id = &self.workspace_id;
         let begin = async |_| {
             let params = ThreadCreateParams {
                 workspace_id: workspace_id.clone(),

@@ -36,7 +36,8 @@ async fn paced(answers: usize) -> anyhow::Result<()> {
     };
     let mut rows = Rows::new([ALONE, TURN]);
     for number in 0..answers + WARM_UP {
-        let (alone, turn) = (ages(sides.alone().await?)?, ages(sides.turn().await?)?);
+        let alone = ages(sides.alone().await?)?;
+        let turn = ages(sides.turn().await?)?;
         if number >= WARM_UP {
             rows.extend([alone, turn]);
         }

@@ -41,7 +41,8 @@ impl Asked {
     /// Lets a model answer what a function makes of the count of its answers, and notes when.
     pub(crate) fn note(model: &ScriptedModel, answer: impl Fn(usize) -> Answer + Send + 'static) -> Self {
         let asked = Self(Arc::new(Mutex::new(Instant::now())));
-        let (noted, mut answers) = (asked.clone(), 0);
+        let noted = asked.clone();
+        let mut answers = 0;
         model.answer_by(move |request| {
             *noted.0.lock().unwrap_or_else(PoisonError::into_inner) = request.at;
             answers += 1;

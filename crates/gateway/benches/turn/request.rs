@@ -41,8 +41,8 @@ fn read(body: &Value) -> Option<ChatRequest> {
     request.system =
         SystemParts { stable: system.next().unwrap_or_default(), session: system.next().unwrap_or_default() };
     let tools = body["tools"].as_array().map_or(&[][..], Vec::as_slice).iter().map(|tool| {
-        let (name, description) =
-            (tool["name"].as_str()?.to_owned(), tool["description"].as_str()?.to_owned());
+        let name = tool["name"].as_str()?.to_owned();
+        let description = tool["description"].as_str()?.to_owned();
         Some(ToolSpec { name, description, schema: tool["input_schema"].clone() })
     });
     request.tools = tools.collect::<Option<_>>()?;

@@ -1,37 +1,38 @@
-//! How often somebody came in or was turned away: counted here, and written down every few seconds, because neither a save
-//! nor a stranger may cost a write each.
+//! Audit counters for logins, calls and rejections.
+//!
+//! Counts are kept in memory and written every few seconds: neither a save nor a stranger with a bad token may cost a
+//! database write each.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use protocol::{
     AccessToken, AuditEntry, AuditEntryId, AuditEvent, AuthenticationFailure, Timestamp, TokenId, WorkspaceId,
 };
 
 use crate::access::Actor;
 
-/// What is counted together: an entry for each token, and for each address and reason, a minute.
+/// Length of a counting period: one audit entry per token, and one per address and reason.
 const PERIOD_MILLISECONDS: i64 = 60_000;
-/// Addresses that are told apart in a period, so that strangers cannot fill the disk.
+/// Distinct addresses recorded per period. Without this bound, strangers could fill the disk with audit entries.
 const MAX_SOURCES: usize = 16;
-/// What the others are called.
+/// Source name for addresses beyond [`MAX_SOURCES`].
 const OTHERS: &str = "others";
 
-/// What was counted and is not yet written down for good.
 #[derive(Default)]
 pub(crate) struct AccessCounts(Mutex<HashMap<Key, Counted>>);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Key {
     period: i64,
-    what: Counting,
+    what: CountKey,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Counting {
+enum CountKey {
     Token(TokenId),
-    TurnedAway(String, AuthenticationFailure, Option<TokenId>),
+    Rejected(String, AuthenticationFailure, Option<TokenId>),
 }
 
 struct Counted {
@@ -40,39 +41,38 @@ struct Counted {
 }
 
 impl AccessCounts {
-    /// A good token was shown.
-    pub(crate) fn came_in(&self, token: &AccessToken, now: Timestamp) {
+    pub(crate) fn record_login(&self, token: &AccessToken, now: Timestamp) {
         self.used(Holder::of(token), now, Use::Shown);
     }
 
-    /// A call was made with a good token.
-    pub(crate) fn called(&self, token: &AccessToken, now: Timestamp) {
+    pub(crate) fn record_call(&self, token: &AccessToken, now: Timestamp) {
         self.used(Holder::of(token), now, Use::Called);
     }
 
-    /// A call that was counted was one that its token does not allow.
-    pub(crate) fn forbidden(&self, actor: &Actor, now: Timestamp) {
+    /// Counts a call that its token does not allow. The call itself is counted as well.
+    pub(crate) fn record_forbidden(&self, actor: &Actor, now: Timestamp) {
         let Some(token_id) = &actor.token_id else { return };
         let holder = Holder { token_id, name: &actor.name, workspace_id: actor.workspace_id.as_ref() };
         self.used(holder, now, Use::Forbidden);
     }
 
-    /// Somebody was turned away, with a token that was good once or with none that ever was.
-    pub(crate) fn turned_away(
+    /// Counts a rejected login. `token` is the expired or revoked token, `None` for an unknown secret.
+    pub(crate) fn record_rejection(
         &self,
         source: IpAddr,
         reason: AuthenticationFailure,
         token: Option<&AccessToken>,
         now: Timestamp,
     ) {
-        let mut counts = self.lock();
-        let (period, token_id) = (period(now), token.map(|token| token.id.clone()));
-        let mut key = Key { period, what: Counting::TurnedAway(network(source), reason, token_id) };
-        let strangers = |key: &&Key| key.period == period && matches!(key.what, Counting::TurnedAway(..));
+        let mut counts = self.0.lock();
+        let period = period(now);
+        let token_id = token.map(|token| token.id.clone());
+        let mut key = Key { period, what: CountKey::Rejected(network(source), reason, token_id) };
+        let strangers = |key: &&Key| key.period == period && matches!(key.what, CountKey::Rejected(..));
         if !counts.contains_key(&key) && counts.keys().filter(strangers).count() >= MAX_SOURCES {
-            key.what = Counting::TurnedAway(OTHERS.to_owned(), AuthenticationFailure::Unknown, None);
+            key.what = CountKey::Rejected(OTHERS.to_owned(), AuthenticationFailure::Unknown, None);
         }
-        let Counting::TurnedAway(source, reason, token_id) = key.what.clone() else { return };
+        let CountKey::Rejected(source, reason, token_id) = key.what.clone() else { return };
         let holder = token.filter(|_| token_id.is_some()).map(Holder::of);
         let counted = counts.entry(key).or_insert_with(|| {
             let event = AuditEvent::AuthenticationFailed { source, reason, count: 0, until: now };
@@ -86,10 +86,11 @@ impl AccessCounts {
     }
 
     fn used(&self, holder: Holder<'_>, now: Timestamp, what: Use) {
-        let key = Key { period: period(now), what: Counting::Token(holder.token_id.clone()) };
-        let mut counts = self.lock();
+        let key = Key { period: period(now), what: CountKey::Token(holder.token_id.clone()) };
+        let mut counts = self.0.lock();
         let counted = counts.entry(key).or_insert_with(|| {
-            let (token_id, until) = (holder.token_id.clone(), now);
+            let token_id = holder.token_id.clone();
+            let until = now;
             let event = AuditEvent::TokenUsed { token_id, authentications: 0, calls: 0, forbidden: 0, until };
             Counted::new(Some(holder), event, now)
         });
@@ -106,14 +107,14 @@ impl AccessCounts {
         }
     }
 
-    /// What is to be written down, until [`Unwritten::written`] says that it is.
-    pub(crate) fn take_to_write(&self, now: Timestamp) -> Unwritten<'_> {
-        Unwritten { counts: self, entries: self.take(now) }
+    /// Takes the entries to write. They count as pending again unless [`PendingEntries::confirm`] is called.
+    pub(crate) fn take_to_write(&self, now: Timestamp) -> PendingEntries<'_> {
+        PendingEntries { counts: self, entries: self.take(now) }
     }
 
-    /// What is to be written down; what is and cannot grow any more is forgotten.
+    /// Returns unwritten entries and drops written ones whose period is over.
     fn take(&self, now: Timestamp) -> Vec<AuditEntry> {
-        let mut counts = self.lock();
+        let mut counts = self.0.lock();
         counts.retain(|key, counted| key.period >= period(now) || !counted.is_written);
         let pending = counts.values_mut().filter(|counted| !counted.is_written);
         pending
@@ -124,48 +125,45 @@ impl AccessCounts {
             .collect()
     }
 
-    /// They could not be written down.
     fn put_back(&self, entries: &[AuditEntry]) {
-        let mut counts = self.lock();
+        let mut counts = self.0.lock();
         for counted in counts.values_mut().filter(|it| entries.iter().any(|entry| entry.id == it.entry.id)) {
             counted.is_written = false;
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Counted>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-/// Entries that are being written. Whatever becomes of that, an error or the end of the task that writes them, they are
-/// written again unless it is said that they are.
-pub(crate) struct Unwritten<'a> {
+/// Entries being written to the database.
+///
+/// Dropping this value marks them as unwritten again. An error and a cancelled task therefore both lead to a retry;
+/// entries have stable ids, so writing one twice is harmless.
+pub(crate) struct PendingEntries<'a> {
     counts: &'a AccessCounts,
     pub(crate) entries: Vec<AuditEntry>,
 }
 
-impl Unwritten<'_> {
-    pub(crate) fn written(mut self) {
+impl PendingEntries<'_> {
+    pub(crate) fn confirm(mut self) {
         self.entries.clear();
     }
 }
 
-impl Drop for Unwritten<'_> {
+impl Drop for PendingEntries<'_> {
     fn drop(&mut self) {
         self.counts.put_back(&self.entries);
     }
 }
 
-/// What is counted of a token.
+/// Counter of a token's entry.
 #[derive(Clone, Copy)]
 enum Use {
     Shown,
     Called,
-    /// Besides being called.
+    /// Counted in addition to the call itself.
     Forbidden,
 }
 
-/// Whose token it is that is counted.
+/// Token and actor an entry belongs to.
 #[derive(Clone, Copy)]
 struct Holder<'a> {
     token_id: &'a TokenId,
@@ -196,7 +194,8 @@ fn period(now: Timestamp) -> i64 {
     now.milliseconds().div_euclid(PERIOD_MILLISECONDS)
 }
 
-/// An address as it is counted. Whoever has one of IPv6 has a whole network of them.
+/// Returns the address in the form used for counting. IPv6 hosts usually own a whole /64, so addresses are grouped by
+/// that.
 fn network(source: IpAddr) -> String {
     match source.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
@@ -234,13 +233,14 @@ mod tests {
 
     #[test]
     fn a_minute_of_a_token_is_one_entry() {
-        let (counts, token) = (AccessCounts::default(), token("ci"));
-        counts.came_in(&token, at(1_000));
-        counts.called(&token, at(2_000));
+        let counts = AccessCounts::default();
+        let token = token("ci");
+        counts.record_login(&token, at(1_000));
+        counts.record_call(&token, at(2_000));
         let [first] = &counts.take(at(3_000))[..] else { panic!() };
-        counts.called(&token, at(4_000));
+        counts.record_call(&token, at(4_000));
         let actor = Actor { token_id: Some(token.id.clone()), name: "ci".to_owned(), ..Actor::stdio() };
-        counts.forbidden(&actor, at(4_000));
+        counts.record_forbidden(&actor, at(4_000));
         let [second] = &counts.take(at(5_000))[..] else { panic!() };
         assert_eq!((&first.id, first.at, first.actor.as_deref()), (&second.id, at(1_000), Some("ci")));
         let event = AuditEvent::TokenUsed {
@@ -252,10 +252,10 @@ mod tests {
         };
         assert_eq!(second.event, event);
         assert_eq!(counts.take(at(6_000)), []);
-        counts.called(&token, at(61_000));
+        counts.record_call(&token, at(61_000));
         let [next] = &counts.take(at(62_000))[..] else { panic!() };
         assert_ne!(next.id, second.id);
-        assert_eq!(counts.lock().len(), 1, "what cannot grow any more is forgotten");
+        assert_eq!(counts.0.lock().len(), 1, "what cannot grow any more is forgotten");
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
         let counts = AccessCounts::default();
         for number in 0..10_000_u32 {
             let source = IpAddr::V4(Ipv4Addr::from(number));
-            counts.turned_away(source, AuthenticationFailure::Unknown, None, at(0));
+            counts.record_rejection(source, AuthenticationFailure::Unknown, None, at(0));
         }
         let entries = counts.take(at(0));
         assert_eq!(entries.len(), MAX_SOURCES + 1);
@@ -280,14 +280,14 @@ mod tests {
     #[test]
     fn what_could_not_be_written_is_written_later() {
         let counts = AccessCounts::default();
-        counts.came_in(&token("ci"), at(0));
+        counts.record_login(&token("ci"), at(0));
         let pending = counts.take(at(0));
         counts.put_back(&pending);
-        // A task that is stopped while it writes says nothing more.
+        // A task that is aborted while it writes drops the entries without confirming them.
         drop(counts.take_to_write(at(60_000)));
         let again = counts.take_to_write(at(120_000));
         assert_eq!(again.entries, pending);
-        again.written();
+        again.confirm();
         assert_eq!(counts.take(at(180_000)), []);
     }
 

@@ -1,4 +1,4 @@
-//! The owner's token: made on first start, so that the local command works without being told anything.
+//! The owner's token, created on first start so that local commands work without configuration.
 
 use std::sync::Arc;
 
@@ -10,21 +10,17 @@ use store::{NewToken, Store, StoreError, hash_secret};
 use crate::access::secret;
 use crate::storage::data_directory::{DataDirectory, DataDirectoryError};
 
-/// Why there is no owner's token.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnerError {
-    /// The file could not be read or written.
     #[error(transparent)]
     File(#[from] DataDirectoryError),
-    /// The database could not be asked.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The system has no randomness to give.
     #[error("the system gave no random bytes: {0}")]
     Random(#[from] getrandom::Error),
 }
 
-/// Makes sure that the token in the data directory opens this database.
+/// Ensures that the token file in the data directory grants access to this database.
 pub(crate) async fn ensure(directory: &Arc<DataDirectory>, store: &Store) -> Result<(), OwnerError> {
     let reading = Arc::clone(directory);
     if let Some(secret) = blocking(move || reading.read_owner_token()).await? {
@@ -38,14 +34,15 @@ pub(crate) async fn ensure(directory: &Arc<DataDirectory>, store: &Store) -> Res
                 return Ok(());
             }
             Some(_) => return Ok(()),
-            // Another database than last time: the same file has to open it too.
+            // The data directory was used with another database before: register the existing token here, because
+            // commands keep reading it from the same file.
             None => return create(store, digest).await,
         }
     }
     renew(directory, store).await
 }
 
-/// Makes a token and puts it in the place of the one in the data directory.
+/// Creates an owner's token and writes it to the data directory.
 pub(crate) async fn renew(directory: &Arc<DataDirectory>, store: &Store) -> Result<(), OwnerError> {
     let secret = secret::generate()?;
     create(store, hash_secret(secret.expose_secret())).await?;
@@ -62,7 +59,7 @@ async fn create(store: &Store, secret_sha256: String) -> Result<(), OwnerError> 
         secret_sha256: secret_sha256.clone(),
     };
     match store.create_token(new("owner".to_owned()), None).await {
-        // Several gateways on one database each have a data directory, and so an owner's token, of their own.
+        // Each gateway of a shared database has its own data directory and therefore its own owner's token.
         Err(StoreError::AlreadyExists { .. }) => {
             store.create_token(new(format!("owner-{}", &secret_sha256[..12])), None).await?;
         }

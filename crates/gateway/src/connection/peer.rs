@@ -1,28 +1,28 @@
-//! What the gateway knows about one connection.
+//! State of one connection.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use protocol::WorkspaceId;
 use rpc::Outgoing;
 
 use crate::access::Actor;
 use crate::feed::subscription::Subscription;
 
-/// The other side of a connection, or of one HTTP request.
+/// Remote side of a connection or of a single HTTP request.
 pub(crate) struct Peer {
     pub(crate) actor: Arc<Actor>,
-    /// Where notifications go; none for HTTP, which has no connection.
+    /// Queue for notifications; `None` for HTTP requests, which cannot receive any.
     outgoing: Option<Outgoing>,
     subscriptions: Mutex<HashMap<WorkspaceId, Arc<Subscription>>>,
-    /// Tells the connections of this process apart.
+    /// Identifies the connection within this process.
     pub(crate) number: u64,
-    /// Who saves documents through it, where that is not the token's holder.
+    /// Author recorded for document saves, if it differs from the token's name.
     author: OnceLock<String>,
 }
 
-/// The number of the next connection.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl Peer {
@@ -37,18 +37,18 @@ impl Peer {
         }
     }
 
-    /// Somebody who makes one request.
+    /// Returns the peer for a single HTTP request.
     pub(crate) fn one_shot(actor: Arc<Actor>) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Self { actor, outgoing: None, subscriptions: Mutex::default(), number, author: OnceLock::new() }
     }
 
-    /// Says who saves documents from now on. The first word counts.
-    pub(crate) fn speak_for(&self, author: &str) {
+    /// Sets the author recorded for document saves. Only the first call has an effect.
+    pub(crate) fn set_author(&self, author: &str) {
         let _ = self.author.set(author.to_owned());
     }
 
-    /// Who saves documents.
+    /// Returns the author to record for document saves.
     pub(crate) fn author(&self) -> &str {
         self.author.get().unwrap_or(&self.actor.name)
     }
@@ -57,25 +57,20 @@ impl Peer {
         self.outgoing.as_ref()
     }
 
-    /// Makes a subscription, ending the one to the same workspace that was there before.
+    /// Creates a subscription, ending an existing one to the same workspace.
     pub(crate) async fn subscribe(&self, workspace_id: WorkspaceId, outgoing: Outgoing) -> Arc<Subscription> {
         let subscription = Arc::new(Subscription::new(outgoing));
-        let before = self.lock().insert(workspace_id, Arc::clone(&subscription));
+        let before = self.subscriptions.lock().insert(workspace_id, Arc::clone(&subscription));
         if let Some(before) = before {
             before.end().await;
         }
         subscription
     }
 
-    /// Ends a subscription, if there is one.
     pub(crate) async fn unsubscribe(&self, workspace_id: &WorkspaceId) {
-        let before = self.lock().remove(workspace_id);
+        let before = self.subscriptions.lock().remove(workspace_id);
         if let Some(before) = before {
             before.end().await;
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<WorkspaceId, Arc<Subscription>>> {
-        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

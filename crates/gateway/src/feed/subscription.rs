@@ -1,10 +1,8 @@
-//! One connection's interest in one workspace.
-
 use rpc::{Frame, Outgoing};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-/// A subscription: what is sent for it, until it is ended.
+/// One connection's subscription to a workspace.
 pub(crate) struct Subscription {
     outgoing: Outgoing,
     ended: CancellationToken,
@@ -16,20 +14,20 @@ impl Subscription {
         Self { outgoing, ended: CancellationToken::new(), sending: Mutex::default() }
     }
 
-    /// Sends a notification; false when nothing more may be sent.
+    /// Sends a notification. Returns false once the subscription or its connection has ended.
     pub(crate) async fn send(&self, frame: Frame) -> bool {
         let _sending = self.sending.lock().await;
         !self.ended.is_cancelled() && self.outgoing.send(frame).await
     }
 
-    /// Ends the subscription. Nothing is sent for it once this returns, so that an answer queued next is the last
-    /// word of it, and another subscription the only one.
+    /// Ends the subscription. No notification is sent after this returns, so a response queued next is guaranteed to be
+    /// the last message about it, and a new subscription never interleaves with the old one.
     pub(crate) async fn end(&self) {
         self.ended.cancel();
         drop(self.sending.lock().await);
     }
 
-    /// Waits until the subscription or its connection is ended.
+    /// Waits until the subscription or its connection ends.
     pub(crate) async fn over(&self) {
         tokio::select! {
             () = self.ended.cancelled() => {}

@@ -92,7 +92,7 @@ pub(crate) async fn restore(
     Ok(DocumentRestoreResult { doc })
 }
 
-/// What somebody who saved this should know.
+/// Returns warnings about a saved document, such as one that exceeds the prompt's budget.
 fn warnings(document: &Document, carried: usize) -> Vec<Warning> {
     let limit = carried as u64;
     if document.char_count <= limit {

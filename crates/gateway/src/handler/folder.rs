@@ -88,16 +88,15 @@ pub(crate) async fn restore(
     Ok(FolderRestoreResult { folder: restored.folder, doc: restored.document, warnings })
 }
 
-/// How many of each kind are named of what was moved out of a folder.
+/// Moved folders and threads that a warning lists by name, per kind.
 const MAX_NAMED: usize = 10;
 
-/// What is not as it was before the folder was deleted.
+/// Returns warnings about what a restore could not bring back.
 fn warnings(restored: &RestoredFolder) -> Vec<Warning> {
     let warning = |code: &str, message: String| Warning { code: code.to_owned(), message };
     let moved = match &restored.moved_out {
         Some(moved) => describe_moved(moved)
             .map(|moved| format!("what was in it when it was deleted stays where it is now: {moved}")),
-        // An older version deleted it and did not write down what was in it.
         None => {
             Some("folders and threads that were in it when it was deleted stay where they are now".into())
         }
@@ -122,7 +121,7 @@ fn warnings(restored: &RestoredFolder) -> Vec<Warning> {
     warnings
 }
 
-/// Folders and threads by name, as far as they are known; none when there were none.
+/// Describes moved folders and threads by name; `None` if there are none.
 fn describe_moved(moved: &RelocatedChildren) -> Option<String> {
     let kinds = [("folder", &moved.folders), ("thread", &moved.threads)];
     let described: Vec<String> = kinds.into_iter().filter_map(|(kind, it)| describe_kind(kind, it)).collect();

@@ -13,7 +13,7 @@ use crate::router::Context;
 pub(crate) async fn initialize(context: Context, params: InitializeParams) -> Result<Reply, ErrorObject> {
     if let Some(client) = params.client {
         if let Some(client) = client.name.strip_prefix(MCP_AUTHOR) {
-            context.peer.speak_for(&mcp_author(client));
+            context.peer.set_author(&mcp_author(client));
         }
         tracing::debug!(name = %client.name, version = %client.version, "a client introduced itself");
     }

@@ -25,7 +25,7 @@ pub(crate) async fn compare(
     context.shared.agent.compare(place).await.map_err(from_agent)
 }
 
-/// Files of whoever runs the gateway are for those who may do everything.
+/// Returns whether an actor may see files of the user who runs the gateway: only unbound owners may.
 pub(crate) fn own_files(actor: &Actor) -> OwnFiles {
     let is_unbound_owner = actor.role == Role::Owner && actor.reach() == Reach::Everything;
     if is_unbound_owner { OwnFiles::Shown } else { OwnFiles::Hidden }

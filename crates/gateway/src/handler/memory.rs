@@ -18,16 +18,16 @@ use store::{
 use crate::error::{checked_limit, from_store, invalid_params};
 use crate::router::Context;
 
-/// Items of one part of an export: their texts fit into an answer, whatever they are.
+/// Items per part of an export, few enough that even the longest texts fit into one message.
 const EXPORT_PART: u64 = 200;
 
-/// What the caller can see: what holds in the workspace, and unless they are bound to it, what is their own.
+/// Returns the items the caller may see: those of the workspace and, for unbound tokens, their own.
 fn view(context: &Context, workspace_id: WorkspaceId, thread_id: Option<ThreadId>) -> MemoryView {
     let owner = context.memory_reader().map(str::to_owned);
     MemoryView { workspace_id, owner, thread_id }
 }
 
-/// Where something is to be remembered, if the caller may.
+/// Returns where a new item is stored, or an error if the caller may not write there.
 fn place(
     view: &MemoryView,
     scope: MemoryScope,
@@ -54,7 +54,8 @@ pub(crate) async fn list(
 ) -> Result<MemoryListResult, ErrorObject> {
     let MemoryListParams { workspace_id, scope, thread_id, status, before, limit } = params;
     let limit = checked_limit(limit.unwrap_or(DEFAULT_HISTORY_LIMIT), MAX_HISTORY_LIMIT)?;
-    let (status, limit) = (status.unwrap_or_default(), limit.into());
+    let status = status.unwrap_or_default();
+    let limit = limit.into();
     let filter = MemoryFilter { scope, status, before, limit, ..MemoryFilter::default() };
     let view = view(&context, workspace_id, thread_id);
     let items = context.shared.store.memories(&view, filter).await.map_err(from_store)?;
@@ -73,7 +74,8 @@ pub(crate) async fn search(
 ) -> Result<MemoryListResult, ErrorObject> {
     let MemorySearchParams { workspace_id, query, thread_id, limit } = params;
     let limit = checked_limit(limit.unwrap_or(DEFAULT_MEMORY_SEARCH), MAX_MEMORY_SEARCH)?.into();
-    let (view, terms) = (view(&context, workspace_id, thread_id), QueryTerms::of(&query));
+    let view = view(&context, workspace_id, thread_id);
+    let terms = QueryTerms::of(&query);
     let items = context.shared.store.search_memory(&view, &terms, WordMatch::AllElseAny, limit).await;
     Ok(MemoryListResult { items: items.map_err(from_store)? })
 }
@@ -145,7 +147,8 @@ pub(crate) async fn import(
                 | StoreError::TooLarge { .. }
                 | StoreError::NotFound { .. }),
             ) => result.refused.push(refused(error.to_string())),
-            // The database is away, or the disk is full: what was imported by now stays, and importing again changes nothing.
+            // The database is unavailable or the disk is full. Items imported so far are kept; a repeated import skips
+            // them.
             Err(error) => return Err(from_store(error)),
         }
     }

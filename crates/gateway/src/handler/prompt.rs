@@ -34,9 +34,10 @@ pub(crate) async fn preview(
     Ok(result)
 }
 
-/// Leaves out of a manifest the hooks that the caller may not know of.
+/// Removes hooks from a manifest that the caller's role may not see.
 fn hide_hooks(context: &Context, manifest: &mut PromptManifest) {
-    let (agent, role) = (&context.shared.agent, context.peer.actor.role);
+    let agent = &context.shared.agent;
+    let role = context.peer.actor.role;
     manifest.hook_sources.retain(|source| role >= may_see(agent.hook_visibility(&source.subscription_id)));
 }
 
@@ -44,7 +45,8 @@ pub(crate) async fn diff(
     context: Context,
     params: PromptDiffParams,
 ) -> Result<PromptDiffResult, ErrorObject> {
-    let (agent, reader) = (&context.shared.agent, context.memory_reader());
+    let agent = &context.shared.agent;
+    let reader = context.memory_reader();
     let workspace_id = &params.workspace_id;
     agent.turn_of_thread(workspace_id, &params.thread_id, &params.turn_id).await.map_err(from_agent)?;
     let before = agent.manifest(workspace_id, &params.turn_id, None).await.map_err(from_agent)?;

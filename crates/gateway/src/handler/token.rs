@@ -45,10 +45,10 @@ pub(crate) async fn revoke(context: Context, params: TokenRevokeParams) -> Resul
     let token = store.token_by_name(&params.name).await.map_err(from_store)?;
     let bound = context.peer.actor.workspace_id.as_ref();
     if bound.is_some() && token.workspace_id.as_ref() != bound {
-        // To somebody bound to a workspace, tokens of others do not exist.
+        // Tokens outside the caller's workspace are reported as missing, so that their names do not leak.
         return Err(from_store(StoreError::NotFound { what: ErrorSubject::Token, id: params.name }));
     }
     let token = store.revoke_token(&token.id, context.actor()).await.map_err(from_store)?;
-    context.shared.access.forget();
+    context.shared.access.invalidate();
     Ok(TokenResult { token })
 }

@@ -10,7 +10,8 @@ use crate::router::Context;
 
 pub(crate) async fn tree(context: Context, params: ThreadTreeParams) -> Result<Reply, ErrorObject> {
     let store = &context.shared.store;
-    // A whole tree may have tens of megabytes; a part is small.
+    // A whole tree can be tens of megabytes, so its JSON is passed through as stored instead of being parsed into types
+    // and serialized again.
     if params.is_whole() {
         store.tree_json(&params.workspace_id).await.map(Reply::from_json).map_err(from_store)
     } else {

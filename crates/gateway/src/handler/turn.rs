@@ -44,7 +44,7 @@ pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<T
     Ok(TurnResult { turn })
 }
 
-/// A server was named that the turn cannot have.
+/// Returns the error for a requested MCP server that the turn cannot use.
 fn no_server(name: &str, unusable: &UnusableServer) -> ErrorObject {
     let kind = match unusable {
         UnusableServer::Unknown { .. } => ErrorKind::NotFound,
@@ -59,7 +59,8 @@ fn no_server(name: &str, unusable: &UnusableServer) -> ErrorObject {
 
 pub(crate) async fn get(context: Context, params: TurnPageParams) -> Result<TurnGetResult, ErrorObject> {
     let TurnPageParams { workspace_id, turn_id, after } = params;
-    let (agent, reader) = (&context.shared.agent, context.memory_reader());
+    let agent = &context.shared.agent;
+    let reader = context.memory_reader();
     let mut turn = agent.turn_view_for(&workspace_id, &turn_id, reader).await.map_err(from_agent)?;
     turn_page::cut(&mut turn, after.unwrap_or(0), TURN_PAGE_BYTES);
     Ok(turn)
@@ -133,11 +134,11 @@ pub(crate) async fn explain(
     Ok(TurnExplainResult { explanation })
 }
 
-/// The weakest role that is shown a hook's run.
+/// Returns the weakest role that may see a hook's runs.
 pub(crate) fn may_see(visibility: Visibility) -> Role {
     match visibility {
         Visibility::Internal => Role::Owner,
-        // Whoever may run turns may look for what is wrong with them.
+        // Callers that may run turns may also debug them.
         Visibility::Debug => TurnStart::ROLE,
         Visibility::User => Role::Reader,
     }
@@ -161,14 +162,14 @@ pub(crate) async fn resume(
     Ok(SessionResumeResult { session, reminder: reminder.as_ref().map(agent::shown) })
 }
 
-/// The connection that started a turn, if there is one.
+/// Connection that started a turn; without one, nothing is sent.
 struct ConnectionListener {
     outgoing: Option<Outgoing>,
     number: u64,
 }
 
 impl ConnectionListener {
-    /// A client that does not read is dropped by its own queue; the turn continues.
+    /// Sends a notification. A client that does not read is dropped by its own queue; the turn continues.
     async fn tell(&self, method: &str, params: &impl Serialize) {
         let Some(outgoing) = self.outgoing.as_ref().filter(|outgoing| !outgoing.is_gone()) else { return };
         if let Ok(frame) = rpc::notification(method, params) {

@@ -1,6 +1,7 @@
-//! A part of a turn, for answers that would be too long.
+//! Pagination of turns that are too long for one answer.
 //!
-//! A turn of many calls is tens of megabytes, and one small request must not make the gateway hold them several times over.
+//! A turn with many calls can be tens of megabytes. Without pages, one small request would make the gateway hold it in
+//! memory several times over.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -10,8 +11,8 @@ use protocol::tool::TurnApproval;
 use protocol::turn::TurnStep;
 use serde::Serialize;
 
-/// Leaves the steps after the first `after`, up to so many bytes with what was decided about their calls, but at least one.
-/// The first page also has what was decided about calls of no step.
+/// Keeps the steps after the first `after`, at least one and at most `bytes` including the decisions about their calls.
+/// The first page also contains decisions about calls without a step.
 pub(super) fn cut(turn: &mut TurnGetResult, after: u32, bytes: usize) {
     let skipped = turn.steps.len().min(usize::try_from(after).unwrap_or(usize::MAX));
     let before = calls(&turn.steps[..skipped]);
@@ -29,7 +30,7 @@ pub(super) fn cut(turn: &mut TurnGetResult, after: u32, bytes: usize) {
     }
 }
 
-/// How many steps there is room for.
+/// Returns the number of steps that fit on the page.
 fn length_of_page(steps: &[TurnStep], decided: &[TurnApproval], bytes: usize) -> usize {
     let decided: HashMap<&str, &TurnApproval> =
         decided.iter().map(|decided| (decided.request.call_id.as_str(), decided)).collect();
@@ -49,7 +50,7 @@ fn calls(steps: &[TurnStep]) -> HashSet<String> {
     steps.iter().flat_map(|step| &step.calls).map(|call| call.id.clone()).collect()
 }
 
-/// How many bytes a value is on the wire.
+/// Returns the serialized size of a value.
 fn written(value: impl Serialize) -> usize {
     struct Count(usize);
     impl io::Write for Count {
@@ -63,7 +64,7 @@ fn written(value: impl Serialize) -> usize {
         }
     }
     let mut count = Count(0);
-    // Counting does not fail.
+    // Counting bytes cannot fail.
     let _ = serde_json::to_writer(&mut count, &value);
     count.0
 }
@@ -76,7 +77,7 @@ mod tests {
 
     const AT: &str = "2026-01-01T00:00:00.000Z";
 
-    /// A turn with calls of about a thousand bytes, the third of which was decided about with a long difference.
+    /// Returns a turn whose calls are about a thousand bytes each; the third one has a decision with a long diff.
     fn turn() -> TurnGetResult {
         let call = |id: &str| json!({ "call_id": id, "tool": "write_file", "arguments": "x".repeat(1_000) });
         let step = |id: &str| json!({ "role": "assistant", "calls": [call(id)], "created_at": AT });
@@ -120,7 +121,7 @@ mod tests {
             page
         };
         assert_eq!(told(&page(0)), (vec!["1", "2"], vec!["1", "of no step"], Some(2)));
-        // Longer than a page, and still given: whoever asks must get on.
+        // Step 3 alone exceeds the page. It must be returned anyway, or a client could never get past it.
         assert_eq!(told(&page(2)), (vec!["3"], vec!["3"], Some(3)));
         assert_eq!(told(&page(3)), (vec!["4", "5"], vec!["5"], None));
         for beyond in [5, 6, u32::MAX] {

@@ -1,4 +1,4 @@
-//! `turn/watch`: others than the asker follow a turn.
+//! `turn/watch`: follows a turn from another connection than the one that started it.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::error::{from_agent, invalid_state};
 use crate::handler::turn::{delta, retrying};
 use crate::router::Context;
 
-/// Pieces that may wait for somebody who reads slowly.
+/// Deltas queued for a slow reader.
 const WAITING: usize = 1024;
 
 pub(crate) async fn watch(context: Context, params: TurnGetParams) -> Result<Reply, ErrorObject> {
@@ -30,7 +30,7 @@ pub(crate) async fn watch(context: Context, params: TurnGetParams) -> Result<Rep
     let (queue, mut waiting) = mpsc::channel(WAITING);
     let watcher = Arc::new(Watcher { queue, outgoing: outgoing.clone(), number: context.peer.number });
     let watched = context.shared.agent.watch_turn(&params.workspace_id, &params.turn_id, watcher).await;
-    // What follows the text so far is sent after it. The queue ends with the turn.
+    // Deltas after the snapshot are sent after the response. The queue closes when the turn ends.
     Ok(Reply::new(watched.map_err(from_agent)?).then(move || {
         tokio::spawn(async move {
             while let Some(frame) = waiting.recv().await {
@@ -50,7 +50,8 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// A client that has fallen far behind is dropped, like every slow one: with a gap it would show a wrong answer.
+    /// Queues a notification. A client that falls too far behind is disconnected like any slow client: with a gap it
+    /// would display a wrong answer.
     fn tell(&self, method: &str, params: &impl Serialize) {
         let Ok(frame) = rpc::notification(method, params) else { return };
         if let Err(mpsc::error::TrySendError::Full(_)) = self.queue.try_send(frame) {

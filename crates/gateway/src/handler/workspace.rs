@@ -40,7 +40,7 @@ pub(crate) async fn update(
     Ok(WorkspaceResult { workspace })
 }
 
-/// Looks at the disk, so beside the runtime's threads.
+/// Validates a root on a blocking thread, because it accesses the disk.
 async fn check_root(context: &Context, root_path: Option<&str>) -> Result<(), ErrorObject> {
     let Some(root_path) = root_path.map(str::to_owned) else { return Ok(()) };
     let private = context.shared.settings.agent.private_paths.clone();
@@ -60,7 +60,8 @@ pub(crate) async fn archive(
     params: WorkspaceGetParams,
 ) -> Result<WorkspaceResult, ErrorObject> {
     check_unbound(&context)?;
-    let (store, id) = (&context.shared.store, &params.workspace_id);
+    let store = &context.shared.store;
+    let id = &params.workspace_id;
     let workspace = store.archive_workspace(id, context.actor()).await.map_err(from_store)?;
     Ok(WorkspaceResult { workspace })
 }
@@ -70,7 +71,8 @@ pub(crate) async fn restore(
     params: WorkspaceGetParams,
 ) -> Result<WorkspaceResult, ErrorObject> {
     check_unbound(&context)?;
-    let (store, id) = (&context.shared.store, &params.workspace_id);
+    let store = &context.shared.store;
+    let id = &params.workspace_id;
     let workspace = store.restore_workspace(id, context.actor()).await.map_err(from_store)?;
     Ok(WorkspaceResult { workspace })
 }

@@ -1,5 +1,6 @@
-//! The page at `/`, for whoever opens the gateway's address in a browser. It says nothing that a stranger may not know:
-//! neither names, nor paths, nor how much there is.
+//! The page at `/` for people who open the gateway's address in a browser.
+//!
+//! It is public, so it must not reveal names, paths or counts.
 
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
@@ -33,7 +34,7 @@ and <code>foreword --help</code> what to do with it; from elsewhere, ask its own
 "#
 );
 
-/// The page loads nothing, runs nothing, sends nothing and is in nobody's frame.
+/// The page loads no resources, runs no scripts, and cannot be framed.
 const HEADERS: [(HeaderName, &str); 5] = [
     (CONTENT_TYPE, "text/html; charset=utf-8"),
     (

@@ -1,14 +1,13 @@
-//! The listening socket: who is let in, how long a request may take to arrive, and what happens when there are too
-//! many connections.
+//! The listening socket: admission of connections, time limits for requests, and behavior under overload.
 //!
-//! A connection that has not shown a token has one of few places, and little time. When places or file handles run short
-//! the oldest such connection is closed, and people with a token still get in; the last places are the owners'.
+//! A connection without a token gets one of few slots, and little time. When slots or file handles run short, the
+//! oldest such connection is closed, so clients with a token can still connect. The last slots are reserved for owners.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use agent::Reach;
@@ -19,28 +18,28 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use parking_lot::Mutex;
 use protocol::{Role, TokenId};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Bounds of the connections of one gateway.
+/// Limits on the connections of one gateway.
 #[derive(Debug, Clone)]
 pub struct ListenerLimits {
-    /// Most connections at once.
     pub connections: usize,
-    /// Most connections at once that have shown the same token.
+    /// Maximum connections per token.
     pub of_token: usize,
-    /// Most connections at once that have not shown a token.
+    /// Maximum connections that have not presented a token.
     pub unauthenticated: usize,
-    /// How long a connection may take to show a token.
+    /// Time a connection has to present a token.
     pub token_time: Duration,
-    /// How long the head of a request may take to arrive.
+    /// Time for a request's head to arrive.
     pub head_time: Duration,
-    /// How long the body of a request may take to arrive.
+    /// Time for a request's body to arrive.
     pub body_time: Duration,
-    /// How long a client may take none of an answer that is waiting.
+    /// Time after which a client that does not read its response is disconnected.
     pub write_time: Duration,
 }
 
@@ -53,23 +52,24 @@ impl Default for ListenerLimits {
             token_time: Duration::from_secs(10),
             head_time: Duration::from_secs(10),
             body_time: Duration::from_secs(30),
-            // Longer than a WebSocket's own patience, which says why it closes.
+            // Longer than the WebSocket's own write timeout, which closes with a reason the client can show.
             write_time: Duration::from_secs(20),
         }
     }
 }
 
-/// File handles that connections leave to the database, to files and to commands.
+/// File handles kept free for the database, files and commands.
 const RESERVED_HANDLES: usize = 128;
-/// How long accepting pauses after the system refused: it would refuse at once again.
+/// Pause after a failed accept. The cause, usually exhausted file handles, would make the next attempt fail immediately
+/// as well.
 const PAUSE: Duration = Duration::from_millis(100);
-/// At most one line of a kind is logged in this time.
+/// Minimum interval between log lines of the same kind.
 const LOG_EVERY: Duration = Duration::from_secs(10);
-/// How long the end of an answer is waited for at shutdown.
+/// Time for responses to be flushed at shutdown.
 const FLUSH_TIME: Duration = Duration::from_secs(5);
 const FULL: &str = "the gateway has as many connections as it can\n";
 
-/// Accepts connections until `shutdown`, and serves each on a task of its own.
+/// Accepts connections until `shutdown`, serving each in its own task.
 pub(crate) async fn serve(
     listener: TcpListener,
     routes: Router,
@@ -78,7 +78,8 @@ pub(crate) async fn serve(
     tasks: TaskTracker,
 ) {
     let pool = Arc::new(ConnectionPool::new(limits));
-    let (refused, failed) = (Throttle::default(), Throttle::default());
+    let refused = Throttle::default();
+    let failed = Throttle::default();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -87,12 +88,12 @@ pub(crate) async fn serve(
         };
         let (stream, address) = match accepted {
             Ok(accepted) => accepted,
-            Err(error) if is_of_one_connection(&error) => continue,
+            Err(error) if is_caused_by_peer(&error) => continue,
             Err(error) => {
-                // Out of file handles, usually: those of unauthenticated are the first to go.
+                // The usual cause is running out of file handles. Unauthenticated connections are the first to go.
                 let closed = pool.evict_unauthenticated();
                 if let Some(times) = failed.pass() {
-                    tracing::error!(%error, times, closed, "could not accept a connection");
+                    tracing::error!(%error, times, closed, "failed to accept connection");
                 }
                 tokio::time::sleep(PAUSE).await;
                 continue;
@@ -101,9 +102,9 @@ pub(crate) async fn serve(
         let Some(slot) = pool.admit(address.ip()) else {
             if let Some(times) = refused.pass() {
                 let limit = pool.limits.connections;
-                tracing::warn!(%address, times, limit, "refused a connection: there are as many as allowed");
+                tracing::warn!(%address, times, limit, "refused connection: connection limit reached");
             }
-            // Best effort: the socket is new, so that its buffer takes the few bytes.
+            // Best effort: a new socket's send buffer has room for these few bytes.
             let _ = stream.try_write(refusal().as_bytes());
             continue;
         };
@@ -119,8 +120,8 @@ fn refusal() -> String {
     )
 }
 
-/// Whether accepting failed because of the one who connected, and the next one may fare better.
-fn is_of_one_connection(error: &io::Error) -> bool {
+/// Returns true if accepting failed because of the peer, so that accepting the next connection may succeed.
+fn is_caused_by_peer(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
@@ -132,7 +133,7 @@ async fn serve_connection(
     routes: Router,
     shutdown: CancellationToken,
 ) {
-    // Answers are small and waited for.
+    // Responses are small and latency matters.
     let _ = stream.set_nodelay(true);
     let limits = &slot.pool.limits;
     let mut stream = TimeoutStream::new(stream);
@@ -140,12 +141,14 @@ async fn serve_connection(
     let requests = Arc::new(Requests::default());
     let routes = TowerToHyperService::new(routes);
     let service = {
-        let (slot, requests) = (Arc::clone(&slot), Arc::clone(&requests));
+        let slot = Arc::clone(&slot);
+        let requests = Arc::clone(&requests);
         service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
             request.extensions_mut().insert(Arc::clone(&slot));
             let running = InProgress::begin(&requests);
             let answer = routes.call(request);
-            // The body holds the count: an answer is under way until the last of it was handed to the connection.
+            // The response body owns the counter, so a request counts as in progress until its last byte was handed to
+            // the connection.
             async move { answer.await.map(|answer| answer.map(|body| running.until_sent(body))) }
         })
     };
@@ -162,7 +165,7 @@ async fn serve_connection(
         tokio::select! {
             ended = connection.as_mut() => {
                 if let Err(error) = ended {
-                    tracing::debug!(%address, %error, "a connection ended early");
+                    tracing::debug!(%address, %error, "connection ended early");
                 }
                 return;
             }
@@ -174,7 +177,7 @@ async fn serve_connection(
                 is_timed = false;
             }
             () = shutdown.cancelled() => {
-                // Incomplete requests are not waited for, answers are.
+                // Shutdown waits for responses in progress, but not for incomplete requests.
                 connection.as_mut().graceful_shutdown();
                 if requests.are_under_way() {
                     let _ = connection.as_mut().await;
@@ -187,7 +190,6 @@ async fn serve_connection(
     }
 }
 
-/// The requests of one connection.
 #[derive(Default)]
 struct Requests {
     under_way: AtomicUsize,
@@ -199,13 +201,13 @@ impl Requests {
         self.under_way.load(Ordering::Acquire) > 0
     }
 
-    /// Whether an answer was handed to the connection, which may still be sending it.
+    /// Returns true if a response was handed to the connection, which may still be sending it.
     fn were_answered(&self) -> bool {
         self.answered.load(Ordering::Acquire)
     }
 }
 
-/// Counts a request until its answer was handed to the connection.
+/// Counts a request as in progress until its response was handed to the connection.
 struct InProgress(Arc<Requests>);
 
 impl InProgress {
@@ -229,12 +231,11 @@ impl Drop for InProgress {
     }
 }
 
-/// Counts connections.
 struct ConnectionPool {
     limits: ListenerLimits,
     slots: Mutex<Slots>,
     evicted: Throttle,
-    turned_away: Throttle,
+    reserved_refused: Throttle,
     of_token_refused: Throttle,
 }
 
@@ -242,36 +243,28 @@ struct ConnectionPool {
 struct Slots {
     count: usize,
     next: u64,
-    /// In the order in which they came.
+    /// Unauthenticated connections, oldest first.
     unauthenticated: BTreeMap<u64, CancellationToken>,
-    /// How many have shown each token.
     of_token: HashMap<TokenId, usize>,
 }
 
-/// Why a connection whose token is good is not let in.
+/// Rejection of a connection whose token is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NoPlace {
-    /// The places that are left are not for this token.
-    Full {
-        /// Most connections of the gateway.
-        limit: usize,
-    },
-    /// As many connections as one token may have are open with it.
-    OfToken {
-        /// Most connections of a token.
-        limit: usize,
-    },
+pub(crate) enum AdmissionError {
+    /// The remaining slots are reserved for owners.
+    Full { limit: usize },
+    /// The token has reached its own limit.
+    OfToken { limit: usize },
 }
 
-/// A connection's place, taken for as long as this lives.
+/// Slot of a connection; dropping it frees the slot.
 pub(crate) struct ConnectionSlot {
     pool: Arc<ConnectionPool>,
     number: u64,
-    /// Where the connection comes from.
     pub(crate) source: IpAddr,
-    /// The token that it has shown first.
+    /// First token presented on this connection.
     token_id: OnceLock<TokenId>,
-    /// Cancelled when the place is needed for somebody else.
+    /// Cancelled to evict the connection.
     leave: CancellationToken,
 }
 
@@ -283,27 +276,27 @@ impl ConnectionPool {
                 tracing::warn!(
                     handles,
                     connections = allowed,
-                    "few file handles: fewer connections are accepted"
+                    "reduced the connection limit: few file handles available"
                 );
                 limits.connections = allowed;
             }
         }
-        // Somebody with a token must find a place beside all that have none.
+        // Even if every unauthenticated slot is taken, a client with a token must find a free one.
         limits.unauthenticated = limits.unauthenticated.min(limits.connections / 2).max(1);
         Self {
             limits,
             slots: Mutex::default(),
             evicted: Throttle::default(),
-            turned_away: Throttle::default(),
+            reserved_refused: Throttle::default(),
             of_token_refused: Throttle::default(),
         }
     }
 
-    /// A place for a new connection, that of the oldest without a token where there is no other; none when all have shown
-    /// one.
+    /// Admits a new connection, evicting the oldest unauthenticated one if necessary. `None` if all slots belong to
+    /// authenticated connections.
     fn admit(self: &Arc<Self>, source: IpAddr) -> Option<Arc<ConnectionSlot>> {
         let leave = CancellationToken::new();
-        let mut slots = self.lock();
+        let mut slots = self.slots.lock();
         let is_full = slots.unauthenticated.len() >= self.limits.unauthenticated
             || slots.count >= self.limits.connections;
         if is_full {
@@ -317,7 +310,7 @@ impl ConnectionPool {
         drop(slots);
         if is_full && let Some(times) = self.evicted.pass() {
             let limit = self.limits.unauthenticated;
-            tracing::warn!(%source, times, limit, "closed connections without a token, to make room for others");
+            tracing::warn!(%source, times, limit, "closed unauthenticated connections to admit others");
         }
         Some(Arc::new(ConnectionSlot {
             pool: Arc::clone(self),
@@ -328,9 +321,9 @@ impl ConnectionPool {
         }))
     }
 
-    /// Ends the older half of the unauthenticated, and says how many those were.
+    /// Evicts the older half of the unauthenticated connections and returns their number.
     fn evict_unauthenticated(&self) -> usize {
-        let mut slots = self.lock();
+        let mut slots = self.slots.lock();
         let count = slots.unauthenticated.len().div_ceil(2);
         for _ in 0..count {
             if let Some((_, oldest)) = slots.unauthenticated.pop_first() {
@@ -339,48 +332,48 @@ impl ConnectionPool {
         }
         count
     }
-
-    fn lock(&self) -> MutexGuard<'_, Slots> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl ConnectionSlot {
-    /// Its token was good. Refused when the places that are left are those of owners of everything and of whoever comes
-    /// next: nobody else must be able to keep everybody out, not even the owner of one workspace. Refused also when the
-    /// token has its share of the places, whoever has it: a program that leaks connections must not lock out all others.
+    /// Marks the connection as authenticated.
+    ///
+    /// Rejected if only reserved slots are left and the actor is not an unbound owner: no other token, not even the
+    /// owner of one workspace, may lock everyone else out. Also rejected if the token has reached its own limit, so
+    /// that a program that leaks connections cannot lock out others.
     pub(crate) fn mark_authenticated(
         &self,
         token_id: &TokenId,
         role: Role,
         reach: Reach,
-    ) -> Result<(), NoPlace> {
+    ) -> Result<(), AdmissionError> {
         if !self.is_unauthenticated() {
             return Ok(());
         }
-        let mut slots = self.pool.lock();
+        let mut slots = self.pool.slots.lock();
         let known = slots.count - slots.unauthenticated.len();
         let limits = &self.pool.limits;
         let of_token = slots.of_token.get(token_id).copied().unwrap_or_default();
         if of_token >= limits.of_token {
             drop(slots);
             if let Some(times) = self.pool.of_token_refused.pass() {
-                let (source, limit) = (self.source, limits.of_token);
-                tracing::warn!(%source, times, limit, %token_id, "refused a connection: its token has as many as allowed");
+                let source = self.source;
+                let limit = limits.of_token;
+                tracing::warn!(%source, times, limit, %token_id, "refused connection: its token has reached its limit");
             }
-            return Err(NoPlace::OfToken { limit: limits.of_token });
+            return Err(AdmissionError::OfToken { limit: limits.of_token });
         }
         let may_take_last = role == Role::Owner && reach == Reach::Everything;
         if !may_take_last && known >= limits.connections.saturating_sub(limits.unauthenticated) {
             drop(slots);
-            if let Some(times) = self.pool.turned_away.pass() {
-                let (source, limit) = (self.source, limits.connections);
-                tracing::warn!(%source, times, limit, "refused a token: only places for owners are left");
+            if let Some(times) = self.pool.reserved_refused.pass() {
+                let source = self.source;
+                let limit = limits.connections;
+                tracing::warn!(%source, times, limit, "refused connection: the remaining slots are reserved for owners");
             }
-            return Err(NoPlace::Full { limit: limits.connections });
+            return Err(AdmissionError::Full { limit: limits.connections });
         }
         slots.unauthenticated.remove(&self.number);
-        // Under the lock, so that two requests of a connection count it once.
+        // Set under the lock, so that two concurrent requests on one connection count it once.
         if self.token_id.set(token_id.clone()).is_ok() {
             *slots.of_token.entry(token_id.clone()).or_default() += 1;
         }
@@ -394,7 +387,7 @@ impl ConnectionSlot {
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut slots = self.pool.lock();
+        let mut slots = self.pool.slots.lock();
         slots.count -= 1;
         slots.unauthenticated.remove(&self.number);
         let Some(token_id) = self.token_id.get() else { return };
@@ -407,12 +400,12 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// How many files this process may have open. The limit that an ordinary user may raise is raised first.
+/// Returns the number of files this process may open, after raising the soft limit.
 fn file_handles() -> Option<usize> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     if limit.current < limit.maximum || limit.maximum.is_none() {
-        // Not more than anybody needs: programs we start may close every handle there could be, one by one.
+        // Capped, because programs we start may close every possible handle one by one.
         let wanted = limit.maximum.unwrap_or(u64::MAX).min(65_536);
         if limit.current.is_some_and(|current| current < wanted) {
             let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum });
@@ -422,13 +415,13 @@ fn file_handles() -> Option<usize> {
     Some(usize::try_from(current).unwrap_or(usize::MAX))
 }
 
-/// Lets one line of a kind through in a while, with how often it happened.
+/// Rate limit for log lines that counts the suppressed ones.
 #[derive(Default)]
 struct Throttle(Mutex<(Option<Instant>, u64)>);
 
 impl Throttle {
     fn pass(&self) -> Option<u64> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         state.1 += 1;
         if state.0.is_some_and(|last| last.elapsed() < LOG_EVERY) {
             return None;
@@ -453,13 +446,12 @@ mod tests {
         }))
     }
 
-    /// Whether somebody with a token of their own is let in.
-    fn lets_in(slot: &ConnectionSlot, role: Role, reach: Reach) -> bool {
+    fn is_admitted(slot: &ConnectionSlot, role: Role, reach: Reach) -> bool {
         slot.mark_authenticated(&TokenId::new(), role, reach).is_ok()
     }
 
     #[test]
-    fn one_token_does_not_take_every_place() {
+    fn one_token_cannot_take_every_slot() {
         let pool = Arc::new(ConnectionPool::new(ListenerLimits {
             connections: 8,
             unauthenticated: 2,
@@ -472,19 +464,19 @@ mod tests {
             slot.mark_authenticated(token_id, Role::Owner, Reach::Everything).map(|()| slot)
         };
         let mut open: Vec<_> = (0..3).map(|_| come(&greedy).unwrap()).collect();
-        assert_eq!(come(&greedy).err(), Some(NoPlace::OfToken { limit: 3 }));
+        assert_eq!(come(&greedy).err(), Some(AdmissionError::OfToken { limit: 3 }));
         let other = come(&TokenId::new()).unwrap();
-        // A second request of the same connection takes no second place.
+        // A second request on an authenticated connection takes no second slot.
         other.mark_authenticated(&greedy, Role::Owner, Reach::Everything).unwrap();
         open.pop();
         open.push(come(&greedy).unwrap());
-        assert!(come(&greedy).is_err(), "it has its three again");
+        assert!(come(&greedy).is_err(), "the token is at its limit again");
         drop((open, other));
-        assert!(pool.lock().of_token.is_empty(), "nothing is kept of those who left");
+        assert!(pool.slots.lock().of_token.is_empty(), "closed connections leave no entries behind");
     }
 
     #[test]
-    fn the_oldest_without_a_token_makes_room() {
+    fn oldest_unauthenticated_connection_is_evicted() {
         let pool = pool(8, 2);
         let slots: Vec<_> = (0..3).map(|_| pool.admit(HERE).unwrap()).collect();
         let left: Vec<bool> = slots.iter().map(|slot| slot.leave.is_cancelled()).collect();
@@ -492,28 +484,28 @@ mod tests {
     }
 
     #[test]
-    fn the_last_places_are_not_for_readers() {
+    fn last_slots_are_reserved_for_unbound_owners() {
         let pool = pool(8, 2);
         let slots: Vec<_> = (0..7)
             .map(|_| pool.admit(HERE).unwrap())
-            .map(|slot| (lets_in(&slot, Role::Reader, Reach::Everything), slot))
+            .map(|slot| (is_admitted(&slot, Role::Reader, Reach::Everything), slot))
             .collect();
         let let_in: Vec<bool> = slots.iter().map(|(let_in, _)| *let_in).collect();
         assert_eq!(let_in, [true, true, true, true, true, true, false]);
         let owner_of_one = pool.admit(HERE).unwrap();
-        assert!(!lets_in(&owner_of_one, Role::Owner, Reach::Workspace));
+        assert!(!is_admitted(&owner_of_one, Role::Owner, Reach::Workspace));
         drop(owner_of_one);
-        assert!(lets_in(&pool.admit(HERE).unwrap(), Role::Owner, Reach::Everything));
+        assert!(is_admitted(&pool.admit(HERE).unwrap(), Role::Owner, Reach::Everything));
     }
 
-    /// Whoever looks at the log of a gateway that is flooded sees it.
+    /// A flood must be visible in the log without flooding the log itself.
     #[test]
-    fn a_flood_is_logged_once_in_a_while() {
+    fn floods_are_logged_at_most_once_per_interval() {
         #[derive(Clone, Default)]
         struct Log(Arc<Mutex<Vec<u8>>>);
         impl io::Write for Log {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                self.0.lock().unwrap().extend_from_slice(bytes);
+                self.0.lock().extend_from_slice(bytes);
                 Ok(bytes.len())
             }
             fn flush(&mut self) -> io::Result<()> {
@@ -532,25 +524,25 @@ mod tests {
             let full = pool(8, 2);
             let readers = (0..7).map(|_| full.admit(HERE).unwrap());
             let _readers: Vec<_> =
-                readers.map(|slot| (lets_in(&slot, Role::Reader, Reach::Everything), slot)).collect();
+                readers.map(|slot| (is_admitted(&slot, Role::Reader, Reach::Everything), slot)).collect();
         });
-        let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let text = String::from_utf8(log.0.lock().clone()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2, "{text}");
-        assert!(lines[0].contains("closed connections without a token"), "{text}");
-        assert!(lines[1].contains("only places for owners are left"), "{text}");
+        assert!(lines[0].contains("closed unauthenticated connections"), "{text}");
+        assert!(lines[1].contains("reserved for owners"), "{text}");
     }
 
     #[test]
-    fn whoever_has_shown_a_token_stays() {
+    fn authenticated_connections_are_never_evicted() {
         let pool = pool(3, 1);
         let known: Vec<_> = (0..3)
             .map(|_| pool.admit(HERE).unwrap())
-            .inspect(|known| assert!(lets_in(known, Role::Owner, Reach::Everything)))
+            .inspect(|known| assert!(is_admitted(known, Role::Owner, Reach::Everything)))
             .collect();
-        assert!(pool.admit(HERE).is_none(), "all have shown a token");
+        assert!(pool.admit(HERE).is_none(), "all connections are authenticated");
         assert!(known.iter().all(|slot| !slot.leave.is_cancelled()));
         drop(known);
-        assert!(pool.admit(HERE).is_some(), "places are given back");
+        assert!(pool.admit(HERE).is_some(), "dropped slots are free again");
     }
 }

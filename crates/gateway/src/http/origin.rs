@@ -1,7 +1,7 @@
-//! Which names a gateway may be called by, and which web pages may call it.
+//! Allowed host names and origins.
 //!
-//! A page on the web can make a browser connect to this machine, and a name on the web can be made to point here.
-//! So a browser's origin and the name it used both have to be loopback, or configured.
+//! A web page can make a browser connect to this machine, and a public name can be made to resolve to it (DNS
+//! rebinding). So the request's `Host` and the browser's `Origin` must both be loopback or configured.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use axum::http::header::{HOST, ORIGIN};
 
 use crate::settings::GatewaySettings;
 
-/// Why a request is refused, or nothing.
+/// Returns the reason to reject a request; `None` if it is allowed.
 pub(crate) fn refusal(headers: &HeaderMap, settings: &GatewaySettings) -> Option<String> {
     let Some(host) = headers.get(HOST).and_then(|value| value.to_str().ok()) else {
         return Some("the request has no `Host`".to_owned());
@@ -35,7 +35,8 @@ pub(crate) fn refusal(headers: &HeaderMap, settings: &GatewaySettings) -> Option
     ))
 }
 
-/// The name without a port; whatever follows a name and is no port is part of a name that nobody allowed.
+/// Returns the name without its port. Anything after the name that is not a port stays part of it, so that it never
+/// matches an allowed name.
 fn name_of(authority: &str) -> &str {
     let name = match authority.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -44,7 +45,7 @@ fn name_of(authority: &str) -> &str {
     name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name)
 }
 
-/// Whether a name always means this machine.
+/// Returns true if a name always refers to this machine.
 pub(crate) fn is_loopback(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost")
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())

@@ -1,4 +1,4 @@
-//! What a gateway answers an MCP client: through our own protocol's methods, with the client's token.
+//! Source of the MCP server's answers in a gateway: our own protocol's methods, called with the client's token.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,17 +24,17 @@ use crate::error::from_agent;
 use crate::handler::own_files;
 use crate::service::Service;
 
-/// Resources of each kind that are listed; others are found by their form.
+/// Resources listed per kind; clients can address others through the templates.
 const MAX_LISTED: usize = 100;
 
-/// A gateway, as one token sees it.
+/// A gateway as one token sees it.
 pub(super) struct Hosted {
     service: Arc<Service>,
     actor: Arc<Actor>,
     runtime: Handle,
 }
 
-/// An answer of our own protocol.
+/// Response of our own protocol.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Answered<T> {
@@ -43,12 +43,12 @@ enum Answered<T> {
 }
 
 impl Hosted {
-    /// Made on the runtime that answers.
+    /// Must be called on the runtime that runs the calls.
     pub(super) fn new(service: Arc<Service>, actor: Arc<Actor>) -> Self {
         Self { service, actor, runtime: Handle::current() }
     }
 
-    /// Calls a method as whoever holds the token would.
+    /// Calls a method with the client's token.
     fn call<M: Method>(&self, params: &M::Params) -> Result<M::Result, Refusal> {
         self.call_as::<M>(&Arc::new(Peer::one_shot(Arc::clone(&self.actor))), params)
     }
@@ -56,7 +56,7 @@ impl Hosted {
     fn call_as<M: Method>(&self, peer: &Arc<Peer>, params: &M::Params) -> Result<M::Result, Refusal> {
         let text = json!({ "jsonrpc": "2.0", "id": 1, "method": M::NAME, "params": params }).to_string();
         let answer = self.runtime.block_on(rpc::dispatch(&*self.service, peer, &text));
-        let frame = answer.frame.ok_or_else(|| Refusal::new("there was no answer"))?;
+        let frame = answer.frame.ok_or_else(|| Refusal::new("the gateway sent no answer"))?;
         #[derive(Deserialize)]
         struct Response<T> {
             #[serde(flatten)]
@@ -65,7 +65,7 @@ impl Hosted {
         match serde_json::from_str::<Response<M::Result>>(frame.as_str()) {
             Ok(Response { answered: Answered::Result(result) }) => Ok(result),
             Ok(Response { answered: Answered::Error(error) }) => Err(refusal(&error)),
-            Err(error) => Err(Refusal::new(format!("the answer cannot be read: {error}"))),
+            Err(error) => Err(Refusal::new(format!("failed to read the answer: {error}"))),
         }
     }
 
@@ -73,14 +73,14 @@ impl Hosted {
         Ok(self.call::<WorkspaceList>(&WorkspaceListParams::default())?.workspaces)
     }
 
-    /// The workspace that was named, the one that a path is in, or the only one.
+    /// Returns the named workspace, the one that contains `path`, or the only one.
     fn workspace(&self, named: Option<&str>, path: Option<&Path>) -> Result<Workspace, Refusal> {
         let mut workspaces = self.workspaces()?;
         if let Some(named) = named {
             let found = workspaces.iter().position(|workspace| workspace.id.to_string() == named);
             let found = found.or_else(|| workspaces.iter().position(|workspace| workspace.name == named));
             let unknown = || {
-                let message = format!("there is no workspace `{named}` that this token may read");
+                let message = format!("no workspace `{named}` that this token may read");
                 refusal(&ErrorObject::new(ErrorKind::NotFound, message))
             };
             return Ok(workspaces.swap_remove(found.ok_or_else(unknown)?));
@@ -93,14 +93,13 @@ impl Hosted {
             };
             let nearest = workspaces.into_iter().filter(|workspace| root(workspace).is_some());
             return nearest.max_by_key(root).ok_or_else(|| {
-                let message =
-                    format!("{} is in no workspace's directory that this token may read", path.display());
+                let message = format!("{} is not in a workspace that this token may read", path.display());
                 refusal(&ErrorObject::new(ErrorKind::Forbidden, message))
             });
         }
         match workspaces.len() {
             1 => Ok(workspaces.swap_remove(0)),
-            0 => Err(Refusal::new("there is no workspace yet")),
+            0 => Err(Refusal::new("no workspace exists yet")),
             _ => {
                 let names: Vec<&str> =
                     workspaces.iter().take(MAX_LISTED).map(|workspace| workspace.name.as_str()).collect();
@@ -109,7 +108,6 @@ impl Hosted {
         }
     }
 
-    /// The scope of a document.
     fn scope(&self, document: &DocumentAddress) -> Result<DocumentScopeParams, Refusal> {
         let workspace_id = self.workspace(document.workspace.as_deref(), None)?.id;
         let is_root = |folder: &&str| folder.chars().all(|character| character == '/');
@@ -121,14 +119,14 @@ impl Hosted {
         let found =
             folders.iter().find(|folder| folder.id.to_string() == named).map(|folder| folder.id.clone());
         let path: Vec<&str> = named.split('/').filter(|name| !name.is_empty()).collect();
-        let folder_id = found.or_else(|| below(&folders, &path)).ok_or_else(|| {
-            refusal(&ErrorObject::new(ErrorKind::NotFound, format!("there is no folder `{named}`")))
-        })?;
+        let folder_id = found
+            .or_else(|| below(&folders, &path))
+            .ok_or_else(|| refusal(&ErrorObject::new(ErrorKind::NotFound, format!("no folder `{named}`"))))?;
         Ok(DocumentScopeParams { workspace_id, folder_id: Some(folder_id) })
     }
 }
 
-/// The folder at a path from the root.
+/// Returns the folder at a path from the root.
 fn below(folders: &[Folder], path: &[&str]) -> Option<FolderId> {
     let mut at = None;
     for name in path {
@@ -139,7 +137,7 @@ fn below(folders: &[Folder], path: &[&str]) -> Option<FolderId> {
 }
 
 impl Source for Hosted {
-    /// A token that may save over our own protocol may save here.
+    /// Clients may save if their token may save through our own protocol.
     fn saving(&self) -> Saving {
         if self.actor.role >= DocumentSave::ROLE { Saving::Allowed } else { Saving::Refused }
     }
@@ -183,7 +181,7 @@ impl Source for Hosted {
     fn save(&self, author: &str, save: SaveAsked) -> Result<DocumentSaveResult, Refusal> {
         let DocumentScopeParams { workspace_id, folder_id } = self.scope(&save.document)?;
         let peer = Peer::one_shot(Arc::clone(&self.actor));
-        peer.speak_for(author);
+        peer.set_author(author);
         self.call_as::<DocumentSave>(
             &Arc::new(peer),
             &DocumentSaveParams {
@@ -198,7 +196,7 @@ impl Source for Hosted {
     }
 
     fn addresses(&self) -> Vec<Address> {
-        // Who may read none has none to list.
+        // A token that may not read workspaces has none to list.
         let workspaces = self.workspaces().unwrap_or_default();
         let directories = workspaces.iter().filter_map(|workspace| workspace.root_path.as_deref());
         let directories = directories.map(|root| Address::Effective(PathBuf::from(root))).take(MAX_LISTED);
@@ -209,7 +207,7 @@ impl Source for Hosted {
     }
 }
 
-/// The nearest directory of a workspace's that is there: a file may be about to be made.
+/// Returns the nearest existing directory of a workspace: the path may name a file that is about to be created.
 fn directory(workspace: &Workspace, path: Option<&Path>) -> Result<Option<String>, Refusal> {
     let (Some(path), Some(root)) = (path, workspace.root_path.as_deref()) else {
         return path.map(text).transpose();
@@ -220,7 +218,7 @@ fn directory(workspace: &Workspace, path: Option<&Path>) -> Result<Option<String
     text(nearest).map(Some)
 }
 
-/// The file of a workspace's that was named, if it is no directory.
+/// Returns the named file of a workspace, or `None` if it is a directory.
 fn file(workspace: &Workspace, path: Option<&Path>) -> Result<Option<String>, Refusal> {
     let (Some(path), Some(root)) = (path, workspace.root_path.as_deref()) else { return Ok(None) };
     let path = normalise(path, Path::new(root));
@@ -232,7 +230,7 @@ fn text(path: &Path) -> Result<String, Refusal> {
     text.ok_or_else(|| Refusal::new(format!("{} is not UTF-8", path.display())))
 }
 
-/// An error of our own protocol, for a model and for programs.
+/// Converts an error of our protocol for the model and for programs.
 fn refusal(error: &ErrorObject) -> Refusal {
     let hint = error.data.as_ref().and_then(|data| data.hint.as_deref());
     let hint = hint.map_or_else(String::new, |hint| format!("\nhint: {hint}"));

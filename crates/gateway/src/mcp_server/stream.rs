@@ -1,4 +1,4 @@
-//! The stream of events on which a client is told that what it follows has changed.
+//! Event stream with notifications about subscribed resources.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,12 +15,12 @@ use super::sessions::{Listener, McpSession};
 use crate::access::Actor;
 use crate::http::AppState;
 
-/// How often resources that a client follows are looked at.
+/// Interval for checking subscribed resources.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Looking takes at most one part in so many of the time, however slow files and database are.
+/// Checks may take at most 1/SHARE of the time, however slow files and database are.
 const SHARE: u32 = 20;
-/// After so long a silence a comment is sent, so that a connection whose other end is gone is noticed.
-const SAY_SOMETHING: Duration = Duration::from_secs(15);
+/// Silence after which a comment is sent, so that a dead connection is detected.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 struct Stream {
     state: AppState,
@@ -28,24 +28,24 @@ struct Stream {
     session: Arc<McpSession>,
     listener: Listener,
     pause: Duration,
-    said: Instant,
+    last_sent: Instant,
 }
 
-/// Opens the stream of a session; one that was open before ends.
+/// Opens the event stream of a session; an existing one ends.
 pub(super) fn open(state: AppState, actor: Arc<Actor>, session: Arc<McpSession>) -> Response {
     let listener = session.listen();
-    let stream = Stream { state, actor, session, listener, pause: Duration::ZERO, said: Instant::now() };
+    let stream = Stream { state, actor, session, listener, pause: Duration::ZERO, last_sent: Instant::now() };
     let events = stream::unfold(stream, async |mut stream| {
-        let said = stream.next().await?;
-        stream.said = Instant::now();
-        Some((Ok::<_, std::convert::Infallible>(said), stream))
+        let chunk = stream.next().await?;
+        stream.last_sent = Instant::now();
+        Some((Ok::<_, std::convert::Infallible>(chunk), stream))
     });
     let headers = [(CONTENT_TYPE, EVENTS), (CACHE_CONTROL, "no-cache")];
     (headers, Body::from_stream(events)).into_response()
 }
 
 impl Stream {
-    /// What is said next; nothing once the stream is over.
+    /// Returns the next chunk, or `None` when the stream has ended.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             tokio::select! {
@@ -56,7 +56,7 @@ impl Stream {
             }
             let is_first = self.pause.is_zero();
             self.pause = LOOK_EVERY;
-            // While the database is away nobody is shown the door.
+            // An error means that the database is unavailable, which is no reason to end the session.
             if let Ok(false) = self.state.service.shared.access.is_still_valid(&self.actor).await {
                 self.state.mcp.end(&self.session);
                 return None;
@@ -66,13 +66,13 @@ impl Stream {
             if !told.is_empty() {
                 return Some(told.into());
             }
-            if is_first || self.said.elapsed() > SAY_SOMETHING {
+            if is_first || self.last_sent.elapsed() > KEEP_ALIVE {
                 return Some(Bytes::from_static(b":\n\n"));
             }
         }
     }
 
-    /// The events of what has changed.
+    /// Returns the events for changed resources.
     async fn look(&mut self) -> String {
         if self.session.session.follows_nothing() {
             return String::new();

@@ -1,4 +1,4 @@
-//! Backups of the embedded database, and how one becomes a data directory again.
+//! Backup of the embedded database, and restore into an empty data directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,9 @@ use crate::storage::data_directory::{DataDirectory, DataDirectoryError, OF_ANOTH
 use crate::storage::database_file;
 use crate::storage::known_databases::KnownDatabases;
 
-/// Where a copy is made ready before it becomes the database.
+/// Temporary name of a database that is being restored.
 const RESTORING_FILE: &str = "restoring.db";
 
-/// Why a backup was not made or restored.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     #[error("there is no database at {}", path.display())]
@@ -29,15 +28,15 @@ pub enum BackupError {
     Directory { path: PathBuf },
     #[error("there is no directory {} for the backup", path.display())]
     NoDirectory { path: PathBuf },
-    /// Nobody means to replace what a gateway is writing to.
+    /// The target is the database of a running gateway.
     #[error("{} is a database in use", path.display())]
     InUse { path: PathBuf },
     #[error("{} already holds a database", path.display())]
     NotEmpty { path: PathBuf },
-    /// A log or journal without its database; SQLite would take it for a part of what is put in its place.
+    /// A write-ahead log or journal without its database. SQLite would replay it into the database that is put next to
+    /// it.
     #[error("{} was left behind by another database", path.display())]
     LeftBehind { path: PathBuf },
-    /// What is wrong with the file, a line each.
     #[error("{} cannot be restored: {}", path.display(), problems.join("; "))]
     Damaged { path: PathBuf, problems: Vec<String> },
     #[error(transparent)]
@@ -45,19 +44,9 @@ pub enum BackupError {
     #[error("could not make the owner's token: {0}")]
     Owner(#[from] OwnerError),
     #[error("could not {action} {}: {source}", path.display())]
-    Database {
-        action: &'static str,
-        path: PathBuf,
-        /// What the store said.
-        source: StoreError,
-    },
+    Database { action: &'static str, path: PathBuf, source: StoreError },
     #[error("could not {action} {}: {source}", path.display())]
-    Io {
-        action: &'static str,
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: io::Error },
 }
 
 impl Hint for BackupError {
@@ -84,16 +73,17 @@ impl Hint for BackupError {
     }
 }
 
-/// What happens to a file that is already there.
+/// Handling of a target file that already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     Refused,
     Overwritten,
 }
 
-/// Copies a database file as it is at one moment, while a gateway may write to it.
+/// Copies a database as of one moment, while a gateway may write to it.
 pub async fn back_up(database: &Path, to: &Path, existing: Existing) -> Result<(), BackupError> {
-    let (from, place) = (database.to_owned(), to.to_owned());
+    let from = database.to_owned();
+    let place = to.to_owned();
     blocking(move || {
         match from.metadata() {
             Ok(metadata) if metadata.is_file() => {}
@@ -120,7 +110,7 @@ pub async fn back_up(database: &Path, to: &Path, existing: Existing) -> Result<(
     })
     .await?;
     let mut beside = to.as_os_str().to_owned();
-    // What a kill has left behind is in nobody's way.
+    // The process id and time make the name unique, so that leftovers of a killed backup cannot collide with it.
     beside.push(format!(".{}-{}", std::process::id(), Timestamp::now().milliseconds()));
     let beside = PathBuf::from(beside);
     let finished = match copy_sqlite(database.to_owned(), beside.clone()).await {
@@ -135,7 +125,7 @@ pub async fn back_up(database: &Path, to: &Path, existing: Existing) -> Result<(
     finished
 }
 
-/// Puts a backup into a data directory that has no database: under a new instance id, with a new owner's token.
+/// Restores a backup into a data directory without a database, with a new instance id and a new owner's token.
 pub async fn restore(backup: &Path, data: &Path, tokens: RestoredTokens) -> Result<(), BackupError> {
     let unreadable =
         |source| BackupError::Database { action: "read the backup", path: backup.to_owned(), source };
@@ -149,7 +139,7 @@ pub async fn restore(backup: &Path, data: &Path, tokens: RestoredTokens) -> Resu
     }
     let path = data.to_owned();
     let ready = data.join(RESTORING_FILE);
-    // The lock is held from here on, so that what an earlier restore has not finished is nobody's.
+    // The lock is held from here on, so leftovers of an interrupted restore cannot belong to a running process.
     let directory = blocking({
         let ready = ready.clone();
         move || {
@@ -181,7 +171,7 @@ async fn prepare(
     copy_backup(backup.to_owned(), ready.to_owned()).await.map_err(failed)?;
     let store = Store::open(&Database::Sqlite(ready.to_owned())).await.map_err(failed)?;
     let instance = store.become_restored(tokens, GATEWAY_ACTOR).await.map_err(failed)?;
-    // The token first: a database that is in its place must never be without one that opens it.
+    // The token comes first: once the database is in place, a token that opens it must exist.
     owner::renew(directory, &store).await?;
     store.close().await;
     let place = directory.database();
@@ -193,16 +183,17 @@ async fn prepare(
     Ok(remembered.await?)
 }
 
-/// Refuses a place where something would be taken for a part of the database that is put there.
+/// Rejects a target next to which SQLite would pick up a foreign log or journal.
 fn check_nothing_beside(place: &Path) -> Result<(), BackupError> {
     let left = sqlite_files_beside(place).into_iter().find(|path| path.symlink_metadata().is_ok());
     left.map_or(Ok(()), |path| Err(BackupError::LeftBehind { path }))
 }
 
 async fn rename(from: &Path, to: &Path) -> Result<(), BackupError> {
-    let (from, to) = (from.to_owned(), to.to_owned());
+    let from = from.to_owned();
+    let to = to.to_owned();
     blocking(move || {
-        // A log that its own connection did not fold into it would be left behind.
+        // A log that was not folded into the database would be left behind by the rename, and its changes lost.
         check_nothing_beside(&from)?;
         let renamed = std::fs::rename(from, &to);
         renamed.map_err(|source| BackupError::Io { action: "write", path: to, source })
@@ -210,7 +201,7 @@ async fn rename(from: &Path, to: &Path) -> Result<(), BackupError> {
     .await
 }
 
-/// Removes what is there of a database that nobody has opened.
+/// Removes the files of a database that is not open.
 fn remove_database(path: &Path) {
     for path in sqlite_files_beside(path).iter().map(PathBuf::as_path).chain([path]) {
         let _ = std::fs::remove_file(path);
@@ -225,15 +216,16 @@ mod tests {
 
     use super::*;
 
-    /// While a disk hangs, whoever shares the thread goes on: nothing of the disk is looked at by the first poll.
+    /// While a disk hangs, other tasks on the runtime must keep running: the first poll must not touch the disk.
     #[test]
-    fn the_disk_is_looked_at_beside_the_runtimes_threads() {
+    fn disk_access_happens_on_blocking_threads() {
         let directory = tempfile::tempdir().unwrap();
-        let (missing, to) = (directory.path().join("none.db"), directory.path().join("copy.db"));
+        let missing = directory.path().join("none.db");
+        let to = directory.path().join("copy.db");
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(1).build();
         runtime.unwrap().block_on(async {
-            // The only thread for such work has other work.
+            // Occupies the only blocking thread, so that disk access cannot happen until it is released.
             let (release, held) = std::sync::mpsc::channel::<()>();
             let holding = tokio::task::spawn_blocking(move || held.recv());
             let mut backing_up = pin!(back_up(&missing, &to, Existing::Refused));

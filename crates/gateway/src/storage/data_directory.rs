@@ -1,4 +1,4 @@
-//! The data directory: private, locked by the running gateway, and how commands on this machine find it.
+//! The data directory: private, locked by the running gateway, and used by local commands to find it.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use crate::storage::known_databases::KNOWN_DATABASES_FILE;
 use crate::storage::private_file;
 
-/// What gateways write into a data directory.
+/// Files that gateways write into a data directory.
 const OWN_FILES: &[&str] = &[
     OWNER_TOKEN_FILE,
     KNOWN_DATABASES_FILE,
@@ -24,55 +24,47 @@ const OWN_FILES: &[&str] = &[
     "foreword.db.lock",
 ];
 
-/// What commands did to protected files.
+/// Versions of protected files that commands wrote and that were reverted.
 const UNDONE_FILES: &str = "undone";
-/// How long a lock is tried for: a command that only looks whether it is held holds it for a moment itself.
+/// Attempts to take the lock. A command that only checks whether the lock is held takes it for a moment itself.
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// A data directory that this process has locked.
 #[derive(Debug)]
 pub struct DataDirectory {
     path: PathBuf,
-    /// Held, never read: closing it gives the lock back.
+    /// Held but never read; closing it releases the lock.
     _lock: File,
 }
 
-/// What to do about a data directory of another user.
+/// Hint for a data directory that belongs to another user.
 pub(crate) const OF_ANOTHER: &str =
     "name a directory of your own with --data, or give this one to the user who starts the gateway";
 
-/// Why a data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirectoryError {
-    /// Another gateway runs on it.
     #[error("a gateway is already running on {}{}", path.display(), url.as_ref().map(|url| format!(" at {url}")).unwrap_or_default())]
     Locked {
         path: PathBuf,
-        /// Where the other gateway listens, if it has said so.
+        /// Address of the other gateway, if it has announced one.
         url: Option<String>,
     },
-    /// What is in it could be read by its owner.
+    /// Another user could read the secrets in it.
     #[error("the data directory {} belongs to another user", path.display())]
     OfAnother { path: PathBuf },
     #[error("could not {action} {}: {source}", path.display())]
-    Io {
-        action: &'static str,
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: io::Error },
 }
 
 impl DataDirectory {
-    /// Makes the directory when there is none, makes it private, and locks it.
+    /// Creates the directory if needed, makes it private, and locks it.
     pub fn lock(path: &Path) -> Result<Self, DataDirectoryError> {
         let failed = |action, path: &Path| {
             let path = path.to_owned();
             move |source| DataDirectoryError::Io { action, path, source }
         };
         private_file::create_directory(path).map_err(|source| match source.kind() {
-            // Only its owner can make it private.
+            // Only the owner of a directory can change its mode.
             io::ErrorKind::PermissionDenied if path.is_dir() => {
                 DataDirectoryError::OfAnother { path: path.to_owned() }
             }
@@ -92,20 +84,20 @@ impl DataDirectory {
             }
         }
         let directory = Self { path: path.to_owned(), _lock: lock };
-        // A gateway that did not end well left this behind.
+        // Removes the announcement of a gateway that did not shut down cleanly.
         directory.withdraw();
-        directory.mend_modes()?;
+        directory.restrict_modes()?;
         Ok(directory)
     }
 
-    /// Makes private what an earlier version, a copy or a restore from elsewhere left open to others.
-    fn mend_modes(&self) -> Result<(), DataDirectoryError> {
+    /// Restricts files that a copy or a restore from elsewhere left readable by others.
+    fn restrict_modes(&self) -> Result<(), DataDirectoryError> {
         let drafts = self.path.join(DRAFTS_DIRECTORY);
         let of_drafts = fs::read_dir(&drafts).into_iter().flatten().flatten().map(|entry| entry.path());
         let own = OWN_FILES.iter().map(|name| self.path.join(name));
         for path in own.chain([drafts.clone(), self.undone_files()]).chain(of_drafts) {
-            match private_file::mend(&path) {
-                Ok(true) => tracing::warn!("others could read {}; it is private now", path.display()),
+            match private_file::restrict(&path) {
+                Ok(true) => tracing::warn!("{} was readable by others and is now private", path.display()),
                 Ok(false) => {}
                 Err(source) => return Err(DataDirectoryError::Io { action: "make private", path, source }),
             }
@@ -117,39 +109,35 @@ impl DataDirectory {
         &self.path
     }
 
-    /// Where the embedded database is.
     pub fn database(&self) -> PathBuf {
         self.path.join(DATABASE_FILE)
     }
 
-    /// Where a command's versions of protected files are kept when these are put back.
+    /// Returns the directory for reverted versions of protected files.
     pub(crate) fn undone_files(&self) -> PathBuf {
         self.path.join(UNDONE_FILES)
     }
 
-    /// Where the owner's token is.
     pub fn owner_token(&self) -> PathBuf {
         self.path.join(OWNER_TOKEN_FILE)
     }
 
-    /// Tells commands on this machine where the gateway listens.
+    /// Writes the gateway's address for local commands.
     pub(crate) fn announce(&self, url: &str) -> Result<(), DataDirectoryError> {
         let file = GatewayFile { url: url.to_owned(), pid: std::process::id() };
         let text = serde_json::to_string(&file).unwrap_or_default();
         self.write(GATEWAY_FILE, &text)
     }
 
-    /// Takes back what [`DataDirectory::announce`] said.
+    /// Removes the address written by [`DataDirectory::announce`].
     pub(crate) fn withdraw(&self) {
         let _ = fs::remove_file(self.path.join(GATEWAY_FILE));
     }
 
-    /// Keeps the owner's token where only this user can read it.
     pub(crate) fn keep_owner_token(&self, secret: &SecretString) -> Result<(), DataDirectoryError> {
         self.write(OWNER_TOKEN_FILE, secret.expose_secret())
     }
 
-    /// The owner's token, if there is one.
     pub(crate) fn read_owner_token(&self) -> Result<Option<SecretString>, DataDirectoryError> {
         let path = self.owner_token();
         match fs::read_to_string(&path) {
@@ -160,7 +148,7 @@ impl DataDirectory {
         }
     }
 
-    /// Writes a private file in one step, so that nobody reads half of it.
+    /// Writes a private file atomically, so that readers never see a partial one.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), DataDirectoryError> {
         let path = self.path.join(name);
         let temporary = self.path.join(format!(".{name}.{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! The embedded database as a file: one gateway at a time, wherever that gateway's data directory is.
+//! Lock on the embedded database's file: one gateway at a time, regardless of its data directory.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -6,51 +6,42 @@ use std::path::{Path, PathBuf};
 
 use crate::storage::private_file;
 
-/// A database file that this process has locked.
 #[derive(Debug)]
 pub(crate) struct LockedDatabase {
-    /// Held, never read: closing it gives the lock back, and so does the end of the process, however it ends.
+    /// Held but never read; closing it releases the lock, and so does the end of the process.
     _lock: File,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseFileError {
-    /// Another gateway uses the file.
     #[error("another gateway uses the database {}", path.display())]
     InUse { path: PathBuf },
-    /// The file has other names, under which another gateway could open it.
+    /// The file has several hard links, and another gateway could open it under another name.
     #[error("the database {} has {links} names", path.display())]
-    Linked {
-        path: PathBuf,
-        /// How many hard links lead to it.
-        links: u64,
-    },
-    /// The data directory remembers a database that is not there.
+    Linked { path: PathBuf, links: u64 },
+    /// The data directory was used with a database that no longer exists.
     #[error("the database {database} is gone: it was used from {} before, and is missing or empty now", data.display())]
     Missing { database: String, data: PathBuf },
-    /// The data directory remembers another database in this place.
+    /// The data directory was used with another database of the same name.
     #[error("the database {database} is another one than the one that {} was used with", data.display())]
     Replaced { database: String, data: PathBuf },
     #[error("could not lock {}: {source}", path.display())]
-    Lock {
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Lock { path: PathBuf, source: io::Error },
 }
 
 impl LockedDatabase {
-    /// Locks a file that need not be there yet.
+    /// Locks a database file, which need not exist yet.
     ///
-    /// The lock is a file beside it: SQLite has locks of its own on the database, which this process would give back
-    /// by closing any other handle of that file.
+    /// The lock is a separate file. SQLite holds POSIX locks on the database itself, and closing any other handle of
+    /// that file in this process would release them.
     pub(crate) fn lock(path: &Path) -> Result<Self, DatabaseFileError> {
         let path = resolve(path);
         let lock_path = lock_path(&path);
         let failed = |source| DatabaseFileError::Lock { path: lock_path.clone(), source };
         let lock = private_file::open(&lock_path).map_err(failed)?;
         match lock.try_lock() {
-            // Under another name it would have another lock, and what is worse, another log: SQLite names both after it.
+            // Under another name the database would have another lock file and, worse, another write-ahead log: SQLite
+            // derives both from the name, and two logs corrupt the database.
             Ok(()) => match links(&path) {
                 0 | 1 => Ok(Self { _lock: lock }),
                 links => Err(DatabaseFileError::Linked { path, links }),
@@ -61,7 +52,7 @@ impl LockedDatabase {
     }
 }
 
-/// Whether a gateway uses a database file. Nothing is made beside one that none has used.
+/// Returns true if a gateway uses the database. Creates no lock file next to a database that has none.
 pub(crate) fn is_in_use(path: &Path) -> bool {
     lock_path(&resolve(path)).exists()
         && matches!(LockedDatabase::lock(path), Err(DatabaseFileError::InUse { .. }))
@@ -73,7 +64,6 @@ fn lock_path(path: &Path) -> PathBuf {
     lock_path.into()
 }
 
-/// How many names a file has.
 #[cfg(unix)]
 fn links(path: &Path) -> u64 {
     path.metadata().map_or(0, |metadata| std::os::unix::fs::MetadataExt::nlink(&metadata))
@@ -84,7 +74,7 @@ fn links(_: &Path) -> u64 {
     1
 }
 
-/// The one name of a file that several links may lead to.
+/// Returns the canonical path, so that all links to a file share one lock.
 pub(crate) fn resolve(path: &Path) -> PathBuf {
     if let Ok(resolved) = path.canonicalize() {
         return resolved;
@@ -103,7 +93,8 @@ mod tests {
     #[test]
     fn a_database_with_two_names_is_refused_under_both() {
         let directory = tempfile::tempdir().unwrap();
-        let (one, two) = (directory.path().join("foreword.db"), directory.path().join("hard.db"));
+        let one = directory.path().join("foreword.db");
+        let two = directory.path().join("hard.db");
         std::fs::write(&one, "a database").unwrap();
         drop(LockedDatabase::lock(&one).unwrap());
         std::fs::hard_link(&one, &two).unwrap();

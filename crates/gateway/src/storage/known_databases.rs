@@ -1,4 +1,4 @@
-//! Which databases a data directory was used with, so that an empty one never takes the place of one that is gone.
+//! Record of the databases a data directory was used with, so that an empty one never replaces a lost one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,28 +10,28 @@ use store::Database;
 use crate::storage::data_directory::{DataDirectory, DataDirectoryError};
 use crate::storage::database_file::{DatabaseFileError, resolve};
 
-/// Beside the owner's token.
 pub(crate) const KNOWN_DATABASES_FILE: &str = "databases.json";
 
-/// Whether the file of a database is still there that a data directory was used with.
+/// Fails if the data directory was used with this database and its file is now missing or empty.
 pub fn check_database_file(data: &Path, database: &Database) -> Result<(), DatabaseFileError> {
     KnownDatabases::read(data).check_file(data, database)
 }
 
-/// The databases by their address. Those in the data directory are named without it, so that it can be moved.
+/// Instance ids by database address. Databases inside the data directory are recorded relative to it, so that the
+/// directory can be moved.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct KnownDatabases {
     databases: BTreeMap<String, InstanceId>,
 }
 
 impl KnownDatabases {
-    /// What a data directory remembers. A file that is cut off or damaged remembers nothing.
+    /// Reads the record. A missing or damaged file counts as empty, because it only guards against mistakes.
     pub(crate) fn read(data: &Path) -> Self {
         let text = std::fs::read_to_string(data.join(KNOWN_DATABASES_FILE)).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    /// Refuses a database whose file is gone before an empty one is made in its place.
+    /// Rejects a known database whose file is missing, before an empty one would be created in its place.
     pub(crate) fn check_file(&self, data: &Path, database: &Database) -> Result<(), DatabaseFileError> {
         let Database::Sqlite(path) = database else { return Ok(()) };
         let is_empty = path.metadata().map_or(true, |metadata| metadata.len() == 0);
@@ -41,7 +41,7 @@ impl KnownDatabases {
         Ok(())
     }
 
-    /// Refuses another database in the place of one that is known.
+    /// Rejects a database whose instance differs from the recorded one.
     pub(crate) fn check_instance(
         &self,
         directory: &DataDirectory,
@@ -57,7 +57,7 @@ impl KnownDatabases {
         }
     }
 
-    /// Remembers a database, in memory and on disk.
+    /// Records a database in memory and on disk.
     pub(crate) fn remember(
         &mut self,
         directory: &DataDirectory,

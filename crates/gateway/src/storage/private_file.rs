@@ -1,10 +1,10 @@
-//! Files and directories for this user alone, whatever the umask says.
+//! Files and directories that only this user can access, regardless of the umask.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// Makes a directory where there is none, and makes it private in any case.
+/// Creates a directory if needed and makes it private.
 pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -13,7 +13,7 @@ pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
     set_mode(path, 0o700)
 }
 
-/// Opens a file, which is made when there is none, and makes it private in any case.
+/// Opens or creates a file and makes it private.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
@@ -25,10 +25,10 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes a file or directory private if it is there, and says whether others could reach it before. What a link leads
-/// to is not ours.
+/// Makes an existing file or directory private. Returns true if others could access it before. Links are left alone,
+/// because their target is not ours.
 #[cfg(unix)]
-pub(crate) fn mend(path: &Path) -> io::Result<bool> {
+pub(crate) fn restrict(path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::PermissionsExt as _;
     let metadata = match path.symlink_metadata() {
         Ok(metadata) => metadata,
@@ -44,7 +44,7 @@ pub(crate) fn mend(path: &Path) -> io::Result<bool> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn mend(_: &Path) -> io::Result<bool> {
+pub(crate) fn restrict(_: &Path) -> io::Result<bool> {
     Ok(false)
 }
 

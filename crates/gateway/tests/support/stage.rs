@@ -65,7 +65,8 @@ pub(crate) fn with_model(settings: &mut GatewaySettings, model: &ScriptedModel, 
     };
     let mut config = ProviderConfig::new("scripted", kind, model.base_url(setting.wire));
     config.api_key = Some("key-of-the-test".to_owned().into());
-    let (base, longest) = (Duration::from_millis(5), Duration::from_millis(20));
+    let base = Duration::from_millis(5);
+    let longest = Duration::from_millis(20);
     config.retry = RetryPolicy { base, longest, ..RetryPolicy::default() };
     (setting.change)(&mut config);
     // Beside it a vendor that nobody has a key for.

@@ -85,7 +85,8 @@ impl Request {
         // Messages has `system`, Responses `instructions`, and Chat Completions a first message.
         blocks(&mut system, &body["system"]);
         blocks(&mut system, &body["instructions"]);
-        let (mut tools, mut tool_texts) = (String::new(), String::new());
+        let mut tools = String::new();
+        let mut tool_texts = String::new();
         for tool in body["tools"].as_array().into_iter().flatten() {
             let name = tool["name"].as_str().or(tool["function"]["name"].as_str()).unwrap_or("?");
             writeln!(tools, "  {name}").unwrap();
@@ -168,7 +169,8 @@ fn block(text: &mut String, block: &Value) {
 }
 
 fn call_line(text: &mut String, id: &Value, name: &Value, arguments: &str) {
-    let (id, name) = (id.as_str().unwrap_or("?"), name.as_str().unwrap_or("?"));
+    let id = id.as_str().unwrap_or("?");
+    let name = name.as_str().unwrap_or("?");
     writeln!(text, "  call {id}: {name} {arguments}").unwrap();
 }
 
@@ -208,7 +210,8 @@ fn without_repetition(line: &str) -> String {
             let count = characters[start..].chunks(length).take_while(|chunk| *chunk == filler).count();
             if count * length >= MANY_CHARACTERS {
                 let part = |from: usize, to: usize| characters[from..to].iter().collect::<String>();
-                let (before, filler) = (part(0, start), part(start, start + length));
+                let before = part(0, start);
+                let filler = part(start, start + length);
                 let rest = part(start + count * length, characters.len());
                 return format!("{before}{} … ×{count} {}", filler.trim_end(), without_repetition(&rest));
             }

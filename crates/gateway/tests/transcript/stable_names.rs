@@ -18,7 +18,9 @@ pub(super) fn replace(text: &str, stage: &Stage) -> String {
 
 /// Numbers what has a shape by when it first occurs.
 fn replace_shape(text: &str, shape: &str, name: &str) -> String {
-    let (mut replaced, mut known, mut rest) = (String::new(), Vec::<&str>::new(), text);
+    let mut replaced = String::new();
+    let mut known = Vec::<&str>::new();
+    let mut rest = text;
     while let Some(next) = rest.chars().next() {
         if !has_shape(rest, shape) {
             replaced.push(next);

@@ -47,8 +47,8 @@ enum Database {
 async fn main() -> ExitCode {
     let done = async {
         let load = prepare(Arguments::parse())?;
-        let (program, database) =
-            (load.program.clone(), if load.postgres.is_some() { "PostgreSQL" } else { "SQLite" });
+        let program = load.program.clone();
+        let database = if load.postgres.is_some() { "PostgreSQL" } else { "SQLite" };
         let report = load.run().await?;
         println!("{}, on {database}\n{}\n{report}", program.display(), Machine::this());
         anyhow::Ok(())

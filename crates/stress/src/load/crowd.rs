@@ -47,14 +47,17 @@ impl Crowd {
         connections: usize,
         chance: &mut Chance,
     ) -> anyhow::Result<Self> {
-        let (mut ends, mut since) = (Vec::new(), Vec::new());
+        let mut ends = Vec::new();
+        let mut since = Vec::new();
         for place in &stage.places {
             ends.push(watch::channel(None).0);
             since.push(stage.newest_change(place).await?);
         }
-        let (mut workers, mut followers) = (Vec::new(), Vec::new());
+        let mut workers = Vec::new();
+        let mut followers = Vec::new();
         for number in 0..connections {
-            let (workspace, index) = (number % stage.places.len(), number / stage.places.len());
+            let workspace = number % stage.places.len();
+            let index = number / stage.places.len();
             let place = Arc::clone(&stage.places[workspace]);
             let thread_id = match index % ROLES {
                 0 => Some(place.threads[index / ROLES].clone()),
@@ -83,7 +86,8 @@ impl Crowd {
         let turns = rate * Kind::turn_share() as f64 / 100.0;
         let every =
             |people: usize, rate: f64| Duration::from_secs_f64(people as f64 / rate.max(f64::EPSILON));
-        let (ask_every, call_every) = (every(askers, turns), every(callers, rate - turns));
+        let ask_every = every(askers, turns);
+        let call_every = every(callers, rate - turns);
         let begun = Instant::now();
         let mut working = JoinSet::new();
         for worker in self.workers.drain(..) {

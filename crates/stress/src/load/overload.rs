@@ -138,7 +138,8 @@ async fn silent_sockets(stage: &Stage) -> anyhow::Result<Refusal> {
 async fn turns(stage: &Stage) -> anyhow::Result<Vec<Refusal>> {
     stage.model.answer_by(|_| Answer::silence());
     let mut running: Vec<(WorkspaceId, TurnId)> = Vec::new();
-    let (mut of_workspace, mut of_gateway) = (None, None);
+    let mut of_workspace = None;
+    let mut of_gateway = None;
     for place in &stage.places {
         let before = running.len();
         let refused = start_until_refused(&stage.owner, place, &mut running).await?;

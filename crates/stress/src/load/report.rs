@@ -67,7 +67,8 @@ impl Report {
         for Step { rate, tally } in &self.steps {
             let all = tally.all();
             let [p50, p99, p999] = quantiles(&all);
-            let (answered, errors) = (per_second(tally, all.count()), show_count(tally.problem_count()));
+            let answered = per_second(tally, all.count());
+            let errors = show_count(tally.problem_count());
             table.row([
                 show_count(u64::from(*rate)),
                 answered,
@@ -90,7 +91,8 @@ fn calls(tally: &Tally) -> impl fmt::Display {
             Kind::TABLE.iter().map(|(kind, name, _)| (*name, tally.samples(*kind), errors(tally, *kind)));
         for (name, samples, errors) in rows.chain([("all", tally.all(), tally.problem_count())]) {
             let [p50, p99, p999] = quantiles(&samples);
-            let (count, rate) = (show_count(samples.count() as u64), per_second(tally, samples.count()));
+            let count = show_count(samples.count() as u64);
+            let rate = per_second(tally, samples.count());
             let longest = show_time(samples.max());
             table.row([name.to_owned(), count, rate, p50, p99, p999, longest, show_count(errors)]);
         }

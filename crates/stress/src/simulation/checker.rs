@@ -214,7 +214,8 @@ impl TurnRecord {
     /// Adds what the model must have been told by now.
     fn oblige(&mut self, request: &Request, told: &BTreeMap<PathBuf, Story>, world: &World) {
         if self.last.is_none() || self.summary_since {
-            let (chain, own) = (world.chain(&self.cwd), world.own_file());
+            let chain = world.chain(&self.cwd);
+            let own = world.own_file();
             // A model that was told of a file goes by it, wherever it works; one that was told of a removal goes by that.
             let known = told.iter().filter(|(_, story)| story.last().is_some()).map(|(path, _)| path.clone());
             let paths = chain.into_iter().chain([own]).chain(known).chain(self.touched.iter().cloned());

@@ -27,7 +27,8 @@ impl PrefixReuse {
     /// Compares a request with the one whose beginning it should repeat. Sections that were edited since may differ, and
     /// after a summary the messages may.
     pub(crate) fn add(&mut self, before: &Request, now: &Request, edited: &[&str], summarised: bool) {
-        let (earlier, later) = (segments(before), segments(now));
+        let earlier = segments(before);
+        let later = segments(now);
         let same = earlier.iter().zip(&later).take_while(|(one, other)| one == other).count();
         let is_edited = |segment: Option<&Segment>| {
             segment.is_some_and(|(title, _)| match title {

@@ -52,7 +52,8 @@ impl Stage {
     pub(crate) async fn set(seed: u64) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir()?;
         let base = directory.path().canonicalize()?;
-        let (project, home) = (base.join("project"), base.join("home"));
+        let project = base.join("project");
+        let home = base.join("home");
         std::fs::create_dir_all(&project)?;
         std::fs::create_dir_all(&home)?;
         let world = World::new(project.clone(), home.clone())?;
@@ -141,7 +142,8 @@ fn configure(settings: &mut GatewaySettings, model: &ScriptedModel, home: &std::
     let mut config =
         ProviderConfig::new("scripted", ProviderKind::Anthropic, model.base_url(Wire::Anthropic));
     config.api_key = Some("key-of-the-simulation".to_owned().into());
-    let (base, longest) = (Duration::from_millis(1), Duration::from_millis(5));
+    let base = Duration::from_millis(1);
+    let longest = Duration::from_millis(5);
     config.retry = RetryPolicy { base, longest, ..RetryPolicy::default() };
     settings.agent.providers = Provider::new(config).into_iter().collect();
     settings.agent.default_model = Some("scripted/claude-opus-5".to_owned());

@@ -56,8 +56,12 @@ impl World {
             files.insert(directory.join("AGENTS.md"), None);
         }
         files.insert(home.join("AGENTS.md"), None);
-        let (owners, texts, moments) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let (revision, persona, next) = (0, 0, 0);
+        let owners = BTreeMap::new();
+        let texts = BTreeMap::new();
+        let moments = BTreeMap::new();
+        let revision = 0;
+        let persona = 0;
+        let next = 0;
         let mut world = Self { project, home, files, owners, moments, revision, texts, persona, next };
         let root = world.project.join("AGENTS.md");
         world.write_rule(&root, 0)?;

@@ -30,7 +30,9 @@ pub(crate) async fn follow(
     mut ended: watch::Receiver<Option<Sequence>>,
 ) -> anyhow::Result<Followed> {
     let mut events = Events::follow(target, workspace_id.clone(), Some(Sequence(0))).await?;
-    let (mut told, mut saves, mut hasher) = (0, 0, DefaultHasher::new());
+    let mut told = 0;
+    let mut saves = 0;
+    let mut hasher = DefaultHasher::new();
     loop {
         if ended.borrow_and_update().is_some_and(|last| told >= last.0) {
             return Ok(Followed { workspace_id, told, saves, digest: hasher.finish() });

@@ -72,11 +72,13 @@ impl Writer {
             let batch = self.batch(&connected, node, &mut number, &log);
             let answered = match self.kind {
                 Kind::Sharing => {
-                    let (before, sent) = (lock(&log).answers, Instant::now());
+                    let before = lock(&log).answers;
+                    let sent = Instant::now();
                     tokio::time::timeout(PATIENCE, batch).await.with_context(|| {
                         let log = lock(&log);
                         let since = log.last_answer.map_or_else(|| sent.elapsed(), |last| last.elapsed());
-                        let (name, answered) = (&self.name, log.answers - before);
+                        let name = &self.name;
+                        let answered = log.answers - before;
                         format!(
                             "{name}: {answered} of {BATCH} calls were answered, the last {} s ago",
                             since.as_secs()

@@ -25,7 +25,8 @@ pub(super) fn instructions(
     }
     for (path, state) in &turn.obligations {
         let story = told.get(path).cloned().unwrap_or_default();
-        let (expected, last) = (state.map(|version| version.rule), story.last());
+        let expected = state.map(|version| version.rule);
+        let last = story.last();
         if expected != last {
             let detail = format!(
                 "{} holds {expected:?}, and the request says last {last:?}: {:?}",
@@ -90,7 +91,8 @@ pub(super) fn system(request: &Request, turn: &TurnRecord, thread: &ThreadRecord
             let sections = request.sections().into_iter().filter(|(title, _)| !may_differ.contains(title));
             sections.map(|(title, text)| format!("{title}\n{text}")).collect()
         };
-        let (then, now) = (fixed(before), fixed(request));
+        let then = fixed(before);
+        let now = fixed(request);
         if let Some((then, now)) = then.iter().zip(&now).find(|(then, now)| then != now) {
             return broken(INVARIANT, format!("before: {then}\nnow: {now}"));
         }

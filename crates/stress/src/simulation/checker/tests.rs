@@ -17,7 +17,8 @@ impl Scene {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let base = directory.path().canonicalize().unwrap();
-        let (project, home) = (base.join("project"), base.join("home"));
+        let project = base.join("project");
+        let home = base.join("home");
         std::fs::create_dir_all(&home).unwrap();
         let world = World::new(project, home).unwrap();
         let mut scene = Self { checker: Checker::default(), world, _directory: directory };
