@@ -1,84 +1,84 @@
-//! The agents that can be connected, and how: rules as data.
+//! Table of the agents that can be connected.
 
 use instructions::{CLAUDE_CODE, CODEX, COPILOT, GEMINI_CLI, OPENCODE, Profile, QWEN_CODE};
 
-/// How an agent is connected with us.
+/// Connection of an agent with Foreword.
 #[derive(Debug)]
 pub struct Connected {
-    /// What it reads by itself.
+    /// Files the agent reads on its own.
     pub profile: &'static Profile,
-    /// The command hooks it has; none where it has no such hooks.
+    /// Its command hooks; `None` if it has none.
     pub hooks: Option<Hooks>,
-    /// Its settings file below its own directory.
+    /// Candidates for its user settings file, relative to its own directory.
     pub user_files: &'static [&'static str],
-    /// The same below a project's root. The first that is there is taken, else the first.
+    /// Candidates for its project settings file, relative to the project root. The first existing file is used, else
+    /// the first candidate.
     pub project_files: &'static [&'static str],
-    /// What is added there.
+    /// Entries to add to the settings file.
     pub(crate) entries: Entries,
-    /// What the user has to know or do afterwards.
+    /// Instructions for the user after the installation.
     pub notes: &'static [&'static str],
 }
 
-/// What is known of an agent's command hooks.
+/// Command hooks of an agent.
 #[derive(Debug)]
 pub struct Hooks {
-    /// Tools whose use makes the agent bring in files by itself.
+    /// Tools that make the agent load instruction files on its own.
     pub(crate) reading_tools: &'static [&'static str],
-    /// How an answer is written.
     pub(crate) answer: AnswerForm,
-    /// Most characters that reach the model; what is longer is cut by the agent, or put into a file.
+    /// Maximum characters that reach the model; the agent truncates longer answers or moves them into a file.
     pub(crate) max_characters: usize,
-    /// Agents that run these hooks, too, and the variable by which each is known.
+    /// Other agents that run these hooks, and the variable that identifies each.
     pub(crate) borrowed_by: &'static [(&'static str, &'static Profile)],
-    /// The agent's file about folders that its user trusts, in its own directory.
+    /// File in the agent's own directory that lists trusted folders.
     pub(crate) trust_file: Option<TrustFile>,
 }
 
-/// How the text that a model should get is passed on.
+/// Form of the answer that carries text for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnswerForm {
-    /// In `hookSpecificOutput`, beside the event's name.
+    /// `hookSpecificOutput` with the event's name.
     OfEvent,
-    /// In `additionalContext` alone.
+    /// `additionalContext` only.
     Plain,
 }
 
-/// A JSON file that says of folders whether they are trusted.
+/// JSON file that lists trusted and distrusted folders.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TrustFile {
     pub(crate) name: &'static str,
-    /// A variable that names another file, and one that trusts whatever folder it is.
+    /// Variable with an alternative path, and variable that trusts every folder.
     pub(crate) path_variable: &'static str,
     pub(crate) trusting_variable: &'static str,
 }
 
-/// What is added to an agent's settings.
+/// Entries to add to an agent's settings.
 #[derive(Debug)]
 pub(crate) enum Entries {
     Hooks {
         events: &'static [HookedEvent],
         shape: HookShape,
-        /// The key for the time limit, and the limit as the agent counts it.
+        /// Key of the time limit, and its value in the agent's unit.
         timeout: (&'static str, u64),
     },
     /// Our MCP server, as `mcp.foreword`.
     Server,
 }
 
-/// An event that our hook answers.
+/// Event that our hook answers.
 #[derive(Debug)]
 pub(crate) struct HookedEvent {
     pub(crate) name: &'static str,
-    /// Which tools; all where there is none.
+    /// Tools to match; `None` for all.
     pub(crate) matcher: Option<&'static str>,
 }
 
-/// How hooks of an event are written.
+/// Layout of hooks in the settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HookShape {
-    /// In groups, each with a matcher.
+    /// Groups, each with a matcher.
     Groups,
-    /// One after the other, in a file of version 1.
+    /// A flat list, in a file of version 1.
     List,
 }
 
@@ -86,12 +86,12 @@ const fn on(name: &'static str, matcher: Option<&'static str>) -> HookedEvent {
     HookedEvent { name, matcher }
 }
 
-/// The time our hook may take. It needs a few milliseconds; where a disk hangs, the agent should go on.
+/// Time limit of our hook. It needs a few milliseconds; the limit keeps the agent going if a disk hangs.
 const SECONDS: u64 = 10;
-/// Both agents that say how much they take stop at 10,000.
+/// The agents with a documented limit truncate at 10,000 characters.
 const MAX_CHARACTERS: usize = 9_500;
 
-/// Every agent that can be connected.
+/// All agents that can be connected.
 pub static AGENTS: &[Connected] = &[
     Connected {
         profile: &CLAUDE_CODE,
@@ -211,17 +211,17 @@ pub static AGENTS: &[Connected] = &[
 ];
 
 impl Connected {
-    /// The agent of this name.
+    /// Returns the agent with this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         AGENTS.iter().find(|agent| agent.profile.name == name)
     }
 
-    /// Every name.
+    /// Returns the names of all agents.
     pub fn names() -> impl Iterator<Item = &'static str> {
         AGENTS.iter().map(|agent| agent.profile.name)
     }
 
-    /// The names of those that run command hooks.
+    /// Returns the names of agents that run command hooks.
     pub fn names_with_hooks() -> impl Iterator<Item = &'static str> {
         AGENTS.iter().filter(|agent| agent.hooks.is_some()).map(|agent| agent.profile.name)
     }

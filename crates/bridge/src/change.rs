@@ -1,4 +1,4 @@
-//! Changes to somebody's files: shown first, made in one step, recorded, and undone.
+//! Changes to users' files: previewed, applied atomically, recorded, and undone.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -8,56 +8,36 @@ use instructions::file::{Found, read_anywhere};
 use instructions::{ContentHash, stored_path};
 use serde::{Deserialize, Serialize};
 
-/// Largest file that is changed.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What is at a path.
+/// Content of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
-    /// Nothing.
     Absent,
-    /// A file with this text.
     Text(String),
-    /// A link that leads there.
+    /// A link to this target.
     Link(#[serde(with = "stored_path")] PathBuf),
 }
 
-/// A change of one file.
+/// Change to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The file.
     pub path: PathBuf,
-    /// What is there.
     pub before: Content,
-    /// What should be there.
     pub after: Content,
 }
 
-/// Why a file cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// The system refused.
     #[error("could not {action} {}: {source}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// What there is to change is not known.
-    #[error("not everything could be looked at: {0}")]
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+    /// Some directories or files could not be examined.
+    #[error("could not examine everything: {0}")]
     Unseen(String),
-    /// It is nothing that could be changed.
-    #[error("{} is left as it is: {reason}", path.display())]
-    Refused {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    /// The file cannot be changed safely.
+    #[error("{} was left unchanged: {reason}", path.display())]
+    Refused { path: PathBuf, reason: String },
 }
 
 impl ChangeError {
@@ -72,13 +52,13 @@ impl ChangeError {
 }
 
 impl Content {
-    /// What is at a path; links are looked at, not followed.
+    /// Reads the content of a path without following links.
     pub fn at(path: &Path) -> Result<Self, ChangeError> {
         match path.symlink_metadata() {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 Ok(Self::Absent)
             }
-            Err(error) => Err(ChangeError::io("look at", path)(error)),
+            Err(error) => Err(ChangeError::io("examine", path)(error)),
             Ok(metadata) if metadata.is_symlink() => {
                 Ok(Self::Link(path.read_link().map_err(ChangeError::io("read", path))?))
             }
@@ -117,7 +97,7 @@ impl Content {
 }
 
 impl Change {
-    /// The change as people read it: a unified diff, or a line for a link.
+    /// Returns a unified diff, or one line for a link.
     pub fn describe(&self, name: &str) -> String {
         match (&self.before, &self.after) {
             (_, Content::Link(target)) => format!("link {name} -> {}\n", target.display()),
@@ -134,10 +114,11 @@ impl Change {
         }
     }
 
-    /// Makes it, if the file is still as it was looked at. Answers with how many directories were made for it.
-    fn make(&self) -> Result<usize, ChangeError> {
+    /// Applies the change if the file still has the expected content. Returns the number of directories that were
+    /// created.
+    fn apply(&self) -> Result<usize, ChangeError> {
         if Content::at(&self.path)? != self.before {
-            return Err(ChangeError::refused(&self.path, "it has just been changed; try again"));
+            return Err(ChangeError::refused(&self.path, "it was changed in the meantime; try again"));
         }
         let directory = self.path.parent().unwrap_or(&self.path);
         let made = directory.ancestors().take_while(|above| !above.exists()).count();
@@ -146,11 +127,11 @@ impl Change {
                 std::fs::remove_file(&self.path).map_err(ChangeError::io("remove", &self.path))?
             }
             Content::Text(text) => {
-                std::fs::create_dir_all(directory).map_err(ChangeError::io("make", directory))?;
+                std::fs::create_dir_all(directory).map_err(ChangeError::io("create", directory))?;
                 replace(&self.path, text).map_err(ChangeError::io("write", &self.path))?;
             }
             Content::Link(target) => {
-                std::fs::create_dir_all(directory).map_err(ChangeError::io("make", directory))?;
+                std::fs::create_dir_all(directory).map_err(ChangeError::io("create", directory))?;
                 link(target, &self.path).map_err(ChangeError::io("link", &self.path))?;
             }
         }
@@ -158,8 +139,8 @@ impl Change {
     }
 }
 
-/// Where a project's file really is. A link of the project's may lead elsewhere in it; nothing outside is changed, because
-/// whoever wrote the link would decide what.
+/// Resolves a project file. A link may lead elsewhere within the project. Files outside are never changed, because
+/// otherwise the author of the link would decide what we modify.
 pub(crate) fn inside(project: &Path, path: &Path) -> Result<PathBuf, ChangeError> {
     let real = |path: &Path| path.canonicalize().map_err(ChangeError::io("follow", path));
     let there = path.ancestors().find(|above| above.symlink_metadata().is_ok()).unwrap_or(path);
@@ -172,7 +153,7 @@ pub(crate) fn inside(project: &Path, path: &Path) -> Result<PathBuf, ChangeError
     Err(ChangeError::refused(path, format!("it leads to {}, outside of the project", followed.display())))
 }
 
-/// Replaces a file in one step; it keeps its permissions.
+/// Replaces a file atomically, keeping its permissions.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
     let mut file = tempfile::Builder::new().prefix(".foreword-").tempfile_in(directory)?;
@@ -199,21 +180,21 @@ fn link(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// What was changed, so that it can be undone: one record for each file and reason.
+/// Record of changes, so that they can be undone: one entry per file and reason.
 pub struct Journal<'a> {
-    /// Where records are kept.
+    /// Directory of the entries.
     pub directory: &'a Path,
-    /// What the changes are for, such as `sync`.
+    /// Purpose of the changes, such as `sync`.
     pub reason: &'a str,
 }
 
-/// How a change was undone.
+/// Result of undoing a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Undone {
-    /// The file is as it was before, to the byte.
+    /// The file is byte for byte as it was before.
     Restored,
-    /// Somebody has changed the file since; only what is ours was taken out.
+    /// The file was changed by someone else since, so only our part was removed.
     TakenOut,
 }
 
@@ -224,15 +205,15 @@ struct Record {
     path: PathBuf,
     before: Content,
     after: ContentHash,
-    /// What an earlier change left, until this one is made.
+    /// Digest that an earlier change left, until this one is applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     replaced: Option<ContentHash>,
-    /// How many of the directories above it were made for it.
+    /// Number of parent directories created for the file.
     made: usize,
 }
 
 impl Record {
-    /// Whether a file is as we left it.
+    /// Returns true if a file is unchanged since our last change.
     fn left(&self, now: &Content) -> bool {
         let now = now.digest();
         self.after == now || self.replaced.as_ref() == Some(&now)
@@ -240,9 +221,9 @@ impl Record {
 }
 
 impl Journal<'_> {
-    /// Makes a change and remembers it. A second one for the same reason goes back to what was before the first, if
-    /// nobody else has changed the file in between.
-    pub fn make(&self, change: &Change) -> Result<(), ChangeError> {
+    /// Applies a change and records it. A second change for the same reason keeps the original content of the first
+    /// one, unless someone else changed the file in between.
+    pub fn apply(&self, change: &Change) -> Result<(), ChangeError> {
         let earlier = self.record(&change.path).filter(|record| record.left(&change.before));
         let mut record = Record {
             reason: self.reason.to_owned(),
@@ -252,7 +233,7 @@ impl Journal<'_> {
             replaced: None,
             made: 0,
         };
-        // Written first: a change without its record could not be undone.
+        // Recorded before it is applied: a change without a record could not be undone.
         let kept = earlier.map(|earlier| (earlier.before, earlier.made));
         if let Some((before, made)) = kept {
             record.before = before;
@@ -260,7 +241,7 @@ impl Journal<'_> {
             record.replaced = Some(change.before.digest());
         }
         self.keep(&record)?;
-        let made = change.make()?;
+        let made = change.apply()?;
         if made > 0 || record.replaced.is_some() {
             record.made = record.made.max(made);
             record.replaced = None;
@@ -269,8 +250,8 @@ impl Journal<'_> {
         Ok(())
     }
 
-    /// What undoing would change: the file as it was before if it is as we left it, else without what `take_out` takes.
-    /// None where nothing is ours.
+    /// Returns the change that would undo ours: the original content if the file is unchanged since, else the current
+    /// content without what `take_out` removes. `None` if nothing of ours is left.
     pub fn undoing(
         &self,
         path: &Path,
@@ -279,7 +260,8 @@ impl Journal<'_> {
         let now = Content::at(path)?;
         let record = self.record(path);
         if let Some(record) = record.as_ref().filter(|record| record.left(&now)) {
-            // What was there before may have had entries of ours, of a change that somebody else's came after.
+            // The original content may itself contain our entries: another program may have rewritten the file after an
+            // earlier change of ours, which made its record useless.
             let after = match &record.before {
                 Content::Text(text) => match take_out(text) {
                     Ok(without) => Content::Text(without),
@@ -302,27 +284,27 @@ impl Journal<'_> {
         Ok(Some((Change { path: path.to_owned(), before: now, after }, Undone::TakenOut)))
     }
 
-    /// Makes the change that undoes another, and forgets that one.
+    /// Applies an undoing change and removes the record.
     pub fn undo(&self, change: &Change) -> Result<(), ChangeError> {
-        change.make()?;
+        change.apply()?;
         let record = self.record(&change.path);
         self.forget(&change.path);
         if change.after == Content::Absent {
             let made = record.map_or(0, |record| record.made);
             for directory in change.path.ancestors().skip(1).take(made) {
-                // Not where somebody has put something into it.
+                // Fails for directories that are no longer empty, which must stay.
                 let _ = std::fs::remove_dir(directory);
             }
         }
         Ok(())
     }
 
-    /// Forgets what was recorded of a file.
+    /// Removes the record of a file.
     pub fn forget(&self, path: &Path) {
         let _ = std::fs::remove_file(self.place(path));
     }
 
-    /// The files below a directory that were changed for this reason.
+    /// Returns the files below a directory that were changed for this reason.
     pub fn changed_below(&self, directory: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.directory).into_iter().flatten().flatten();
         let records = entries.filter_map(|entry| read(&entry.path()));
@@ -342,14 +324,14 @@ impl Journal<'_> {
         read(&self.place(path)).filter(|record| record.path == path && record.reason == self.reason)
     }
 
-    /// A record holds what was in somebody's settings, so it is for this user alone.
+    /// Writes a record. It contains a user's settings, so only this user may read it.
     fn keep(&self, record: &Record) -> Result<(), ChangeError> {
         let path = self.place(&record.path);
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(self.directory).map_err(ChangeError::io("make", self.directory))?;
+        builder.create(self.directory).map_err(ChangeError::io("create", self.directory))?;
         let write = || -> io::Result<()> {
             let mut file = tempfile::NamedTempFile::new_in(self.directory)?;
             serde_json::to_writer(&mut file, record)?;

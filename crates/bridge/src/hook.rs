@@ -1,7 +1,7 @@
-//! Answers an agent's command hook: what newly applies to the path that a tool touched.
+//! Answers an agent's command hook with the instructions that newly apply to the path a tool touched.
 //!
-//! One session is kept for each of the agent's sessions. It begins with what the agent itself loads at its start, so that
-//! nothing is told twice, and everything that is told is told once.
+//! One session is kept per session of the agent. It starts with what the agent loads on its own, so nothing is
+//! delivered twice.
 
 mod event;
 mod kept;
@@ -23,80 +23,51 @@ use self::event::{EventKind, HookInput, ToolUse};
 use self::kept::{KeptPath, KeptSession, Texts};
 use crate::agent::{AnswerForm, Connected, Hooks};
 
-/// Largest input that is read: it contains what a tool answered.
+/// Maximum size of the hook's input, which contains the tool's result.
 pub const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Bytes of texts that a first try, and those after it, may bring along. With none, files are named by their paths.
-const ROOMS: &[u64] = &[8_192, 4_096, 0];
+/// Bytes of instruction text to inline, tried in order until the answer fits. With none, files are only named.
+const INLINE_BYTES: &[u64] = &[8_192, 4_096, 0];
 
-/// Largest instruction file that counts as read when a tool has read it.
+/// Largest instruction file that counts as read after a tool has read it.
 const MAX_READ_BYTES: u64 = 64 * 1024;
 
-/// Everything besides the input.
+/// Context of a hook run.
 pub struct Hook<'a> {
-    /// Who asks.
     pub agent: &'static Connected,
     /// Our rules, with the user's settings.
     pub rules: &'a FileSettings,
-    /// Where sessions are kept.
+    /// Directory of sessions.
     pub sessions: &'a Path,
-    /// Where this process was started, for agents that do not say where they are.
+    /// Working directory of this process, used if the agent does not send its own.
     pub cwd: &'a Path,
-    /// The environment.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
-/// Why a hook cannot answer.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
-    /// The agent has no command hooks.
     #[error("{agent} has no command hooks")]
-    NoHooks {
-        /// The agent.
-        agent: &'static str,
-    },
-    /// What came on standard input is not a hook's JSON.
+    NoHooks { agent: &'static str },
     #[error("cannot read the hook's input: {reason}")]
-    Input {
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The session cannot be read or kept.
+    Input { reason: String },
     #[error(transparent)]
     Session(#[from] SessionFileError),
-    /// What applies cannot be found out.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
-    /// Another process has the session.
+    /// Another process holds the session's lock.
     #[error("another process holds {}", path.display())]
-    Busy {
-        /// The lock.
-        path: PathBuf,
-    },
-    /// The system refused.
+    Busy { path: PathBuf },
     #[error("could not {action} {}: {source}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The agent's own file about trusted folders says nothing that can be understood.
-    #[error("nothing is passed on: {} does not say which folders its user trusts: {reason}", path.display())]
-    Trust {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// Nobody reads the answer.
+    Io { action: &'static str, path: PathBuf, source: io::Error },
+    /// The agent's list of trusted folders is not understood.
+    #[error("delivered nothing: cannot read trusted folders from {}: {reason}", path.display())]
+    Trust { path: PathBuf, reason: String },
+    /// The agent closed our standard output.
     #[error("could not write the answer: {0}")]
     Answer(io::Error),
 }
 
-/// Reads a hook's input and writes its answer, which is nothing where nothing newly applies.
+/// Reads a hook's input and writes its answer, which is empty if nothing newly applies.
 pub fn answer(hook: &Hook<'_>, input: &[u8], output: &mut dyn Write) -> Result<(), HookError> {
     let agent = hook.agent.profile.name;
     let hooks = hook.agent.hooks.as_ref().ok_or(HookError::NoHooks { agent })?;
@@ -123,7 +94,7 @@ pub fn answer(hook: &Hook<'_>, input: &[u8], output: &mut dyn Write) -> Result<(
         Some(session) => session,
         None => match kept::start(hook.rules, &own, &cwd)? {
             Some(session) => session,
-            // The agent reads no project files here, because its user said so.
+            // The user has disabled the agent's project files for this directory.
             None => return Ok(()),
         },
     };
@@ -133,17 +104,19 @@ pub fn answer(hook: &Hook<'_>, input: &[u8], output: &mut dyn Write) -> Result<(
         None => vec![cwd.clone()],
     };
     if let Some(tool) = &input.tool {
-        note_what_the_agent_loads(&resolver, hooks, &own, tool, &targets)?;
+        mark_files_loaded_by_agent(&resolver, hooks, &own, tool, &targets)?;
     }
-    let told = tell(&resolver, &targets, hooks.max_characters)?;
-    let text = match told {
+    let delivered = fitting_reminder(&resolver, &targets, hooks.max_characters)?;
+    let text = match delivered {
         Some((text, announcement)) => {
             announcement.confirm();
             Some(written(hooks.answer, input.name.as_deref(), &text))
         }
         None => None,
     };
-    // What cannot be remembered must not be said, or it is said for ever; and what nobody read was not said.
+    // The session is prepared before the answer is written, because delivered text that cannot be recorded would be
+    // delivered again forever. It is committed only after the write, because text that was never read was not
+    // delivered.
     let prepared = kept.prepare(&resolver.session())?;
     if let Some(text) = text {
         output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(HookError::Answer)?;
@@ -154,8 +127,8 @@ pub fn answer(hook: &Hook<'_>, input: &[u8], output: &mut dyn Write) -> Result<(
     Ok(())
 }
 
-/// What the agent itself brings in for this call, and what the call has given the model, counts as delivered.
-fn note_what_the_agent_loads(
+/// Records files that the agent loads for this call, or that the tool has read, as delivered.
+fn mark_files_loaded_by_agent(
     resolver: &Resolver,
     hooks: &Hooks,
     own: &FileSettings,
@@ -180,7 +153,7 @@ fn note_what_the_agent_loads(
     let Some(Reminder::AgentsResolvePaths { files, .. }) = announcement.reminder() else { return Ok(()) };
     drop(announcement);
     for file in files {
-        // Agents bring a file in once; of one that has changed since, the model has the old text.
+        // Agents load a file once. If it has changed since, the model still has the old text.
         let is_new = !session.loaded_versions.contains_key(&file.path);
         if let Some(sha256) = file.sha256
             && is_new
@@ -192,7 +165,7 @@ fn note_what_the_agent_loads(
     Ok(())
 }
 
-/// What a tool has read, if it has read all of it.
+/// Returns the file a tool has read, unless it read only a part.
 fn whole_file(tool: &ToolUse, path: &Path) -> Option<FileRead> {
     let in_part = ["offset", "limit", "start_line", "end_line", "view_range", "pages"];
     if in_part.iter().any(|key| tool.input.get(key).is_some_and(|value| !value.is_null())) {
@@ -203,13 +176,13 @@ fn whole_file(tool: &ToolUse, path: &Path) -> Option<FileRead> {
     Some(FileRead { path: path.to_owned(), sha256, version: None })
 }
 
-/// The reminder, with as many texts as fit into what reaches the model.
-fn tell(
+/// Returns the reminder, inlining as much text as the agent passes on to the model.
+fn fitting_reminder(
     resolver: &Resolver,
     targets: &[PathBuf],
     max_characters: usize,
 ) -> Result<Option<(String, Announcement)>, HookError> {
-    for bytes in ROOMS {
+    for bytes in INLINE_BYTES {
         let targets = targets.iter().map(PathBuf::as_path);
         let announcement = resolver.resolve_for(targets, Purpose::Read, &mut InlineRoom::of(*bytes))?;
         let Some(reminder) = announcement.reminder() else { return Ok(None) };

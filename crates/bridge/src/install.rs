@@ -1,4 +1,4 @@
-//! Connects an agent with us in its own settings, and disconnects it.
+//! Adds Foreword to an agent's settings and removes it again.
 
 use std::path::{Path, PathBuf};
 
@@ -9,41 +9,37 @@ use crate::agent::{Connected, Entries, HookShape, HookedEvent};
 use crate::change::{Change, ChangeError, Content, Journal, Undone, inside};
 use crate::json_text::{JsonText, Object};
 
-/// Our program's name, which is what a project's settings say: where it is differs from one machine to the next.
+/// Program name used in project settings, because absolute paths differ between machines.
 const PROGRAM: &str = "foreword";
-/// The key of our MCP server.
+/// Key of our MCP server.
 const SERVER: &str = "foreword";
 
-/// For whom an agent is connected.
+/// Settings to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// In the user's own settings, for all projects.
+    /// The user's own settings, for all projects.
     User,
-    /// In a project's settings, for everybody who works on it.
+    /// A project's settings, shared by everyone who works on it.
     Project,
 }
 
-/// An agent and where it is connected.
+/// Connection of one agent in one settings file.
 pub struct Installation<'a> {
-    /// Which agent.
     pub agent: &'static Connected,
-    /// For whom.
     pub scope: Scope,
-    /// Where agents keep their users' settings.
     pub homes: &'a HomeDirectories,
-    /// The project's root.
     pub project: &'a Path,
-    /// Our own program, as an absolute path.
+    /// Absolute path of our program.
     pub program: &'a Path,
 }
 
 impl Installation<'_> {
-    /// What it is called in the journal.
+    /// Returns the reason recorded in the journal.
     pub fn reason(&self) -> String {
         format!("install {}", self.agent.profile.name)
     }
 
-    /// The settings file: the first that is there, else the first. Where it is a link, what that leads to.
+    /// Returns the settings file: the first existing candidate, else the first. Links are resolved.
     pub fn file(&self) -> Result<PathBuf, ChangeError> {
         let (directory, names) = match self.scope {
             Scope::User => (self.homes.of(self.agent.profile), self.agent.user_files),
@@ -66,7 +62,7 @@ impl Installation<'_> {
         }
     }
 
-    /// What has to be changed; none where the agent is connected as it should be.
+    /// Returns the change to make; `None` if the agent is already connected.
     pub fn change(&self) -> Result<Option<Change>, ChangeError> {
         let path = self.file()?;
         let before = Content::at(&path)?;
@@ -79,12 +75,12 @@ impl Installation<'_> {
         Ok((before != after).then_some(Change { path, before, after }))
     }
 
-    /// What undoing changes; none where nothing of ours is there.
+    /// Returns the change that removes our entries; `None` if there are none.
     pub fn undoing(&self, journal: &Journal<'_>) -> Result<Option<(Change, Undone)>, ChangeError> {
         journal.undoing(&self.file()?, |text| self.without_ours(text))
     }
 
-    /// What to write into the file by hand, where it cannot be done here.
+    /// Returns the entries for manual installation.
     pub fn by_hand(&self) -> String {
         self.edited("").unwrap_or_default()
     }
@@ -96,7 +92,7 @@ impl Installation<'_> {
                 if self.has_hooks(&JsonText::parse(text)?, events, *shape, &hook)? {
                     return Ok(text.to_owned());
                 }
-                // One that was there before is replaced: the program may have moved.
+                // Existing entries are replaced, because the program may have moved.
                 let json = JsonText::parse(&self.without_ours(text)?)?;
                 let root = json.object();
                 if *shape == HookShape::List && root.value("version")?.is_none() {
@@ -141,12 +137,12 @@ impl Installation<'_> {
         }
     }
 
-    /// The command as a shell takes it.
+    /// Returns the command line for a shell.
     fn command(&self) -> String {
         format!("{} hook {}", shell_word(&self.program()), self.agent.profile.name)
     }
 
-    /// Whether our hooks are there exactly as they should be, and none besides.
+    /// Returns true if exactly the expected hooks are present.
     fn has_hooks(
         &self,
         json: &JsonText,
@@ -167,7 +163,7 @@ impl Installation<'_> {
                 events.iter().find(|event| event.name == name).map(|event| entry(event, shape, hook));
             let list = match hooks.list(&name) {
                 Ok(Some(list)) => list,
-                // Of an event that we do not need it is none of our business.
+                // Events we do not use may have any content.
                 Ok(None) | Err(_) if wanted.is_none() => continue,
                 Ok(None) => return Ok(false),
                 Err(reason) => return Err(reason),
@@ -181,7 +177,7 @@ impl Installation<'_> {
         Ok(events.iter().all(|event| names.iter().any(|name| name == event.name)))
     }
 
-    /// Whether a hook runs us for this agent, wherever our program is.
+    /// Returns true if a hook runs our program for this agent, at any path.
     fn is_our_hook(&self, hook: &Value) -> bool {
         let keys = ["command", "bash", "powershell"];
         let command = keys.iter().find_map(|key| hook.get(key)?.as_str()).unwrap_or_default();
@@ -191,12 +187,12 @@ impl Installation<'_> {
         self.is_our_program(program.trim().trim_matches(['\'', '"']))
     }
 
-    /// Takes our hooks out, and what is empty without them. Whether there were any.
+    /// Removes our hooks and containers that become empty. Returns true if there were any.
     fn remove_hooks(&self, root: &Object, shape: HookShape) -> Result<bool, String> {
         let Some(hooks) = root.child("hooks")? else { return Ok(false) };
         let mut was_found = false;
         for name in hooks.names() {
-            // What is no list there is none of ours.
+            // An entry that is not a list cannot contain our hooks.
             let Ok(Some(list)) = hooks.list(&name) else { continue };
             let of_event = list.values().len();
             match shape {
@@ -208,7 +204,7 @@ impl Installation<'_> {
                         inner.remove_where(|value| self.is_our_hook(value));
                         was_found |= inner.values().len() < before;
                         if inner.is_empty() && before > 0 {
-                            group.leave();
+                            group.detach();
                         }
                     }
                 }
@@ -233,7 +229,7 @@ impl Installation<'_> {
         matches!(words[..], [program, "mcp"] if self.is_our_program(program))
     }
 
-    /// Whether a program is ours: this one, or one of our name, as another version's is.
+    /// Returns true for our program at any path, including other versions.
     fn is_our_program(&self, program: &str) -> bool {
         let name = Path::new(program).file_name().and_then(|name| name.to_str());
         Path::new(program) == self.program || name.is_some_and(|name| name.starts_with(PROGRAM))
@@ -267,7 +263,7 @@ fn with_line_end(mut text: String) -> String {
     text
 }
 
-/// A word as a shell takes it literally.
+/// Quotes a word for a shell.
 fn shell_word(text: &str) -> String {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./+".contains(character);
     if !text.is_empty() && text.chars().all(is_plain) {

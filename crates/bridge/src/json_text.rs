@@ -1,4 +1,4 @@
-//! Edits JSON that belongs to somebody else: comments, order, spacing and line ends stay as they are.
+//! Edits JSON files of other programs, preserving comments, order, whitespace and line ends.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
@@ -6,8 +6,8 @@ use serde_json::Value;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// JSON with comments and trailing commas, which is what agents' settings files are at most. Whatever else a lenient parser
-/// would guess at is an error.
+/// Accepts JSON with comments and trailing commas, the most any agent's settings use. Other leniencies are errors,
+/// because the agent might parse them differently.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: false,
@@ -18,7 +18,7 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_unary_plus_numbers: false,
 };
 
-/// A text whose value is an object.
+/// A JSON text whose root is an object.
 pub(crate) struct JsonText {
     root: CstRootNode,
     object: CstObject,
@@ -26,7 +26,7 @@ pub(crate) struct JsonText {
 }
 
 impl JsonText {
-    /// Parses it; a blank text is an empty object. The error says what is wrong, and where.
+    /// Parses a text; a blank one is an empty object. Errors contain the position.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (text, has_mark) = match text.strip_prefix(BYTE_ORDER_MARK) {
             Some(text) => (text, true),
@@ -40,12 +40,10 @@ impl JsonText {
         Ok(Self { root, object, has_mark })
     }
 
-    /// The object that it is.
     pub(crate) fn object(&self) -> Object {
-        Object { object: self.object.clone(), place: String::new() }
+        Object { object: self.object.clone(), path: String::new() }
     }
 
-    /// The text as it is now.
     pub(crate) fn text(&self) -> String {
         let mark = if self.has_mark { BYTE_ORDER_MARK } else { "" };
         format!("{mark}{}", self.root)
@@ -58,21 +56,21 @@ fn lowercase(message: impl ToString) -> String {
     characters.next().map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
 }
 
-/// An object of the text.
+/// An object within the text.
 pub(crate) struct Object {
     object: CstObject,
-    /// Its path, for messages.
-    place: String,
+    /// Path of the object for messages.
+    path: String,
 }
 
-/// An array of the text.
+/// An array within the text.
 pub(crate) struct Array {
     array: CstArray,
-    place: String,
+    path: String,
 }
 
 impl Object {
-    /// The property of a name. Two of them are an error: which one counts is for each program to guess.
+    /// Returns the property with this name. Duplicates are an error, because programs disagree about which one counts.
     fn property(&self, name: &str) -> Result<Option<CstObjectProp>, String> {
         let is_named = |property: &CstObjectProp| {
             property.name().and_then(|found| found.decoded_value().ok()).as_deref() == Some(name)
@@ -86,23 +84,21 @@ impl Object {
     }
 
     fn path(&self, name: &str) -> String {
-        if self.place.is_empty() { name.to_owned() } else { format!("{}.{name}", self.place) }
+        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
-    /// The value of a name.
     pub(crate) fn value(&self, name: &str) -> Result<Option<Value>, String> {
         Ok(self.property(name)?.and_then(|property| property.value()?.to_serde_value()))
     }
 
-    /// The object of a name, if there is one.
     pub(crate) fn child(&self, name: &str) -> Result<Option<Object>, String> {
         let Some(property) = self.property(name)? else { return Ok(None) };
-        let place = self.path(name);
-        let object = property.object_value().ok_or_else(|| format!("`{place}` is not an object"))?;
-        Ok(Some(Object { object, place }))
+        let path = self.path(name);
+        let object = property.object_value().ok_or_else(|| format!("`{path}` is not an object"))?;
+        Ok(Some(Object { object, path }))
     }
 
-    /// The object of a name, made if there is none.
+    /// Returns the object with this name, creating it if needed.
     pub(crate) fn child_or_new(&self, name: &str) -> Result<Object, String> {
         if let Some(child) = self.child(name)? {
             return Ok(child);
@@ -111,15 +107,14 @@ impl Object {
         self.child(name)?.ok_or_else(|| format!("`{}` cannot be added", self.path(name)))
     }
 
-    /// The array of a name, if there is one.
     pub(crate) fn list(&self, name: &str) -> Result<Option<Array>, String> {
         let Some(property) = self.property(name)? else { return Ok(None) };
-        let place = self.path(name);
-        let array = property.array_value().ok_or_else(|| format!("`{place}` is not an array"))?;
-        Ok(Some(Array { array, place }))
+        let path = self.path(name);
+        let array = property.array_value().ok_or_else(|| format!("`{path}` is not an array"))?;
+        Ok(Some(Array { array, path }))
     }
 
-    /// The array of a name, made if there is none.
+    /// Returns the array with this name, creating it if needed.
     pub(crate) fn list_or_new(&self, name: &str) -> Result<Array, String> {
         if let Some(list) = self.list(name)? {
             return Ok(list);
@@ -128,7 +123,6 @@ impl Object {
         self.list(name)?.ok_or_else(|| format!("`{}` cannot be added", self.path(name)))
     }
 
-    /// Gives a name a value.
     pub(crate) fn set(&self, name: &str, value: &Value) -> Result<(), String> {
         match self.property(name)? {
             Some(property) => property.set_value(input(value)),
@@ -139,7 +133,6 @@ impl Object {
         Ok(())
     }
 
-    /// Takes a name and its value away.
     pub(crate) fn remove(&self, name: &str) -> Result<(), String> {
         if let Some(property) = self.property(name)? {
             property.remove();
@@ -166,20 +159,20 @@ impl Array {
         self.array.append(input(value));
     }
 
-    /// Takes away the elements that are objects or values of which `is_meant` is true.
-    pub(crate) fn remove_where(&self, is_meant: impl Fn(&Value) -> bool) {
+    /// Removes the elements for which `matches` returns true.
+    pub(crate) fn remove_where(&self, matches: impl Fn(&Value) -> bool) {
         for element in self.array.elements() {
-            if element.to_serde_value().is_some_and(|value| is_meant(&value)) {
+            if element.to_serde_value().is_some_and(|value| matches(&value)) {
                 remove(element);
             }
         }
     }
 
-    /// The elements that are objects; the others are none of our business.
+    /// Returns the elements that are objects, ignoring all others.
     pub(crate) fn objects(&self) -> Vec<Object> {
-        let place = format!("{}[]", self.place);
+        let path = format!("{}[]", self.path);
         let objects = self.array.elements().into_iter().filter_map(|element| element.as_object());
-        objects.map(|object| Object { object, place: place.clone() }).collect()
+        objects.map(|object| Object { object, path: path.clone() }).collect()
     }
 
     pub(crate) fn values(&self) -> Vec<Value> {
@@ -188,8 +181,8 @@ impl Array {
 }
 
 impl Object {
-    /// Takes this object out of the array it is in.
-    pub(crate) fn leave(self) {
+    /// Removes this object from its array.
+    pub(crate) fn detach(self) {
         self.object.remove();
     }
 }
@@ -218,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_else_stays_as_it_was() {
+    fn edits_preserve_comments_and_whitespace() {
         let text = "\u{feff}{\r\n\t// mine\r\n\t\"a\": 1, /* two */\r\n\t\"hooks\": {},\r\n}\r\n";
         let json = JsonText::parse(text).unwrap();
         json.object()
@@ -239,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_refused_with_its_place() {
+    fn errors_contain_the_position() {
         for (text, expected) in [
             ("{\n  \"a\": 1\n  \"b\": 2\n}", "2:9: expected comma"),
             ("{ 'a': 1 }", "1:3: "),

@@ -1,11 +1,12 @@
-//! Serves other coding agents where they are.
+//! Integrates Foreword with other coding agents.
 //!
-//! [`hook`] answers an agent that runs us as a command hook: what newly applies to the path that its tool touched, and only
-//! what the agent does not load by itself. [`install`] writes that hook into the agent's settings and takes it out again.
-//! [`sync`] writes beside one tree of AGENTS.md files what agents with other habits need to find them.
+//! [`hook`] answers command hooks: it returns what newly applies to a path that a tool touched and that the agent does
+//! not load on its own. [`install`] adds that hook to an agent's settings and removes it again. [`sync`] writes the
+//! files that agents with other conventions need next to a tree of AGENTS.md files. [`mcp`] has the tools of our MCP
+//! server.
 //!
-//! Whatever is written is a [`Change`]: shown before it is made, recorded, and undone to the byte where nobody has changed
-//! the file since.
+//! Every file operation is a [`Change`]: previewed, applied, recorded, and undone byte for byte if nobody else has
+//! changed the file since.
 
 mod agent;
 mod change;

@@ -1,7 +1,7 @@
-//! A server of the Model Context Protocol.
+//! An MCP server, independent of its transport.
 //!
-//! [`Session`] is what one client and the server say to each other, whatever carries it; [`serve`] carries it over two
-//! streams. What is offered is an [`Offer`]; [`Toolbox`] is the one that Foreword makes, over whatever [`Source`] answers.
+//! A [`Session`] handles the messages of one client; [`serve`] runs it over two streams. The content comes from an
+//! [`McpCatalog`]; [`Toolbox`] is Foreword's catalog, based on a [`Source`].
 
 mod address;
 mod session;
@@ -16,54 +16,45 @@ pub use session::{INVALID_REQUEST, PARSE_ERROR, Session, VERSIONS, failure};
 pub use stdio::serve;
 pub use toolbox::{CompareAsked, PlaceAsked, SaveAsked, Saving, Source, Toolbox};
 
-/// What a server has.
-pub trait Offer: Sync {
-    /// The tools.
+/// Tools and resources of a server.
+pub trait McpCatalog: Sync {
     fn tools(&self) -> Vec<Tool>;
-    /// Runs a tool for a client that calls itself `client`. The refusal is for the model, which may try again.
-    fn call(&self, client: &str, tool: &str, arguments: &Value) -> Result<Answer, Refusal>;
-    /// Resources that a client can read.
+    /// Runs a tool for the client named `client`. A refusal is shown to the model, which may try again.
+    fn call(&self, client: &str, tool: &str, arguments: &Value) -> Result<ToolAnswer, Refusal>;
     fn resources(&self) -> Vec<Resource>;
-    /// Forms of the addresses of others.
+    /// Templates for addresses that are not listed.
     fn templates(&self) -> Vec<Resource>;
-    /// The text of a resource; the refusal says why there is none.
+    /// Returns the text of a resource.
     fn read(&self, uri: &str) -> Result<String, Refusal>;
 }
 
-/// A tool.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
-    /// What it is called.
     pub name: &'static str,
-    /// What it is for.
     pub description: &'static str,
-    /// The schema of its arguments.
     pub input_schema: Value,
-    /// Hints for clients that ask their user first.
+    /// Hints for clients that ask for confirmation.
     pub annotations: Value,
 }
 
-/// What a tool answers: a text for the model, and the same as data.
+/// Result of a tool, as text for the model and as data for programs.
 #[derive(Debug, Clone)]
-pub struct Answer {
-    /// For the model.
+pub struct ToolAnswer {
     pub text: String,
-    /// For programs.
     pub data: Option<Value>,
 }
 
-/// Why something is not done: a text for the model, and, where there is one, the error as data.
+/// Rejected call, as text for the model and as data for programs.
 #[derive(Debug, Clone)]
 pub struct Refusal {
-    /// What went wrong and what to do.
+    /// The problem and its remedy.
     pub message: String,
-    /// For programs.
     pub data: Option<Value>,
 }
 
 impl Refusal {
-    /// A refusal in words alone.
+    /// Returns a refusal without data.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), data: None }
     }
@@ -75,13 +66,10 @@ impl From<String> for Refusal {
     }
 }
 
-/// A resource, or a form of addresses.
+/// A resource, or a template for addresses.
 #[derive(Debug, Clone)]
 pub struct Resource {
-    /// Its address.
     pub uri: String,
-    /// What it is called.
     pub name: String,
-    /// What it is.
     pub description: &'static str,
 }

@@ -1,8 +1,8 @@
-//! Writes beside one tree of AGENTS.md files what agents with other habits need to find them.
+//! Writes the files that other agents need next to a tree of AGENTS.md files.
 //!
-//! Most agents read AGENTS.md by themselves. Claude Code does not where there is a CLAUDE.md in the directory that it was
-//! started in or above, and its older versions never; so each AGENTS.md gets a CLAUDE.md beside it. Gemini CLI reads the names
-//! that `context.fileName` lists.
+//! Most agents read AGENTS.md on their own. Claude Code does not if there is a CLAUDE.md in its start directory or
+//! above, and older versions never do, so each AGENTS.md gets a CLAUDE.md next to it. Gemini CLI reads the names listed
+//! in `context.fileName`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -17,51 +17,48 @@ use crate::json_text::JsonText;
 
 const SOURCE: &str = "AGENTS.md";
 const CLAUDE: &str = "CLAUDE.md";
-/// A file that is nothing but this imports the one beside it.
+/// File that only imports the one next to it.
 const IMPORT: &str = "@AGENTS.md\n";
 const GEMINI_SETTINGS: &str = ".gemini/settings.json";
 const GEMINI_NAME: &str = "GEMINI.md";
 
-/// Most that is read of a file to learn whether it has a text.
+/// Maximum bytes read to check whether a file has text.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What the journal says of these changes.
+/// Reason recorded in the journal.
 pub const REASON: &str = "sync";
 
-/// How another name leads to an AGENTS.md.
+/// Form in which CLAUDE.md refers to AGENTS.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Means {
-    /// By a link, which works wherever the agent is started.
+    /// A link, which works wherever the agent is started.
     Link,
-    /// By an import line. Claude Code follows imports only inside the directory that it was started in.
+    /// An import line. Claude Code follows imports only inside its start directory.
     Import,
 }
 
-/// What a tree needs.
+/// Planned changes for a tree.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// What has to be changed.
     pub changes: Vec<Change>,
-    /// Files that are left as they are, and do not lead to the AGENTS.md beside them.
+    /// Files left unchanged that do not refer to the AGENTS.md next to them.
     pub kept: Vec<Kept>,
-    /// Settings that cannot be changed, and what could not be looked at. What else is needed can be done without them.
+    /// Settings that cannot be changed and directories that cannot be read. The other changes do not depend on them.
     pub problems: Vec<ChangeError>,
-    /// The AGENTS.md files that were found.
+    /// AGENTS.md files found.
     pub sources: Vec<PathBuf>,
 }
 
-/// A CLAUDE.md that stays as it is.
+/// A CLAUDE.md that is left unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// The file.
     pub path: PathBuf,
-    /// What keeps it from being changed and what follows from that, after its name: `has a text of its own, so …`.
+    /// Reason and consequence, to be printed after the file name: `has its own text, so …`.
     pub reason: String,
-    /// What somebody could do about it.
     pub remedy: &'static str,
 }
 
-/// Finds out what a tree needs.
+/// Plans the changes for a tree.
 pub fn plan(root: &Path, means: Means, settings: &FileSettings) -> Plan {
     let mut plan = Plan::default();
     for directory in directories(root, &mut plan.problems) {
@@ -75,7 +72,7 @@ pub fn plan(root: &Path, means: Means, settings: &FileSettings) -> Plan {
     }
     for directory in not_followed_from_below(&plan.sources, means, settings) {
         let path = directory.join(CLAUDE);
-        // Nothing but the import can be replaced without a loss.
+        // Only a bare import can be replaced without losing text.
         let is_bare = matches!(Content::at(&path), Ok(Content::Text(text)) if text.trim() == IMPORT.trim());
         let remedy = if is_bare {
             "make it a link: ln -sf AGENTS.md CLAUDE.md"
@@ -94,7 +91,7 @@ pub fn plan(root: &Path, means: Means, settings: &FileSettings) -> Plan {
     plan
 }
 
-/// What undoing changes, for every file that was changed here.
+/// Returns the changes that undo `sync` in every file it changed.
 pub fn undoing(root: &Path, journal: &Journal<'_>) -> Result<Vec<(Change, Undone)>, ChangeError> {
     let mut undoing = Vec::new();
     for path in journal.changed_below(root) {
@@ -108,8 +105,8 @@ pub fn undoing(root: &Path, journal: &Journal<'_>) -> Result<Vec<(Change, Undone
     Ok(undoing)
 }
 
-/// The directories of the project that have one of the names, as far as Git would see them. The files themselves may be
-/// ignored: agents read them all the same.
+/// Returns the project's directories with AGENTS.md or CLAUDE.md, walking the tree as Git would. The files themselves
+/// may be ignored by Git, because agents read them anyway.
 fn directories(root: &Path, problems: &mut Vec<ChangeError>) -> Vec<PathBuf> {
     let tree = match Tree::walk(root, &Names::new([])) {
         Ok(tree) => tree,
@@ -125,7 +122,7 @@ fn directories(root: &Path, problems: &mut Vec<ChangeError>) -> Vec<PathBuf> {
     found.filter(|directory| is_of_the_project(root, directory)).collect()
 }
 
-/// Packages of others and other repositories are none of this project's.
+/// Returns false inside packages and nested repositories, which belong to others.
 fn is_of_the_project(root: &Path, directory: &Path) -> bool {
     let mut below = directory.ancestors().take_while(|above| *above != root);
     let is_foreign = |above: &Path| {
@@ -141,7 +138,7 @@ fn has_text(path: &Path) -> bool {
     }
 }
 
-/// What follows from a CLAUDE.md that is in the way.
+/// Consequence of a CLAUDE.md that is in the way.
 const UNREAD: &str = ", so the AGENTS.md beside it is not read by Claude Code";
 
 fn for_claude(directory: &Path, means: Means, settings: &FileSettings, plan: &mut Plan) {
@@ -150,11 +147,11 @@ fn for_claude(directory: &Path, means: Means, settings: &FileSettings, plan: &mu
         Ok(before) => before,
         Err(error) => {
             let reason = match error {
-                ChangeError::Refused { reason, .. } => format!("is left as it is, because {reason}{UNREAD}"),
+                ChangeError::Refused { reason, .. } => format!("is left unchanged because {reason}{UNREAD}"),
                 ChangeError::Io { source, .. } => format!("cannot be read ({source}){UNREAD}"),
                 ChangeError::Unseen(reason) => format!("cannot be read ({reason}){UNREAD}"),
             };
-            plan.kept.push(Kept { path, reason, remedy: "mend or remove it" });
+            plan.kept.push(Kept { path, reason, remedy: "fix or remove it" });
             return;
         }
     };
@@ -166,16 +163,16 @@ fn for_claude(directory: &Path, means: Means, settings: &FileSettings, plan: &mu
         };
         plan.changes.push(Change { path, before, after });
     } else if matches!(before, Content::Link(_)) && !path.exists() {
-        let reason = format!("is a link that leads nowhere{UNREAD}");
+        let reason = format!("is a broken link{UNREAD}");
         plan.kept.push(Kept { path, reason, remedy: "remove it and run this again" });
     } else if !claude_reads(directory, directory, settings) {
-        let reason = format!("has a text of its own{UNREAD}");
+        let reason = format!("has its own text{UNREAD}");
         plan.kept.push(Kept { path, reason, remedy: "add the line `@AGENTS.md` to it" });
     }
 }
 
-/// Directories whose CLAUDE.md imports the AGENTS.md beside it, which is lost where Claude Code is started further down. With
-/// `--import` somebody has chosen that.
+/// Returns directories whose CLAUDE.md import fails when Claude Code starts in a subdirectory. Not reported with
+/// `--import`, which accepts that.
 fn not_followed_from_below<'a>(
     sources: &'a [PathBuf],
     means: Means,
@@ -192,7 +189,7 @@ fn not_followed_from_below<'a>(
     asked.filter(is_lost).collect()
 }
 
-/// Whether Claude Code, started in a directory, gets the AGENTS.md of another, by whatever CLAUDE.md is there.
+/// Returns true if Claude Code, started in `cwd`, reads the AGENTS.md of `directory` through any CLAUDE.md.
 fn claude_reads(cwd: &Path, directory: &Path, settings: &FileSettings) -> bool {
     let settings = FileSettings { homes: settings.homes.clone(), ..FileSettings::of(&CLAUDE_CODE) };
     let Ok(resolution) = resolve(&Request { cwd, settings: &settings }, None) else {
@@ -210,7 +207,7 @@ fn claude_reads(cwd: &Path, directory: &Path, settings: &FileSettings) -> bool {
     resolution.files.iter().any(is_it)
 }
 
-/// A CLAUDE.md that leads to an AGENTS.md which is gone.
+/// Returns the removal of a CLAUDE.md that we wrote and whose AGENTS.md is gone.
 fn left_behind(directory: &Path) -> Option<Change> {
     let path = directory.join(CLAUDE);
     let source = directory.join(SOURCE);
@@ -226,7 +223,7 @@ fn left_behind(directory: &Path) -> Option<Change> {
     is_ours.then_some(Change { path, before, after: Content::Absent })
 }
 
-/// Lets Gemini CLI read AGENTS.md, too. It reads GEMINI.md in any case, but says so in its settings if it is named.
+/// Makes Gemini CLI read AGENTS.md. Once `context.fileName` is set, its default GEMINI.md must be listed as well.
 fn for_gemini(root: &Path) -> Result<Option<Change>, ChangeError> {
     let path = inside(root, &root.join(GEMINI_SETTINGS))?;
     let before = Content::at(&path)?;
@@ -264,7 +261,7 @@ fn without_name(text: &str) -> Result<String, String> {
     match context.value("fileName")? {
         Some(Value::Array(names)) if names.contains(&json!(SOURCE)) => {
             let left: Vec<Value> = names.into_iter().filter(|name| *name != json!(SOURCE)).collect();
-            // What is left is what Gemini CLI reads without being told.
+            // Only the default is left, so the setting is not needed any more.
             if left.is_empty() || left == [json!(GEMINI_NAME)] {
                 context.remove("fileName")?;
             } else {

@@ -281,7 +281,7 @@ fn gemini_gets_agents_files_unless_its_user_distrusts_the_folder() {
     project.write("../home/.gemini/trustedFolders.json", "{");
     let event = json!({ "hook_event_name": "SessionStart", "session_id": "s", "source": "startup" });
     let error = project.raw(event.to_string().as_bytes()).unwrap_err().to_string();
-    assert!(error.contains("trustedFolders.json does not say which folders its user trusts"), "{error}");
+    assert!(error.contains("cannot read trusted folders from"), "{error}");
 }
 
 #[test]

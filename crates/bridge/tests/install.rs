@@ -37,7 +37,7 @@ impl Machine {
         let installation = self.installation(agent, scope, &project);
         let Some(change) = installation.change()? else { return Ok(None) };
         let directory = self.root.join("journal");
-        Journal { directory: &directory, reason: &installation.reason() }.make(&change)?;
+        Journal { directory: &directory, reason: &installation.reason() }.apply(&change)?;
         Ok(Some(change.path))
     }
 

@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Cursor, Write as _};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use bridge::mcp::{Answer, Offer, Refusal, Resource, Tool, serve};
+use bridge::mcp::{McpCatalog, Refusal, Resource, Tool, ToolAnswer, serve};
 use serde_json::{Value, json};
 
 #[derive(Default)]
@@ -14,7 +14,7 @@ struct Notes {
     text: Mutex<String>,
 }
 
-impl Offer for Notes {
+impl McpCatalog for Notes {
     fn tools(&self) -> Vec<Tool> {
         vec![Tool {
             name: "shout",
@@ -24,10 +24,10 @@ impl Offer for Notes {
         }]
     }
 
-    fn call(&self, client: &str, _: &str, arguments: &Value) -> Result<Answer, Refusal> {
+    fn call(&self, client: &str, _: &str, arguments: &Value) -> Result<ToolAnswer, Refusal> {
         let said = arguments["text"].as_str().ok_or_else(|| Refusal::new("`text` is missing"))?;
         let text = format!("{}, {client}!", said.to_uppercase());
-        Ok(Answer { data: Some(json!({ "said": text })), text })
+        Ok(ToolAnswer { data: Some(json!({ "said": text })), text })
     }
 
     fn resources(&self) -> Vec<Resource> {

@@ -41,7 +41,7 @@ impl Tree {
 
     fn make(&self, means: Means) -> usize {
         let plan = self.plan(means);
-        self.journal(|journal| plan.changes.iter().for_each(|change| journal.make(change).unwrap()));
+        self.journal(|journal| plan.changes.iter().for_each(|change| journal.apply(change).unwrap()));
         plan.changes.len()
     }
 
@@ -124,7 +124,7 @@ fn somebodys_own_text_stays() {
         kept(&plan),
         [(
             tree.root.join("CLAUDE.md"),
-            "has a text of its own, so the AGENTS.md beside it is not read by Claude Code"
+            "has its own text, so the AGENTS.md beside it is not read by Claude Code"
         )]
     );
 }
@@ -147,7 +147,10 @@ fn settings_keep_what_they_have() {
     tree.write(".gemini/settings.json", "{ nonsense");
     let plan = tree.plan(Means::Link);
     assert_eq!(tree.names(&plan), ["CLAUDE.md", "a/CLAUDE.md"]);
-    assert!(plan.problems[0].to_string().contains(".gemini/settings.json is left as it is: 1:"), "{plan:?}");
+    assert!(
+        plan.problems[0].to_string().contains(".gemini/settings.json was left unchanged: 1:"),
+        "{plan:?}"
+    );
 }
 
 fn kept(plan: &Plan) -> Vec<(PathBuf, &str)> {
@@ -200,9 +203,9 @@ fn one_strange_file_stops_nothing() {
     assert_eq!(
         reasons,
         [
-            "is left as it is, because it is not UTF-8, so the AGENTS.md beside it is not read by Claude Code",
-            "is left as it is, because it is not a file, so the AGENTS.md beside it is not read by Claude Code",
-            "is a link that leads nowhere, so the AGENTS.md beside it is not read by Claude Code"
+            "is left unchanged because it is not UTF-8, so the AGENTS.md beside it is not read by Claude Code",
+            "is left unchanged because it is not a file, so the AGENTS.md beside it is not read by Claude Code",
+            "is a broken link, so the AGENTS.md beside it is not read by Claude Code"
         ]
     );
 }

@@ -1,10 +1,11 @@
-//! The asking side: makes requests on an endpoint and hands on notifications.
+//! Client side: sends requests over an endpoint and forwards notifications.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
@@ -14,40 +15,37 @@ use crate::endpoint::CLOSING_TIME;
 use crate::{CloseReason, Endpoint, Frame, Inbound, Outgoing};
 use protocol::error::ErrorObject;
 
-/// Why a call has no result.
+/// Failure of a call.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// The other side answered with an error.
     #[error(transparent)]
     Answered(#[from] ErrorObject),
-    /// The connection ended before the answer came; whether the call took effect is not known.
+    /// The connection ended before the answer arrived. The call may or may not have taken effect.
     #[error("the connection to the gateway was lost")]
     ConnectionLost,
-    /// The parameters could not be written, or the answer could not be read.
     #[error("unexpected data: {0}")]
     Unexpected(#[from] serde_json::Error),
 }
 
-/// A notification as it arrived.
 #[derive(Debug, Clone)]
 pub struct Notification {
     pub method: String,
     pub params: Box<RawValue>,
 }
 
-/// Notifications that wait for whoever asked for them. Once there are so many, nothing more is read until there is room
-/// again, and a reader that never makes any loses its connection.
+/// Notifications buffered for a slow reader. When the buffer is full, reading from the connection pauses; a reader that
+/// never catches up loses its connection.
 const MAX_NOTIFICATIONS: usize = 10_000;
 
 type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<Result<Box<RawValue>, ErrorObject>>>>>;
 
-/// Makes requests; clones share the connection.
+/// Sends requests. Clones share the connection.
 #[derive(Clone)]
 pub struct Caller {
     outgoing: Outgoing,
     waiting: Waiting,
     next: Arc<AtomicU64>,
-    /// Ends when everything that arrived was handed on.
+    /// Cancelled once everything that arrived has been processed.
     heard: CancellationToken,
     _connection: Arc<Hangup>,
 }
@@ -76,7 +74,7 @@ struct Arrived {
 }
 
 impl Caller {
-    /// Takes over an endpoint; notifications arrive on the returned channel, which ends with the connection.
+    /// Takes over an endpoint. Notifications arrive on the returned channel, which ends with the connection.
     pub fn new(endpoint: Endpoint) -> (Self, mpsc::Receiver<Notification>) {
         let waiting: Waiting = Arc::default();
         let (notify, notifications) = mpsc::channel(MAX_NOTIFICATIONS);
@@ -89,15 +87,16 @@ impl Caller {
             while let Some(inbound) = incoming.recv().await {
                 let Inbound::Text(frame) = inbound else { continue };
                 let Some(notification) = receive(frame.as_str(), &answers) else { continue };
-                // Whoever does not want notifications has dropped the channel, and goes on calling.
+                // Sending fails if the caller dropped the channel because it wants no notifications. That must not end
+                // the loop, because answers arrive here too.
                 let passed_on = notify.send(notification);
                 if tokio::time::timeout(hearing.patience(), passed_on).await.is_err() {
                     hearing.close(CloseReason::Slow);
                     break;
                 }
             }
-            // Dropping the senders tells every waiting call that the connection is lost.
-            lock(&answers).clear();
+            // Dropping the senders makes every pending call fail with `ConnectionLost`.
+            answers.lock().clear();
             drop(ended);
         });
         let hangup = Arc::new(Hangup(outgoing.clone()));
@@ -105,7 +104,6 @@ impl Caller {
         (Self { outgoing, waiting, next, heard, _connection: hangup }, notifications)
     }
 
-    /// Makes a request and waits for its answer.
     pub async fn call<R: DeserializeOwned>(
         &self,
         method: &str,
@@ -115,7 +113,7 @@ impl Caller {
         Ok(serde_json::from_str(raw.get())?)
     }
 
-    /// Makes a request and waits for its answer as JSON text.
+    /// Sends a request and returns its answer as JSON text.
     pub async fn call_raw(&self, method: &str, params: &impl Serialize) -> Result<Box<RawValue>, CallError> {
         #[derive(Serialize)]
         struct Request<'a, P> {
@@ -129,36 +127,36 @@ impl Caller {
         self.request(id, text).await
     }
 
-    /// The part that is the same for all methods, boxed, so that it is compiled once.
+    /// The non-generic part of a call, boxed so that it is compiled only once.
     fn request(&self, id: u64, text: String) -> BoxFuture<'_, Result<Box<RawValue>, CallError>> {
         Box::pin(self.send_and_wait(id, text))
     }
 
     async fn send_and_wait(&self, id: u64, text: String) -> Result<Box<RawValue>, CallError> {
         let (sender, mut answer) = oneshot::channel();
-        lock(&self.waiting).insert(id, sender);
+        self.waiting.lock().insert(id, sender);
         if !self.outgoing.send(Frame::from(text)).await {
-            lock(&self.waiting).remove(&id);
+            self.waiting.lock().remove(&id);
             return Err(CallError::ConnectionLost);
         }
         let answered = tokio::select! {
             biased;
             answered = &mut answer => answered.ok(),
-            // A request queued after the transport stopped would otherwise wait for ever.
+            // Without this, a request queued after the transport stopped would wait forever.
             () = self.lost() => answer.try_recv().ok(),
         };
         answered.map_or(Err(CallError::ConnectionLost), |answered| answered.map_err(CallError::Answered))
     }
 
-    /// Resolves when no answer can come any more. An answer that arrived is one, although the transport may have
-    /// stopped right after it and before it was handed on.
+    /// Resolves once no answer can arrive any more. The transport may stop right after it received an answer, so this
+    /// also waits until everything that arrived was processed.
     async fn lost(&self) {
         self.outgoing.gone().await;
         let _ = tokio::time::timeout(CLOSING_TIME, self.heard.cancelled()).await;
     }
 }
 
-/// Hands an answer to whoever waits for it; a notification is returned.
+/// Delivers an answer to its pending call, and returns a notification.
 fn receive(text: &str, waiting: &Waiting) -> Option<Notification> {
     let Ok(arrived) = serde_json::from_str::<Arrived>(text) else {
         tracing::warn!("the gateway sent something that is not JSON-RPC");
@@ -168,7 +166,7 @@ fn receive(text: &str, waiting: &Waiting) -> Option<Notification> {
         let params = arrived.params.unwrap_or_else(|| RawValue::NULL.to_owned());
         return Some(Notification { method, params });
     }
-    let Some(sender) = arrived.id.and_then(|id| lock(waiting).remove(&id)) else {
+    let Some(sender) = arrived.id.and_then(|id| waiting.lock().remove(&id)) else {
         if let Some(error) = arrived.error {
             tracing::warn!(%error, "the gateway refused a message");
         }
@@ -180,8 +178,4 @@ fn receive(text: &str, waiting: &Waiting) -> Option<Notification> {
         (None, None) => Ok(RawValue::NULL.to_owned()),
     });
     None
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

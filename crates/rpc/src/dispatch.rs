@@ -1,4 +1,4 @@
-//! From a message's text to the answer's text, whatever the transport.
+//! Dispatch of messages to a service, independent of the transport.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -12,12 +12,12 @@ use crate::message::{Call, Id, Malformed, Message, parse};
 use crate::{Frame, error};
 use protocol::error::ErrorObject;
 
-/// Bounds of one batch, so that a small message cannot ask for an answer a thousand times its size.
+/// Limits of one batch, so that a small message cannot request an answer a thousand times its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchLimits {
-    /// Most calls of one batch; a longer one is refused as a whole.
+    /// Maximum calls; a longer batch is rejected as a whole.
     pub calls: usize,
-    /// Most bytes of all its answers together.
+    /// Maximum total size of the answers in bytes.
     pub answer_bytes: usize,
 }
 
@@ -28,14 +28,14 @@ impl Default for BatchLimits {
 }
 
 pub trait Service: Send + Sync + 'static {
-    /// What is known about the other side of a connection.
+    /// State of the remote side of a connection.
     type Peer: Send + Sync + 'static;
 
     fn batch_limits(&self) -> BatchLimits {
         BatchLimits::default()
     }
 
-    /// Runs one method. A panic inside becomes an internal error for this call alone.
+    /// Runs a method. A panic becomes an internal error of this call only.
     fn call(
         &self,
         peer: &Arc<Self::Peer>,
@@ -44,41 +44,40 @@ pub trait Service: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Reply, ErrorObject>> + Send;
 }
 
-/// Something to do once the answer is on its way, such as starting notifications.
+/// Action to run after the answer was queued, such as starting notifications.
 pub type After = Box<dyn FnOnce() + Send>;
 
 pub struct Reply {
-    result: Outcome,
+    result: ReplyBody,
     after: Option<After>,
 }
 
-enum Outcome {
-    /// Serialised when the answer is written.
+enum ReplyBody {
+    /// Serialized when the answer is written.
     Value(Box<dyn WriteJson>),
-    /// Serialised already.
+    /// Already serialized.
     Json(Vec<u8>),
 }
 
 impl Reply {
-    /// A reply with a result.
     pub fn new(result: impl Serialize + Send + 'static) -> Self {
-        Self { result: Outcome::Value(Box::new(result)), after: None }
+        Self { result: ReplyBody::Value(Box::new(result)), after: None }
     }
 
-    /// A reply whose result is JSON already, such as a large one that was written row by row. The bytes become the
-    /// answer without a copy beside them; they must be valid JSON.
+    /// Returns a reply whose result is already JSON, such as a large one written row by row. The bytes must be valid
+    /// JSON and become the answer without being copied.
     pub fn from_json(result: Vec<u8>) -> Self {
-        Self { result: Outcome::Json(result), after: None }
+        Self { result: ReplyBody::Json(result), after: None }
     }
 
-    /// Adds something to do once the answer is on its way.
+    /// Adds an action to run after the answer was queued.
     pub fn then(mut self, after: impl FnOnce() + Send + 'static) -> Self {
         self.after = Some(Box::new(after));
         self
     }
 }
 
-/// `Serialize` in a form that can be boxed.
+/// Object-safe version of `Serialize`.
 trait WriteJson: Send {
     fn write(&self, buffer: &mut Vec<u8>) -> Result<(), serde_json::Error>;
 }
@@ -89,19 +88,20 @@ impl<T: Serialize + Send> WriteJson for T {
     }
 }
 
-/// An answer of so few bytes stays in a batch whose bound is reached: an error instead would not be shorter.
+/// Answers up to this size stay in a batch that has reached its limit, because an error in their place would not be
+/// shorter.
 const MAX_ERROR_BYTES: usize = 512;
 
-/// What a message led to.
+/// Result of handling a message.
 #[derive(Default)]
 pub struct Answer {
-    /// The text to send back; none for notifications.
+    /// Text to send back; `None` for notifications.
     pub frame: Option<Frame>,
-    /// What to do once it is on its way.
+    /// Actions to run after the text was queued.
     pub after: Vec<After>,
 }
 
-/// Answers one message: a request, a notification or a batch.
+/// Handles a message: a request, a notification or a batch.
 pub async fn dispatch<S: Service>(service: &S, peer: &Arc<S::Peer>, text: &str) -> Answer {
     let mut buffer = Vec::new();
     let mut after = Vec::new();
@@ -150,7 +150,7 @@ async fn answer<S: Service>(
     };
     let outcome = AssertUnwindSafe(service.call(peer, &call.method, call.params)).catch_unwind().await;
     let outcome = outcome.unwrap_or_else(|_| {
-        tracing::error!(method = %call.method, "a method panicked");
+        tracing::error!(method = %call.method, "method panicked");
         Err(error::panicked(&call.method))
     });
     match (outcome, &call.id) {
@@ -161,19 +161,19 @@ async fn answer<S: Service>(
             after.extend(reply.after);
         }
         (Err(error), Some(id)) => write_error(buffer, Some(id), &error),
-        (Err(error), None) => tracing::debug!(method = %call.method, %error, "a notification failed"),
+        (Err(error), None) => tracing::debug!(method = %call.method, %error, "notification failed"),
     }
 }
 
-fn write_result(buffer: &mut Vec<u8>, id: &Id, result: Outcome, method: &str) {
+fn write_result(buffer: &mut Vec<u8>, id: &Id, result: ReplyBody, method: &str) {
     let start = buffer.len();
     buffer.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     let written = serde_json::to_writer(&mut *buffer, id).and_then(|()| {
         buffer.extend_from_slice(b",\"result\":");
         match result {
-            Outcome::Value(value) => value.write(buffer)?,
-            Outcome::Json(mut json) => {
-                // The envelope moves to the result, not the result to the envelope: it may have many megabytes.
+            ReplyBody::Value(value) => value.write(buffer)?,
+            ReplyBody::Json(mut json) => {
+                // The envelope is inserted into the result, not the other way around: the result may be many megabytes.
                 json.splice(0..0, buffer.drain(..));
                 *buffer = json;
             }
@@ -183,7 +183,7 @@ fn write_result(buffer: &mut Vec<u8>, id: &Id, result: Outcome, method: &str) {
     match written {
         Ok(()) => buffer.push(b'}'),
         Err(error) => {
-            tracing::error!(method, %error, "a result could not be serialised");
+            tracing::error!(method, %error, "failed to serialize result");
             buffer.truncate(start);
             write_error(buffer, Some(id), &error::panicked(method));
         }
@@ -197,11 +197,11 @@ fn write_error(buffer: &mut Vec<u8>, id: Option<&Id>, error: &ErrorObject) {
         id: Option<&'a Id>,
         error: &'a ErrorObject,
     }
-    // An error is strings and numbers, which always serialise.
+    // An error consists of strings and numbers, so serializing it cannot fail.
     let _ = serde_json::to_writer(buffer, &Failure { jsonrpc: "2.0", id, error });
 }
 
-/// The text of an error that answers no particular request.
+/// Returns the text of an error that answers no particular request.
 pub fn error_frame(error: &ErrorObject) -> Frame {
     let mut buffer = Vec::new();
     write_error(&mut buffer, None, error);
@@ -239,7 +239,7 @@ mod tests {
         }
     }
 
-    /// With bounds that a test can reach.
+    /// A service with limits small enough to reach in a test.
     struct Bounded;
 
     impl Service for Bounded {
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_batch_of_too_many_calls_is_refused_whole() {
+    async fn batches_with_too_many_calls_are_rejected() {
         let answer = ask_bounded(&["sum"; 5]).await;
         assert_eq!(answer["error"]["code"], -32030, "{answer}");
         assert_eq!(answer["error"]["data"]["what"], "batch");
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_that_no_longer_fit_a_batch_are_errors_of_their_calls() {
+    async fn oversized_answers_in_a_batch_become_errors() {
         let answer = ask_bounded(&["long", "long", "long", "sum"]).await;
         assert!(answer[0]["result"].is_string() && answer[1]["result"].is_string(), "{answer}");
         assert_eq!((&answer[2]["id"], &answer[2]["error"]["code"]), (&3.into(), &(-32013).into()));
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn requests_and_notifications() {
+    async fn requests_are_answered_and_notifications_are_not() {
         assert_eq!(
             ask(r#"{"jsonrpc":"2.0","id":"x","method":"sum","params":[1,2]}"#).await,
             r#"{"jsonrpc":"2.0","id":"x","result":3}"#
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_result_that_is_json_already_is_answered_as_it_is() {
+    async fn serialized_results_are_sent_unchanged() {
         assert_eq!(
             ask(r#"{"jsonrpc":"2.0","id":1,"method":"json"}"#).await,
             r#"{"jsonrpc":"2.0","id":1,"result":[7]}"#
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_is_an_error_of_its_call_alone() {
+    async fn a_panic_only_fails_its_own_call() {
         let batch = r#"[{"jsonrpc":"2.0","id":1,"method":"panic"},{"jsonrpc":"2.0","id":2,"method":"sum"}]"#;
         let text = ask(batch).await;
         assert!(text.contains(r#""code":-32603"#) && text.contains(r#""id":2,"result":0"#), "{text}");

@@ -1,4 +1,4 @@
-//! One side of a connection: what came in, and a bounded queue of what goes out.
+//! One side of a connection: incoming messages and a bounded queue of outgoing ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,23 +9,23 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use crate::Frame;
 use protocol::error::ErrorObject;
 
-/// What is counted against the outgoing bound: kibibytes, at least one a message.
+/// Unit of the outgoing limit. Each message counts as at least one unit.
 const UNIT: usize = 1024;
 
-/// How long a client that does not read, or does not close its side, is waited for when the connection ends.
+/// Time to wait for a peer that does not read, or does not close its side, when the connection ends.
 pub(crate) const CLOSING_TIME: Duration = Duration::from_secs(2);
 
-/// Bounds of a connection.
+/// Limits of a connection.
 #[derive(Debug, Clone)]
 pub struct ConnectionLimits {
-    /// Most bytes of one incoming message.
+    /// Maximum size of an incoming message.
     pub message_bytes: usize,
-    /// Most bytes waiting to be sent.
+    /// Maximum bytes waiting to be sent.
     pub outgoing_bytes: usize,
-    /// How long a full outgoing queue may make no progress before the client is dropped. Progress is whatever the
-    /// transport could hand on, also of a message that is not yet sent whole.
+    /// Time without progress after which the peer of a full queue is disconnected. Progress is anything the transport
+    /// could write, including a part of a message.
     pub patience: Duration,
-    /// How long a connection may stay silent; pings are sent at a third of it.
+    /// Time without any message from the peer before the connection is closed. Pings are sent three times as often.
     pub silence: Duration,
 }
 
@@ -40,28 +40,25 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// Why this side closes a connection.
+/// Reason for closing a connection from this side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CloseReason {
-    /// Nothing more will be said: the other side has closed, or its last request is answered.
+    /// The peer has closed, or its last request was answered.
     Finished,
     Shutdown,
-    /// The other side does not read.
+    /// The peer does not read.
     Slow,
-    /// The other side was silent for too long.
+    /// The peer was silent for too long.
     Silent,
-    /// The other side may no longer talk.
+    /// The peer's token is no longer valid.
     Unauthenticated,
-    /// A message was far over the limit.
     TooLarge,
-    /// A text frame was not UTF-8.
     InvalidUtf8,
-    /// A frame was not as WebSocket wants it.
     InvalidFrame,
 }
 
 impl CloseReason {
-    /// WebSocket close code and reason text.
+    /// Returns the WebSocket close code and reason.
     pub fn code_and_text(&self) -> (u16, &'static str) {
         match self {
             CloseReason::Finished => (1000, ""),
@@ -80,25 +77,25 @@ impl CloseReason {
     }
 }
 
-/// Something that came in.
+/// Event from the transport.
 #[derive(Debug)]
 pub enum Inbound {
     Text(Frame),
-    /// Something that is no message and is answered with this error.
+    /// Input that is not a message; it is answered with this error.
     Refused(ErrorObject),
-    /// The same, after which nothing more can be read.
+    /// Like `Refused`, but nothing more can be read.
     Fatal(ErrorObject, CloseReason),
 }
 
 /// A connection as a pair of channels.
 pub struct Endpoint {
-    /// What came in; ends when the other side has closed.
+    /// Incoming messages; ends when the peer has closed.
     pub incoming: mpsc::Receiver<Inbound>,
-    /// Where to put what goes out.
+    /// Queue for outgoing messages.
     pub outgoing: Outgoing,
 }
 
-/// The sending half; clones share one queue.
+/// Sending half of the outgoing queue. Clones share the queue.
 #[derive(Clone)]
 pub struct Outgoing {
     queue: mpsc::UnboundedSender<Queued>,
@@ -111,24 +108,24 @@ pub struct Outgoing {
     left: Arc<AtomicBool>,
 }
 
-/// Tells whoever waits for room that the other side reads.
+/// Signals that the transport could write something.
 #[derive(Clone, Default)]
 pub(crate) struct Progress(Arc<watch::Sender<()>>);
 
 impl Progress {
-    /// Something could be handed on.
+    /// Records that something was written.
     pub(crate) fn made(&self) {
         self.0.send_replace(());
     }
 
-    /// Resolves when nothing could be handed on for as long as this.
+    /// Resolves when nothing was written for `time`.
     async fn stalled(&self, time: Duration) {
         let mut made = self.0.subscribe();
         while let Ok(Ok(())) = tokio::time::timeout(time, made.changed()).await {}
     }
 }
 
-/// The receiving half, which a transport drains.
+/// Receiving half of the outgoing queue, drained by a transport.
 pub(crate) struct OutgoingQueue {
     queue: mpsc::UnboundedReceiver<Queued>,
     closing: watch::Receiver<Option<CloseReason>>,
@@ -136,7 +133,7 @@ pub(crate) struct OutgoingQueue {
     progress: Progress,
 }
 
-/// A request is being answered for as long as this lives.
+/// Marks a request as being answered until dropped.
 pub(crate) struct Answering(Arc<watch::Sender<bool>>);
 
 impl Drop for Answering {
@@ -145,7 +142,7 @@ impl Drop for Answering {
     }
 }
 
-/// A waiting message with its share of the bound, given back when it was sent.
+/// A queued message and its share of the limit, which is released when the message was sent.
 pub(crate) struct Queued {
     pub(crate) frame: Frame,
     _room: OwnedSemaphorePermit,
@@ -171,9 +168,9 @@ impl Outgoing {
         (outgoing, OutgoingQueue { queue: receiver, closing: closed, answering: answered, progress })
     }
 
-    /// Queues a message, waiting for room for as long as the client is given; then the client is dropped.
+    /// Queues a message, waiting for space. A peer that makes no progress for too long is disconnected.
     ///
-    /// Returns false when the connection is closed or closing.
+    /// Returns false if the connection is closed or closing.
     pub async fn send(&self, frame: Frame) -> bool {
         let wanted = u32::try_from(frame.as_str().len() / UNIT + 1).unwrap_or(u32::MAX).min(self.units);
         let room = Arc::clone(&self.room);
@@ -190,18 +187,17 @@ impl Outgoing {
         permit.is_ok_and(|permit| self.queue.send(Queued { frame, _room: permit }).is_ok())
     }
 
-    /// How long the other side may keep this one waiting.
     pub(crate) fn patience(&self) -> Duration {
         self.patience
     }
 
-    /// Says that a request is being answered: the connection is not closed before the answer is queued.
+    /// Marks a request as being answered. The connection does not close before its answer is queued.
     pub(crate) fn answering(&self) -> Answering {
         self.answering.send_replace(true);
         Answering(Arc::clone(&self.answering))
     }
 
-    /// Closes the connection after what is queued or being answered, or at once when the client does not read.
+    /// Closes the connection after queued and pending answers were sent, or immediately if the peer does not read.
     pub fn close(&self, reason: CloseReason) {
         self.closing.send_if_modified(|current| {
             let first = current.is_none();
@@ -212,7 +208,7 @@ impl Outgoing {
         });
     }
 
-    /// Why the connection is being closed by this side, if it is.
+    /// Returns the reason if this side is closing the connection.
     pub fn closing(&self) -> Option<CloseReason> {
         self.closing.borrow().clone()
     }
@@ -226,17 +222,17 @@ impl Outgoing {
         }
     }
 
-    /// Says that the other side has closed its connection; what it asked before is answered all the same.
+    /// Records that the peer has closed its side. Requests it sent before are still answered.
     pub(crate) fn leave(&self) {
         self.left.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the other side has closed its connection, as far as its transport can tell.
+    /// Returns true if the peer has closed its side, as far as the transport can tell.
     pub fn has_left(&self) -> bool {
         self.left.load(Ordering::Relaxed)
     }
 
-    /// Whether the transport has stopped sending.
+    /// Returns true if the transport has stopped sending.
     pub fn is_gone(&self) -> bool {
         self.queue.is_closed()
     }
@@ -247,15 +243,15 @@ impl Outgoing {
     }
 }
 
-/// What a transport does next.
+/// Next action of a transport.
 pub(crate) enum Next {
     Send(Queued),
     Close(Option<CloseReason>),
 }
 
 impl OutgoingQueue {
-    /// The next message; once the connection is closing, what is queued or being answered comes first unless the
-    /// client is slow.
+    /// Returns the next message. While the connection is closing, queued and pending answers come first, unless the
+    /// peer is slow.
     pub(crate) async fn next(&mut self) -> Next {
         loop {
             let reason = self.closing.borrow_and_update().clone();
@@ -273,7 +269,7 @@ impl OutgoingQueue {
                 }
                 changed = self.closing.changed() => {
                     if changed.is_err() {
-                        // Every sender is gone: only what is queued is left.
+                        // All senders are gone, so only queued messages remain.
                         return match self.queue.recv().await {
                             Some(queued) => Next::Send(queued),
                             None => Next::Close(None),
@@ -286,7 +282,8 @@ impl OutgoingQueue {
 
     async fn last_messages(&mut self, reason: Option<CloseReason>) -> Next {
         loop {
-            // Looked at before the queue: whoever is done answering has queued the answer.
+            // Must be read before the queue: a handler queues its answer first and clears this flag afterwards. In the
+            // other order, an answer queued in between would be lost.
             let answering = *self.answering.borrow_and_update();
             match self.queue.try_recv() {
                 Ok(queued) => return Next::Send(queued),
@@ -300,21 +297,20 @@ impl OutgoingQueue {
         }
     }
 
-    /// Whether the client was found to be too slow.
+    /// Returns true if the peer was found to be too slow.
     pub(crate) fn is_slow(&self) -> bool {
         *self.closing.borrow() == Some(CloseReason::Slow)
     }
 
-    /// What the transport tells of what it could hand on.
     pub(crate) fn progress(&self) -> Progress {
         self.progress.clone()
     }
 
-    /// Resolves when a stuck write can be given up: the client was found to be too slow, or the connection is to be
-    /// closed and nothing could be handed on for some time.
+    /// Resolves when a stuck write may be abandoned: the peer is too slow, or the connection is closing and makes no
+    /// progress.
     pub(crate) async fn overdue(&self, after: Duration) {
         let mut closing = self.closing.clone();
-        // The value is not held on to: it would keep others from closing.
+        // The borrowed value must be dropped immediately, because it holds a read lock that blocks `close`.
         if closing.wait_for(Option::is_some).await.map(drop).is_err() {
             std::future::pending::<()>().await;
         }

@@ -1,27 +1,23 @@
-//! What is answered to messages that are no calls, and to calls that no method answers.
+//! Errors for malformed messages and for calls that reach no method.
 
 use protocol::ErrorKind;
 use protocol::error::{ErrorObject, ErrorSubject, InternalReason};
 
 use crate::BatchLimits;
 
-/// The message is not JSON.
 pub(crate) fn not_json(message: impl Into<String>) -> ErrorObject {
     ErrorObject::new(ErrorKind::ParseError, message)
 }
 
-/// The message is JSON, but not a request.
 pub(crate) fn no_request(message: impl Into<String>) -> ErrorObject {
     ErrorObject::new(ErrorKind::InvalidRequest, message)
 }
 
-/// There is no such method.
 pub fn no_method(method: &str) -> ErrorObject {
     let shown: String = method.chars().take(100).collect();
     ErrorObject::new(ErrorKind::MethodNotFound, format!("there is no method `{shown}`"))
 }
 
-/// The message is over the size limit.
 pub fn too_large(limit: usize, actual: usize) -> ErrorObject {
     let message = format!("the message has {actual} bytes, the limit is {limit}");
     ErrorObject::with(ErrorKind::TooLarge, message, |data| {
@@ -30,7 +26,7 @@ pub fn too_large(limit: usize, actual: usize) -> ErrorObject {
     })
 }
 
-/// A batch has too many calls; none of them was made.
+/// Error for a batch with too many calls, none of which was made.
 pub(crate) fn batch_too_long(limit: usize, actual: usize) -> ErrorObject {
     let message = format!("a batch has at most {limit} calls, this one has {actual}; none of them was made");
     ErrorObject::with(ErrorKind::LimitReached, message, |data| {
@@ -40,7 +36,7 @@ pub(crate) fn batch_too_long(limit: usize, actual: usize) -> ErrorObject {
     })
 }
 
-/// A call of a batch was made, but its answer does not fit beside the others.
+/// Error for a call in a batch whose answer does not fit next to the others. The call itself was made.
 pub(crate) fn answer_too_large(limits: BatchLimits, actual: usize, left: usize) -> ErrorObject {
     let limit = limits.answer_bytes;
     let message = format!(
@@ -54,7 +50,7 @@ pub(crate) fn answer_too_large(limits: BatchLimits, actual: usize, left: usize) 
     })
 }
 
-/// A method panicked; the details are in the log, not on the wire.
+/// Error for a method that panicked. The details are only in the log.
 pub fn panicked(method: &str) -> ErrorObject {
     let message = format!("`{method}` failed unexpectedly; the gateway's log has the details");
     ErrorObject::with(ErrorKind::InternalError, message, |data| data.reason = Some(InternalReason::Panic))

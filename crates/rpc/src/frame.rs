@@ -1,8 +1,8 @@
-//! One outgoing message: text that is serialised once and shared by everyone it goes to.
+//! An outgoing message, serialized once and shared by all its recipients.
 
 use tokio_tungstenite::tungstenite::{Bytes, Utf8Bytes};
 
-/// A serialised message; cloning it copies a pointer.
+/// A serialized message. Cloning copies a pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame(Utf8Bytes);
 
@@ -11,12 +11,10 @@ impl Frame {
         self.0.as_str()
     }
 
-    /// The message's bytes, shared.
     pub fn into_bytes(self) -> Bytes {
         self.0.into()
     }
 
-    /// The message as the WebSocket library wants it.
     pub(crate) fn into_utf8_bytes(self) -> Utf8Bytes {
         self.0
     }

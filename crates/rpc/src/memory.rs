@@ -1,11 +1,11 @@
-//! Two endpoints joined in memory, so that protocol tests need no sockets.
+//! Two endpoints connected in memory, so that protocol tests need no sockets.
 
 use tokio::sync::mpsc;
 
 use crate::endpoint::{CLOSING_TIME, Next, OutgoingQueue};
 use crate::{ConnectionLimits, Endpoint, Inbound, Outgoing};
 
-/// Two joined endpoints with the usual limits.
+/// Returns two connected endpoints with default limits.
 pub fn pair() -> (Endpoint, Endpoint) {
     pair_with(&ConnectionLimits::default())
 }

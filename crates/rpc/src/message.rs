@@ -1,4 +1,4 @@
-//! What a message says: requests, notifications and batches, read without copying their parameters.
+//! Parsing of requests, notifications and batches without copying their parameters.
 
 use std::borrow::Cow;
 
@@ -8,12 +8,12 @@ use serde_json::value::RawValue;
 use crate::{Frame, error};
 use protocol::error::ErrorObject;
 
-/// A request's id, kept as it was written so that it comes back the same.
+/// Id of a request, kept verbatim so that it is returned unchanged.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Id(Box<RawValue>);
 
-/// A request (with an id) or a notification (without).
+/// A request, or a notification if it has no id.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
     pub(crate) id: Option<Id>,
@@ -21,7 +21,7 @@ pub(crate) struct Call<'a> {
     pub(crate) params: Option<&'a RawValue>,
 }
 
-/// Something that must be answered with an error, under the id if one could be read.
+/// Input to be answered with an error, under its id if one could be read.
 #[derive(Debug)]
 pub(crate) struct Malformed {
     pub(crate) id: Option<Id>,
@@ -51,12 +51,12 @@ struct Envelope<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// Keeps `null` apart from a missing member, which `Option` alone would not.
+/// Distinguishes an explicit `null` from a missing member, which `Option` alone cannot.
 fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Reads a message; a batch of more than `max_calls` is refused.
+/// Parses a message. A batch of more than `max_calls` is rejected.
 pub(crate) fn parse(text: &str, max_calls: usize) -> Message<'_> {
     let raw: &RawValue = match serde_json::from_str(text) {
         Ok(raw) => raw,
@@ -121,7 +121,8 @@ pub fn notification(method: &str, params: &impl Serialize) -> Result<Frame, serd
         params: &'a P,
     }
     let mut text = serde_json::to_string(&Notification { jsonrpc: "2.0", method, params })?;
-    // It may be kept for those who ask later, and a text that grew while it was written can have twice the room it needs.
+    // The frame may be kept in memory for later subscribers, and a buffer that grew while it was written can have twice
+    // the capacity it needs.
     text.shrink_to_fit();
     Ok(Frame::from(text))
 }

@@ -1,4 +1,4 @@
-//! Answers what arrives on a connection, one message after another.
+//! Serves the requests of a connection, one after another.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 use crate::dispatch::error_frame;
 use crate::{CloseReason, Endpoint, Inbound, Service, dispatch};
 
-/// Serves a connection until the other side closes it, this side drops it, or `shutdown` is asked for.
+/// Serves a connection until the peer closes it, this side drops it, or `shutdown` is cancelled.
 ///
-/// A request that was taken from the connection is finished and answered before a shutdown, or whatever else closes
-/// the connection, takes effect; only a client that does not read is not waited for.
+/// A request that was taken from the connection is always finished and answered before a shutdown or any other reason
+/// to close takes effect. Only a peer that does not read is not waited for.
 pub async fn serve<S: Service>(
     mut endpoint: Endpoint,
     service: Arc<S>,
@@ -38,7 +38,7 @@ pub async fn serve<S: Service>(
                 false
             }
             Some(Inbound::Text(frame)) => {
-                // In a box, so that a connection that only listens does not hold the room for a call.
+                // Boxed, so that a connection that only listens does not reserve memory for the state of a call.
                 let answer = Box::pin(dispatch(&*service, &peer, frame.as_str())).await;
                 let sent = match answer.frame {
                     Some(frame) => outgoing.send(frame).await,
@@ -54,6 +54,6 @@ pub async fn serve<S: Service>(
             break;
         }
     }
-    // Ends what still holds the queue, such as subscriptions; a reason given before is kept.
+    // Ends subscriptions and other holders of the queue. An earlier close reason is kept.
     outgoing.close(CloseReason::Finished);
 }

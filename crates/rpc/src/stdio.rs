@@ -1,4 +1,4 @@
-//! One message a line, as editors and other parent processes speak.
+//! Line-delimited messages, as used by editors and other parent processes.
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
@@ -6,13 +6,13 @@ use tokio::sync::mpsc;
 use crate::endpoint::{CLOSING_TIME, Next, Progress};
 use crate::{ConnectionLimits, Endpoint, Frame, Inbound, Outgoing, error};
 
-/// Bytes that are written at once: a parent process that takes so many reads.
+/// Size of one write. A parent process that accepts this much counts as reading.
 const WRITE_BYTES: usize = 64 * 1024;
 
-/// An endpoint over a pair of byte streams.
+/// Returns an endpoint over a pair of byte streams.
 ///
-/// The returned handle ends when the connection is closed and everything queued was written, or given up because nobody
-/// reads it.
+/// The returned handle completes when the connection is closed and everything queued was written, or abandoned because
+/// the parent does not read.
 pub fn endpoint(
     reader: impl AsyncRead + Send + Unpin + 'static,
     mut writer: impl AsyncWrite + Send + Unpin + 'static,
@@ -59,7 +59,7 @@ async fn write_line(
     Ok(())
 }
 
-/// The next line that is not blank; `None` at the end. A line over the limit is read past, not kept.
+/// Reads the next line that is not blank; `None` at the end. An oversized line is skipped without being kept in memory.
 async fn read_line(
     reader: &mut (impl AsyncBufRead + Unpin),
     limit: usize,
@@ -104,15 +104,15 @@ async fn read_line(
 mod tests {
     use super::*;
 
-    /// A parent process that asks and never reads.
+    /// Models a parent process that sends a request and never reads.
     #[tokio::test(start_paused = true)]
-    async fn a_parent_that_does_not_read_is_not_waited_for_after_the_end() {
+    async fn shutdown_does_not_wait_for_a_parent_that_never_reads() {
         let (far, near) = tokio::io::duplex(1024);
         let (reader, writer) = tokio::io::split(near);
         let (mut endpoint, written) = endpoint(reader, writer, &ConnectionLimits::default());
         assert!(endpoint.outgoing.send(Frame::from("x".repeat(100 * 1024))).await);
         assert!(!endpoint.outgoing.has_left());
-        // Its end of the input is closed, its end of the output stays open.
+        // The parent closes its writing end but keeps its reading end open.
         let (_unread, mut input) = tokio::io::split(far);
         input.shutdown().await.unwrap();
         assert!(endpoint.incoming.recv().await.is_none());
@@ -121,9 +121,9 @@ mod tests {
         tokio::time::timeout(CLOSING_TIME * 5, written).await.expect("given up").unwrap();
     }
 
-    /// Each part comes in time, the whole does not.
+    /// Every part is read within the time limit, but the whole message is not.
     #[tokio::test(start_paused = true)]
-    async fn a_parent_that_reads_slowly_gets_everything() {
+    async fn a_slow_reader_receives_everything() {
         let (mut far, near) = tokio::io::duplex(WRITE_BYTES);
         let (reader, writer) = tokio::io::split(near);
         let (endpoint, written) = endpoint(reader, writer, &ConnectionLimits::default());

@@ -1,4 +1,4 @@
-//! WebSocket on both sides: accepted by a server, opened by a client.
+//! WebSocket transport for servers and clients.
 
 use std::io;
 use std::time::Duration;
@@ -23,28 +23,28 @@ use crate::endpoint::{CLOSING_TIME, Next, OutgoingQueue, Progress};
 use crate::{CloseReason, ConnectionLimits, Endpoint, Frame, Inbound, Outgoing, error};
 use protocol::error::ErrorObject;
 
-/// The subprotocol that both sides speak.
 pub const SUBPROTOCOL: &str = "foreword.v1";
 
-/// How far over the limit a message may be and still get an answer instead of a closed connection.
+/// Multiple of the size limit up to which a message is read, so that its sender receives an error instead of a closed
+/// connection.
 const READ_FACTOR: usize = 4;
 
-/// Most bytes of one message that a client accepts from its gateway. The tree of a large workspace has tens of
-/// megabytes; the library's own bound of 16 MiB a frame would end the connection instead.
+/// Maximum size of a message a client accepts. The tree of a large workspace can be tens of megabytes, and the
+/// library's default limit of 16 MiB per frame would end the connection.
 const MAX_ANSWER_BYTES: usize = 1 << 30;
 
-/// Bytes that a connection reads at once. The library allocates them for every connection, also for one that only
-/// listens; its own default of 128 KiB would be most of a gateway's memory.
+/// Read buffer size. The library allocates it for every connection, even one that only listens; its default of 128 KiB
+/// would be most of a gateway's memory.
 const READ_BYTES: usize = 4 * 1024;
 
-/// Longer messages are sent in fragments of this size. The library copies what it sends into a buffer that stays with
-/// the connection, so a large answer sent whole would be in memory twice, and the copy until the connection ends.
+/// Fragment size of long messages. The library copies what it sends into a buffer that lives as long as the connection,
+/// so a large answer sent as one frame would be in memory twice until the connection ends.
 const FRAGMENT_BYTES: usize = 64 * 1024;
 
-/// How long a client waits until it is connected: something that accepts and says nothing is no gateway.
+/// Time limit for connecting. A server that accepts but never responds is not a gateway.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// The answer to a request for an upgrade. Once it is sent, the connection is a WebSocket: see [`accept`].
+/// Returns the response to an upgrade request. Once it is sent, call [`accept`] on the connection.
 pub fn handshake<Q, A: Default>(request: &Request<Q>) -> Result<Response<A>, HandshakeError> {
     let mut response = create_response_with_body(request, A::default)?;
     let offered = request.headers().get_all(SEC_WEBSOCKET_PROTOCOL).iter();
@@ -55,19 +55,19 @@ pub fn handshake<Q, A: Default>(request: &Request<Q>) -> Result<Response<A>, Han
     Ok(response)
 }
 
-/// Why a request is not one for an upgrade.
+/// A request is not a valid WebSocket upgrade.
 #[derive(Debug, thiserror::Error)]
 #[error("not a WebSocket upgrade: {0}")]
 pub struct HandshakeError(#[from] tungstenite::Error);
 
-/// An endpoint over a connection that was upgraded.
+/// Returns an endpoint over an upgraded connection.
 ///
-/// The returned handle ends when the connection is closed and everything queued was sent or given up.
+/// The returned handle completes when the connection is closed and everything queued was sent or abandoned.
 pub async fn accept<S>(connection: S, limits: &ConnectionLimits) -> (Endpoint, JoinHandle<()>)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    // A message somewhat over the limit can still be answered.
+    // Messages slightly over the limit are read and answered with an error.
     let max_bytes = Some(limits.message_bytes.saturating_mul(READ_FACTOR));
     let config = configuration().max_message_size(max_bytes).max_frame_size(max_bytes);
     let socket = WebSocketStream::from_raw_socket(connection, Role::Server, Some(config)).await;
@@ -116,13 +116,14 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(
                 return;
             }
         };
-        // Dropping the sender ends the loop that serves this connection, after what was read is answered.
+        // Sending fails once the serving loop has ended. Dropping `sender` ends that loop after it has answered what
+        // was read.
         if sender.send(inbound).await.is_err() {
             break;
         }
     }
-    // Nobody answers any more. What still comes is read all the same: were it left unread, the system would reset
-    // the connection, and with it take back what was sent last.
+    // Nothing is answered any more, but reading must continue: closing a socket with unread data makes the system reset
+    // the connection, and the peer would lose the last messages sent to it.
     while let Some(Ok(message)) = stream.next().await {
         if matches!(message, Message::Close(_)) {
             return;
@@ -130,7 +131,7 @@ async fn read<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// What an unreadable frame is answered with and how the connection then ends; none when it is simply gone.
+/// Returns the error and close reason for an unreadable frame, or `None` if the connection is simply gone.
 fn unreadable(error: tungstenite::Error, limits: &ConnectionLimits) -> Option<(ErrorObject, CloseReason)> {
     match error {
         tungstenite::Error::Capacity(CapacityError::MessageTooLong { size, .. }) => {
@@ -159,7 +160,7 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
     pings.reset();
     let progress = queue.progress();
     let reason = loop {
-        // What a message takes of the queue's bound is given back when it was sent.
+        // `queued` holds the message's share of the limit, which is released after it was sent.
         let queued = tokio::select! {
             next = queue.next() => match next {
                 Next::Send(queued) => Some(queued),
@@ -193,7 +194,7 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
     let _ = tokio::time::timeout(CLOSING_TIME, closing).await;
 }
 
-/// Sends a message, a long one in fragments.
+/// Sends a message, splitting long ones into fragments.
 async fn send<S: AsyncRead + AsyncWrite + Unpin>(
     sink: &mut SplitSink<WebSocketStream<S>, Message>,
     message: Frame,
@@ -217,32 +218,19 @@ async fn send<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(())
 }
 
-/// Why a WebSocket could not be opened.
+/// Failure to open a WebSocket.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The address is not one.
     #[error("`{url}` is not a WebSocket address: {reason}")]
-    Address {
-        url: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The server answered the upgrade with something else.
+    Address { url: String, reason: String },
+    /// The server did not accept the upgrade.
     #[error("the gateway refused the connection with status {status}: {body}")]
-    Refused {
-        status: u16,
-        /// What the server said.
-        body: String,
-    },
+    Refused { status: u16, body: String },
     #[error("could not connect to {url}: {}", reason(source))]
-    Unreachable {
-        url: String,
-        /// What the system said.
-        source: Box<tungstenite::Error>,
-    },
+    Unreachable { url: String, source: Box<tungstenite::Error> },
 }
 
-/// What the system said, without the library's word for it.
+/// Returns the system's error without the library's prefix.
 fn reason(error: &tungstenite::Error) -> String {
     match error {
         tungstenite::Error::Io(error) => error.to_string(),
@@ -250,7 +238,7 @@ fn reason(error: &tungstenite::Error) -> String {
     }
 }
 
-/// Opens a WebSocket to a gateway and makes an endpoint of it.
+/// Connects to a gateway.
 pub fn connect<'a>(
     url: &'a str,
     token: &'a str,
@@ -291,7 +279,8 @@ where
     let (outgoing, mut queue) = Outgoing::new(limits);
     let (sender, incoming) = mpsc::channel(16);
     let (mut sink, mut stream) = socket.split();
-    // The gateway pings; one that is silent for this long is gone, whatever the system believes of the connection.
+    // The gateway sends pings. If nothing arrives for this long, it is gone, even if the system still considers the
+    // connection open.
     let silence = limits.silence;
     let reading = outgoing.clone();
     let reader = tokio::spawn(async move {
@@ -315,7 +304,7 @@ where
                 Next::Send(queued) => queued,
                 Next::Close(_) => {
                     let _ = tokio::time::timeout(CLOSING_TIME, sink.close()).await;
-                    // The server's close frame ends the reader; one that never comes is not waited for.
+                    // The server's close frame ends the reader. Do not wait forever for one that never arrives.
                     let _ = tokio::time::timeout(CLOSING_TIME, reader).await;
                     return;
                 }

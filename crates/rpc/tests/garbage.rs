@@ -1,4 +1,4 @@
-//! Whatever a message says, it is answered as JSON-RPC wants it, or not at all.
+//! Any input is either answered with valid JSON-RPC or ignored.
 
 #![expect(clippy::unwrap_used, reason = "what tests share fails the test that uses it")]
 
@@ -29,7 +29,7 @@ fn answer(text: &str) -> Option<Value> {
     answer.frame.map(|frame| serde_json::from_str(frame.as_str()).unwrap())
 }
 
-/// Whether a value is one response.
+/// Returns true if a value is a single response.
 fn is_response(value: &Value) -> bool {
     let error_has_code =
         value.get("error").is_none_or(|error| error["code"].is_i64() && error["message"].is_string());
@@ -39,13 +39,13 @@ fn is_response(value: &Value) -> bool {
         && error_has_code
 }
 
-/// Values that are sometimes what a member should be.
+/// Generates values that are sometimes valid for a member.
 fn member(right: impl Strategy<Value = Value> + 'static) -> impl Strategy<Value = Option<Value>> {
     let wrong = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
-        // Few digits, so that the test itself reads back what it wrote.
+        // Few digits, so that the number survives the round trip through text exactly.
         any::<i16>().prop_map(|quarters| Value::from(f64::from(quarters) / 4.0)),
         ".*".prop_map(Value::from),
         Just(json!([1])),
@@ -54,7 +54,7 @@ fn member(right: impl Strategy<Value = Value> + 'static) -> impl Strategy<Value 
     prop_oneof![4 => right.prop_map(Some), 1 => wrong.prop_map(Some), 1 => Just(None)]
 }
 
-/// Something like a request.
+/// Generates values that resemble a request.
 fn request() -> impl Strategy<Value = Value> {
     let id = prop_oneof![any::<u64>().prop_map(Value::from), "[a-z]{0,3}".prop_map(Value::from)];
     let method = prop_oneof![Just(json!("echo")), Just(json!("nothing"))];
@@ -70,7 +70,7 @@ proptest! {
     #[test]
     fn any_text_is_answered_with_a_response(text in any::<String>()) {
         let answered = answer(&text);
-        // Hardly any random text is a notification, and none of ours is.
+        // Random text is practically never a notification, so it must always be answered.
         prop_assert!(answered.as_ref().is_some_and(|value| is_response(value) || value.is_array()), "{answered:?}");
     }
 

@@ -1,4 +1,4 @@
-//! A service behind a real WebSocket: what panics, what never reads, and what is shown the door.
+//! Tests of a service behind a real WebSocket: panics, slow readers and invalid tokens.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what tests share fails the test that uses it")]
 
@@ -46,11 +46,11 @@ impl Service for TestService {
                 tokio::task::yield_now().await;
                 panic!("with a secret in it")
             }
-            // More than the system's buffers hold, and less than the queue does.
+            // More than the system's socket buffers hold, but less than the queue's limit.
             "much" => Ok(Reply::new("x".repeat(12 * 1024 * 1024))),
             "leave" => {
                 outgoing.close(CloseReason::Unauthenticated);
-                // Whoever sends has all the time it needs to do so too early.
+                // Gives the sender enough time to violate the order if it does not wait.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 Ok(Reply::new("goodbye"))
             }
@@ -59,7 +59,7 @@ impl Service for TestService {
     }
 }
 
-/// A server; the channel tells of each connection that it has begun, and, by closing, that it has ended.
+/// Starts a server. The channel receives a message when a connection begins, and closes when it ends.
 async fn start(
     limits: ConnectionLimits,
 ) -> (SocketAddr, mpsc::UnboundedReceiver<(Outgoing, mpsc::Receiver<()>)>) {
@@ -90,7 +90,7 @@ fn answer(request: &server::Request, _: server::Response) -> Result<server::Resp
     Ok(websocket::handshake(request).unwrap())
 }
 
-/// Asks for much and reads nothing of it.
+/// Requests a large answer and never reads it.
 async fn never_read(address: SocketAddr) -> tokio_tungstenite::WebSocketStream<tokio::net::TcpStream> {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(16 * 1024).unwrap();
@@ -130,7 +130,7 @@ async fn a_long_answer_comes_in_fragments_that_make_one_message() {
     let endpoint =
         websocket::connect(&format!("ws://{address}/"), "t", &ConnectionLimits::default()).await.unwrap();
     let (caller, _notifications) = Caller::new(endpoint);
-    // The second has characters that fragments cut in two.
+    // The second letter is a multi-byte character, which fragment boundaries split.
     for (letter, bytes) in [("x", 20 << 20), ("€", 1 << 20)] {
         let params = json!({ "letter": letter, "bytes": bytes });
         let answer: String = caller.call("letters", &params).await.unwrap();
@@ -194,7 +194,7 @@ async fn a_client_that_neither_reads_nor_speaks_is_dropped() {
 async fn a_client_that_is_quiet_but_alive_stays() {
     let limits = ConnectionLimits { silence: Duration::from_millis(600), ..ConnectionLimits::default() };
     let (address, mut connections) = start(limits).await;
-    // The client answers pings by itself.
+    // The client library answers pings automatically.
     let endpoint =
         websocket::connect(&format!("ws://{address}/"), "t", &ConnectionLimits::default()).await.unwrap();
     let (caller, _notifications) = Caller::new(endpoint);
@@ -205,7 +205,7 @@ async fn a_client_that_is_quiet_but_alive_stays() {
     assert_eq!(answer, "hello");
 }
 
-/// Something listens and accepts, as a proxy without a gateway behind it does.
+/// A listener that accepts but never responds, like a proxy without a gateway behind it.
 #[tokio::test(start_paused = true)]
 async fn whoever_accepts_and_says_nothing_is_no_gateway() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -220,7 +220,7 @@ async fn whoever_accepts_and_says_nothing_is_no_gateway() {
 async fn a_call_after_the_gateway_went_silent_does_not_wait() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}/rpc", listener.local_addr().unwrap());
-    // It never pings, and its machine acknowledges whatever is sent.
+    // The peer sends no pings, and its system acknowledges everything we send.
     let server = tokio::spawn(async move {
         accept_hdr_async(listener.accept().await.unwrap().0, answer).await.unwrap().into_inner()
     });
@@ -232,10 +232,10 @@ async fn a_call_after_the_gateway_went_silent_does_not_wait() {
     drop(server.await);
 }
 
-/// Each piece is read in time, although all of them take far longer than anybody is waited for.
+/// Every piece is read in time, although the whole takes far longer than the limit.
 #[tokio::test]
 async fn a_client_that_reads_slowly_but_steadily_gets_everything() {
-    // The system tells of room in its buffer only when much of it is free again, so that progress comes in leaps.
+    // The system reports free buffer space only when much of it is free again, so progress comes in bursts.
     const BYTES_A_SECOND: f64 = 2.0 * 1024.0 * 1024.0;
     let patience = Duration::from_secs(3);
     let limits =
@@ -259,14 +259,14 @@ async fn a_client_that_reads_slowly_but_steadily_gets_everything() {
         }
         stream
     });
-    // The answer is on its way, and this does not fit beside it.
+    // The first answer is being sent, and this one does not fit next to it.
     on_its_way.await.unwrap();
     assert!(outgoing.send(rpc::Frame::from("y".repeat(12 * 1024 * 1024))).await, "{:?}", outgoing.closing());
     assert!(begun.elapsed() > patience, "it was not slow");
     drop(reading.await);
 }
 
-/// Notifications that nobody takes do not fill the memory.
+/// Notifications that the client does not read must not exhaust memory.
 #[tokio::test(start_paused = true)]
 async fn whoever_does_not_take_notifications_loses_the_connection() {
     let (near, far) = rpc::memory::pair();

@@ -1,24 +1,22 @@
-//! What an agent says on standard input. Agents and their versions differ in spelling and in what else they say; only what
-//! is needed here is looked for, under every name it is known to have.
+//! Parsing of hook input. Agents and their versions spell fields differently, so each field is looked up under all its
+//! known names and everything else is ignored.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-/// A hook's input.
 #[derive(Debug)]
 pub(super) struct HookInput {
-    /// The event's name as the agent spells it.
+    /// Name of the event in the agent's spelling.
     pub(super) name: Option<String>,
     pub(super) kind: EventKind,
-    /// Who this is about: an agent's session, or a sub-agent of one, which has a context of its own. None where the agent
-    /// does not say.
+    /// Id of the agent's session, or of a sub-agent, which has a context of its own. `None` if the agent sends none.
     pub(super) session: Option<String>,
     pub(super) cwd: Option<PathBuf>,
     pub(super) tool: Option<ToolUse>,
 }
 
-/// What a tool was asked and what came of it.
+/// A tool call and its result.
 #[derive(Debug)]
 pub(super) struct ToolUse {
     pub(super) name: String,
@@ -28,14 +26,14 @@ pub(super) struct ToolUse {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventKind {
-    /// The model has nothing yet, or nothing any more.
+    /// The model's context is empty.
     Started,
-    /// The model has what it had.
+    /// The model's context is unchanged.
     Resumed,
-    /// What the model had is about to be summarised.
+    /// The model's context is about to be summarized.
     Compacted,
     Tool,
-    /// Nothing that concerns us.
+    /// Irrelevant for us.
     Other,
 }
 
@@ -47,7 +45,6 @@ const TOOL_INPUT: &[&str] = &["tool_input", "toolArgs", "tool_args"];
 const TOOL_RESPONSE: &[&str] = &["tool_response", "toolResult", "tool_result"];
 
 impl HookInput {
-    /// Reads it; the error says why not.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let value: Value = serde_json::from_slice(bytes)
@@ -71,14 +68,14 @@ impl HookInput {
         Ok(Self { name, kind, session, cwd, tool })
     }
 
-    /// Where the agent works, as far as it says.
+    /// Returns the agent's working directory, or the fallback.
     pub(super) fn cwd_or<'a>(&'a self, otherwise: &'a Path) -> &'a Path {
         self.cwd.as_deref().unwrap_or(otherwise)
     }
 }
 
-/// Whatever the event is called, `source` says how a session begins. Agents that name no event say something else that
-/// only one of them has.
+/// Determines the kind of event. `source` marks the start of a session under any event name; agents that send no event
+/// name are recognized by fields that only they send.
 fn kind(name: Option<&str>, fields: &Map<String, Value>, is_tool: bool) -> EventKind {
     let name = name.unwrap_or_default().replace(['_', '-'], "").to_lowercase();
     let source = fields.get("source").and_then(Value::as_str);
@@ -86,7 +83,7 @@ fn kind(name: Option<&str>, fields: &Map<String, Value>, is_tool: bool) -> Event
         ("sessionstart", Some("resume")) => EventKind::Resumed,
         ("sessionstart", _) => EventKind::Started,
         ("precompact" | "postcompact", _) => EventKind::Compacted,
-        // Gemini CLI says so before every request, whether it then compresses or not.
+        // Gemini CLI sends this before every request, whether it compresses or not.
         ("precompress", _) => EventKind::Other,
         _ if is_tool => EventKind::Tool,
         ("", Some("resume")) => EventKind::Resumed,
@@ -105,22 +102,23 @@ fn take(fields: &mut Map<String, Value>, names: &[&str]) -> Value {
     names.iter().find_map(|name| fields.remove(*name)).unwrap_or_default()
 }
 
-/// Some agents write a tool's arguments as a text that is JSON.
-/// The same JSON with U+FFFD for every half of a character. Agents written in JavaScript cut a text between the two halves of an
-/// emoji and write the one that is left as an escape, which no string of ours can hold. None where there is no such half.
+/// Replaces lone surrogates by U+FFFD; `None` if there are none.
+///
+/// Agents written in JavaScript cut text between the two halves of an emoji and send the remaining half as an escape,
+/// which Rust strings cannot represent.
 fn with_whole_characters(json: &[u8]) -> Option<Vec<u8>> {
     let unit = |at: usize| {
         let escape = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
         u16::from_str_radix(std::str::from_utf8(escape).ok()?, 16).ok()
     };
-    let mut mended = Vec::with_capacity(json.len());
+    let mut repaired = Vec::with_capacity(json.len());
     let mut at = 0;
     let mut found = false;
     while let Some(&byte) = json.get(at) {
         let taken = match (byte, unit(at)) {
             (b'\\', Some(0xD800..=0xDBFF)) if matches!(unit(at + 6), Some(0xDC00..=0xDFFF)) => 12,
             (b'\\', Some(0xD800..=0xDFFF)) => {
-                mended.extend_from_slice(b"\\ufffd");
+                repaired.extend_from_slice(b"\\ufffd");
                 found = true;
                 at += 6;
                 continue;
@@ -128,10 +126,10 @@ fn with_whole_characters(json: &[u8]) -> Option<Vec<u8>> {
             (b'\\', _) => 2,
             _ => 1,
         };
-        mended.extend_from_slice(&json[at..json.len().min(at + taken)]);
+        repaired.extend_from_slice(&json[at..json.len().min(at + taken)]);
         at += taken;
     }
-    found.then_some(mended)
+    found.then_some(repaired)
 }
 
 fn parsed(value: Value) -> Value {
@@ -153,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn every_spelling_is_understood() {
+    fn all_known_spellings_are_parsed() {
         check(
             r#"{"hook_event_name":"SessionStart","source":"startup","session_id":"a"}"#,
             EventKind::Started,
@@ -184,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_sent_yet_does_no_harm() {
+    fn unknown_input_is_ignored() {
         check(r#"{"hook_event_name":7,"session_id":{},"cwd":[],"tool_name":null}"#, EventKind::Other, None);
         check(r#"{"hook_event_name":"TomorrowsEvent","schema":99}"#, EventKind::Other, None);
         check("\u{feff}{}", EventKind::Other, None);
@@ -196,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_character_does_no_harm() {
+    fn lone_surrogates_are_replaced() {
         for (written, meant) in [
             (r"cut \ud83d", "cut \u{fffd}"),
             (r"\ude00 cut", "\u{fffd} cut"),
@@ -212,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_may_be_a_text() {
+    fn arguments_may_be_json_text() {
         let parsed = HookInput::parse(br#"{"toolName":"view","toolArgs":"{\"path\":\"/a\"}"}"#).unwrap();
         assert_eq!(parsed.tool.unwrap().input["path"], "/a");
     }

@@ -1,4 +1,4 @@
-//! The session that is kept for one of an agent's.
+//! Stored sessions, one per session of an agent.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,16 +12,16 @@ use instructions::{
 
 use super::HookError;
 
-/// How long to wait for another hook of the same session, and how often to look.
+/// Time to wait for another hook of the same session, and polling interval.
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// When a session is taken for over: agents resume old ones, but seldom older ones.
+/// Age after which a session is deleted. Agents can resume old sessions, but rarely do after a month.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// Sessions that are looked at for their age at a time.
+/// Maximum number of session files examined per cleanup.
 const MAX_LOOKED_AT: usize = 4_096;
 
-/// Where a session is kept. An agent's name for it may be anything, so the file's is a digest.
+/// Path of a stored session. An agent's session id may contain anything, so the file name is a digest.
 pub(super) struct KeptPath(PathBuf);
 
 impl KeptPath {
@@ -30,7 +30,7 @@ impl KeptPath {
         Self(directory.join(format!("{name}.json")))
     }
 
-    /// Takes the session away: what it says was told has left the model's context.
+    /// Deletes the session, because its delivered texts have left the model's context.
     pub(super) fn forget(&self) -> Result<(), HookError> {
         if !self.0.exists() {
             return Ok(());
@@ -45,7 +45,7 @@ impl KeptPath {
     }
 }
 
-/// A session that no other hook uses at the same time; one without a place is forgotten at once.
+/// A locked session; without a path it is discarded at the end.
 pub(super) struct KeptSession(Option<SessionFile>);
 
 impl KeptSession {
@@ -60,8 +60,8 @@ impl KeptSession {
         Ok(Self(Some(lock(&path)?)))
     }
 
-    /// The session so far. One that cannot be read is begun anew: it is ours, and repeating something is better than a
-    /// hook that never answers again.
+    /// Reads the session. An unreadable one is treated as missing: repeating some instructions is better than a hook
+    /// that fails forever.
     pub(super) fn read(&mut self) -> Result<Option<Session>, HookError> {
         use instructions::SessionFileError::{Io, Malformed, Schema};
         match self.0.as_ref().map(SessionFile::read) {
@@ -77,7 +77,7 @@ impl KeptSession {
     }
 }
 
-/// Begins a session with what the agent loads at its start; none where it reads no project files because its user said so.
+/// Starts a session with the files the agent loads on its own; `None` if the user has disabled project files.
 pub(super) fn start(
     rules: &FileSettings,
     own: &FileSettings,
@@ -102,7 +102,7 @@ pub(super) fn start(
     Ok(Some(session))
 }
 
-/// Files whose whole text a model has, under whatever name.
+/// Complete texts that the model has, regardless of file names.
 #[derive(Default)]
 pub(super) struct Texts {
     paths: HashSet<PathBuf>,
@@ -148,7 +148,7 @@ fn make_private(directory: &Path) -> Result<(), HookError> {
     builder.create(directory).map_err(refused)
 }
 
-/// Removes sessions that nobody has used for long. Whatever fails is tried again by the next session.
+/// Deletes sessions that were not used for long. Errors are ignored, because the next new session tries again.
 fn remove_old(directory: &Path) {
     let now = SystemTime::now();
     let is_ours = |name: &str| is_named_by_digest(name, &[".json", ".json.lock"]);

@@ -1,4 +1,4 @@
-//! Which paths a tool call touched, as far as its arguments and its result tell.
+//! Paths touched by a tool call, taken from its arguments and result.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::event::ToolUse;
 
-/// Keys whose texts are paths.
+/// Keys whose values are paths.
 const PATHS: &[&str] = &[
     "absolute_path",
     "dir_path",
@@ -25,22 +25,22 @@ const PATHS: &[&str] = &[
     "workdir",
     "working_directory",
 ];
-/// Keys whose texts are commands for a shell.
+/// Keys whose values are shell commands.
 const COMMANDS: &[&str] = &["command", "cmd", "script"];
-/// Keys of a result whose texts are the files that a search found.
+/// Keys in results whose values are files found by a search.
 const HITS: &[&str] = &["filenames"];
-/// What the lines of a patch that name files begin with.
+/// Prefixes of patch lines that name files.
 const PATCHED: &[&str] = &["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "];
 
-/// Paths of one call that are looked at, and words of a command that could be some.
+/// Limits per call: paths, and words of a command that are checked.
 const MAX_PATHS: usize = 64;
 const MAX_WORDS: usize = 256;
-/// Arguments nest no deeper.
+/// Maximum nesting of arguments.
 const MAX_DEPTH: usize = 4;
-/// Longest path that a system takes.
+/// Longest path the system accepts.
 const MAX_PATH_BYTES: usize = 4_095;
 
-/// The paths of a call, absolute, each once.
+/// Returns the absolute paths of a call without duplicates.
 pub(super) fn paths(tool: &ToolUse, cwd: &Path) -> Vec<PathBuf> {
     let mut found = Found { cwd, paths: BTreeSet::new() };
     found.look(&tool.input, None, MAX_DEPTH);
@@ -102,7 +102,7 @@ impl Found<'_> {
         }
     }
 
-    /// The words of a command that are paths of something that is there: a guess, which costs nothing where it is wrong.
+    /// Adds the words of a command that are existing paths. This is a guess, and a wrong one costs nothing.
     fn add_words(&mut self, command: &str) {
         let separates = |character: char| {
             character.is_whitespace()
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_name_paths() {
+    fn paths_in_arguments_are_found() {
         check(json!({ "file_path": "sub/x.rs" }), Value::Null, &["sub/x.rs"]);
         check(json!({ "file_path": "/etc/passwd", "content": "sub" }), Value::Null, &["/etc/passwd"]);
         check(
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_name_what_is_there() {
+    fn existing_paths_in_commands_are_found() {
         check(json!({ "command": "cd sub && cat x.rs; ls sub/deep>out" }), Value::Null, &["sub", "sub/deep"]);
         check(
             json!({ "command": ["bash", "-lc", "cat sub/x.rs"], "workdir": "sub" }),
@@ -163,20 +163,20 @@ mod tests {
     }
 
     #[test]
-    fn patches_name_files() {
+    fn files_in_patches_are_found() {
         let patch = "*** Begin Patch\n*** Update File: sub/x.rs\n@@\n-a\n+b\n*** Add File: sub/a b.rs\n+c\n*** End Patch";
         check(json!({ "command": patch }), Value::Null, &["sub/a b.rs", "sub/x.rs"]);
         check(json!({ "input": patch }), Value::Null, &["sub/a b.rs", "sub/x.rs"]);
     }
 
     #[test]
-    fn searches_name_what_they_found() {
+    fn search_results_are_found() {
         let response = json!({ "filenames": ["sub/x.rs"], "content": "sub/deep" });
         check(json!({ "pattern": "x" }), response, &["sub/x.rs"]);
     }
 
     #[test]
-    fn there_is_a_limit() {
+    fn the_number_of_paths_is_limited() {
         let many: Vec<String> = (0..10_000).map(|number| format!("f{number}")).collect();
         let tool = ToolUse { name: "T".into(), input: json!({ "paths": many }), response: Value::Null };
         assert_eq!(paths(&tool, Path::new("/")).len(), MAX_PATHS);

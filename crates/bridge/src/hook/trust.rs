@@ -1,12 +1,12 @@
-//! Folders that an agent's user does not trust.
+//! Folders that the agent's user distrusts.
 
 use std::path::{Path, PathBuf};
 
 use super::{Hook, HookError};
 use crate::agent::TrustFile;
 
-/// Whether the user has said not to trust a directory, or one above it; the nearest that is named counts. The agent has run
-/// us, so silence is no distrust; a file that cannot be understood is not silence.
+/// Returns true if the user distrusts a directory or its nearest listed ancestor. The agent has run our hook, so a
+/// directory that is not listed is not distrusted. A list that cannot be parsed is an error, never treated as empty.
 pub(super) fn is_distrusted(file: TrustFile, hook: &Hook<'_>, cwd: &Path) -> Result<bool, HookError> {
     let is_set = |name: &str| !name.is_empty() && (hook.variable)(name).is_some_and(|value| value == "true");
     if is_set(file.trusting_variable) {

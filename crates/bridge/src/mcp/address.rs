@@ -10,33 +10,28 @@ use super::Refusal;
 const EFFECTIVE: &str = "foreword://effective/";
 const DOCUMENT: &str = "foreword://document/";
 
-/// What a resource is of.
+/// Address of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
-    /// The instructions that apply to a directory, by its absolute path.
+    /// Instructions that apply to a directory, by its absolute path.
     Effective(PathBuf),
-    /// A document.
     Document(DocumentAddress),
 }
 
-/// Whose document is meant.
+/// Scope of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DocumentAddress {
-    /// Name or id; none: the one that goes without saying, if there is one.
+    /// Name or id; `None` for the default workspace, if there is one.
     pub workspace: Option<String>,
-    /// Path or id; none: the workspace's root.
+    /// Path or id; `None` for the workspace's root.
     pub folder: Option<String>,
 }
 
 impl Address {
-    /// The form of addresses of directories.
     pub(super) const OF_DIRECTORIES: &str = "foreword://effective/{path}";
-    /// The form of addresses of workspaces' documents.
     pub(super) const OF_WORKSPACES: &str = "foreword://document/{workspace}";
-    /// The form of addresses of folders' documents.
     pub(super) const OF_FOLDERS: &str = "foreword://document/{workspace}/{folder}";
 
-    /// Reads an address.
     pub fn parse(uri: &str) -> Result<Self, Refusal> {
         if let Some(path) = uri.strip_prefix(EFFECTIVE) {
             let path = decoded(path).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -109,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_addressed_survives_its_address() {
+    fn addresses_round_trip() {
         for path in ["/a/b", "/with space/ü%20/\n"] {
             let address = Address::Effective(PathBuf::from(path));
             assert_eq!(Address::parse(&address.to_string()).unwrap(), address);
@@ -117,7 +112,7 @@ mod tests {
         assert_eq!(
             Address::Effective(PathBuf::from("/a b")).to_string(),
             "foreword://effective/%2Fa%20b",
-            "the form that clients write by hand"
+            "the readable form"
         );
         for folder in [None, Some("a/b c".to_owned())] {
             let address =
@@ -127,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn invalid_addresses_are_rejected() {
         for uri in [
             "foreword://effective//a%2",
             "foreword://effective/%+1",

@@ -1,45 +1,42 @@
-//! What one client and the server say to each other: JSON-RPC, whatever carries it.
+//! Messages between one client and the server: JSON-RPC without a transport.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use instructions::ContentHash;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::{Answer, Offer, Refusal, Resource};
+use super::{McpCatalog, Refusal, Resource, ToolAnswer};
 
-/// Versions of the protocol that are spoken, newest first.
+/// Supported protocol versions, newest first.
 pub const VERSIONS: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-/// Messages that a batch may have.
+/// Maximum number of messages in a batch.
 const MAX_BATCH: usize = 64;
 
-// What JSON-RPC and the protocol call their errors.
-/// The message is no JSON.
 pub const PARSE_ERROR: i64 = -32_700;
-/// The message is none that the protocol knows.
 pub const INVALID_REQUEST: i64 = -32_600;
 const UNKNOWN_METHOD: i64 = -32_601;
 const INVALID_PARAMS: i64 = -32_602;
 const UNKNOWN_RESOURCE: i64 = -32_002;
 
-/// What the server remembers of a client.
+/// State of a client.
 #[derive(Debug)]
 pub struct Session {
-    /// The client, as it calls itself.
+    /// Name the client sent in `initialize`.
     client: Mutex<String>,
-    /// Resources that the client follows, and what it has of them.
+    /// Subscribed resources, with the digest of the version the client knows.
     followed: Mutex<BTreeMap<String, ContentHash>>,
     max_followed: usize,
 }
 
 impl Session {
-    /// A client that has said nothing yet, and may follow so many resources.
+    /// Returns the session of a new client that may subscribe to `max_followed` resources.
     pub fn new(max_followed: usize) -> Self {
         Self { client: Mutex::new("unknown".to_owned()), followed: Mutex::default(), max_followed }
     }
 
-    /// The answer to what a client sent, a message or a batch; none where nothing is to be answered.
-    pub fn answer(&self, offer: &dyn Offer, version: &str, sent: Value) -> Option<Value> {
+    /// ToolAnswers a message or a batch; `None` if no answer is due.
+    pub fn answer(&self, catalog: &dyn McpCatalog, version: &str, sent: Value) -> Option<Value> {
         match sent {
             Value::Array(messages) if messages.is_empty() || messages.len() > MAX_BATCH => {
                 let message = format!("a batch has 1 to {MAX_BATCH} messages, not {}", messages.len());
@@ -48,39 +45,39 @@ impl Session {
             Value::Array(messages) => {
                 let answers: Vec<Value> = messages
                     .into_iter()
-                    .filter_map(|message| self.answer_one(offer, version, &message))
+                    .filter_map(|message| self.answer_one(catalog, version, &message))
                     .collect();
                 (!answers.is_empty()).then_some(Value::Array(answers))
             }
-            message => self.answer_one(offer, version, &message),
+            message => self.answer_one(catalog, version, &message),
         }
     }
 
-    /// What a client is to be told that follows resources which are others now.
-    pub fn changes(&self, offer: &dyn Offer) -> Vec<Value> {
-        let mut told = Vec::new();
-        let followed = lock(&self.followed).clone();
+    /// Returns notifications about subscribed resources that have changed.
+    pub fn changes(&self, catalog: &dyn McpCatalog) -> Vec<Value> {
+        let mut notifications = Vec::new();
+        let followed = self.followed.lock().clone();
         for (uri, had) in followed {
-            // One that is gone is another, too.
-            let now = ContentHash::of(offer.read(&uri).unwrap_or_default());
+            // A removed resource counts as changed.
+            let now = ContentHash::of(catalog.read(&uri).unwrap_or_default());
             if now == had {
                 continue;
             }
-            let mut followed = lock(&self.followed);
+            let mut followed = self.followed.lock();
             let Some(known) = followed.get_mut(&uri) else { continue };
             *known = now;
-            told.push(json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": uri } }));
+            notifications.push(json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": uri } }));
         }
-        told
+        notifications
     }
 
-    /// Whether a client follows anything.
+    /// Returns true if the client has no subscriptions.
     pub fn follows_nothing(&self) -> bool {
-        lock(&self.followed).is_empty()
+        self.followed.lock().is_empty()
     }
 
-    /// The answer to a message; none to a notification, and to an answer.
-    fn answer_one(&self, offer: &dyn Offer, version: &str, message: &Value) -> Option<Value> {
+    /// ToolAnswers a message; `None` for notifications and responses.
+    fn answer_one(&self, catalog: &dyn McpCatalog, version: &str, message: &Value) -> Option<Value> {
         let Some(method) = message.get("method").and_then(Value::as_str) else {
             let is_answer = message.get("result").or(message.get("error")).is_some();
             return (!is_answer).then(|| failure(Value::Null, INVALID_REQUEST, "the message has no method"));
@@ -92,7 +89,7 @@ impl Session {
         let id = id.clone();
         let none = Value::Null;
         let params = message.get("params").unwrap_or(&none);
-        Some(match self.result(offer, version, method, params) {
+        Some(match self.result(catalog, version, method, params) {
             Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
             Err((code, Refusal { message, data })) => {
                 let mut failed = failure(id, code, &message);
@@ -106,7 +103,7 @@ impl Session {
 
     fn result(
         &self,
-        offer: &dyn Offer,
+        catalog: &dyn McpCatalog,
         version: &str,
         method: &str,
         params: &Value,
@@ -115,7 +112,7 @@ impl Session {
         match method {
             "initialize" => {
                 if let Some(name) = params.pointer("/clientInfo/name").and_then(Value::as_str) {
-                    *lock(&self.client) = name.to_owned();
+                    *self.client.lock() = name.to_owned();
                 }
                 let asked = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
                 let spoken = VERSIONS.iter().find(|version| **version == asked).unwrap_or(&VERSIONS[0]);
@@ -126,21 +123,21 @@ impl Session {
                 }))
             }
             "ping" => Ok(json!({})),
-            "tools/list" => Ok(json!({ "tools": offer.tools() })),
-            "tools/call" => self.call(offer, params),
-            "resources/list" => Ok(json!({ "resources": listed(offer.resources(), "uri") })),
+            "tools/list" => Ok(json!({ "tools": catalog.tools() })),
+            "tools/call" => self.call(catalog, params),
+            "resources/list" => Ok(json!({ "resources": listed(catalog.resources(), "uri") })),
             "resources/templates/list" => {
-                Ok(json!({ "resourceTemplates": listed(offer.templates(), "uriTemplate") }))
+                Ok(json!({ "resourceTemplates": listed(catalog.templates(), "uriTemplate") }))
             }
             "resources/read" => {
                 let uri = uri(params)?;
-                let text = offer.read(uri).map_err(unreadable)?;
+                let text = catalog.read(uri).map_err(unreadable)?;
                 Ok(json!({ "contents": [{ "uri": uri, "mimeType": "text/markdown", "text": text }] }))
             }
             "resources/subscribe" => {
                 let uri = uri(params)?;
-                let text = offer.read(uri).map_err(unreadable)?;
-                let mut followed = lock(&self.followed);
+                let text = catalog.read(uri).map_err(unreadable)?;
+                let mut followed = self.followed.lock();
                 if followed.len() >= self.max_followed && !followed.contains_key(uri) {
                     let message = format!("no more than {} resources can be followed", self.max_followed);
                     return Err((INVALID_PARAMS, Refusal::new(message)));
@@ -149,23 +146,23 @@ impl Session {
                 Ok(json!({}))
             }
             "resources/unsubscribe" => {
-                lock(&self.followed).remove(uri(params)?);
+                self.followed.lock().remove(uri(params)?);
                 Ok(json!({}))
             }
             _ => Err((UNKNOWN_METHOD, Refusal::new(format!("there is no method `{method}`")))),
         }
     }
 
-    fn call(&self, offer: &dyn Offer, params: &Value) -> Result<Value, (i64, Refusal)> {
+    fn call(&self, catalog: &dyn McpCatalog, params: &Value) -> Result<Value, (i64, Refusal)> {
         let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
-        if !offer.tools().iter().any(|tool| tool.name == name) {
+        if !catalog.tools().iter().any(|tool| tool.name == name) {
             return Err((INVALID_PARAMS, Refusal::new(format!("there is no tool `{name}`"))));
         }
         let none = json!({});
         let arguments = params.get("arguments").filter(|arguments| !arguments.is_null()).unwrap_or(&none);
-        let client = lock(&self.client).clone();
-        let (text, data, is_error) = match offer.call(&client, name, arguments) {
-            Ok(Answer { text, data }) => (text, data, false),
+        let client = self.client.lock().clone();
+        let (text, data, is_error) = match catalog.call(&client, name, arguments) {
+            Ok(ToolAnswer { text, data }) => (text, data, false),
             Err(Refusal { message, data }) => (message, data, true),
         };
         let mut result = json!({ "content": [{ "type": "text", "text": text }], "isError": is_error });
@@ -174,10 +171,6 @@ impl Session {
         }
         Ok(result)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn listed(resources: Vec<Resource>, address: &str) -> Vec<Value> {
@@ -190,7 +183,7 @@ fn uri(params: &Value) -> Result<&str, (i64, Refusal)> {
     uri.ok_or_else(|| (INVALID_PARAMS, Refusal::new("`uri` is missing")))
 }
 
-/// An error as JSON-RPC has it.
+/// Returns an error response.
 pub fn failure(id: Value, code: i64, message: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
 }

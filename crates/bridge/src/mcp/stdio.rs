@@ -1,23 +1,23 @@
-//! A session over two streams, one message a line. Calls are answered in their order.
+//! A session over two streams, one message per line. Calls are answered in order.
 
 use std::io::{self, BufRead, Read as _, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::Offer;
+use super::McpCatalog;
 use super::session::{INVALID_REQUEST, PARSE_ERROR, Session, failure};
 
-/// Longest message that is read.
+/// Maximum size of a message.
 const MAX_MESSAGE_BYTES: u64 = 8 * 1024 * 1024;
-/// Most resources that one client can follow.
+/// Maximum number of resources a client can subscribe to.
 const MAX_FOLLOWED: usize = 64;
 
-/// Serves one client until it closes its stream. Resources that it follows are looked at this often.
+/// Serves one client until it closes its stream, checking subscribed resources every `look_every`.
 pub fn serve(
-    offer: &dyn Offer,
+    catalog: &dyn McpCatalog,
     version: &str,
     look_every: Duration,
     mut input: impl BufRead,
@@ -26,7 +26,7 @@ pub fn serve(
     let session = Session::new(MAX_FOLLOWED);
     let output = Mutex::new(output);
     let send = |message: &Value| {
-        let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut output = output.lock();
         output.write_all(format!("{message}\n").as_bytes())?;
         output.flush()
     };
@@ -35,11 +35,11 @@ pub fn serve(
         scope.spawn(|| {
             let end = end;
             while end.recv_timeout(look_every) == Err(RecvTimeoutError::Timeout) {
-                // Who does not listen any more is found out by the one who reads.
-                let _ = session.changes(offer).iter().try_for_each(send);
+                // A failed write means that the client is gone, which the reading loop below notices and reports.
+                let _ = session.changes(catalog).iter().try_for_each(send);
             }
         });
-        // Dropped when the client has gone, which ends the other thread.
+        // Dropping the sender when the client has gone ends the notification thread.
         let _ended = ended;
         loop {
             let mut line = Vec::new();
@@ -56,14 +56,14 @@ pub fn serve(
                 continue;
             }
             match serde_json::from_slice::<Value>(&line) {
-                Ok(sent) => session.answer(offer, version, sent).iter().try_for_each(send)?,
+                Ok(sent) => session.answer(catalog, version, sent).iter().try_for_each(send)?,
                 Err(error) => send(&failure(Value::Null, PARSE_ERROR, &error.to_string()))?,
             }
         }
     })
 }
 
-/// Reads on to the end of a line, and keeps nothing of it.
+/// Skips the rest of a line without keeping it in memory.
 fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
     loop {
         let buffer = input.fill_buf()?;

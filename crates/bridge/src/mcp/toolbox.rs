@@ -1,4 +1,4 @@
-//! What Foreword offers: instructions for a path, why, what other agents would read, and documents with their versions.
+//! Foreword's tools and resources: instructions for a path, explanations, comparisons, and documents.
 
 use std::path::PathBuf;
 
@@ -10,75 +10,71 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::address::{Address, DocumentAddress};
-use super::{Answer, Offer, Refusal, Resource, Tool};
+use super::{McpCatalog, Refusal, Resource, Tool, ToolAnswer};
 
-/// Whether a client may save.
+/// Permission to save documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Saving {
-    /// There is a tool for it.
+    /// The tool is offered.
     Allowed,
-    /// There is none.
+    /// The tool is not offered.
     Refused,
 }
 
-/// The place that a call is about.
+/// Location that a call refers to.
 #[derive(Debug, Clone, Default)]
 pub struct PlaceAsked {
-    /// The workspace that it is in, by name or id, where the source has some.
+    /// Workspace by name or id, if the source has workspaces.
     pub workspace: Option<String>,
     /// A directory, or a file in it.
     pub path: Option<PathBuf>,
-    /// Whose rules; none: the configured ones.
+    /// Rules to apply; `None` for the configured ones.
     pub profile: Option<&'static Profile>,
 }
 
-/// What is to be compared.
+/// Parameters of a comparison.
 #[derive(Debug, Clone, Default)]
 pub struct CompareAsked {
-    /// The workspace that the directory is in, by name or id, where the source has some.
+    /// Workspace by name or id, if the source has workspaces.
     pub workspace: Option<String>,
     /// A directory, or a file in it.
     pub path: Option<PathBuf>,
     /// A file that a tool reads there.
     pub reading: Option<PathBuf>,
-    /// The agents; none: all.
+    /// Agents to compare; empty for all.
     pub agents: Vec<&'static Profile>,
 }
 
-/// What is to be saved.
+/// Parameters of a save.
 #[derive(Debug, Clone)]
 pub struct SaveAsked {
-    /// Whose document.
     pub document: DocumentAddress,
-    /// The whole new text.
+    /// The complete new text.
     pub content: String,
-    /// The version that the text is based on.
+    /// Version that the text is based on.
     pub expected_version: Version,
-    /// What the change is for.
+    /// Description of the change.
     pub message: Option<String>,
 }
 
-/// Who knows the answers.
+/// Backend of the toolbox.
 pub trait Source: Sync {
-    /// Whether this client may save.
+    /// Returns whether this client may save.
     fn saving(&self) -> Saving;
-    /// What a path is relative to, and what is meant without one.
+    /// Describes for models how paths are resolved.
     fn about_paths(&self) -> &'static str;
-    /// Whether places are in workspaces, so that calls may name one.
+    /// Returns true if calls may name a workspace.
     fn has_workspaces(&self) -> bool;
-    /// The instructions for a place.
     fn resolve(&self, place: &PlaceAsked) -> Result<Resolution, Refusal>;
-    /// What each agent would read.
     fn compare(&self, asked: &CompareAsked) -> Result<Comparison, Refusal>;
-    /// A document.
     fn document(&self, document: &DocumentAddress) -> Result<DocumentGetResult, Refusal>;
-    /// Saves a document in the name of an author.
+    /// Saves a document on behalf of an author.
     fn save(&self, author: &str, save: SaveAsked) -> Result<DocumentSaveResult, Refusal>;
-    /// Addresses of what a client may like to read.
+    /// Returns addresses of resources to list.
     fn addresses(&self) -> Vec<Address>;
 }
 
-/// Foreword's tools and resources, over a source of answers.
+/// Foreword's catalog over a source.
 #[derive(Debug)]
 pub struct Toolbox<S>(pub S);
 
@@ -89,7 +85,7 @@ impl<S: Source> Toolbox<S> {
         (path, workspace)
     }
 
-    /// The arguments of a call, as far as they are what the tool takes.
+    /// Returns the arguments of a call after rejecting unknown names.
     fn arguments<'a>(&self, tool: &str, given: &'a Value) -> Result<Arguments<'a>, Refusal> {
         let Value::Object(given) = given else {
             return Err(Refusal::new("the arguments must be an object"));
@@ -112,7 +108,7 @@ impl<S: Source> Toolbox<S> {
     }
 }
 
-impl<S: Source> Offer for Toolbox<S> {
+impl<S: Source> McpCatalog for Toolbox<S> {
     fn tools(&self) -> Vec<Tool> {
         let (path, workspace) = self.properties();
         let agent = json!({ "type": "string", "description": "Whose rules: foreword when absent, or codex, claude-code, gemini-cli, …" });
@@ -177,14 +173,14 @@ impl<S: Source> Offer for Toolbox<S> {
         tools
     }
 
-    fn call(&self, client: &str, tool: &str, arguments: &Value) -> Result<Answer, Refusal> {
+    fn call(&self, client: &str, tool: &str, arguments: &Value) -> Result<ToolAnswer, Refusal> {
         let arguments = self.arguments(tool, arguments)?;
         match tool {
             "effective_instructions" => {
                 let resolution = self.0.resolve(&arguments.place()?)?;
                 let text = resolution.text.clone();
                 let text = text.unwrap_or_else(|| "No instructions apply here.".to_owned());
-                Ok(Answer { text, data: Some(data(&Shown::new(&resolution))?) })
+                Ok(ToolAnswer { text, data: Some(data(&Shown::new(&resolution))?) })
             }
             "explain" => {
                 let resolution = self.0.resolve(&arguments.place()?)?;
@@ -332,8 +328,8 @@ fn data(value: &impl Serialize) -> Result<Value, Refusal> {
     serde_json::to_value(value).map_err(|error| Refusal::new(format!("could not write the answer: {error}")))
 }
 
-/// An answer that is data, for programs and for models.
-fn as_data(value: &impl Serialize) -> Result<Answer, Refusal> {
+/// Returns an answer whose text is its data as JSON.
+fn as_data(value: &impl Serialize) -> Result<ToolAnswer, Refusal> {
     let data = data(value)?;
-    Ok(Answer { text: data.to_string(), data: Some(data) })
+    Ok(ToolAnswer { text: data.to_string(), data: Some(data) })
 }

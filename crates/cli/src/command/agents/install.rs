@@ -109,7 +109,7 @@ pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failur
             context.output.note("nothing was changed; without --dry-run it is");
         }
         (Some(change), None) => {
-            journal.make(change).map_err(change_failure)?;
+            journal.apply(change).map_err(change_failure)?;
             let undo = format!("`foreword install {}{scope} --undo`", agent.profile.name);
             context.output.note(format!("{title} is connected; {undo} takes it back"));
             agent.notes.iter().for_each(|note| context.output.note(note));

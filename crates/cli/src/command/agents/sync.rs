@@ -65,7 +65,7 @@ pub(crate) fn run(context: &Context, arguments: &Sync) -> Result<Exit, Failure> 
             "nothing else has to be changed"
         });
     } else if made == Made::Now {
-        plan.changes.iter().try_for_each(|change| journal.make(change)).map_err(change_failure)?;
+        plan.changes.iter().try_for_each(|change| journal.apply(change)).map_err(change_failure)?;
         context.output.note(format!(
             "made {}; `foreword sync --undo` takes them back",
             count(plan.changes.len() as u64, "change")

@@ -92,7 +92,10 @@ fn settings_that_cannot_be_understood_are_left_alone_and_shown_what_to_add() {
     let machine = project();
     let settings = machine.write(".gemini/settings.json", "{ \"a\": 1,, }\n");
     let err = machine.run("install gemini-cli").failed(3);
-    assert!(err.contains("settings.json is left as it is: 1:10: ") && err.contains("\"AfterTool\""), "{err}");
+    assert!(
+        err.contains("settings.json was left unchanged: 1:10: ") && err.contains("\"AfterTool\""),
+        "{err}"
+    );
     assert_eq!(std::fs::read_to_string(settings).unwrap(), "{ \"a\": 1,, }\n");
     let err = machine.run("install claude").failed(2);
     assert!(
