@@ -1,4 +1,4 @@
-//! What a provider can reuse of the requests before, over turns at random.
+//! Share of each request that a provider can reuse from its cache, measured over simulated turns.
 //!
 //! ```text
 //! cargo bench -p stress --bench prefix -- [--quick] [simulation]

@@ -1,5 +1,5 @@
-//! Calls of every method by every role, with parameters made at random from the method's own schema: each is answered, no
-//! answer is the gateway's own failure, and nobody is shown another workspace.
+//! Random calls of every method by every role. Parameters are generated from the methods' schemas. Every call must be
+//! answered, no answer may be an internal error, and no caller may see another workspace.
 
 mod answer;
 mod invention;
@@ -21,26 +21,26 @@ use scripted_model::{Answer, ScriptedModel, Wire};
 use serde_json::Value;
 use test_gateway::TestGateway;
 
-pub use report::Report;
+pub use report::RandomCallsReport;
 
 use crate::random_calls::invention::{Inventor, Known};
 use crate::random_calls::world::World;
 
-/// Calls of each method by each caller, in a round.
+/// Calls per method and caller in a round.
 const CALLS: usize = 8;
-/// How long anything may take; a busy machine is slow.
+/// Time limit for anything, generous because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What to run.
+/// Parameters of a run.
 pub struct RandomCalls {
-    /// None: SQLite.
+    /// `None` for SQLite.
     pub database: Option<Database>,
     pub seed: u64,
-    /// After this no further round begins; there is always one, in which everybody calls everything.
+    /// Time after which no further round starts. There is always at least one round.
     pub time: Duration,
 }
 
-/// To which workspaces a caller's token is bound: all of them, the one with the secret, or another.
+/// Workspaces that a caller's token may access: all, the one with the secret, or another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Binding {
     All,
@@ -49,8 +49,8 @@ enum Binding {
 }
 
 impl RandomCalls {
-    /// Runs it; the error says which call was answered with what it must not be answered with.
-    pub async fn run(self) -> anyhow::Result<Report> {
+    /// Runs the calls. The error contains the first call whose answer breaks a rule.
+    pub async fn run(self) -> anyhow::Result<RandomCallsReport> {
         let model = ScriptedModel::start().await?;
         model.answer_by(|_| Answer::text("yes"));
         let mut config =
@@ -64,30 +64,30 @@ impl RandomCalls {
         })
         .await?;
         let mut inventor = Inventor::new(Chance::new(self.seed));
-        let mut report = Report::default();
+        let mut report = RandomCallsReport::default();
         let begun = Instant::now();
         while report.rounds == 0 || begun.elapsed() < self.time {
             for role in Role::ALL {
                 for binding in [Binding::All, Binding::This, Binding::Another] {
                     let caller = Caller { role, binding, round: report.rounds };
                     caller
-                        .call_everything(&gateway, &mut inventor, &mut report)
+                        .call_every_method(&gateway, &mut inventor, &mut report)
                         .await
                         .with_context(|| format!("seed {}, {caller:?}", self.seed))?;
                 }
             }
             report.rounds += 1;
-            // Everything that was ever said would be kept.
+            // The model records every request it receives, which would grow without bound.
             model.take_requests();
         }
-        // Enough of what is invented must get past the parameters, or little is tried.
-        ensure!(report.succeeded * 10 > report.calls, "too little succeeded: {report}");
-        ensure!(report.secrets > 0, "those who may see the secret never did: {report}");
+        // If most generated parameters were rejected, the run would test little more than the validation.
+        ensure!(report.succeeded * 10 > report.calls, "too few calls succeeded: {report}");
+        ensure!(report.secrets > 0, "no permitted caller ever saw the secret: {report}");
         Ok(report)
     }
 }
 
-/// Somebody with a token of their own.
+/// A caller with its own token.
 #[derive(Debug)]
 struct Caller {
     role: Role,
@@ -96,13 +96,13 @@ struct Caller {
 }
 
 impl Caller {
-    async fn call_everything(
+    async fn call_every_method(
         &self,
         gateway: &TestGateway,
         inventor: &mut Inventor,
-        report: &mut Report,
+        report: &mut RandomCallsReport,
     ) -> anyhow::Result<()> {
-        // Whoever is asking may destroy everything that it finds.
+        // Callers may destroy everything they can access, so each gets its own workspaces.
         let name = format!("{} of {:?}, round {}", self.role, self.binding, self.round);
         let here = World::with_secret(gateway, &format!("here, {name}")).await?;
         let elsewhere = World::new(gateway, &format!("elsewhere, {name}")).await?;
@@ -121,7 +121,7 @@ impl Caller {
                     report.secrets += u64::from(shows_secret);
                     ensure!(
                         !shows_secret || self.binding != Binding::Another,
-                        "it shows another workspace: {answer:?}"
+                        "the answer shows another workspace: {answer:?}"
                     );
                     Ok(())
                 });
@@ -148,12 +148,12 @@ impl Caller {
     }
 }
 
-/// Calls a method; the error is one that no answer is.
+/// Calls a method. Errors sent by the gateway are part of the result; the outer error means that there was no answer.
 async fn call(client: &Client, method: &str, params: &Value) -> anyhow::Result<Result<Value, ErrorObject>> {
     let answer = tokio::time::timeout(PATIENCE, client.caller().call(method, params)).await;
-    match answer.context("it was not answered in time")? {
+    match answer.context("there was no answer in time")? {
         Ok(result) => Ok(Ok(result)),
         Err(CallError::Answered(error)) => Ok(Err(error)),
-        Err(error) => Err(error).context("it was not answered"),
+        Err(error) => Err(error).context("there was no answer"),
     }
 }

@@ -1,20 +1,20 @@
-//! Many turns at random against a real gateway over SQLite, and a check of every request a model gets.
+//! Random turns against a real gateway on SQLite, with a check of every request to the model.
 //!
-//! Files are edited, deleted and brought back, also while a turn runs; documents are saved and archived; threads and folders
-//! move; providers stumble, fail, cut and refuse; turns are cancelled; the gateway is stopped and started; summaries come,
-//! fail, and are far too long. Chance is seeded, so that a failure can be repeated. What must be true of every request is
-//! in `checker.rs`, computed from what the simulation did itself, never from what the gateway says.
+//! Files are edited, deleted and restored, also while a turn runs; documents are saved and archived; threads and
+//! folders move; providers fail in several ways; turns are cancelled; the gateway restarts; summaries succeed, fail, or
+//! are far too long. Randomness is seeded, so that failures can be reproduced. The invariants are in `checker.rs` and
+//! computed from the simulation's own actions, never from what the gateway reports.
 
 mod call;
 mod checker;
 mod director;
 mod documents;
+mod file_mentions;
 mod prefix;
 mod report;
 mod request;
 mod script;
 mod stage;
-mod told;
 mod world;
 
 use std::path::{Path, PathBuf};
@@ -23,19 +23,19 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 pub use prefix::PrefixReuse;
-pub use report::Report;
+pub use report::SimulationReport;
 
 use crate::simulation::checker::Inputs;
 use crate::simulation::documents::call;
 use crate::simulation::stage::Stage;
 use crate::simulation::world::DIRECTORIES;
 
-/// How long anything may take; a busy machine is slow.
+/// Time limit for anything, generous because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often it is asked whether a turn has ended.
-const ASK_AGAIN: Duration = Duration::from_millis(2);
+/// Interval for polling a turn's status.
+const POLL_EVERY: Duration = Duration::from_millis(2);
 
-/// What to simulate.
+/// Parameters of a simulation.
 #[derive(Debug, Clone, Copy)]
 pub struct Simulation {
     pub turns: u32,
@@ -43,10 +43,10 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Runs all turns; the error says which invariant which request broke, and where the request is.
-    pub async fn run(self) -> anyhow::Result<Report> {
+    /// Runs all turns. The error contains the violated invariant and the path of the request.
+    pub async fn run(self) -> anyhow::Result<SimulationReport> {
         let mut stage = Stage::set(self.seed).await?;
-        let mut report = Report { turns: self.turns, ..Report::default() };
+        let mut report = SimulationReport { turns: self.turns, ..SimulationReport::default() };
         for turn in 1..=self.turns {
             Self::change_something(&mut stage, &mut report).await?;
             self.turn(&mut stage, turn, &mut report).await?;
@@ -60,8 +60,8 @@ impl Simulation {
         Ok(report)
     }
 
-    /// What happens between two turns.
-    async fn change_something(stage: &mut Stage, report: &mut Report) -> anyhow::Result<()> {
+    /// Makes random changes between two turns.
+    async fn change_something(stage: &mut Stage, report: &mut SimulationReport) -> anyhow::Result<()> {
         for _ in 0..3 {
             let chance = stage.director().random.below(100);
             let what = match chance {
@@ -88,9 +88,10 @@ impl Simulation {
         Ok(())
     }
 
-    async fn turn(self, stage: &mut Stage, turn: u32, report: &mut Report) -> anyhow::Result<()> {
-        // Chosen before the turn begins: from then on the model draws from the same chance.
-        let (mut will_change, will_stop) = {
+    async fn turn(self, stage: &mut Stage, turn: u32, report: &mut SimulationReport) -> anyhow::Result<()> {
+        // Drawn before the turn starts, because the model draws from the same generator while the turn runs, and the
+        // order would depend on timing.
+        let (mut changes_document, stops_gateway) = {
             let random = &mut stage.director().random;
             (random.percent(6), random.percent(25))
         };
@@ -103,20 +104,20 @@ impl Simulation {
         let started = call(&stage.client, "turn/start", &params).await?;
         let turn_id = started["turn"]["id"].as_str().unwrap_or_default().to_owned();
         let params = json!({ "workspace_id": stage.workspace, "turn_id": turn_id });
-        // What changes in the store while a turn runs is the next turn's.
+        // A running turn must not see changes in the store, so the checker applies them to the next turn.
         let begun = Instant::now();
         let status = loop {
             let (requests, is_silent) = {
                 let director = stage.director();
                 (director.requests, director.is_silent)
             };
-            if requests > 0 && std::mem::take(&mut will_change) {
+            if requests > 0 && std::mem::take(&mut changes_document) {
                 let what = stage.change_document().await?;
                 stage.director().note(format!("  while the turn runs: {what}"));
             }
             if is_silent {
                 stage.director().is_silent = false;
-                if will_stop {
+                if stops_gateway {
                     report.restarts += 1;
                     stage.director().note("  the gateway is stopped".to_owned());
                     stage.restart().await?;
@@ -131,7 +132,7 @@ impl Simulation {
                 None => anyhow::bail!("turn {turn} of seed {} has no status: {got}", self.seed),
             }
             anyhow::ensure!(begun.elapsed() < PATIENCE, "turn {turn} of seed {} does not end", self.seed);
-            tokio::time::sleep(ASK_AGAIN).await;
+            tokio::time::sleep(POLL_EVERY).await;
         };
         let mut director = stage.director();
         director.note(format!("  {status}"));
@@ -158,12 +159,12 @@ impl Simulation {
         }
     }
 
-    /// Chooses what a turn is about, and writes its script.
+    /// Chooses a turn's thread and directory and writes its script.
     fn begin(stage: &Stage, turn: u32) -> (usize, PathBuf, u64) {
         let count = stage.documents.thread_count();
         let mut director = stage.director();
         let director = &mut *director;
-        // Mostly the newest ones, so that some threads become long and some are taken up again late.
+        // Prefers recent threads, so that some threads grow long and others are resumed late.
         let newest = if director.random.percent(80) { count.min(3) } else { count };
         let thread = count - 1 - director.random.below(newest);
         let directory = if director.random.percent(80) { "" } else { director.random.pick(DIRECTORIES) };
@@ -186,12 +187,12 @@ impl Simulation {
     }
 }
 
-/// A path without the slash that joining nothing leaves at its end.
+/// Removes the trailing slash that joining an empty path leaves.
 fn clean(path: &Path) -> PathBuf {
     path.components().collect()
 }
 
-/// Keeps a request for whoever looks into what is wrong with it.
+/// Writes a request to a file for debugging.
 fn dump(seed: u64, turn: u32, body: &serde_json::Value) -> anyhow::Result<PathBuf> {
     let path = std::env::temp_dir().join(format!("foreword-simulation-seed-{seed}-turn-{turn}.json"));
     std::fs::write(&path, serde_json::to_string_pretty(body)?)?;

@@ -1,9 +1,9 @@
-//! Real gateway processes that are killed and frozen while clients save, and a check of everything they acknowledged.
+//! Real gateway processes that are killed and frozen while clients save, and a check of every acknowledged save.
 //!
-//! SQLite has one gateway, PostgreSQL has three and is itself crashed, restarted and frozen. Clients log every answer as they
-//! get it; afterwards the log is held against what the database has, so nothing here believes what a gateway says of itself.
-//! SQLite is on a small disk, which is filled now and then; the clocks of the gateways on PostgreSQL are a minute apart. Where
-//! the machine allows one of the two not, the report says so.
+//! There is one gateway on SQLite and three on PostgreSQL, which is itself crashed, restarted and frozen. Clients log
+//! every answer they receive, and the final check compares these logs with the database. SQLite runs on a small disk
+//! that is filled at times; the clocks of the gateways on PostgreSQL differ by a minute. The report lists what the
+//! machine did not permit.
 
 mod clock;
 mod disk;
@@ -30,36 +30,34 @@ use test_postgres::Cluster;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-pub use report::Report;
+pub use report::TortureReport;
 
 use crate::torture::disk::SmallDisk;
 use crate::torture::fault::Driver;
 use crate::torture::ledger::Ledger;
 use crate::torture::progress::Progress;
-use crate::torture::writer::{Kind, Writer};
+use crate::torture::writer::{Writer, WriterKind};
 
-/// How long anything may take that no fault holds up; a busy machine is slow.
+/// Time limit for anything not delayed by a fault, generous because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Gateways on PostgreSQL; SQLite has one.
+/// Number of gateways on PostgreSQL; SQLite has one.
 const NODES: usize = 3;
 const WORKSPACES: usize = 8;
-/// Writers of each workspace that stay with one gateway and share a document, and those that have a document of their own
-/// and go to the next gateway when theirs does not answer.
+/// Writers per workspace: sharing writers stay with one gateway and share a document; owning writers have their own
+/// document and switch to the next gateway if theirs does not answer.
 const SHARING: usize = 3;
 const OWNING: usize = 3;
 
-/// Where the gateways keep what they are given.
 pub enum Database {
     Sqlite,
     Postgres(Cluster),
 }
 
-/// What to run.
+/// Parameters of a run.
 pub struct Torture {
-    /// The `foreword` program.
     pub program: PathBuf,
     pub database: Database,
-    /// How long faults happen; checking comes on top.
+    /// Duration of the faults; the final check comes on top.
     pub time: Duration,
     pub seed: u64,
 }
@@ -72,9 +70,9 @@ struct SavedScope {
 }
 
 impl Torture {
-    /// Runs it; the error says what was lost, doubled, missing or out of order.
-    pub async fn run(self) -> anyhow::Result<Report> {
-        let mut report = Report::default();
+    /// Runs the test. The error describes what was lost, duplicated, missing or out of order.
+    pub async fn run(self) -> anyhow::Result<TortureReport> {
+        let mut report = TortureReport::default();
         let (cluster, disk, launches) = match self.database {
             Database::Sqlite => {
                 let (disk, launch) = on_small_disk(Launch::new(self.program), self.time, &mut report);
@@ -111,9 +109,12 @@ impl Torture {
             let shared = make_document(&owner, &workspace_id, "shared").await?;
             for number in 0..SHARING + OWNING {
                 let (kind, place) = if number < SHARING {
-                    (Kind::Sharing, shared.clone())
+                    (WriterKind::Sharing, shared.clone())
                 } else {
-                    (Kind::Owning, make_document(&owner, &workspace_id, &format!("own {number}")).await?)
+                    (
+                        WriterKind::Owning,
+                        make_document(&owner, &workspace_id, &format!("own {number}")).await?,
+                    )
                 };
                 let name = format!("workspace {workspace}, writer {number}");
                 let progress = Arc::clone(&progress);
@@ -129,7 +130,7 @@ impl Torture {
             Driver { nodes, cluster, disk, progress: Arc::clone(&progress), chance: Chance::new(self.seed) };
         while begun.elapsed() < self.time {
             driver.next_fault(&mut report).await?;
-            // A writer ends early only when it got an answer that it must not get.
+            // A writer ends early only after an answer it must never get.
             if let Some(ended) = writers.try_join_next() {
                 ended??;
             }
@@ -161,8 +162,12 @@ impl Torture {
     }
 }
 
-/// Puts the database of a gateway on a disk that can be filled.
-fn on_small_disk(mut launch: Launch, time: Duration, report: &mut Report) -> (Option<SmallDisk>, Launch) {
+/// Puts a gateway's database on a disk that can be filled.
+fn on_small_disk(
+    mut launch: Launch,
+    time: Duration,
+    report: &mut TortureReport,
+) -> (Option<SmallDisk>, Launch) {
     match SmallDisk::make(time) {
         Ok(disk) => {
             launch.through = disk.enter();
@@ -176,8 +181,8 @@ fn on_small_disk(mut launch: Launch, time: Duration, report: &mut Report) -> (Op
     }
 }
 
-/// The same gateway several times, each with another clock.
-fn with_shifted_clocks(launch: &Launch, report: &mut Report) -> Vec<Launch> {
+/// Returns one launch per gateway, each with a different clock.
+fn with_shifted_clocks(launch: &Launch, report: &mut TortureReport) -> Vec<Launch> {
     let Some(clock) = ClockShift::find() else {
         let reason = "clocks that differ: libfaketime is not installed (Debian's package is `faketime`)";
         report.not_tried.push(reason.to_owned());
@@ -193,7 +198,7 @@ async fn make_workspace(client: &Client, number: usize) -> Result<WorkspaceId, C
     Ok(client.call::<WorkspaceCreate>(&params).await?.workspace.id)
 }
 
-/// A folder, whose document the first save makes.
+/// Creates a folder; its document is created by the first save.
 async fn make_document(
     client: &Client,
     workspace_id: &WorkspaceId,

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use stress::load::{Kind, Load, Report};
+use stress::load::{CallKind, Load, LoadReport};
 use test_postgres::{Cluster, Options, test_cluster};
 
 use crate::support::FOREWORD;
@@ -13,7 +13,7 @@ const CONNECTIONS: usize = 120;
 /// Handles that the database and the model's provider may keep open after everybody has left.
 const KEPT_HANDLES: usize = 40;
 
-async fn burden(postgres: Option<Cluster>) -> Report {
+async fn burden(postgres: Option<Cluster>) -> LoadReport {
     let load = Load {
         program: PathBuf::from(FOREWORD),
         postgres,
@@ -26,22 +26,22 @@ async fn burden(postgres: Option<Cluster>) -> Report {
     load.run().await.unwrap_or_else(|error| panic!("{error:#}"))
 }
 
-fn check(report: &Report) {
+fn check(report: &LoadReport) {
     let handles = |moment: &str| {
         let found = report.resources.iter().find(|looked| looked.moment.starts_with(moment));
         found.unwrap_or_else(|| panic!("{moment}: {report}")).handles
     };
     assert_eq!(report.tally.problem_count(), 0, "{report}");
-    for (kind, name, _) in Kind::TABLE {
+    for (kind, name, _) in CallKind::TABLE {
         assert!(report.tally.samples(*kind).count() > 0, "{name}: {report}");
     }
-    assert!(report.subscribers == 12 && report.told > 0, "{report}");
+    assert!(report.subscribers == 12 && report.received > 0, "{report}");
     let before = handles("with its workspaces");
     assert!(handles("all connected") >= before + CONNECTIONS, "{report}");
     assert!(handles("all have left") <= before + KEPT_HANDLES, "{report}");
 
     assert!(!report.steps.is_empty(), "{report}");
-    let told: Vec<&str> = report.refusals.iter().map(|refusal| refusal.told.as_str()).collect();
+    let messages: Vec<&str> = report.refusals.iter().map(|refusal| refusal.message.as_str()).collect();
     let expected = [
         "status 503: {\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32030",
         "the gateway has as many connections as it can",
@@ -49,9 +49,9 @@ fn check(report: &Report) {
         "-32030 LimitReached",
         "-32030 LimitReached",
     ];
-    assert_eq!(told.len(), expected.len(), "{report}");
-    for (told, expected) in told.iter().zip(expected) {
-        assert!(told.contains(expected), "{report}");
+    assert_eq!(messages.len(), expected.len(), "{report}");
+    for (message, expected) in messages.iter().zip(expected) {
+        assert!(message.contains(expected), "{report}");
     }
     assert!(report.refusals.iter().all(|refusal| refusal.ready == "200 ready"), "{report}");
 }

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use stress::torture::{Database, Report, Torture};
+use stress::torture::{Database, Torture, TortureReport};
 use test_postgres::{Options, test_cluster};
 
 use crate::support::FOREWORD;
 
 const TIME: Duration = Duration::from_secs(10);
 
-async fn torment(database: Database) -> Report {
+async fn torment(database: Database) -> TortureReport {
     let torture = Torture { program: PathBuf::from(FOREWORD), database, time: TIME, seed: 1 };
     let report = torture.run().await.unwrap_or_else(|error| panic!("{error:#}"));
     assert!(report.fault_count() >= 1, "{report}");

@@ -1,5 +1,5 @@
-//! `load`: many clients call a gateway at a steady rate, in a process of its own.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command tells its user what came of it")]
+//! `load`: puts a gateway process under the steady load of many clients.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command prints its results")]
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,28 +11,28 @@ use measure::Machine;
 use stress::load::Load;
 use test_postgres::{Cluster, Options};
 
-/// Lets many clients call a gateway at a steady rate
+/// Put a gateway under the steady load of many clients
 #[derive(Parser)]
 struct Arguments {
-    /// How long
+    /// Minutes to run
     #[arg(long, default_value_t = 1.0)]
     minutes: f64,
-    /// How many clients
+    /// Number of clients
     #[arg(long, default_value_t = 1_000)]
     connections: usize,
-    /// Workspaces that they share
+    /// Number of workspaces the clients share
     #[arg(long, default_value_t = 100)]
     workspaces: usize,
-    /// Calls a second
+    /// Calls per second
     #[arg(long, default_value_t = 500)]
     rate: u32,
-    /// The seed of the random choices
+    /// Seed of the random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// What the gateway keeps its data in
+    /// Database of the gateway
     #[arg(long, value_enum, default_value_t = Database::Sqlite)]
     database: Database,
-    /// The gateway's program; the one beside this when absent
+    /// The gateway's program; by default the one next to this program
     #[arg(long)]
     program: Option<PathBuf>,
 }
@@ -68,7 +68,7 @@ fn prepare(arguments: Arguments) -> anyhow::Result<Load> {
     Ok(Load {
         program: match program {
             Some(program) => program,
-            // Both are built into the same directory.
+            // Cargo builds both programs into the same directory.
             None => {
                 std::env::current_exe()?.with_file_name(format!("foreword{}", std::env::consts::EXE_SUFFIX))
             }

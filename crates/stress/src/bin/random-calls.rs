@@ -1,6 +1,6 @@
-//! `random-calls [--minutes N] [--seed N]`: half of the time on SQLite, half on PostgreSQL. Exit code 1 when an answer is not as
-//! it must be.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command tells its user what came of it")]
+//! `random-calls [--minutes N] [--seed N]`: half of the time on SQLite, half on PostgreSQL. Exits with 1 if an answer
+//! breaks a rule.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command prints its results")]
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use gateway::Database;
 use stress::random_calls::RandomCalls;
 use test_postgres::{Cluster, Options};
 
-/// Calls every method as everybody with parameters at random: half of the time on SQLite, half on PostgreSQL
+/// Call every method with random parameters: half of the time on SQLite, half on PostgreSQL
 #[derive(Parser)]
 struct Arguments {
-    /// How long
+    /// Minutes to run
     #[arg(long, default_value_t = 10)]
     minutes: u64,
-    /// The seed of the random choices
+    /// Seed of the random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

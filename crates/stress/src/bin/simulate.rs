@@ -1,5 +1,5 @@
-//! `simulate --turns N --seed N`: turns at random, each request checked. Exit code 1 when an invariant is broken.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command tells its user what came of it")]
+//! `simulate --turns N --seed N`: runs random turns and checks every request. Exits with 1 if an invariant is violated.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command prints its results")]
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -7,13 +7,13 @@ use std::time::Instant;
 use clap::Parser;
 use stress::simulation::Simulation;
 
-/// Runs turns at random, and checks each request
+/// Run random turns and check every request
 #[derive(Parser)]
 struct Arguments {
-    /// How many
+    /// Number of turns
     #[arg(long, default_value_t = 1_000)]
     turns: u32,
-    /// The seed of the random choices
+    /// Seed of the random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

@@ -1,5 +1,6 @@
-//! `torture [--minutes N] [--seed N]`: half of the time on SQLite, half on PostgreSQL. Exit code 1 when something is lost.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command tells its user what came of it")]
+//! `torture [--minutes N] [--seed N]`: half of the time on SQLite, half on PostgreSQL. Exits with 1 if an acknowledged
+//! save is lost.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command prints its results")]
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,13 +10,13 @@ use clap::Parser;
 use stress::torture::{Database, Torture};
 use test_postgres::{Cluster, Options};
 
-/// Kills and freezes gateways while clients save: half of the time on SQLite, half on PostgreSQL
+/// Kill and freeze gateways while clients save: half of the time on SQLite, half on PostgreSQL
 #[derive(Parser)]
 struct Arguments {
-    /// How long
+    /// Minutes to run
     #[arg(long, default_value_t = 10)]
     minutes: u64,
-    /// The seed of the random choices
+    /// Seed of the random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -33,7 +34,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    // Both are built into the same directory.
+    // Cargo builds both programs into the same directory.
     let program =
         std::env::current_exe()?.with_file_name(format!("foreword{}", std::env::consts::EXE_SUFFIX));
     let time = Duration::from_secs(arguments.minutes * 60 / 2);

@@ -1,4 +1,4 @@
-//! The kinds of calls, how often each is made, and how.
+//! CallKinds of calls, their frequency and their implementation.
 
 use chance::Chance;
 use client::{Client, ClientError};
@@ -14,9 +14,8 @@ use serde::Deserialize;
 use crate::load::stage::LoadedWorkspace;
 use crate::load::tally::Problem;
 
-/// What a client does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum CallKind {
     Save,
     Effective,
     Document,
@@ -27,30 +26,30 @@ pub enum Kind {
     Turn,
 }
 
-impl Kind {
-    /// Each kind, what it is called, and how many of a hundred calls it is.
-    pub const TABLE: &'static [(Kind, &'static str, usize)] = &[
-        (Kind::Save, "save of 2 KB", 20),
-        (Kind::Effective, "effective document of a thread", 26),
-        (Kind::Document, "document of a folder", 20),
-        (Kind::Tree, "part of a tree", 14),
-        (Kind::Preview, "prompt of the next turn", 8),
-        (Kind::Manifest, "manifests of a turn", 6),
-        (Kind::Explain, "explanation of a turn", 4),
-        (Kind::Turn, "turn of two rounds, to its end", 2),
+impl CallKind {
+    /// CallKind, display name, and percentage of all calls.
+    pub const TABLE: &'static [(CallKind, &'static str, usize)] = &[
+        (CallKind::Save, "save of 2 KB", 20),
+        (CallKind::Effective, "effective document of a thread", 26),
+        (CallKind::Document, "document of a folder", 20),
+        (CallKind::Tree, "part of a tree", 14),
+        (CallKind::Preview, "prompt of the next turn", 8),
+        (CallKind::Manifest, "manifests of a turn", 6),
+        (CallKind::Explain, "explanation of a turn", 4),
+        (CallKind::Turn, "turn of two rounds, to its end", 2),
     ];
 
     pub fn name(self) -> &'static str {
         Self::TABLE.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, name, _)| name)
     }
 
-    /// How many of a hundred calls are turns.
+    /// Returns the percentage of calls that are turns.
     pub(crate) fn turn_share() -> usize {
-        Self::TABLE.iter().filter(|(kind, ..)| *kind == Kind::Turn).map(|(.., share)| share).sum()
+        Self::TABLE.iter().filter(|(kind, ..)| *kind == CallKind::Turn).map(|(.., share)| share).sum()
     }
 
-    /// One that is no turn, as often as it should be.
-    pub(crate) fn at_random(chance: &mut Chance) -> Self {
+    /// Draws a kind other than a turn according to the table.
+    pub(crate) fn draw(chance: &mut Chance) -> Self {
         let mut drawn = chance.below(100 - Self::turn_share());
         for (kind, _, share) in Self::TABLE {
             match drawn.checked_sub(*share) {
@@ -58,14 +57,14 @@ impl Kind {
                 None => return *kind,
             }
         }
-        Kind::Save
+        CallKind::Save
     }
 }
 
-/// Makes a call that is no turn.
+/// Makes a call other than a turn.
 pub(crate) async fn call(
     client: &Client,
-    kind: Kind,
+    kind: CallKind,
     place: &LoadedWorkspace,
     chance: &mut Chance,
 ) -> Result<(), Problem> {
@@ -73,7 +72,7 @@ pub(crate) async fn call(
     let folder_id = Some(chance.pick(&place.folders).clone());
     let thread_id = chance.pick(&place.threads).clone();
     match kind {
-        Kind::Save => {
+        CallKind::Save => {
             let params = DocumentSaveParams {
                 workspace_id,
                 folder_id,
@@ -84,38 +83,38 @@ pub(crate) async fn call(
             };
             client.call::<DocumentSave>(&params).await?;
         }
-        Kind::Effective => {
+        CallKind::Effective => {
             let params = DocumentResolveForThreadParams { workspace_id, thread_id };
             client.call::<DocumentResolveForThread>(&params).await?;
         }
-        Kind::Document => {
+        CallKind::Document => {
             client.call::<DocumentGet>(&DocumentScopeParams { workspace_id, folder_id }).await?;
         }
-        Kind::Tree => {
+        CallKind::Tree => {
             let part = ThreadTreeParams { folder_id, depth: Some(1), thread_limit: Some(20), workspace_id };
             client.call::<ThreadTree>(&part).await?;
         }
-        Kind::Preview => {
+        CallKind::Preview => {
             let params =
                 PromptPreviewParams { workspace_id, thread_id, cwd: None, input: None, fresh: false };
             client.call::<PromptPreview>(&params).await?;
         }
-        Kind::Manifest => {
+        CallKind::Manifest => {
             client
                 .call::<TurnManifest>(&TurnGetParams { workspace_id, turn_id: place.newest_turn()? })
                 .await?;
         }
-        Kind::Explain => {
+        CallKind::Explain => {
             client
                 .call::<TurnExplain>(&TurnGetParams { workspace_id, turn_id: place.newest_turn()? })
                 .await?;
         }
-        Kind::Turn => return Err(Problem::Turn("one that needs a subscriber")),
+        CallKind::Turn => return Err(Problem::Turn("one that needs a subscriber")),
     }
     Ok(())
 }
 
-/// Asks the model, as a client that has subscribed to the workspace, and waits for the turn's end.
+/// Starts a turn and waits for its end. The client must be subscribed to the workspace.
 pub(crate) async fn ask(
     client: &mut Client,
     place: &LoadedWorkspace,
@@ -131,7 +130,7 @@ pub(crate) async fn ask(
     Ok(())
 }
 
-/// How a turn ends: the name of the notification that says so.
+/// Waits for the end of a turn and returns the name of the notification that announced it.
 async fn end_of(client: &mut Client, turn_id: &TurnId) -> Result<&'static str, Problem> {
     #[derive(Deserialize)]
     struct Of {
@@ -153,13 +152,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_drawn_as_often_as_the_table_says() {
-        assert_eq!(Kind::TABLE.iter().map(|(.., share)| share).sum::<usize>(), 100);
+    fn kinds_are_drawn_with_their_listed_frequency() {
+        assert_eq!(CallKind::TABLE.iter().map(|(.., share)| share).sum::<usize>(), 100);
         let mut chance = Chance::new(1);
-        let drawn: Vec<Kind> = (0..10_000).map(|_| Kind::at_random(&mut chance)).collect();
-        for (kind, name, share) in Kind::TABLE {
+        let drawn: Vec<CallKind> = (0..10_000).map(|_| CallKind::draw(&mut chance)).collect();
+        for (kind, name, share) in CallKind::TABLE {
             let count = drawn.iter().filter(|it| *it == kind).count();
-            let expected = if *kind == Kind::Turn { 0 } else { share * 10_000 / 98 };
+            let expected = if *kind == CallKind::Turn { 0 } else { share * 10_000 / 98 };
             assert!(count.abs_diff(expected) <= expected / 5, "{name}: {count}, {expected} expected");
         }
     }

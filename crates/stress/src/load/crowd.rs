@@ -1,4 +1,4 @@
-//! The clients: some save and read, some ask the model, some only listen.
+//! The clients: most save and read, some start turns, some only subscribe.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,24 +16,24 @@ use crate::load::call::{ask, call};
 use crate::load::follower::Follower;
 use crate::load::stage::{LoadedWorkspace, Stage};
 use crate::load::tally::Problem;
-use crate::load::{Kind, PATIENCE, Tally};
+use crate::load::{CallKind, PATIENCE, Tally};
 
-/// Of so many clients of a workspace, one asks the model, one only listens, and the others save and read.
+/// Out of this many clients of a workspace, one starts turns, one only subscribes, and the others save and read.
 pub(crate) const ROLES: usize = 10;
-/// Clients that connect at the same time: fewer than may be without a token.
-const AT_ONCE: usize = 32;
+/// Clients that connect concurrently, fewer than the limit of unauthenticated connections.
+const CONCURRENT: usize = 32;
 
-/// Somebody who makes calls.
+/// A client that makes calls.
 struct Worker {
     place: Arc<LoadedWorkspace>,
-    /// None after the connection was lost.
+    /// `None` after the connection was lost.
     client: Option<Client>,
-    /// The thread of one who asks the model; the others save and read.
+    /// Thread for turns; `None` for clients that save and read.
     thread_id: Option<ThreadId>,
     chance: Chance,
 }
 
-/// Everybody who is connected.
+/// All connected clients.
 pub(crate) struct Crowd {
     workers: Vec<Worker>,
     followers: JoinSet<anyhow::Result<u64>>,
@@ -41,7 +41,7 @@ pub(crate) struct Crowd {
 }
 
 impl Crowd {
-    /// Lets them all in; those who ask the model do so once.
+    /// Connects all clients. Those that start turns run one turn each, so that later calls find one.
     pub(crate) async fn connect(
         stage: &Arc<Stage>,
         connections: usize,
@@ -69,9 +69,9 @@ impl Crowd {
             };
             workers.push(Worker { place, client: None, thread_id, chance: chance.fork() }.arrive());
         }
-        let followers: Vec<_> = stream::iter(followers).buffered(AT_ONCE).try_collect().await?;
+        let followers: Vec<_> = stream::iter(followers).buffered(CONCURRENT).try_collect().await?;
         let followers = followers.into_iter().map(Follower::follow).collect();
-        let workers = stream::iter(workers).buffered(AT_ONCE).try_collect().await?;
+        let workers = stream::iter(workers).buffered(CONCURRENT).try_collect().await?;
         Ok(Self { workers, followers, ends })
     }
 
@@ -79,11 +79,11 @@ impl Crowd {
         self.followers.len()
     }
 
-    /// Everybody makes calls, together so many a second for a time.
+    /// Lets all clients make calls at a combined rate for some time.
     pub(crate) async fn work(&mut self, rate: f64, time: Duration) -> anyhow::Result<Tally> {
         let askers = self.workers.iter().filter(|worker| worker.thread_id.is_some()).count();
         let callers = self.workers.len() - askers;
-        let turns = rate * Kind::turn_share() as f64 / 100.0;
+        let turns = rate * CallKind::turn_share() as f64 / 100.0;
         let every =
             |people: usize, rate: f64| Duration::from_secs_f64(people as f64 / rate.max(f64::EPSILON));
         let ask_every = every(askers, turns);
@@ -106,30 +106,32 @@ impl Crowd {
         Ok(tally)
     }
 
-    /// Waits until every subscriber was told everything, and hangs up; says how many changes were told.
+    /// Waits until every subscriber has received all changes, disconnects, and returns the number of changes.
     pub(crate) async fn leave(mut self, stage: &Stage) -> anyhow::Result<u64> {
         for (place, end) in stage.places.iter().zip(&self.ends) {
-            // Nobody listens where there are fewer clients than workspaces.
+            // Sending fails for workspaces without a subscriber, which exist if there are few clients.
             let _ = end.send(Some(stage.newest_change(place).await?));
         }
-        let mut told = 0;
+        let mut received = 0;
         while let Some(ended) = tokio::time::timeout(PATIENCE, self.followers.join_next())
             .await
             .context("a subscriber did not get everything in time")?
         {
-            told += ended??;
+            received += ended??;
         }
-        Ok(told)
+        Ok(received)
     }
 }
 
 impl Worker {
     async fn arrive(mut self) -> anyhow::Result<Self> {
-        self.connect().await.map_err(|problem| anyhow::anyhow!("could not connect: {}", problem.told()))?;
+        self.connect()
+            .await
+            .map_err(|problem| anyhow::anyhow!("could not connect: {}", problem.message()))?;
         if self.thread_id.is_some() {
-            self.make(Kind::Turn)
+            self.make(CallKind::Turn)
                 .await
-                .map_err(|problem| anyhow::anyhow!("a first turn: {}", problem.told()))?;
+                .map_err(|problem| anyhow::anyhow!("a first turn: {}", problem.message()))?;
         }
         Ok(self)
     }
@@ -144,7 +146,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Makes calls until a moment, one about every so often.
+    /// Makes calls at random intervals around `every` until `until`.
     async fn work(mut self, every: Duration, from: Instant, until: Instant) -> (Self, Tally) {
         let mut tally = Tally::default();
         let mut due = from + self.chance.time(Duration::ZERO, every);
@@ -152,8 +154,8 @@ impl Worker {
             tokio::time::sleep_until(due.into()).await;
             if Instant::now() < until {
                 let kind = match self.thread_id {
-                    Some(_) => Kind::Turn,
-                    None => Kind::at_random(&mut self.chance),
+                    Some(_) => CallKind::Turn,
+                    None => CallKind::draw(&mut self.chance),
                 };
                 let outcome = self.make(kind).await;
                 tally.count(kind, due.elapsed(), outcome);
@@ -165,7 +167,7 @@ impl Worker {
         (self, tally)
     }
 
-    async fn make(&mut self, kind: Kind) -> Result<(), Problem> {
+    async fn make(&mut self, kind: CallKind) -> Result<(), Problem> {
         let made =
             tokio::time::timeout(PATIENCE, self.attempt(kind)).await.unwrap_or(Err(Problem::Unanswered));
         if matches!(made, Err(Problem::Client(client::ClientError::Lost) | Problem::Unanswered)) {
@@ -174,7 +176,7 @@ impl Worker {
         made
     }
 
-    async fn attempt(&mut self, kind: Kind) -> Result<(), Problem> {
+    async fn attempt(&mut self, kind: CallKind) -> Result<(), Problem> {
         if self.client.is_none() {
             self.connect().await?;
         }

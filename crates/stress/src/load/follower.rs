@@ -1,4 +1,4 @@
-//! Subscribers: each follows a workspace and must be told everything, in order.
+//! Subscribers that must receive every change of a workspace in order.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use crate::load::stage::LoadedWorkspace;
 
 pub(crate) struct Follower {
     events: Events,
-    /// The change after which it began.
+    /// Last change before the subscription.
     since: Sequence,
-    /// The last change, once that is known.
+    /// Last change to wait for, once it is known.
     ended: watch::Receiver<Option<Sequence>>,
 }
 
@@ -27,7 +27,7 @@ impl Follower {
         Ok(Self { events, since, ended })
     }
 
-    /// Listens up to the last change; says how many came.
+    /// Receives changes up to the last one and returns their number.
     pub(crate) async fn follow(mut self) -> anyhow::Result<u64> {
         let mut newest = self.since;
         loop {
@@ -41,7 +41,7 @@ impl Follower {
                     continue;
                 }
             };
-            ensure!(event.seq.0 == newest.0 + 1, "a subscriber was told change {} after {newest}", event.seq);
+            ensure!(event.seq.0 == newest.0 + 1, "a subscriber received change {} after {newest}", event.seq);
             newest = event.seq;
         }
     }

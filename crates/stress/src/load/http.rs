@@ -1,10 +1,10 @@
-//! The addresses of a gateway that are not JSON-RPC.
+//! Client for the gateway's plain HTTP routes.
 
 use anyhow::Context as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// The status and the body of an answer.
+/// Returns the status and body of a response.
 pub(crate) async fn get(url: &str, path: &str, token: Option<&str>) -> anyhow::Result<(u16, String)> {
     let address = url.trim_start_matches("http://");
     let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Past the limits: more calls than the machine can answer, more connections and more turns than are allowed.
+//! Load past the limits: more calls than the machine can answer, and more connections and turns than are allowed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,23 +18,23 @@ use crate::load::stage::{self, LoadedWorkspace, RESERVED, Stage};
 use crate::load::tally::Problem;
 use crate::load::{PATIENCE, Tally};
 
-/// A rate keeps up when this much of it was answered, and nearly all of it within [`TOO_LONG`].
+/// Fraction of the rate that must be answered, nearly all of it within [`TOO_LONG`].
 const KEEPS_UP: f64 = 0.9;
 const TOO_LONG: Duration = Duration::from_secs(1);
-/// Each rate is twice the one before; these are more than a machine of today answers.
+/// Each rate doubles the previous one, so this exceeds what today's machines can answer.
 const MOST_STEPS: u32 = 10;
-/// Sockets that never say anything.
+/// Number of connections that never send anything.
 const SILENT: usize = 4 * RESERVED;
 
-/// One rate that was tried.
+/// Result at one rate.
 #[derive(Debug)]
-pub struct Step {
-    /// Calls a second that were wanted.
+pub struct RateStep {
+    /// Intended calls per second.
     pub rate: u32,
     pub tally: Tally,
 }
 
-impl Step {
+impl RateStep {
     fn keeps_up(&self) -> bool {
         let answered = self.tally.all();
         self.tally.problems.is_empty()
@@ -43,14 +43,14 @@ impl Step {
     }
 }
 
-/// Something that was refused.
+/// Behavior at one limit.
 #[derive(Debug)]
 pub struct Refusal {
-    /// What somebody wanted, and how much of it there was.
+    /// Description of the attempt.
     pub wanted: String,
-    /// What they were told.
-    pub told: String,
-    /// What `/readyz` said afterwards.
+    /// Message the client received.
+    pub message: String,
+    /// Answer of `/readyz` afterwards.
     pub ready: String,
 }
 
@@ -59,11 +59,11 @@ pub(crate) async fn overload(
     mut crowd: Crowd,
     rate: u32,
     time: Duration,
-) -> anyhow::Result<(Vec<Step>, Vec<Refusal>)> {
+) -> anyhow::Result<(Vec<RateStep>, Vec<Refusal>)> {
     let mut steps = Vec::new();
     for doubled in 1..=MOST_STEPS {
         let rate = rate.saturating_mul(1 << doubled);
-        let step = Step { rate, tally: crowd.work(f64::from(rate), time).await? };
+        let step = RateStep { rate, tally: crowd.work(f64::from(rate), time).await? };
         let keeps_up = step.keeps_up();
         steps.push(step);
         if !keeps_up {
@@ -77,23 +77,24 @@ pub(crate) async fn overload(
     Ok((steps, refusals))
 }
 
-/// Connects until that is refused: those with a token of a workspace, then owners.
+/// Opens connections until they are rejected, first for operators, then for owners.
 async fn connections(stage: &Stage) -> anyhow::Result<Vec<Refusal>> {
     let mut held = Vec::new();
     let operators = stage.places.first().context("no workspace")?.target.clone();
-    let (more, told) = connect_until_refused(&operators, &mut held).await?;
+    let (more, message) = connect_until_refused(&operators, &mut held).await?;
     let wanted = format!("connections of operators: {more} more were let in, then one more");
-    let of_operators = Refusal { wanted, told, ready: stage.readiness().await };
-    let (more, told) = connect_until_refused(&stage.gateway.target(), &mut held).await?;
+    let for_operators = Refusal { wanted, message, ready: stage.readiness().await };
+    let (more, message) = connect_until_refused(&stage.gateway.target(), &mut held).await?;
     let wanted = format!("connections of owners: {more} more were let in, then one more");
-    // Those who are in are still answered; whoever asks whether it is ready needs a place, too.
+    // Existing connections must still be served. The readiness check needs a connection too, so it is made while the
+    // limit is reached.
     for client in &held {
         client.call::<WorkspaceList>(&WorkspaceListParams::default()).await?;
     }
-    let told = format!("{told} (/readyz meanwhile: {})", stage.readiness().await);
+    let message = format!("{message} (/readyz meanwhile: {})", stage.readiness().await);
     drop(held);
-    let ready = stage.until_ready().await;
-    Ok(vec![of_operators, Refusal { wanted, told, ready }])
+    let ready = stage.wait_until_ready().await;
+    Ok(vec![for_operators, Refusal { wanted, message, ready }])
 }
 
 async fn connect_until_refused(target: &Target, held: &mut Vec<Client>) -> anyhow::Result<(usize, String)> {
@@ -106,7 +107,7 @@ async fn connect_until_refused(target: &Target, held: &mut Vec<Client>) -> anyho
     anyhow::bail!("{} connections more than the limit leaves places for were let in", 4 * RESERVED)
 }
 
-/// Opens sockets that say nothing: the oldest must go, and somebody with a token must get in.
+/// Opens idle sockets. The oldest must be closed, and a client with a token must be able to connect.
 async fn silent_sockets(stage: &Stage) -> anyhow::Result<Refusal> {
     let address = stage.gateway.target().locate()?.url;
     let address = address.trim_start_matches("http://");
@@ -124,17 +125,17 @@ async fn silent_sockets(stage: &Stage) -> anyhow::Result<Refusal> {
         closed += open - silent.len();
     }
     let owner = Client::connect(&stage.gateway.target()).await;
-    let told = match owner {
+    let message = match owner {
         Ok(_) => format!(
             "{closed} of them were closed without a word, the oldest first; an owner got in beside the rest"
         ),
-        Err(error) => format!("{closed} of them were closed; an owner was told: {error}"),
+        Err(error) => format!("{closed} of them were closed; an owner was message: {error}"),
     };
     let wanted = format!("{SILENT} sockets that show no token");
-    Ok(Refusal { wanted, told, ready: stage.readiness().await })
+    Ok(Refusal { wanted, message, ready: stage.readiness().await })
 }
 
-/// Asks a model that never answers, in one thread after another, until that is refused.
+/// Starts turns with a model that never answers until they are rejected.
 async fn turns(stage: &Stage) -> anyhow::Result<Vec<Refusal>> {
     stage.model.answer_by(|_| Answer::silence());
     let mut running: Vec<(WorkspaceId, TurnId)> = Vec::new();
@@ -156,7 +157,7 @@ async fn turns(stage: &Stage) -> anyhow::Result<Vec<Refusal>> {
         if found.is_none() {
             let count = if of == "of a workspace" { running.len() - before } else { running.len() };
             let wanted = format!("turns {of}: {count} ran, then one more");
-            *found = Some(Refusal { wanted, told: refused.told(), ready: stage.readiness().await });
+            *found = Some(Refusal { wanted, message: refused.message(), ready: stage.readiness().await });
         }
         if of_gateway.is_some() {
             break;

@@ -1,39 +1,38 @@
-//! What came of it.
+//! Results of a load test.
 
 use std::fmt;
 
 use measure::{Samples, Table, show_bytes, show_count, show_time};
 
-use crate::load::{Kind, Refusal, Resources, Step, Tally};
+use crate::load::{CallKind, RateStep, Refusal, Resources, Tally};
 
-/// Everything that was measured and everything that was refused.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct LoadReport {
     pub connections: usize,
     pub workspaces: usize,
-    /// At the steady rate.
+    /// Results at the steady rate.
     pub tally: Tally,
     pub subscribers: usize,
-    /// Changes that the subscribers were told, none left out and in order.
-    pub told: u64,
+    /// Changes that subscribers received, complete and in order.
+    pub received: u64,
     pub resources: Vec<Resources>,
-    /// Rates past the steady one.
-    pub steps: Vec<Step>,
+    /// Results at higher rates.
+    pub steps: Vec<RateStep>,
     pub refusals: Vec<Refusal>,
-    /// Connections that the gateway closed early, by reason.
+    /// Reasons of connections the gateway closed early.
     pub dropped: Vec<String>,
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for LoadReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { connections, workspaces, tally, subscribers, told, .. } = self;
+        let Self { connections, workspaces, tally, subscribers, received, .. } = self;
         let seconds = tally.time.as_secs_f64();
         writeln!(formatter, "{connections} connections, {workspaces} workspaces, {seconds:.0} s\n")?;
         write!(formatter, "{}", calls(tally))?;
         writeln!(
             formatter,
-            "{subscribers} subscribers were told {} changes, all of them and in order\n",
-            show_count(*told)
+            "{subscribers} subscribers received {} changes, complete and in order\n",
+            show_count(*received)
         )?;
         write!(formatter, "{}", self.resource_table())?;
         writeln!(formatter, "\npast the steady rate, all kinds together:")?;
@@ -42,8 +41,8 @@ impl fmt::Display for Report {
             problems(formatter, &step.tally)?;
         }
         writeln!(formatter, "\npast the limits:")?;
-        for Refusal { wanted, told, ready } in &self.refusals {
-            writeln!(formatter, "- {wanted}\n    told: {told}\n    /readyz afterwards: {ready}")?;
+        for Refusal { wanted, message, ready } in &self.refusals {
+            writeln!(formatter, "- {wanted}\n    answer: {message}\n    /readyz afterwards: {ready}")?;
         }
         match self.dropped.as_slice() {
             [] => write!(formatter, "the gateway closed no connection early"),
@@ -52,7 +51,7 @@ impl fmt::Display for Report {
     }
 }
 
-impl Report {
+impl LoadReport {
     fn resource_table(&self) -> Table<3> {
         let mut table = Table::new(["the gateway", "memory", "handles"]);
         for Resources { moment, resident, handles } in &self.resources {
@@ -64,7 +63,7 @@ impl Report {
     fn step_table(&self) -> Table<7> {
         let mut table =
             Table::new(["wanted a second", "answered", "p50", "p99", "p99.9", "errors", "not made"]);
-        for Step { rate, tally } in &self.steps {
+        for RateStep { rate, tally } in &self.steps {
             let all = tally.all();
             let [p50, p99, p999] = quantiles(&all);
             let answered = per_second(tally, all.count());
@@ -83,12 +82,12 @@ impl Report {
     }
 }
 
-/// Calls by kind, then what went wrong.
+/// Writes calls by kind, followed by errors.
 fn calls(tally: &Tally) -> impl fmt::Display {
     fmt::from_fn(move |formatter| {
         let mut table = Table::new(["", "calls", "a second", "p50", "p99", "p99.9", "longest", "errors"]);
         let rows =
-            Kind::TABLE.iter().map(|(kind, name, _)| (*name, tally.samples(*kind), errors(tally, *kind)));
+            CallKind::TABLE.iter().map(|(kind, name, _)| (*name, tally.samples(*kind), errors(tally, *kind)));
         for (name, samples, errors) in rows.chain([("all", tally.all(), tally.problem_count())]) {
             let [p50, p99, p999] = quantiles(&samples);
             let count = show_count(samples.count() as u64);
@@ -108,13 +107,13 @@ fn calls(tally: &Tally) -> impl fmt::Display {
     })
 }
 
-fn errors(tally: &Tally, kind: Kind) -> u64 {
+fn errors(tally: &Tally, kind: CallKind) -> u64 {
     tally.problems.iter().filter(|((of, _), _)| *of == kind).map(|(_, count)| count).sum()
 }
 
 fn problems(formatter: &mut fmt::Formatter<'_>, tally: &Tally) -> fmt::Result {
-    for ((kind, told), count) in &tally.problems {
-        writeln!(formatter, "  {} × {}: {told}", show_count(*count), kind.name())?;
+    for ((kind, message), count) in &tally.problems {
+        writeln!(formatter, "  {} × {}: {message}", show_count(*count), kind.name())?;
     }
     Ok(())
 }

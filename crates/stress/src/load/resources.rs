@@ -1,32 +1,31 @@
-//! What a gateway's process holds.
+//! Memory and file handles of a gateway process.
 
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use measure::ResidentMemory;
 
-/// What a process held at a moment.
+/// Resources of a process at one moment.
 #[derive(Debug, Clone)]
 pub struct Resources {
     pub moment: String,
-    /// Bytes of memory.
+    /// Resident memory in bytes.
     pub resident: u64,
-    /// Open files and sockets.
     pub handles: usize,
 }
 
-/// A process that is looked at from time to time.
-pub(crate) struct Watched {
+/// A process whose resources are recorded.
+pub(crate) struct WatchedProcess {
     memory: ResidentMemory,
     handles: PathBuf,
 }
 
-impl Watched {
+impl WatchedProcess {
     pub(crate) fn of(pid: u32) -> Self {
         Self { memory: ResidentMemory::of(pid), handles: PathBuf::from(format!("/proc/{pid}/fd")) }
     }
 
-    pub(crate) fn look(&self, moment: &str) -> anyhow::Result<Resources> {
+    pub(crate) fn record(&self, moment: &str) -> anyhow::Result<Resources> {
         let handles = std::fs::read_dir(&self.handles).context("the gateway is gone")?.count();
         Ok(Resources { moment: moment.to_owned(), resident: self.memory.now()?, handles })
     }

@@ -1,7 +1,8 @@
-//! The gateway, its model, and what is in its workspaces.
+//! The gateway, its model, and the contents of its workspaces.
 
+use parking_lot::Mutex;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
@@ -19,34 +20,34 @@ use tokio::task::AbortHandle;
 use crate::load::tally::Problem;
 use crate::load::{Load, PATIENCE, http};
 
-/// Places that are kept for owners and for whoever has not shown a token yet, as without settings.
+/// Connection slots reserved for owners and unauthenticated connections by default.
 pub(crate) const RESERVED: usize = 64;
-/// Folders with a document in each workspace, each in the one before.
+/// Nested folders with a document in each workspace.
 const FOLDERS: usize = 4;
-/// Workspaces that are made at the same time.
-const AT_ONCE: usize = 16;
-/// A file in each project that the model reads.
+/// Workspaces created concurrently.
+const CONCURRENT: usize = 16;
+/// File in each project that the model reads.
 const NOTES: &str = "notes.txt";
 
-/// A workspace and what is in it.
+/// A workspace and its contents.
 pub(crate) struct LoadedWorkspace {
     pub(crate) workspace_id: WorkspaceId,
     pub(crate) folders: Vec<FolderId>,
-    /// One for each client that asks the model.
+    /// One thread per client that starts turns.
     pub(crate) threads: Vec<ThreadId>,
-    /// How somebody who may run turns there comes in.
+    /// Connection parameters with a token that may run turns.
     pub(crate) target: Target,
     newest_turn: Mutex<Option<TurnId>>,
 }
 
 impl LoadedWorkspace {
     pub(crate) fn newest_turn(&self) -> Result<TurnId, Problem> {
-        let newest = self.newest_turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = self.newest_turn.lock();
         newest.clone().ok_or(Problem::Turn("none yet"))
     }
 
     pub(crate) fn remember(&self, turn_id: TurnId) {
-        *self.newest_turn.lock().unwrap_or_else(PoisonError::into_inner) = Some(turn_id);
+        *self.newest_turn.lock() = Some(turn_id);
     }
 }
 
@@ -81,7 +82,7 @@ impl Stage {
         let projects = gateway.directory().join("projects");
         let threads = load.connections.div_ceil(load.workspaces * crate::load::crowd::ROLES);
         let making = (0..load.workspaces).map(|number| make(&owner, &located, &projects, number, threads));
-        let places = stream::iter(making).buffered(AT_ONCE).map_ok(Arc::new).try_collect().await?;
+        let places = stream::iter(making).buffered(CONCURRENT).map_ok(Arc::new).try_collect().await?;
         let token = std::fs::read_to_string(
             gateway.directory().join("data").join(protocol::local::OWNER_TOKEN_FILE),
         )?;
@@ -89,7 +90,7 @@ impl Stage {
         Ok(Self { gateway, model, owner, places, located, token: token.trim().to_owned(), forgetting })
     }
 
-    /// Whether the gateway says that it can do its work, in its own words.
+    /// Returns the answer of `/readyz`.
     pub(crate) async fn readiness(&self) -> String {
         match http::get(&self.located.url, "/readyz", None).await {
             Ok((status, body)) => format!("{status} {body}"),
@@ -97,8 +98,8 @@ impl Stage {
         }
     }
 
-    /// The same once there is a place again for whoever asks, or what it said last.
-    pub(crate) async fn until_ready(&self) -> String {
+    /// Like [`Self::readiness`], waiting until the check itself finds a free connection slot.
+    pub(crate) async fn wait_until_ready(&self) -> String {
         let begun = Instant::now();
         loop {
             let ready = self.readiness().await;
@@ -109,7 +110,6 @@ impl Stage {
         }
     }
 
-    /// The newest change of a workspace.
     pub(crate) async fn newest_change(&self, place: &LoadedWorkspace) -> anyhow::Result<Sequence> {
         let params = ThreadTreeParams {
             depth: Some(0),
@@ -118,8 +118,8 @@ impl Stage {
         Ok(self.owner.call::<ThreadTree>(&params).await?.seq)
     }
 
-    /// Waits until the gateway has no other connection than the owner's.
-    pub(crate) async fn until_alone(&self) -> anyhow::Result<()> {
+    /// Waits until the owner's connection is the only one left.
+    pub(crate) async fn wait_until_alone(&self) -> anyhow::Result<()> {
         let begun = Instant::now();
         while self.metric("foreword_connections ").await?.first().map(String::as_str) != Some("1") {
             ensure!(begun.elapsed() < PATIENCE, "connections stay open although their clients have left");
@@ -128,12 +128,12 @@ impl Stage {
         Ok(())
     }
 
-    /// How many connections the gateway closed early, by reason.
+    /// Returns the numbers of early closed connections by reason.
     pub(crate) async fn dropped_connections(&self) -> anyhow::Result<Vec<String>> {
         self.metric("foreword_connections_dropped_total").await
     }
 
-    /// What the lines of a metric say after its name.
+    /// Returns the lines of a metric without its name.
     async fn metric(&self, name: &str) -> anyhow::Result<Vec<String>> {
         let (status, text) = http::get(&self.located.url, "/metrics", Some(&self.token)).await?;
         ensure!(status == 200, "no metrics: {status} {text}");
@@ -151,7 +151,7 @@ impl Drop for Stage {
     }
 }
 
-/// Lets the model read the notes first and then answer.
+/// Scripts the model to read the notes first and then answer.
 pub(crate) fn answer(model: &ScriptedModel) {
     model.answer_by(|request| {
         if has_read(request) {
@@ -163,14 +163,14 @@ pub(crate) fn answer(model: &ScriptedModel) {
     });
 }
 
-/// Whether the last message of a request has a tool's result.
+/// Returns true if the last message of a request contains a tool result.
 fn has_read(request: &RecordedRequest) -> bool {
     let last = request.body["messages"].as_array().and_then(|messages| messages.last());
     let blocks = last.and_then(|message| message["content"].as_array());
     blocks.is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "tool_result"))
 }
 
-/// Nobody looks at what the model was asked, and it would be most of our memory.
+/// Discards recorded requests regularly. They are never read and would be most of this process's memory.
 fn forget_requests(model: Arc<ScriptedModel>) -> AbortHandle {
     let forgetting = async move {
         loop {

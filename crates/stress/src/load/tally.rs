@@ -1,4 +1,4 @@
-//! How long calls took, and what those were told that failed.
+//! Latencies and errors of calls.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,15 +6,15 @@ use std::time::Duration;
 use client::ClientError;
 use measure::Samples;
 
-use crate::load::Kind;
+use crate::load::CallKind;
 
-/// Why a call has no result.
+/// Failure of a call.
 #[derive(Debug)]
 pub(crate) enum Problem {
     Client(ClientError),
-    /// Its turn ended, but not well.
+    /// The turn did not complete.
     Turn(&'static str),
-    /// Nobody answered for [`crate::load::PATIENCE`].
+    /// There was no answer within [`crate::load::PATIENCE`].
     Unanswered,
 }
 
@@ -25,8 +25,8 @@ impl From<ClientError> for Problem {
 }
 
 impl Problem {
-    /// What a client was told, with the code where there is one.
-    pub(crate) fn told(&self) -> String {
+    /// Returns the message a client received, with its code if it has one.
+    pub(crate) fn message(&self) -> String {
         match self {
             Problem::Client(error @ ClientError::Refused(refused)) => {
                 let kind = error.kind().map_or_else(String::new, |kind| format!(" {kind:?}"));
@@ -41,32 +41,31 @@ impl Problem {
     }
 }
 
-/// What came of many calls.
+/// Results of many calls.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// How long all of it took.
     pub time: Duration,
-    times: BTreeMap<Kind, Vec<Duration>>,
-    /// How often each of a kind was told what.
-    pub problems: BTreeMap<(Kind, String), u64>,
-    /// Calls whose time never came because those before them took too long.
+    times: BTreeMap<CallKind, Vec<Duration>>,
+    /// Number of errors by kind of call and message.
+    pub problems: BTreeMap<(CallKind, String), u64>,
+    /// Calls that were skipped because earlier ones took too long.
     pub not_made: u64,
 }
 
 impl Tally {
-    /// Nothing yet, of a time.
+    /// Returns an empty tally for a period.
     pub(crate) fn of(time: Duration) -> Self {
         Self { time, ..Self::default() }
     }
 
-    pub(crate) fn count(&mut self, kind: Kind, time: Duration, outcome: Result<(), Problem>) {
+    pub(crate) fn count(&mut self, kind: CallKind, time: Duration, outcome: Result<(), Problem>) {
         match outcome {
             Ok(()) => self.times.entry(kind).or_default().push(time),
-            Err(problem) => *self.problems.entry((kind, problem.told())).or_default() += 1,
+            Err(problem) => *self.problems.entry((kind, problem.message())).or_default() += 1,
         }
     }
 
-    /// Adds calls that were made at the same time.
+    /// Adds results from the same period.
     pub(crate) fn merge(&mut self, other: Tally) {
         for (kind, times) in other.times {
             self.times.entry(kind).or_default().extend(times);
@@ -77,18 +76,18 @@ impl Tally {
         self.not_made += other.not_made;
     }
 
-    /// Adds calls that were made later.
+    /// Adds results from a later period.
     pub(crate) fn add(&mut self, later: Tally) {
         self.time += later.time;
         self.merge(later);
     }
 
-    /// Calls of a kind that succeeded.
-    pub fn samples(&self, kind: Kind) -> Samples {
+    /// Returns the latencies of successful calls of a kind.
+    pub fn samples(&self, kind: CallKind) -> Samples {
         Samples::new(self.times.get(&kind).cloned().unwrap_or_default())
     }
 
-    /// All that succeeded.
+    /// Returns the latencies of all successful calls.
     pub fn all(&self) -> Samples {
         Samples::new(self.times.values().flatten().copied().collect())
     }
@@ -97,7 +96,6 @@ impl Tally {
         self.problems.values().sum()
     }
 
-    /// So many a second.
     pub fn rate(&self, count: usize) -> f64 {
         count as f64 / self.time.as_secs_f64().max(f64::EPSILON)
     }

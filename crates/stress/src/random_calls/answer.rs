@@ -1,4 +1,4 @@
-//! What must be true of every answer.
+//! Rules for every answer.
 
 use anyhow::{Context as _, ensure};
 use protocol::ErrorKind;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::random_calls::world::SECRET;
 
-/// Every error says what kind it is, by a code that fits, and it is never the gateway's own. Says whether the answer shows the
+/// Checks that an error has a kind with a matching code and is not internal. Returns true if the answer contains the
 /// secret.
 pub(crate) fn check(answer: &Result<Value, ErrorObject>) -> anyhow::Result<bool> {
     let error = match answer {
@@ -21,7 +21,6 @@ pub(crate) fn check(answer: &Result<Value, ErrorObject>) -> anyhow::Result<bool>
     Ok(serde_json::to_string(error)?.contains(SECRET))
 }
 
-/// The kind that an error names.
 pub(crate) fn kind(error: &ErrorObject) -> Option<ErrorKind> {
     error.data.as_ref().map(|data| data.kind)
 }

@@ -1,14 +1,14 @@
-//! Parameters at random: mostly what a schema allows, with ids that exist, and now and then something else.
+//! Random parameters: mostly valid ones with existing ids, sometimes invalid ones.
 
 use chance::Chance;
 use serde_json::{Map, Value, json};
 
 use crate::random_calls::world::World;
 
-/// Deeper values of schemas that refer to themselves are left out.
+/// Depth at which recursive schemas are cut off.
 const MAX_DEPTH: usize = 8;
 
-/// Texts that have surprised somebody before.
+/// Texts that tend to reveal bugs.
 const TEXTS: &[&str] = &[
     "",
     " ",
@@ -43,7 +43,7 @@ const TEXTS: &[&str] = &[
     "null",
 ];
 
-/// What exists, by the name of the parameter that takes it.
+/// Existing ids by the name of the parameter that takes them.
 pub(crate) struct Known(Vec<(&'static str, String)>);
 
 impl Known {
@@ -66,7 +66,7 @@ impl Inventor {
         Self(chance)
     }
 
-    /// Parameters of a method.
+    /// Generates parameters for a method.
     pub(crate) fn params(&mut self, schema: &Value, known: &Known) -> Value {
         self.value(schema, schema, "", known, 0)
     }
@@ -75,12 +75,12 @@ impl Inventor {
         if depth > MAX_DEPTH {
             return Value::Null;
         }
-        // Not at the top: parameters that are no object are refused before any method hears of them.
+        // Not at the top level: parameters that are not an object are rejected before they reach a method.
         if depth > 0 && self.0.percent(2) {
             return self.anything();
         }
         if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-            // One that is missing gives `null`, which is refused like any other wrong value.
+            // A missing reference yields `null`, which is rejected like any other wrong value.
             let target = root.pointer(reference.trim_start_matches('#')).unwrap_or(&Value::Null);
             return self.value(target, root, name, known, depth + 1);
         }
@@ -161,7 +161,7 @@ impl Inventor {
             json!(1.5),
             json!(1e300),
         ];
-        // Small ones reach further.
+        // Small numbers are more often valid, so the call gets further.
         if self.0.percent(50) { numbers[0].clone() } else { self.0.pick(&numbers).clone() }
     }
 

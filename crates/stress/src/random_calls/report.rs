@@ -1,4 +1,4 @@
-//! What came of it.
+//! Results of random calls.
 
 use protocol::error::ErrorObject;
 use std::collections::BTreeMap;
@@ -8,20 +8,20 @@ use serde_json::Value;
 
 use crate::random_calls::answer::kind;
 
-/// Counts of a run in which every answer was as it must be.
+/// Counts of a run without violations.
 #[derive(Debug, Default)]
-pub struct Report {
-    /// Times that everybody called everything.
+pub struct RandomCallsReport {
+    /// Rounds in which every caller called every method.
     pub rounds: u64,
     pub calls: u64,
     pub succeeded: u64,
-    /// Answers that showed the secret to those who may see it.
+    /// Answers that showed the secret to callers who may see it.
     pub secrets: u64,
-    /// The others, by kind.
+    /// Rejected calls by kind of error.
     pub refused: BTreeMap<String, u64>,
 }
 
-impl Report {
+impl RandomCallsReport {
     pub(crate) fn count(&mut self, answer: &Result<Value, ErrorObject>) {
         self.calls += 1;
         match answer {
@@ -34,7 +34,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for RandomCallsReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rounds, calls, succeeded, secrets, refused } = self;
         writeln!(

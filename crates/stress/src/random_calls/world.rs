@@ -1,4 +1,4 @@
-//! A workspace with a folder, a thread and perhaps a secret.
+//! A workspace with a folder, a thread and optionally a secret.
 
 use client::{Client, ClientError};
 use protocol::method::{
@@ -7,7 +7,7 @@ use protocol::method::{
 use protocol::{FolderId, ThreadId, ThreadMode, WorkspaceId};
 use test_gateway::TestGateway;
 
-/// Stands only in what one workspace has, and in no parameter.
+/// Text that occurs in one workspace only and in no parameter.
 pub(crate) const SECRET: &str = "only for those who may see it";
 
 pub(crate) struct World {

@@ -1,4 +1,4 @@
-//! The calls of an answer, as the next request repeats them.
+//! Calls of an answer, as the next request repeats them.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::simulation::request::{Request, elements};
 
-/// A call of the last answer, with its result.
+/// A call of the last answer with its result.
 pub(crate) struct Call<'a> {
     pub(crate) name: &'a str,
     input: &'a Value,
@@ -14,7 +14,7 @@ pub(crate) struct Call<'a> {
     output: String,
 }
 
-/// The calls of the request's last answer and their results; none when that was a text.
+/// Returns the calls of the request's last answer with their results, if that answer had any.
 pub(crate) fn answered_calls(request: &Request) -> impl Iterator<Item = Call<'_>> {
     let answer = request.messages.iter().rposition(|message| message["role"] == "assistant");
     let messages = answer.map(|at| (&request.messages[at], request.messages.get(at + 1)));
@@ -34,8 +34,8 @@ pub(crate) fn answered_calls(request: &Request) -> impl Iterator<Item = Call<'_>
 }
 
 impl Call<'_> {
-    /// Whether the resolver was asked about its paths.
-    pub(crate) fn has_looked(&self) -> bool {
+    /// Returns true if the gateway resolved instructions for the call's path.
+    pub(crate) fn was_resolved(&self) -> bool {
         self.input["path"].is_string() && !self.output.contains("no more tool calls left")
     }
 
@@ -43,12 +43,12 @@ impl Call<'_> {
         self.name == "write_file" || self.name == "edit_file"
     }
 
-    /// The directories that it touched or found something in.
+    /// Returns the directories that the call touched or found something in.
     pub(crate) fn directories(&self, cwd: &Path, project: &Path) -> Vec<PathBuf> {
         let path = cwd.join(self.input["path"].as_str().unwrap_or_default());
         match self.name {
             "list_dir" => vec![path],
-            // Every directory below has a file with the words that are looked for.
+            // Every directory has a file that contains the search pattern.
             "search" => crate::simulation::world::DIRECTORIES
                 .iter()
                 .map(|directory| project.join(directory))

@@ -1,4 +1,4 @@
-//! Holds every request against what must be true of it.
+//! Checks every request against the invariants.
 
 mod invariants;
 #[cfg(test)]
@@ -9,22 +9,22 @@ use std::path::{Path, PathBuf};
 
 use self::invariants::{dates, facts, instructions, pairs, replay, system, unanswered, writes};
 use crate::simulation::call::answered_calls;
+use crate::simulation::file_mentions::{FileMentions, file_mentions};
 use crate::simulation::prefix::PrefixReuse;
 use crate::simulation::request::Request;
-use crate::simulation::told::{Story, stories};
 use crate::simulation::world::{Files, State, World, numbers};
 
-/// What a thread's system text is made from.
+/// Inputs of a thread's system text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Inputs {
     pub(crate) persona: u64,
     pub(crate) document: Option<u64>,
-    /// The frozen start: of which disk, and where. Until a turn has completed, each one loads it anew.
+    /// Frozen start: revision of the disk, and directory. Until a turn has completed, every turn loads it anew.
     pub(crate) start: (u64, PathBuf),
 }
 
 impl Inputs {
-    /// Headings of the sections that may differ because what they are made from does.
+    /// Returns the headings of sections that may differ because their inputs do.
     pub(crate) fn may_differ(&self, other: &Self) -> Vec<&'static str> {
         let mut titles = Vec::new();
         if self.persona != other.persona {
@@ -40,49 +40,49 @@ impl Inputs {
     }
 }
 
-/// What is known of a thread.
+/// State of a thread.
 #[derive(Default)]
 pub(crate) struct ThreadRecord {
-    /// Facts of the turns that completed.
+    /// Facts of completed turns.
     facts: Vec<u64>,
-    /// What its last turn that completed was asked with: the next one replays it.
+    /// Last request of the last completed turn, which the next turn replays.
     replayed: Option<(Request, Inputs)>,
-    /// Whether a summary was asked for since.
+    /// Set if a summary was requested since then.
     summary_since: bool,
-    /// The last request of any turn.
+    /// Last request of any turn.
     last: Option<(Request, Inputs)>,
-    /// Whether the turn before had no answer.
+    /// Set if the previous turn had no answer.
     is_unanswered: bool,
-    /// The start that the thread goes on with.
+    /// Start that the thread continues with.
     pub(crate) frozen: Option<(u64, PathBuf)>,
 }
 
-/// What is known of the turn that runs.
+/// State of the running turn.
 pub(crate) struct TurnRecord {
     thread: usize,
     fact: u64,
     cwd: PathBuf,
     inputs: Inputs,
-    /// The files as they were when it began, and after that when tools ran last.
-    looked_at: Files,
-    /// What the model must have been told.
+    /// Files as of the start of the turn or the last run of tools, whichever is later.
+    observed_files: Files,
+    /// Versions that the model must know.
     obligations: BTreeMap<PathBuf, State>,
-    /// Files that apply where its calls have looked.
+    /// Files that apply to paths its calls have touched.
     touched: BTreeSet<PathBuf>,
     last: Option<Request>,
-    /// Whether a summary was asked for since the last request.
+    /// Set if a summary was requested since the last request.
     summary_since: bool,
     summary_failed: bool,
 }
 
-/// Which invariant a request breaks, and how.
+/// A violated invariant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Violation {
     pub(crate) invariant: &'static str,
     pub(crate) detail: String,
 }
 
-fn broken(invariant: &'static str, detail: impl Into<String>) -> Result<(), Violation> {
+fn violated(invariant: &'static str, detail: impl Into<String>) -> Result<(), Violation> {
     Err(Violation { invariant, detail: detail.into() })
 }
 
@@ -90,13 +90,13 @@ fn broken(invariant: &'static str, detail: impl Into<String>) -> Result<(), Viol
 pub(crate) struct Checker {
     threads: Vec<ThreadRecord>,
     turn: Option<TurnRecord>,
-    /// The facts that each summary was made from, those of the summaries in its input included.
+    /// Facts that each summary covers, including those of earlier summaries in its input.
     covered: BTreeMap<u64, BTreeSet<u64>>,
     pub(crate) reuse: PrefixReuse,
 }
 
 impl Checker {
-    /// Another thread; threads are named by when they came.
+    /// Adds a thread. Threads are numbered in order of creation.
     pub(crate) fn add_thread(&mut self) {
         self.threads.push(ThreadRecord::default());
     }
@@ -111,7 +111,7 @@ impl Checker {
             fact,
             cwd: cwd.to_owned(),
             inputs,
-            looked_at: files.clone(),
+            observed_files: files.clone(),
             obligations: BTreeMap::new(),
             touched: BTreeSet::new(),
             last: None,
@@ -124,7 +124,7 @@ impl Checker {
         let Some(turn) = self.turn.take() else { return };
         let thread = &mut self.threads[turn.thread];
         thread.is_unanswered = !completed;
-        // After a summary that failed, turns are missing in this turn's requests and back in the next one's.
+        // A failed summary removes turns from this turn's requests only, so the next turn's requests differ as well.
         thread.summary_since |= turn.summary_since;
         if completed && let Some(last) = turn.last {
             thread.facts.push(turn.fact);
@@ -134,11 +134,11 @@ impl Checker {
         }
     }
 
-    /// A summary was asked for, and the answer names it; none: it is no summary.
+    /// Records a summary; `answered` is its number, or `None` if the model's answer was not a summary.
     pub(crate) fn summary(&mut self, request: &Request, answered: Option<u64>) {
-        let said = request.said();
-        let mut facts: BTreeSet<u64> = numbers(&said, "FACT-").into_iter().collect();
-        for earlier in numbers(&said, "SUMMARY-") {
+        let text = request.message_texts();
+        let mut facts: BTreeSet<u64> = numbers(&text, "FACT-").into_iter().collect();
+        for earlier in numbers(&text, "SUMMARY-") {
             facts.extend(self.covered.get(&earlier).into_iter().flatten());
         }
         match answered {
@@ -155,20 +155,20 @@ impl Checker {
         }
     }
 
-    /// Tools are about to run, or the turn is about to end.
+    /// Records the files before tools run or the turn ends.
     pub(crate) fn before_tools(&mut self, files: &Files) {
         if let Some(turn) = &mut self.turn {
-            turn.looked_at = files.clone();
+            turn.observed_files = files.clone();
         }
     }
 
-    /// Checks a request of the turn that runs.
+    /// Checks a request of the running turn.
     pub(crate) fn check(&mut self, request: &Request, world: &World, today: &str) -> Result<(), Violation> {
         let Some(mut turn) = self.turn.take() else {
-            return broken("a turn asks", "a request came while no turn was running");
+            return violated("a turn asks", "a request came while no turn was running");
         };
         let thread = &self.threads[turn.thread];
-        let told = stories(request, world);
+        let mentions = file_mentions(request, world);
         pairs(request)?;
         system(request, &turn, thread)?;
         facts(request, &turn, thread, &self.covered)?;
@@ -178,8 +178,8 @@ impl Checker {
             unanswered(request, turn.fact)?;
         }
         writes(request, &turn, world)?;
-        turn.oblige(request, &told, world);
-        instructions(&turn, &told, new)?;
+        turn.oblige(request, &mentions, world);
+        instructions(&turn, &mentions, new)?;
         let reusable = match &turn.last {
             Some(last) => Some((last, &turn.inputs, turn.summary_since)),
             None => thread.replayed.as_ref().map(|(last, inputs)| (last, inputs, thread.summary_since)),
@@ -201,8 +201,8 @@ impl Checker {
 }
 
 impl TurnRecord {
-    /// The first message that no request had before. What came earlier was checked when it came: when messages between
-    /// have left, what was said before them and after them may be the same.
+    /// Returns the index of the first message that no earlier request had. Earlier messages were checked when they were
+    /// new: if messages between them were removed since, text can legitimately repeat.
     fn first_new_message(&self, request: &Request) -> usize {
         let opening = |request: &Request| {
             let fact = format!("FACT-{}.", self.fact);
@@ -211,21 +211,22 @@ impl TurnRecord {
         opening(request) + self.last.as_ref().map_or(0, |last| last.messages.len() - opening(last))
     }
 
-    /// Adds what the model must have been told by now.
-    fn oblige(&mut self, request: &Request, told: &BTreeMap<PathBuf, Story>, world: &World) {
+    /// Adds the versions that the model must know by now.
+    fn oblige(&mut self, request: &Request, mentions: &BTreeMap<PathBuf, FileMentions>, world: &World) {
         if self.last.is_none() || self.summary_since {
             let chain = world.chain(&self.cwd);
             let own = world.own_file();
-            // A model that was told of a file goes by it, wherever it works; one that was told of a removal goes by that.
-            let known = told.iter().filter(|(_, story)| story.last().is_some()).map(|(path, _)| path.clone());
+            // The model acts on any file it was informed about, wherever it works, so those files must be current too.
+            let known =
+                mentions.iter().filter(|(_, story)| story.last().is_some()).map(|(path, _)| path.clone());
             let paths = chain.into_iter().chain([own]).chain(known).chain(self.touched.iter().cloned());
-            self.obligations = paths.map(|path| (path.clone(), self.looked_at[&path])).collect();
+            self.obligations = paths.map(|path| (path.clone(), self.observed_files[&path])).collect();
         }
         let is_first = self.last.is_none();
-        for call in answered_calls(request).filter(|call| !is_first && call.has_looked()) {
+        for call in answered_calls(request).filter(|call| !is_first && call.was_resolved()) {
             for directory in call.directories(&self.cwd, &world.project) {
                 for path in world.chain(&directory) {
-                    let state = self.looked_at[&path];
+                    let state = self.observed_files[&path];
                     self.touched.insert(path.clone());
                     self.obligations.insert(path, state);
                 }

@@ -1,4 +1,4 @@
-//! Stands behind the model: checks each request, answers as the script says, and changes the disk meanwhile.
+//! The model's side: checks each request, answers according to the script, and changes files in between.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::simulation::request::Request;
 use crate::simulation::script::{self, Step};
 use crate::simulation::world::World;
 
-/// The last things that happened, which a report shows.
+/// Number of recent events kept for the report.
 const MAX_LOG: usize = 40;
 
 pub(crate) struct Director {
@@ -19,13 +19,13 @@ pub(crate) struct Director {
     pub(crate) random: Chance,
     pub(crate) checker: Checker,
     pub(crate) script: VecDeque<Step>,
-    /// What broke an invariant, and the request.
+    /// First violation and its request.
     pub(crate) violation: Option<(Violation, Value)>,
     pub(crate) log: VecDeque<String>,
     pub(crate) today: String,
-    /// Requests of the turn that runs.
+    /// Number of requests of the running turn.
     pub(crate) requests: usize,
-    /// Whether the model says nothing and waits to be stopped.
+    /// Set while the model sends nothing and waits to be cancelled.
     pub(crate) is_silent: bool,
     pub(crate) total_requests: u64,
     pub(crate) summaries: u64,
@@ -55,7 +55,6 @@ impl Director {
         }
     }
 
-    /// Answers a request.
     pub(crate) fn answer(&mut self, recorded: &RecordedRequest) -> Answer {
         let request = Request::new(&recorded.body);
         if request.is_for_summary() {
@@ -83,7 +82,7 @@ impl Director {
             None => Step::Text(10),
             Some(step) => step,
         };
-        // The same request comes again then, and nobody has looked at the disk meanwhile.
+        // After a stumble the same request arrives again, and the gateway does not check the disk before it.
         if !matches!(step, Step::Stumble) {
             self.checker.before_tools(&self.world.files);
         }

@@ -1,10 +1,10 @@
-//! Folders, their documents and the threads in them, as they should be in the store.
+//! Folders with their documents and threads, as the store should have them.
 
 use chance::Chance;
 use client::Client;
 use serde_json::{Value, json};
 
-/// A folder, by its place in the list; none is the workspace's root.
+/// Index of a folder; `None` for the workspace's root.
 type FolderNumber = Option<usize>;
 
 struct Folder {
@@ -18,7 +18,7 @@ pub(crate) struct Documents {
     folders: Vec<Folder>,
     root_document: Option<u64>,
     threads: Vec<(String, FolderNumber)>,
-    /// Chance of its own: the model chooses at the same time.
+    /// A separate generator, because the model draws from the other one concurrently.
     random: Chance,
     next: u64,
 }
@@ -61,7 +61,7 @@ impl Documents {
         self.threads.len()
     }
 
-    /// The document that counts for a thread.
+    /// Returns the document that is effective for a thread.
     pub(crate) fn effective(&self, thread: usize) -> Option<u64> {
         let mut place = self.threads[thread].1;
         while let Some(folder) = place {
@@ -73,7 +73,7 @@ impl Documents {
         self.root_document
     }
 
-    /// Changes a document or moves something, and says what.
+    /// Makes a random change and describes it.
     pub(crate) async fn change(&mut self, client: &Client) -> anyhow::Result<String> {
         let place = self.random.below(self.folders.len() + 1).checked_sub(1);
         let (method, mut params, what) = match self.random.below(8) {
@@ -95,7 +95,7 @@ impl Documents {
                 ("thread/move", params, format!("moved thread {thread} to {place:?}"))
             }
             _ => {
-                // The last folder, anywhere but into itself.
+                // Moves the last folder anywhere but into itself.
                 let moved = self.folders.len() - 1;
                 let parent = place.filter(|place| *place != moved);
                 self.folders[moved].parent = parent;

@@ -1,4 +1,4 @@
-//! How much of a request a provider has seen before, in the same place from the beginning.
+//! Share of each request that repeats the beginning of the previous one.
 
 use tokens::{Counter, Encoding};
 
@@ -8,24 +8,23 @@ use crate::simulation::request::Request;
 #[derive(Default)]
 pub struct PrefixReuse {
     counter: Counter,
-    /// Requests that had one before them.
+    /// Requests that had a predecessor.
     pub requests: u64,
-    /// What the requests before had up to the first thing that somebody changed.
+    /// Tokens of previous requests before the first intended change.
     pub reusable: u64,
-    /// What of that came again in the same place.
+    /// Part of `reusable` that was repeated in the same place.
     pub reused: u64,
-    /// All of what the requests before had.
+    /// Tokens of all previous requests.
     pub before: u64,
-    /// All of what was sent.
+    /// Tokens of all requests.
     pub sent: u64,
 }
 
-/// A part of a request: a heading of the system text, if it is one of its sections, and the text.
+/// Part of a request: heading, if it is a section of the system text, and text.
 type Segment = (Option<String>, String);
 
 impl PrefixReuse {
-    /// Compares a request with the one whose beginning it should repeat. Sections that were edited since may differ, and
-    /// after a summary the messages may.
+    /// Compares a request with the previous one. Edited sections may differ, and after a summary the messages may.
     pub(crate) fn add(&mut self, before: &Request, now: &Request, edited: &[&str], summarised: bool) {
         let earlier = segments(before);
         let later = segments(now);
@@ -46,17 +45,17 @@ impl PrefixReuse {
         self.sent += self.count(&later);
     }
 
-    /// The share of what could be reused that was.
+    /// Returns the reused share of the reusable tokens.
     pub fn share(&self) -> f64 {
         self.reused as f64 / (self.reusable as f64).max(1.0)
     }
 
-    /// The share of what the requests before had that came again, whatever changed.
+    /// Returns the reused share of all tokens of previous requests.
     pub fn share_of_before(&self) -> f64 {
         self.reused as f64 / (self.before as f64).max(1.0)
     }
 
-    /// The share of what was sent that had been sent before.
+    /// Returns the reused share of all tokens sent.
     pub fn share_of_sent(&self) -> f64 {
         self.reused as f64 / (self.sent as f64).max(1.0)
     }
@@ -66,7 +65,7 @@ impl PrefixReuse {
     }
 }
 
-/// The parts of a request in the order in which providers cache: tools, system text, messages.
+/// Returns the parts of a request in the order of the provider's cache: tools, system text, messages.
 fn segments(request: &Request) -> Vec<Segment> {
     let sections = request.sections().into_iter();
     let sections = sections.map(|(title, text)| (Some(title.to_owned()), format!("## {title}\n{text}")));

@@ -1,26 +1,26 @@
-//! What came of a simulation.
+//! Results of a simulation.
 
 use std::fmt;
 
 use crate::simulation::PrefixReuse;
 
-/// What happened in turns of which no request broke an invariant.
+/// Counts of a run without violations.
 #[derive(Default)]
-pub struct Report {
+pub struct SimulationReport {
     pub turns: u32,
     pub completed: u32,
     pub failed: u32,
     pub cancelled: u32,
-    /// How often the gateway was stopped and started, also in the middle of a turn.
+    /// Restarts of the gateway, including those during a turn.
     pub restarts: u32,
     pub threads: usize,
     pub requests: u64,
-    /// Requests for summaries, also in vain.
+    /// Requests for summaries, including failed ones.
     pub summaries: u64,
     pub reuse: PrefixReuse,
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for SimulationReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { turns, completed, failed, cancelled, restarts, threads, requests, summaries, reuse } =
             self;

@@ -1,27 +1,26 @@
-//! A request as Anthropic's API gets it, taken apart.
+//! A parsed request to Anthropic's API.
 
 use serde_json::Value;
 
-/// What a model is asked with.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) body: Value,
     /// Both parts of the system text.
     pub(crate) system: String,
-    /// Without marks for caches, which move.
+    /// Messages without cache markers, whose position changes.
     pub(crate) messages: Vec<Value>,
     pub(crate) tools: Value,
 }
 
-/// A text in a request, and what it is.
+/// A text in a request by its origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Text<'a> {
     System(&'a str),
-    /// Something said in a message.
-    Said(&'a str),
-    /// What a tool answered.
+    /// Text of a message.
+    Message(&'a str),
+    /// Output of a tool.
     Output(&'a str),
-    /// A reminder of ours.
+    /// A reminder inserted by the gateway.
     Reminder(&'a str),
 }
 
@@ -39,20 +38,20 @@ impl Request {
         Self { body: body.clone(), system, messages, tools }
     }
 
-    /// Whether it asks for a summary.
+    /// Returns true if the request asks for a summary.
     pub(crate) fn is_for_summary(&self) -> bool {
         self.system.starts_with("Summarise the conversation")
     }
 
-    /// Every text, in the order in which a model reads them, and the message it is in.
+    /// Returns all texts in reading order with the index of their message.
     pub(crate) fn texts(&self) -> Vec<(usize, Text<'_>)> {
         let mut texts = vec![(0, Text::System(self.system.as_str()))];
         for (index, message) in self.messages.iter().enumerate() {
             for block in elements(&message["content"]) {
-                let own = block["text"].as_str().map(said);
+                let own = block["text"].as_str().map(classify);
                 let inner = elements(&block["content"]).filter_map(|inner| inner["text"].as_str());
-                let inner = inner.map(|text| match said(text) {
-                    Text::Said(text) => Text::Output(text),
+                let inner = inner.map(|text| match classify(text) {
+                    Text::Message(text) => Text::Output(text),
                     reminder => reminder,
                 });
                 texts.extend(own.into_iter().chain(inner).map(|text| (index, text)));
@@ -61,15 +60,15 @@ impl Request {
         texts
     }
 
-    /// All texts of messages in one.
-    pub(crate) fn said(&self) -> String {
+    /// Returns the texts of all messages as one string.
+    pub(crate) fn message_texts(&self) -> String {
         let texts = self.texts().into_iter().skip(1).map(|(_, text)| match text {
-            Text::System(text) | Text::Said(text) | Text::Output(text) | Text::Reminder(text) => text,
+            Text::System(text) | Text::Message(text) | Text::Output(text) | Text::Reminder(text) => text,
         });
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// The sections of the system text, each with its heading.
+    /// Returns the sections of the system text with their headings.
     pub(crate) fn sections(&self) -> Vec<(&str, &str)> {
         let sections = self.system.split("\n\n## ").map(|section| {
             let section = section.strip_prefix("## ").unwrap_or(section);
@@ -83,8 +82,8 @@ pub(crate) fn elements(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-fn said(text: &str) -> Text<'_> {
-    if text.starts_with(REMINDER) { Text::Reminder(text) } else { Text::Said(text) }
+fn classify(text: &str) -> Text<'_> {
+    if text.starts_with(REMINDER) { Text::Reminder(text) } else { Text::Message(text) }
 }
 
 fn without_marks(value: &mut Value) {

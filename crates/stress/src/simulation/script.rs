@@ -1,4 +1,4 @@
-//! What the model does in a turn: chosen when the turn begins, answered request by request.
+//! The model's behavior in a turn, chosen when the turn starts.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -9,37 +9,36 @@ use serde_json::{Value, json};
 
 use crate::simulation::world::{DIRECTORIES, TEXT, TEXT_FILE};
 
-/// What is answered to one request.
+/// Answer to one request.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     Calls(Vec<(&'static str, Value)>),
-    /// So many words.
+    /// A text with this many words.
     Text(usize),
-    /// The provider fails, and answers when it is asked again.
+    /// A provider error that is retried successfully.
     Stumble,
     TooLong,
-    /// The text is cut off, and continued.
+    /// A truncated text that is continued.
     CutOff,
-    /// A call that nobody could run.
+    /// A call that cannot be run.
     BadCall,
-    // The turn ends without an answer.
+    // From here on, the variants end the turn without an answer.
     WrongKey,
     BrokenStream,
     Empty,
     Refused,
-    /// Nothing comes until somebody stops the turn.
+    /// No response until the turn is cancelled.
     Silence,
 }
 
-/// What a script is written for.
+/// Parameters of a script.
 pub(crate) struct Setting<'a> {
     pub(crate) project: &'a Path,
     pub(crate) has_tools: bool,
-    /// Whether answers are a few words, so that entries pile up rather than tokens.
+    /// Keeps answers short, so that the limit on entries is reached before the limit on tokens.
     pub(crate) is_brief: bool,
 }
 
-/// Writes the script of a turn.
 pub(crate) fn write(random: &mut Chance, setting: &Setting<'_>) -> VecDeque<Step> {
     let mut steps = VecDeque::new();
     let rounds = if setting.has_tools { random.below(5) } else { 0 };
@@ -47,7 +46,7 @@ pub(crate) fn write(random: &mut Chance, setting: &Setting<'_>) -> VecDeque<Step
         let calls: Vec<(&'static str, Value)> =
             (0..=random.below(3)).map(|_| call(random, setting.project)).collect();
         steps.push_back(Step::Calls(calls.clone()));
-        // What was held back is called again, as it is told to.
+        // A write that was held back until the model has the instructions is repeated, as the gateway asks.
         if calls.iter().any(|(name, _)| *name == "write_file") && random.percent(70) {
             steps.push_back(Step::Calls(calls));
         }
@@ -82,7 +81,7 @@ fn call(random: &mut Chance, project: &Path) -> (&'static str, Value) {
         4 => ("read_file", json!({ "path": path("AGENTS.md") })),
         5 => ("list_dir", json!({ "path": path("") })),
         6 => ("search", json!({ "pattern": TEXT, "path": path("") })),
-        // Denied: instruction files are read-only to tools.
+        // Always denied: tools may not write instruction files.
         7 => ("write_file", json!({ "path": path("AGENTS.md"), "content": "x" })),
         8 => ("read_file", json!({ "path": path("missing.txt") })),
         _ => ("write_file", json!({ "path": path("w.txt"), "content": format!("{}\n", random.below(1000)) })),
@@ -90,7 +89,7 @@ fn call(random: &mut Chance, project: &Path) -> (&'static str, Value) {
 }
 
 impl Step {
-    /// The answer; `number` is one that no other answer has.
+    /// Returns the answer; `number` is unique among all answers.
     pub(crate) fn answer(&self, number: u64, random: &mut Chance) -> Answer {
         let text = |words: usize| format!("Answer {number}. {}", "some words ".repeat(words / 2));
         let thoughtful = |answer: Answer| {
@@ -107,7 +106,8 @@ impl Step {
                     answer = answer.and_text(&text(4));
                 }
                 for (index, (name, input)) in calls.iter().enumerate() {
-                    // Some servers number calls from the beginning in every answer.
+                    // Some providers restart the numbering of calls in every answer, so ids are not unique within a
+                    // thread.
                     let id = if random.percent(10) {
                         format!("call_{index}")
                     } else {
@@ -134,7 +134,7 @@ impl Step {
     }
 }
 
-/// What a summariser answers, and which summary it is; none: it is no summary.
+/// Returns a summarizer's answer and the summary's number; `None` if the answer is not a summary.
 pub(crate) fn summary(number: u64, random: &mut Chance) -> (Answer, Option<u64>) {
     let text = format!("SUMMARY-{number}. They talked.");
     match random.below(40) {

@@ -1,7 +1,8 @@
-//! The real parts: a gateway over SQLite, a model server, a project and a home directory.
+//! The real components: a gateway on SQLite, a model server, a project and a home directory.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent::TurnSettings;
@@ -19,12 +20,12 @@ use crate::simulation::documents::{Documents, call};
 use crate::simulation::script::{self, Setting, Step};
 use crate::simulation::world::World;
 
-/// Small enough that summaries are made often, and large enough that everything that applies fits.
+/// Small enough to force frequent summaries, large enough to hold all applicable instructions.
 const CONTEXT_TOKENS: usize = 20_000;
 const RESERVE_TOKENS: usize = 2_000;
 
 pub(crate) struct Stage {
-    /// None only while it is started again.
+    /// `None` only during a restart.
     gateway: Option<TestGateway>,
     pub(crate) client: Client,
     model: ScriptedModel,
@@ -35,12 +36,11 @@ pub(crate) struct Stage {
     _directory: tempfile::TempDir,
 }
 
-/// What a thread's turns are like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ThreadKind {
     Worker,
     Talker,
-    /// A chat of a few words a turn: entries pile up before tokens do.
+    /// A chat with short messages, which reaches the limit on entries before the limit on tokens.
     Brief,
 }
 
@@ -60,7 +60,7 @@ impl Stage {
         let director = Arc::new(Mutex::new(Director::new(world, Chance::new(seed))));
         let model = ScriptedModel::start().await?;
         let answering = Arc::clone(&director);
-        model.answer_by(move |request| lock(&answering).answer(request));
+        model.answer_by(move |request| answering.lock().answer(request));
         let gateway = TestGateway::start_with(|it| configure(it, &model, &home)).await?;
         let client = gateway.owner_in_memory();
         let params = json!({ "name": "simulation", "root_path": project });
@@ -84,7 +84,7 @@ impl Stage {
     }
 
     pub(crate) fn director(&self) -> MutexGuard<'_, Director> {
-        lock(&self.director)
+        self.director.lock()
     }
 
     pub(crate) async fn add_thread(&mut self) -> anyhow::Result<String> {
@@ -106,12 +106,12 @@ impl Stage {
         self.documents.change(&self.client).await
     }
 
-    /// Forgets what the model was asked; it has been checked.
+    /// Discards requests that have been checked.
     pub(crate) fn forget_requests(&self) {
         self.model.take_requests();
     }
 
-    /// Stops the gateway as an operator would, and starts it again.
+    /// Restarts the gateway with a clean shutdown.
     pub(crate) async fn restart(&mut self) -> anyhow::Result<()> {
         let gateway = self.gateway.take().context("the gateway is there between restarts")?;
         let home = self.director().world.home.clone();
@@ -132,10 +132,6 @@ impl Stage {
         };
         script::write(&mut director.random, &setting)
     }
-}
-
-fn lock(director: &Mutex<Director>) -> MutexGuard<'_, Director> {
-    director.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn configure(settings: &mut GatewaySettings, model: &ScriptedModel, home: &std::path::Path) {
@@ -160,7 +156,7 @@ fn configure(settings: &mut GatewaySettings, model: &ScriptedModel, home: &std::
     settings.agent.turns = turns;
 }
 
-/// The date as a prompt says it.
+/// Returns the current date in the format used in prompts.
 pub(crate) fn today() -> String {
     jiff::Timestamp::now().to_string().chars().take(10).collect()
 }

@@ -1,4 +1,4 @@
-//! What is on the disk and in the store, kept beside them: the checker must not believe those it checks.
+//! Expected state of the disk. The checker must not rely on the components it checks.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,41 +6,41 @@ use std::time::UNIX_EPOCH;
 
 use chance::Chance;
 
-/// Directories of the project, each perhaps with an AGENTS.md, and each with a file to read.
+/// Directories of the project. Each has a file to read and sometimes an AGENTS.md.
 pub(crate) const DIRECTORIES: &[&str] = &["", "a", "a/b", "c", "c/d"];
-/// The file to read, and what it says; searches look for this.
+/// Name and content of that file; the content is also the search pattern.
 pub(crate) const TEXT_FILE: &str = "x.txt";
 pub(crate) const TEXT: &str = "plain-words";
-/// More than what comes inline where a model could read it, and little enough that the whole chain fits.
+/// Larger than the inline limit if the model has a tool to read files, and small enough for the whole chain to fit.
 const LONG_RULE_BYTES: usize = 4_600;
 
 /// A version of an instruction file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Version {
-    /// The number that its text names and no other does.
+    /// Unique number contained in its text.
     pub(crate) rule: u64,
     pub(crate) mtime_ms: i64,
 }
 
-/// What is at a path; none: nothing.
+/// Version at a path; `None` if there is no file.
 pub(crate) type State = Option<Version>;
 
-/// Instruction files by their paths, the user's own among them.
+/// Instruction files by path, including the user's own.
 pub(crate) type Files = BTreeMap<PathBuf, State>;
 
 pub(crate) struct World {
     pub(crate) project: PathBuf,
     pub(crate) home: PathBuf,
     pub(crate) files: Files,
-    /// Which file a rule belongs to, also when it is out of date.
+    /// File each rule belongs to, including outdated rules.
     pub(crate) owners: BTreeMap<u64, PathBuf>,
-    /// Which rule a file had when it was last changed at some time.
+    /// Rule of each file by modification time.
     pub(crate) moments: BTreeMap<(PathBuf, i64), u64>,
-    /// Counts the changes.
+    /// Number of changes.
     pub(crate) revision: u64,
-    /// The text of every rule so far, so that an old one can come back.
+    /// Text of every rule, so that an old version can be restored.
     texts: BTreeMap<u64, String>,
-    /// What `USER.md` says.
+    /// Number in `USER.md`.
     pub(crate) persona: u64,
     next: u64,
 }
@@ -69,18 +69,17 @@ impl World {
         Ok(world)
     }
 
-    /// The next number that nothing has yet.
+    /// Returns a number that is not used yet.
     pub(crate) fn number(&mut self) -> u64 {
         self.next += 1;
         self.next
     }
 
-    /// The user's own file.
     pub(crate) fn own_file(&self) -> PathBuf {
         self.home.join("AGENTS.md")
     }
 
-    /// Instruction files of a directory of the project and of those above it.
+    /// Returns the instruction files of a directory and its ancestors in the project.
     pub(crate) fn chain(&self, directory: &Path) -> Vec<PathBuf> {
         let above = directory.ancestors().take_while(|it| it.starts_with(&self.project));
         let paths = above.map(|directory| directory.join("AGENTS.md"));
@@ -93,7 +92,7 @@ impl World {
         Ok(())
     }
 
-    /// Changes an instruction file somehow, and says how.
+    /// Makes a random change to an instruction file and describes it.
     pub(crate) fn change_file(&mut self, random: &mut Chance) -> anyhow::Result<String> {
         let paths: Vec<PathBuf> = self.files.keys().cloned().collect();
         let path = random.pick(&paths).clone();
@@ -143,7 +142,7 @@ impl World {
     }
 
     fn write(&mut self, path: &Path, rule: u64, text: &str) -> anyhow::Result<()> {
-        // A reminder names a version by its time, so no two versions may share one here.
+        // Reminders identify a version by its modification time, so two versions must not share one.
         let mtime_ms = loop {
             std::fs::write(path, text)?;
             let modified = std::fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH)?;
@@ -159,7 +158,7 @@ impl World {
     }
 }
 
-/// The numbers after a prefix in a text, in order: `RULE-12.` has 12 after `RULE-`.
+/// Returns the numbers after a prefix in order: `RULE-12.` contains 12 after `RULE-`.
 pub(crate) fn numbers(text: &str, prefix: &str) -> Vec<u64> {
     let found = text.split(prefix).skip(1).filter_map(|rest| {
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();

@@ -1,9 +1,9 @@
 //! Gateways whose clocks differ.
 
-/// How far gateways are from the machine's clock, in seconds, one after another.
+/// Offsets of the gateways' clocks from the machine's, in seconds.
 const SHIFTS: [i64; 3] = [-60, 0, 60];
 
-/// The shift of a gateway, by its number.
+/// Returns the clock offset of a gateway.
 pub(crate) fn shift(node: usize) -> i64 {
     SHIFTS[node % SHIFTS.len()]
 }

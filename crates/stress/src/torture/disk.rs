@@ -1,5 +1,5 @@
-//! A small disk that can be filled: a file system in memory that only its own mount namespace has. A process of ours keeps the
-//! namespace, so that the disk stays while the gateway on it is killed, and is gone when we are.
+//! A small disk that can be filled: a tmpfs in a private mount namespace. A child process holds the namespace open, so
+//! the disk survives the gateway being killed and disappears together with this process.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail};
 use rustix::fs::FallocateFlags;
 use tempfile::TempDir;
 
-/// Mounts the disk, says so, lives until nobody holds its input, and leaves nothing. Signals for us are not for it.
+/// Mounts the disk, reports success, waits for the end of its input, and cleans up. Ignores signals meant for us.
 const SCRIPT: &str = "
 trap '' HUP INT TERM
 mount -t tmpfs -o size=\"$2\",mode=0700 foreword-torture \"$1\" || exit 1
@@ -21,11 +21,11 @@ cat
 umount -l \"$1\"
 rmdir \"$1\"
 ";
-/// What a gateway that saves without a pause writes is far less.
+/// Upper bound for what a gateway under constant saves writes per second.
 const BYTES_A_SECOND: u64 = 3 << 20;
 const LEAST_BYTES: u64 = 64 << 20;
 
-/// How a namespace is made and entered: as root, and as somebody who is root only there.
+/// Arguments to create and enter a namespace: as root, and as an unprivileged user in a user namespace.
 const WAYS: &[(&[&str], &[&str])] = &[
     (&["--mount"], &["--mount"]),
     (&["--user", "--map-root-user", "--mount"], &["--user", "--preserve-credentials", "--mount"]),
@@ -38,7 +38,7 @@ pub(crate) struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// A disk that is large enough for a run of so long. The error says why there is none.
+    /// Creates a disk large enough for a run of this duration. The error lists why each way failed.
     pub(crate) fn make(time: Duration) -> anyhow::Result<Self> {
         let bytes = LEAST_BYTES + BYTES_A_SECOND * time.as_secs();
         let mut reasons = Vec::new();
@@ -67,7 +67,7 @@ impl SmallDisk {
         if said == "mounted\n" { Ok(disk) } else { bail!(disk.failure()) }
     }
 
-    /// What its process said when it could not mount.
+    /// Returns the error output of the helper process.
     fn failure(mut self) -> String {
         let mut said = String::new();
         if let Some(mut output) = self.holder.stderr.take() {
@@ -76,7 +76,7 @@ impl SmallDisk {
         said.trim().to_owned()
     }
 
-    /// The command through which a gateway is started so that it has the disk.
+    /// Returns the command prefix that starts a gateway in the namespace.
     pub(crate) fn enter(&self) -> Vec<OsString> {
         let mut words: Vec<OsString> =
             vec!["nsenter".into(), "--target".into(), self.holder.id().to_string().into()];
@@ -85,18 +85,19 @@ impl SmallDisk {
         words
     }
 
-    /// The database's address for a gateway that has the disk.
+    /// Returns the database's address inside the namespace.
     pub(crate) fn database(&self) -> OsString {
         let mut url = OsString::from("sqlite://");
         url.push(self.directory.path().join("foreword.db"));
         url
     }
 
-    /// Takes what is free, and then writes until nothing more fits: the gateway writes meanwhile.
+    /// Fills the disk: reserves the free space, then writes until nothing fits, because the gateway keeps writing
+    /// meanwhile.
     pub(crate) fn fill(&self) -> anyhow::Result<()> {
         let mut ballast = fs::File::create(self.ballast()).context("cannot write on the small disk")?;
         let disk = rustix::fs::fstatvfs(&ballast)?;
-        // Taking it page by page would take seconds; where that is not known, or too much was asked for, it does.
+        // Fast path: writing page by page takes seconds. Where this fails, the loop below does all the work.
         let _ = rustix::fs::fallocate(&ballast, FallocateFlags::empty(), 0, disk.f_bavail * disk.f_frsize);
         ballast.seek(io::SeekFrom::End(0))?;
         let page = vec![1_u8; 4 << 10];
@@ -109,12 +110,12 @@ impl SmallDisk {
         }
     }
 
-    /// Makes room again.
+    /// Frees the space again.
     pub(crate) fn clear(&self) -> anyhow::Result<()> {
         fs::remove_file(self.ballast()).context("cannot make room on the small disk")
     }
 
-    /// The ballast, as it is seen from outside.
+    /// Returns the path of the ballast file as seen from outside the namespace.
     fn ballast(&self) -> PathBuf {
         let inside = self.directory.path().join("ballast");
         let inside = inside.strip_prefix("/").unwrap_or(&inside);
@@ -124,7 +125,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Its process ends with its input.
+        // The helper ends when its input is closed.
         drop(self.holder.stdin.take());
         let _ = self.holder.wait();
     }

@@ -1,4 +1,4 @@
-//! What is done to gateways and their database, one thing after another, in the middle of saves.
+//! Faults that are injected one after another while clients save.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,17 +10,17 @@ use test_postgres::Cluster;
 
 use crate::torture::disk::SmallDisk;
 use crate::torture::progress::Progress;
-use crate::torture::{PATIENCE, Report};
+use crate::torture::{PATIENCE, TortureReport};
 
-/// Saves that are acknowledged between two faults.
+/// Acknowledged saves between two faults.
 const SAVES_BETWEEN: u64 = 250;
-/// How often it is looked whether something has moved.
+/// Polling interval for progress.
 const LOOK: Duration = Duration::from_millis(10);
 
 const SHORT: Duration = Duration::from_millis(200);
 /// Longer than PostgreSQL lets a frozen gateway keep its locks.
 const LONG: Duration = Duration::from_secs(7);
-/// Nobody can save while the only gateway or the database is frozen, so nothing is learned from a longer time.
+/// While the only gateway or the database is frozen nothing can be saved, so a longer freeze would test nothing more.
 const LONG_ALONE: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,7 @@ enum Fault {
     FillDisk,
 }
 
-/// What happens to a gateway on SQLite, and to gateways on PostgreSQL: what is listed twice happens twice as often.
+/// Possible faults per setup. A fault that is listed twice occurs twice as often.
 const ALONE: &[Fault] = &[Fault::Kill, Fault::Freeze];
 const ALONE_ON_SMALL_DISK: &[Fault] = &[Fault::Kill, Fault::Freeze, Fault::FillDisk];
 const TOGETHER: &[Fault] = &[
@@ -65,16 +65,16 @@ impl Fault {
 pub(crate) struct Driver {
     pub(crate) nodes: Vec<GatewayProcess>,
     pub(crate) cluster: Option<Cluster>,
-    /// What the only gateway's database is on, where such a disk can be made.
+    /// Disk of the only gateway's database, if one could be created.
     pub(crate) disk: Option<SmallDisk>,
     pub(crate) progress: Arc<Progress>,
     pub(crate) chance: Chance,
 }
 
 impl Driver {
-    /// Waits until clients save, then breaks something and mends it.
-    pub(crate) async fn next_fault(&mut self, report: &mut Report) -> anyhow::Result<()> {
-        self.until_saved().await?;
+    /// Waits until clients have saved, then injects a fault and repairs it.
+    pub(crate) async fn next_fault(&mut self, report: &mut TortureReport) -> anyhow::Result<()> {
+        self.wait_for_saves().await?;
         let faults = match (&self.cluster, &self.disk) {
             (Some(_), _) => TOGETHER,
             (None, Some(_)) => ALONE_ON_SMALL_DISK,
@@ -136,13 +136,13 @@ impl Driver {
         self.cluster.as_ref().map_or(Ok(()), |cluster| tokio::task::block_in_place(|| work(cluster)))
     }
 
-    async fn until_saved(&self) -> anyhow::Result<()> {
+    async fn wait_for_saves(&self) -> anyhow::Result<()> {
         let begun = Instant::now();
         let enough = self.progress.saves() + SAVES_BETWEEN;
         while self.progress.saves() < enough {
             ensure!(
                 begun.elapsed() < PATIENCE,
-                "nothing was saved for {} s after a fault",
+                "no save was acknowledged for {} s after a fault",
                 PATIENCE.as_secs()
             );
             tokio::time::sleep(LOOK).await;
@@ -150,8 +150,8 @@ impl Driver {
         Ok(())
     }
 
-    /// The longest that another gateway acknowledged nothing while one is frozen for a time. A freeze that ends before the
-    /// others have moved ends their stall.
+    /// Returns the longest time another gateway acknowledged nothing while one is frozen. A stall also ends with the
+    /// freeze.
     async fn watch_others(&self, frozen: usize, time: Duration) -> anyhow::Result<Option<Duration>> {
         let begun = Instant::now();
         let mut longest = None;

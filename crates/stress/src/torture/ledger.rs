@@ -1,4 +1,4 @@
-//! What was sent and acknowledged, and the check of what is there.
+//! Log of sent and acknowledged saves, and its comparison with the database.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Instant;
@@ -8,30 +8,30 @@ use client::Client;
 use protocol::method::{DocumentHistory, DocumentHistoryParams, DocumentRevision, DocumentRevisionParams};
 use protocol::{ContentHash, Version, WorkspaceId};
 
-use crate::torture::writer::Kind;
-use crate::torture::{Report, SavedScope};
+use crate::torture::writer::WriterKind;
+use crate::torture::{SavedScope, TortureReport};
 
-/// History is read in pages of so many.
+/// Page size for reading the history.
 const PAGE: u32 = 500;
-/// Of so many revisions, the text of one is read, too.
+/// One in this many revisions is read with its text.
 const SAMPLE: u64 = 50;
 
-/// What one writer sent, and what it was told.
+/// Log of one writer.
 pub(crate) struct Log {
     place: SavedScope,
-    kind: Kind,
-    /// Everything that was sent, acknowledged or not.
+    kind: WriterKind,
+    /// All texts sent, acknowledged or not.
     pub(crate) sent: HashSet<ContentHash>,
     acknowledged: BTreeMap<Version, ContentHash>,
-    /// Times that the writer got no answer, or was told to try again.
+    /// Saves without an answer, or with an answer to retry.
     pub(crate) interruptions: u64,
-    /// Calls that were answered in whatever way, and when the last one was.
+    /// Number of answers of any kind, and the time of the last one.
     pub(crate) answers: u64,
     pub(crate) last_answer: Option<Instant>,
 }
 
 impl Log {
-    pub(crate) fn new(place: SavedScope, kind: Kind) -> Self {
+    pub(crate) fn new(place: SavedScope, kind: WriterKind) -> Self {
         Self {
             place,
             kind,
@@ -48,15 +48,15 @@ impl Log {
         self.last_answer = Some(Instant::now());
     }
 
-    /// A gateway said that a text became a version.
+    /// Records that a gateway acknowledged a text as a version.
     pub(crate) fn acknowledge(&mut self, version: Version, hash: ContentHash) -> anyhow::Result<()> {
         let before = self.acknowledged.insert(version, hash.clone());
-        let repeated = self.kind == Kind::Owning && before.as_ref() == Some(&hash);
-        ensure!(before.is_none() || repeated, "version {version} of {:?} was given twice", self.place);
+        let repeated = self.kind == WriterKind::Owning && before.as_ref() == Some(&hash);
+        ensure!(before.is_none() || repeated, "version {version} of {:?} was acknowledged twice", self.place);
         Ok(())
     }
 
-    /// The newest version that was acknowledged.
+    /// Returns the newest acknowledged version.
     pub(crate) fn newest(&self) -> Version {
         self.acknowledged.keys().next_back().copied().unwrap_or(Version(0))
     }
@@ -68,12 +68,12 @@ struct Document {
     acknowledged: BTreeMap<Version, ContentHash>,
 }
 
-/// The logs of all writers, by document.
+/// Logs of all writers by document.
 #[derive(Default)]
 pub(crate) struct Ledger {
     documents: BTreeMap<SavedScope, Document>,
     interruptions: u64,
-    /// Revisions that are there, by workspace.
+    /// Number of stored revisions by workspace.
     revisions: BTreeMap<WorkspaceId, u64>,
 }
 
@@ -84,7 +84,7 @@ impl Ledger {
         document.sent.extend(log.sent);
         for (version, hash) in log.acknowledged {
             let before = document.acknowledged.insert(version, hash);
-            ensure!(before.is_none(), "two writers were given version {version} of {:?}", log.place);
+            ensure!(before.is_none(), "two writers received version {version} of {:?}", log.place);
         }
         Ok(())
     }
@@ -93,9 +93,9 @@ impl Ledger {
         self.revisions.get(workspace_id).copied().unwrap_or(0)
     }
 
-    /// Everything acknowledged is there as the version it was said to be, everything there was sent, nothing is there twice,
-    /// and no version is missing.
-    pub(crate) async fn check(&mut self, client: &Client, report: &mut Report) -> anyhow::Result<()> {
+    /// Checks that every acknowledged save is stored under its version, every stored text was sent, nothing is stored
+    /// twice, and no version is missing.
+    pub(crate) async fn check(&mut self, client: &Client, report: &mut TortureReport) -> anyhow::Result<()> {
         for (place, document) in &self.documents {
             let stored = history(client, place).await?;
             document.check(&stored).with_context(|| format!("{place:?}"))?;
@@ -116,11 +116,11 @@ impl Ledger {
 }
 
 impl Document {
-    /// Holds the log against the texts that are there, from version 1 on.
+    /// Compares the log with the stored texts, starting at version 1.
     fn check(&self, stored: &[ContentHash]) -> anyhow::Result<()> {
         let mut seen = HashSet::new();
         for (version, hash) in (1..).map(Version).zip(stored) {
-            ensure!(self.sent.contains(hash), "nobody sent what version {version} has");
+            ensure!(self.sent.contains(hash), "version {version} has a text that was never sent");
             ensure!(seen.insert(hash), "version {version} was saved before");
         }
         for (version, hash) in &self.acknowledged {
@@ -134,7 +134,7 @@ impl Document {
     }
 }
 
-/// The digests of all versions, from version 1 on; none may be missing.
+/// Returns the digests of all versions, starting at version 1. Fails if one is missing.
 async fn history(client: &Client, place: &SavedScope) -> anyhow::Result<Vec<ContentHash>> {
     let mut newest_first = Vec::new();
     let mut before = None;
@@ -181,11 +181,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_doubled_altered_or_invented_is_found() {
+    fn lost_duplicate_altered_and_invented_saves_are_detected() {
         assert_eq!(check(&[(1, "a"), (3, "c")], &["a", "b", "c"]), "holds");
         assert_eq!(check(&[(1, "a"), (3, "c")], &["a", "b"]), "version 3 was acknowledged and is lost");
         assert_eq!(check(&[(1, "a")], &["b", "a"]), "version 1 was acknowledged with another text");
         assert_eq!(check(&[(1, "a")], &["a", "b", "a"]), "version 3 was saved before");
-        assert_eq!(check(&[(1, "a")], &["a", "d"]), "nobody sent what version 2 has");
+        assert_eq!(check(&[(1, "a")], &["a", "d"]), "version 2 has a text that was never sent");
     }
 }

@@ -1,13 +1,12 @@
-//! When each gateway last acknowledged a save: what stalls are measured by.
+//! Time of each gateway's last acknowledged save, used to measure stalls.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 pub(crate) struct Progress {
     begun: Instant,
-    /// Saves that were acknowledged.
     saves: AtomicU64,
-    /// For each gateway, milliseconds from the beginning to its last acknowledgement.
+    /// Milliseconds from the start to each gateway's last acknowledgement.
     last: Vec<AtomicU64>,
 }
 
@@ -17,7 +16,7 @@ impl Progress {
         Self { begun: Instant::now(), saves: AtomicU64::new(0), last }
     }
 
-    /// A gateway has acknowledged a save.
+    /// Records an acknowledged save.
     pub(crate) fn acknowledge(&self, node: usize) {
         self.saves.fetch_add(1, Ordering::Relaxed);
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -28,7 +27,7 @@ impl Progress {
         self.saves.load(Ordering::Relaxed)
     }
 
-    /// How long a gateway has acknowledged nothing since a moment.
+    /// Returns how long a gateway has acknowledged nothing since `since`.
     pub(crate) fn stall(&self, node: usize, since: Instant) -> Duration {
         let last = self.begun + Duration::from_millis(self.last[node].load(Ordering::Relaxed));
         Instant::now().saturating_duration_since(last.max(since))

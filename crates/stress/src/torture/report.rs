@@ -1,38 +1,37 @@
-//! What came of it.
+//! Results of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// Counts of a run in which everything held.
+/// Counts of a run without violations.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct TortureReport {
     pub seconds: u64,
     pub documents: usize,
-    /// Saves that a client was told are there.
     pub acknowledged: u64,
-    /// Saves that are there: also those whose answer was lost.
+    /// Stored saves, including those whose answer was lost.
     pub stored: u64,
-    /// Times that a client got no answer, or was told to try again.
+    /// Saves without an answer, or with an answer to retry.
     pub interruptions: u64,
     pub faults: BTreeMap<&'static str, u64>,
     pub subscribers: usize,
     pub notifications: u64,
-    /// The longest time in which a gateway acknowledged nothing because another was frozen.
+    /// Longest time a gateway acknowledged nothing while another was frozen.
     pub longest_stall: Option<Duration>,
-    /// How many seconds each gateway's clock was from the machine's; empty where all had the machine's.
+    /// Clock offset of each gateway in seconds; empty if all used the machine's clock.
     pub clock_shifts: Vec<i64>,
-    /// What this machine does not allow, and why.
+    /// Faults the machine does not permit, with the reason.
     pub not_tried: Vec<String>,
 }
 
-impl Report {
+impl TortureReport {
     pub fn fault_count(&self) -> u64 {
         self.faults.values().sum()
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for TortureReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             seconds, documents, acknowledged, stored, interruptions, subscribers, notifications, ..
@@ -43,15 +42,15 @@ impl fmt::Display for Report {
         }
         writeln!(
             formatter,
-            "{acknowledged} saves of {documents} documents acknowledged, none lost or doubled"
+            "{acknowledged} saves of {documents} documents acknowledged, none lost or duplicated"
         )?;
         writeln!(
             formatter,
-            "{stored} saves are there, versions without a gap; {interruptions} interruptions"
+            "{stored} saves are stored, versions without a gap; {interruptions} interruptions"
         )?;
         write!(
             formatter,
-            "{subscribers} subscribers were told {notifications} changes, complete and in order"
+            "{subscribers} subscribers received {notifications} changes, complete and in order"
         )?;
         if let Some(stall) = self.longest_stall {
             write!(

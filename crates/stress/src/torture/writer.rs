@@ -1,6 +1,7 @@
-//! Clients that save without a pause and log every answer.
+//! Clients that save continuously and log every answer.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
@@ -15,44 +16,44 @@ use crate::torture::ledger::Log;
 use crate::torture::progress::Progress;
 use crate::torture::{PATIENCE, SavedScope};
 
-/// Saves that are sent before the first of them is answered.
+/// Saves sent before the first answer is awaited.
 const BATCH: u64 = 16;
-/// After how long a writer that may go elsewhere does.
+/// Time after which an owning writer switches to another gateway.
 const IMPATIENCE: Duration = Duration::from_secs(5);
-/// Before another try.
+/// Pause before a retry.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What a writer does when it gets no answer.
+/// Behavior of a writer without an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// It waits for its gateway, and then saves something else over whatever is there: each text is sent once, so it may be
-    /// there once or not at all.
+pub(crate) enum WriterKind {
+    /// Waits for its gateway, then overwrites the document with a new text. Each text is sent once, so it is stored
+    /// once or not at all.
     Sharing,
-    /// It asks the next gateway, with the same text for the same version: each is there exactly once, however often it was
-    /// sent, and although a gateway that was frozen may save it later.
+    /// Sends the same text for the same version to the next gateway. Each text is stored exactly once, no matter how
+    /// often it was sent, even if a frozen gateway processes it later.
     Owning,
 }
 
-/// What came of a batch.
+/// Result of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum BatchOutcome {
     Saved,
-    /// Not all of it was acknowledged.
+    /// At least one save was not acknowledged.
     Failed,
 }
 
 pub(crate) struct Writer {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: WriterKind,
     pub(crate) place: SavedScope,
     pub(crate) targets: Vec<Target>,
     pub(crate) progress: Arc<Progress>,
-    /// Whether to be told that the disk is full is no surprise.
+    /// Set if errors about a full disk are expected.
     pub(crate) disk_fills: bool,
 }
 
 impl Writer {
-    /// Saves until it is told to stop.
+    /// Saves until stopped.
     pub(crate) async fn run(self, mut node: usize, stopped: watch::Receiver<bool>) -> anyhow::Result<Log> {
         let log = Mutex::new(Log::new(self.place.clone(), self.kind));
         let mut number = 0;
@@ -71,11 +72,11 @@ impl Writer {
             };
             let batch = self.batch(&connected, node, &mut number, &log);
             let answered = match self.kind {
-                Kind::Sharing => {
-                    let before = lock(&log).answers;
+                WriterKind::Sharing => {
+                    let before = log.lock().answers;
                     let sent = Instant::now();
                     tokio::time::timeout(PATIENCE, batch).await.with_context(|| {
-                        let log = lock(&log);
+                        let log = log.lock();
                         let since = log.last_answer.map_or_else(|| sent.elapsed(), |last| last.elapsed());
                         let name = &self.name;
                         let answered = log.answers - before;
@@ -85,27 +86,29 @@ impl Writer {
                         )
                     })?
                 }
-                Kind::Owning => tokio::time::timeout(IMPATIENCE, batch).await.unwrap_or(Ok(Outcome::Failed)),
+                WriterKind::Owning => {
+                    tokio::time::timeout(IMPATIENCE, batch).await.unwrap_or(Ok(BatchOutcome::Failed))
+                }
             };
             match answered? {
-                Outcome::Saved => client = Some(connected),
-                Outcome::Failed => {
-                    lock(&log).interruptions += 1;
+                BatchOutcome::Saved => client = Some(connected),
+                BatchOutcome::Failed => {
+                    log.lock().interruptions += 1;
                     self.give_way(&mut node).await;
                 }
             }
         }
-        Ok(log.into_inner().unwrap_or_else(PoisonError::into_inner))
+        Ok(log.into_inner())
     }
 
     async fn give_way(&self, node: &mut usize) {
-        if self.kind == Kind::Owning {
+        if self.kind == WriterKind::Owning {
             *node += 1;
         }
         tokio::time::sleep(PAUSE).await;
     }
 
-    /// None where the gateway is away or does not answer.
+    /// Returns `None` if the gateway is down or does not answer.
     async fn connect(&self, node: usize) -> anyhow::Result<Option<Client>> {
         match tokio::time::timeout(IMPATIENCE, Client::connect(&self.targets[node])).await {
             Err(_) => Ok(None),
@@ -120,65 +123,66 @@ impl Writer {
         node: usize,
         number: &mut u64,
         log: &Mutex<Log>,
-    ) -> anyhow::Result<Outcome> {
+    ) -> anyhow::Result<BatchOutcome> {
         let first = match self.kind {
-            Kind::Sharing => *number,
-            Kind::Owning => match self.version(client).await {
+            WriterKind::Sharing => *number,
+            WriterKind::Owning => match self.version(client).await {
                 Ok(version) => {
-                    let newest = lock(log).newest();
+                    let newest = log.lock().newest();
                     ensure!(
                         version >= newest,
-                        "{}: {newest} was acknowledged, {version} is there",
+                        "{}: {newest} was acknowledged, but the stored version is {version}",
                         self.name
                     );
                     version.0
                 }
-                Err(error) => return self.tolerate(error).map(|()| Outcome::Failed),
+                Err(error) => return self.tolerate(error).map(|()| BatchOutcome::Failed),
             },
         };
         *number = first + BATCH;
         let saves = (first..first + BATCH).map(|number| self.save(client, node, number, log));
-        let mut outcome = Outcome::Saved;
+        let mut outcome = BatchOutcome::Saved;
         for saved in join_all(saves).await {
-            if saved? == Outcome::Failed {
-                outcome = Outcome::Failed;
+            if saved? == BatchOutcome::Failed {
+                outcome = BatchOutcome::Failed;
             }
         }
         Ok(outcome)
     }
 
-    /// Saves one text and logs the answer when it comes: what is cut short later was still acknowledged.
+    /// Saves one text and logs the answer as soon as it arrives, because acknowledged saves must be stored even if the
+    /// rest of the batch is cut short.
     async fn save(
         &self,
         client: &Client,
         node: usize,
         number: u64,
         log: &Mutex<Log>,
-    ) -> anyhow::Result<Outcome> {
+    ) -> anyhow::Result<BatchOutcome> {
         let content = format!("{}, save {}", self.name, number + 1);
         let hash = ContentHash::of(&content);
-        lock(log).sent.insert(hash.clone());
+        log.lock().sent.insert(hash.clone());
         let params = DocumentSaveParams {
             workspace_id: self.place.workspace_id.clone(),
             folder_id: Some(self.place.folder_id.clone()),
             content,
-            expected_version: (self.kind == Kind::Owning).then_some(Version(number)),
+            expected_version: (self.kind == WriterKind::Owning).then_some(Version(number)),
             save_reason: Some(SaveReason::Autosave),
             message: None,
         };
         let answer = client.call::<DocumentSave>(&params).await;
-        lock(log).count_answer();
+        log.lock().count_answer();
         match answer {
             Ok(saved) => {
                 self.progress.acknowledge(node);
-                lock(log).acknowledge(saved.doc.version, hash)?;
-                Ok(Outcome::Saved)
+                log.lock().acknowledge(saved.doc.version, hash)?;
+                Ok(BatchOutcome::Saved)
             }
-            Err(error) => self.tolerate(error).map(|()| Outcome::Failed),
+            Err(error) => self.tolerate(error).map(|()| BatchOutcome::Failed),
         }
     }
 
-    /// The version that the document has now; 0 before the first.
+    /// Returns the document's current version; 0 before the first save.
     async fn version(&self, client: &Client) -> Result<Version, ClientError> {
         let params = DocumentScopeParams {
             workspace_id: self.place.workspace_id.clone(),
@@ -188,27 +192,23 @@ impl Writer {
         Ok(document.map_or(Version(0), |document| document.version))
     }
 
-    /// Whether this is what a client may hear while things break: that nobody answers, that the database is away or its disk
-    /// full, or, after a save without an answer, that it was made.
+    /// Accepts errors that are expected during faults: no answer, an unavailable database, a full disk, and a conflict
+    /// after a save whose answer was lost.
     fn tolerate(&self, error: ClientError) -> anyhow::Result<()> {
-        let repeated = self.kind == Kind::Owning && error.kind() == Some(ErrorKind::VersionConflict);
+        let repeated = self.kind == WriterKind::Owning && error.kind() == Some(ErrorKind::VersionConflict);
         let is_full = self.disk_fills && reason(&error) == Some(InternalReason::DiskFull);
         if repeated || is_full || error.is_transient() {
             return Ok(());
         }
         let kind = error.kind();
-        Err(error).with_context(|| format!("{} got an answer that it must not get ({kind:?})", self.name))
+        Err(error).with_context(|| format!("{} received an unexpected error ({kind:?})", self.name))
     }
 }
 
-/// How the gateway itself failed, where it says so.
+/// Returns the gateway's reason for an internal error.
 fn reason(error: &ClientError) -> Option<InternalReason> {
     match error {
         ClientError::Refused(refused) => refused.data.as_ref()?.reason,
         _ => None,
     }
-}
-
-fn lock(log: &Mutex<Log>) -> MutexGuard<'_, Log> {
-    log.lock().unwrap_or_else(PoisonError::into_inner)
 }

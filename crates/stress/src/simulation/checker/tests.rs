@@ -1,10 +1,10 @@
-//! Each invariant finds the request that breaks it.
+//! Every invariant detects a request that violates it.
 
 use serde_json::{Value, json};
 
 use super::*;
 
-/// A world with one rule in its root, and a checker whose only thread has a turn running.
+/// A world with one rule at the root, and a checker with one thread and a running turn.
 struct Scene {
     checker: Checker,
     world: World,
@@ -32,7 +32,7 @@ impl Scene {
         self.checker.begin(0, fact, &self.world.project, inputs, &self.world.files);
     }
 
-    /// Checks a request with these messages; the invariant that it breaks, if any.
+    /// Returns the invariant that a request with these messages violates, if any.
     fn check(&mut self, messages: &Value) -> Option<&'static str> {
         let rules = self.world.files.values().flatten().map(|version| format!("RULE-{}.", version.rule));
         let rules: String = rules.collect();
@@ -70,7 +70,8 @@ fn a_request_with_everything_in_it_holds() {
 
 #[test]
 fn instructions_that_are_missing_outdated_or_there_twice_are_found() {
-    const APPLIES: &str = "what applies is in the request or announced, and nothing outdated is last";
+    const APPLIES: &str =
+        "applicable instructions are in the request or announced, and the last mention is current";
     let mut scene = Scene::new();
     scene.begin(7);
     assert_eq!(scene.check_with("", &json!([opening()])), Some(APPLIES));
@@ -85,7 +86,7 @@ fn instructions_that_are_missing_outdated_or_there_twice_are_found() {
     assert_eq!(scene.check_with(&rules, &removed), Some(APPLIES));
     scene.begin(7);
     let twice = json!([opening(), reminder(&format!("mtime: 1)\nRULE-{rule}."))]);
-    let invariant = Some("no version of an instruction file is brought twice");
+    let invariant = Some("no version of an instruction file is sent twice");
     assert_eq!(scene.check_with(&rules, &twice), invariant);
 }
 
@@ -133,7 +134,7 @@ fn a_write_without_its_instructions_is_found() {
         scene.world.files.values().flatten().map(|version| format!("RULE-{}.", version.rule)).collect();
     scene.begin(7);
     assert_eq!(scene.check_with(&rules, &json!([opening()])), None);
-    // Another version comes, nobody is told, and the call runs.
+    // The file changes, the model is not informed, and the call runs anyway.
     let mut random = chance::Chance::new(1);
     while scene.world.files[&scene.world.project.join("AGENTS.md")]
         .is_some_and(|it| rules.contains(&format!("RULE-{}.", it.rule)))
@@ -153,7 +154,7 @@ fn a_write_without_its_instructions_is_found() {
     let expected = if is_there {
         "nothing is written before its instructions are in the request"
     } else {
-        "what applies is in the request or announced, and nothing outdated is last"
+        "applicable instructions are in the request or announced, and the last mention is current"
     };
     assert_eq!(scene.check_with(&rules, &messages), Some(expected));
 }
