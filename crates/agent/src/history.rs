@@ -73,8 +73,8 @@ impl History {
     }
 
     /// Marks as delivered only the instruction files whose text is still in these messages.
-    pub(crate) fn keep_delivered(&self, session: &mut Session) {
-        session.keep_delivered(self.entries().flat_map(TurnMessage::told));
+    pub(crate) fn retain_delivered(&self, session: &mut Session) {
+        session.retain_delivered(self.entries().flat_map(TurnMessage::delivered_texts));
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = &TurnMessage> + Clone {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use instructions::kept_files;
+use instructions::own_files;
 
 /// Removes directories older than `age` and returns their number.
 pub(crate) fn prune(directory: &Path, age: Duration) -> u64 {
@@ -13,7 +13,7 @@ pub(crate) fn prune(directory: &Path, age: Duration) -> u64 {
     let mut pruned = 0;
     // `tools` names its directories with six letters or digits. Anything else in the folder belongs to the user.
     let is_ours = |name: &str| name.len() == 6 && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    for path in kept_files(directory, is_ours) {
+    for path in own_files(directory, is_ours) {
         let modified = path.symlink_metadata().and_then(|metadata| metadata.modified());
         let is_old = modified.is_ok_and(|modified| now.duration_since(modified).is_ok_and(|old| old >= age));
         if !is_old {

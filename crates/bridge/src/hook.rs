@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use instructions::file::read_whole;
 use instructions::{
-    Announcement, Cache, ContentHash, FileRead, FileSettings, InlineRoom, Purpose, Reminder, Request,
+    Announcement, Cache, ContentHash, FileRead, FileSettings, InlineBudget, Purpose, Reminder, Request,
     ResolveError, Resolver, SessionFileError, survey_reading,
 };
 use serde_json::json;
@@ -184,7 +184,7 @@ fn fitting_reminder(
 ) -> Result<Option<(String, Announcement)>, HookError> {
     for bytes in INLINE_BYTES {
         let targets = targets.iter().map(PathBuf::as_path);
-        let announcement = resolver.resolve_for(targets, Purpose::Read, &mut InlineRoom::of(*bytes))?;
+        let announcement = resolver.resolve_for(targets, Purpose::Read, &mut InlineBudget::of(*bytes))?;
         let Some(reminder) = announcement.reminder() else { return Ok(None) };
         let text = reminder.render();
         if *bytes == 0 || text.chars().count() <= max_characters {

@@ -94,7 +94,8 @@ fn create(root: &Path, files: usize) -> anyhow::Result<()> {
     fs::write(root.join("CLAUDE.md"), "@AGENTS.md\n")?;
     fs::write(root.join(".gitignore"), "target/\nnode_modules/\n*.log\nCLAUDE.local.md\n")?;
     let mut waiting = std::collections::VecDeque::from([root.to_owned()]);
-    let (mut made, mut directories) = (0, 1);
+    let mut made = 0;
+    let mut directories = 1;
     while let Some(parent) = waiting.pop_front() {
         for file in 0..FILES_PER_DIRECTORY {
             if made == files {

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use instructions::profile::RootOverride;
 use instructions::{
     AgentsConfig, Cache, Decision, Diagnostic, DiagnosticCode, FOREWORD, FileSettings, LinkBounds, Outcome,
     Profile, ProjectBounds, Request, Resolution,
 };
+use parking_lot::Mutex;
 
 /// What an agent reads in a directory.
 pub(crate) struct Chain {
@@ -100,7 +100,9 @@ pub(crate) fn resolve(
         .iter()
         .flat_map(|directory| settings.iter().map(move |settings| (directory, settings)))
         .collect();
-    let (cache, next, done) = (Cache::new(), AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let cache = Cache::new();
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::new());
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(work.len());
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -115,11 +117,11 @@ pub(crate) fn resolve(
                         chains.push((index, Chain::new(directory, settings.profile, &resolution)));
                     }
                 }
-                done.lock().unwrap_or_else(PoisonError::into_inner).extend(chains);
+                done.lock().extend(chains);
             });
         }
     });
-    let mut chains = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut chains = done.into_inner();
     chains.sort_by_key(|(index, _)| *index);
     chains.into_iter().map(|(_, chain)| chain).collect()
 }

@@ -89,7 +89,8 @@ impl Document {
     ) -> Self {
         let (text, encoding) = decode(&bytes);
         let markdown = Markdown::parse(&text);
-        let (path, directory) = (path.to_owned(), directory.to_owned());
+        let path = path.to_owned();
+        let directory = directory.to_owned();
         Self {
             path,
             directory,

@@ -39,7 +39,8 @@ pub fn fix(report: &Report) -> (Vec<Fixed>, Vec<FixError>) {
             rules.push(*rule);
         }
     }
-    let (mut fixed, mut errors) = (Vec::new(), Vec::new());
+    let mut fixed = Vec::new();
+    let mut errors = Vec::new();
     for (path, rules) in files {
         match rewrite(path, &rules) {
             Ok(true) => {

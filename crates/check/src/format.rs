@@ -125,15 +125,13 @@ fn data(text: &str) -> String {
             '\r' => data.push_str("%0D"),
             '\n' => data.push_str("%0A"),
             // The log is shown in terminals and browsers, and neither a name nor a text may steer them.
-            _ if character.is_control() || reorders(character) => data.extend(character.escape_unicode()),
+            _ if character.is_control() || instructions::reorders_text(character) => {
+                data.extend(character.escape_unicode())
+            }
             _ => data.push(character),
         }
     }
     data
-}
-
-fn reorders(character: char) -> bool {
-    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A text between commas.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use instructions::header;
+use instructions::header::{self, Fence};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// Characters of a line that are looked at for what is said around a piece. Nobody writes longer ones by hand.
@@ -45,7 +45,7 @@ pub(crate) struct Markdown {
 
 impl Markdown {
     pub(crate) fn parse(text: &str) -> Self {
-        let body = header::header(text).map_or(text, |header| header.body);
+        let body = header::find(text, Fence::Exact).map_or(text, |header| header.body);
         let offset = text.len() - body.len();
         let starts: Vec<usize> =
             std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();

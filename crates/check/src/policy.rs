@@ -62,7 +62,8 @@ impl PolicyError {
         match self {
             Self::Rule { meant: Some(meant), .. } => format!("did you mean `{meant}`?"),
             Self::Rule { .. } => {
-                let (first, last) = (RULES.first(), RULES.last());
+                let first = RULES.first();
+                let last = RULES.last();
                 let code = |rule: Option<&Rule>| rule.map_or("", |rule| rule.code);
                 format!("rules are {} to {}, each also by its name", code(first), code(last))
             }

@@ -234,7 +234,8 @@ impl Project {
                     && agent.has_limit()
                 {
                     let lost = (document.bytes.len() as u64).saturating_sub(kept);
-                    let (directory, limit) = (chain.directory.clone(), chain.limit);
+                    let directory = chain.directory.clone();
+                    let limit = chain.limit;
                     document.losses.push(Loss { agent, directory, kept, lost, limit });
                 }
             }

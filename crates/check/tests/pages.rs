@@ -24,7 +24,9 @@ fn pages() -> BTreeMap<String, String> {
     let mut pages = BTreeMap::new();
     let mut index = INTRODUCTION.to_owned();
     for rule in RULES {
-        let (code, name, severity) = (rule.code, rule.name, rule.severity.as_str());
+        let code = rule.code;
+        let name = rule.name;
+        let severity = rule.severity.as_str();
         let fix = rule.fix.unwrap_or("");
         let _ =
             writeln!(index, "| [{code}](rules/{code}.md) | {name} | {severity} | {} | {fix} |", rule.what);

@@ -205,7 +205,7 @@ fn command_flags(command: &Command, session: Option<&StoredSession>) -> Vec<Flag
 fn session_flags(session: &StoredSession) -> Vec<Flag> {
     let remembered = Sections {
         profile: session.profile.clone(),
-        files: session.settings_over(FileSettings::default()),
+        files: session.overlay_on(FileSettings::default()),
         ..Sections::default()
     };
     let keys = KEYS.iter().filter(|key| key.path.starts_with("agents."));

@@ -295,7 +295,7 @@ pub(crate) fn shown_exactly(text: &str) -> Cow<'_, str> {
 pub(crate) fn shown_name(name: &str) -> String {
     let mut shown = String::with_capacity(name.len());
     for character in name.chars() {
-        if is_unseen(character) {
+        if instructions::is_unseen(character) {
             shown.extend(character.escape_unicode());
         } else {
             shown.push(character);
@@ -312,7 +312,9 @@ pub(crate) fn one_line(text: &str, width: usize) -> String {
     for character in characters.by_ref().take(width) {
         match character {
             '\n' | '\t' => result.push(' '),
-            _ if character.is_control() || reorders(character) => result.extend(character.escape_unicode()),
+            _ if character.is_control() || instructions::reorders_text(character) => {
+                result.extend(character.escape_unicode())
+            }
             _ => result.push(character),
         }
     }
@@ -331,18 +333,13 @@ pub(crate) fn shown_path(path: impl AsRef<std::path::Path>) -> String {
 pub(crate) fn plain(text: impl AsRef<str>) -> String {
     let text = text.as_ref();
     text.chars().fold(String::with_capacity(text.len()), |mut plain, character| {
-        if character.is_control() || reorders(character) {
+        if character.is_control() || instructions::reorders_text(character) {
             plain.extend(character.escape_default());
         } else {
             plain.push(character);
         }
         plain
     })
-}
-
-/// Whether a character makes a terminal show others in another order than they are in.
-fn reorders(character: char) -> bool {
-    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A line of somebody who wants it to be believed, in which everything can be seen.
@@ -352,23 +349,11 @@ pub(crate) fn seen_line(line: &str) -> String {
         match character {
             '\n' => seen.push('⏎'),
             '\t' => seen.push_str("→   "),
-            _ if is_unseen(character) => seen.extend(character.escape_unicode()),
+            _ if instructions::is_unseen(character) => seen.extend(character.escape_unicode()),
             _ => seen.push(character),
         }
     }
     seen
-}
-
-/// Whether a character cannot be seen, or changes how others are seen: controls, what reorders, what has no width, and
-/// blanks that are no space.
-fn is_unseen(character: char) -> bool {
-    match character {
-        ' '..='~' => false,
-        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}' => true,
-        '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0e}' | '\u{e0000}'..='\u{e0fff}' => true,
-        // What the standard library escapes is not printable; behind a letter it leaves accents as they are.
-        _ => format!("a{character}").escape_debug().count() > 2,
-    }
 }
 
 /// The same text without what would steer a terminal; lines and tabs stay.
@@ -378,7 +363,7 @@ fn visible(text: &str) -> Cow<'_, str> {
 
 /// The same text with all that cannot be seen made visible; lines and tabs stay.
 fn all_visible(text: &str) -> Cow<'_, str> {
-    escaped(text, is_unseen)
+    escaped(text, instructions::is_unseen)
 }
 
 fn escaped(text: &str, is_meant: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -421,7 +406,7 @@ mod tests {
     fn no_name_passes_for_another() {
         for name in ["owner\u{200b}", "ow\u{ad}ner", "owner\u{a0}", "x\u{202e}y", "a\nb", "a\u{1b}[2J"] {
             let shown = shown_name(name);
-            assert!(shown.contains("\\u{") && !shown.contains(is_unseen), "{shown}");
+            assert!(shown.contains("\\u{") && !shown.contains(instructions::is_unseen), "{shown}");
         }
         assert_eq!(shown_name("Zoë’s build"), "Zoë’s build");
     }

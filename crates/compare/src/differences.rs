@@ -266,7 +266,8 @@ impl<'a> View<'a> {
             let agents = titles(self.seen.iter().filter(reads_both));
             if !agents.is_empty() {
                 let get = verb(agents.len(), "gets", "get");
-                let (one, other) = (self.shown(path), self.shown(other));
+                let one = self.shown(path);
+                let other = self.shown(other);
                 sentences.push(format!("{} {get} the same text twice: {other} and {one}", list(&agents)));
             }
         }

@@ -121,7 +121,9 @@ impl Answers<'_> {
     fn ask(&mut self, directories: &[usize]) -> Result<(), ResolveError> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let share = directories.len().div_ceil(threads).max(1);
-        let (tree, settings, cache) = (self.tree, self.settings, self.cache);
+        let tree = self.tree;
+        let settings = self.settings;
+        let cache = self.cache;
         let answers = std::thread::scope(|scope| {
             let running: Vec<_> = directories
                 .chunks(share)

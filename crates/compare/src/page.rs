@@ -77,7 +77,9 @@ pub fn page(tree: &Tree, maps: &[Map], chosen: &str) -> Result<String, serde_jso
             for file in &set.lost {
                 lost.push((place_of(&mut places, &mut paths, &file.path), file.bytes));
             }
-            let (conflicts, tokens, lost_bytes) = (set.conflicts.clone(), set.tokens, set.lost_bytes);
+            let conflicts = set.conflicts.clone();
+            let tokens = set.tokens;
+            let lost_bytes = set.lost_bytes;
             sets.push(SetData { files, lost, conflicts, tokens, lost_bytes });
         }
         let title = instructions::Profile::find(map.agent).map_or(map.agent, |profile| profile.agent.title);

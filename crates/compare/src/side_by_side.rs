@@ -294,7 +294,8 @@ pub(crate) fn is_in_place(profile: &Profile, file: &InstructionFile) -> bool {
 /// Where an agent puts a file that it reads at its start.
 fn role(profile: &Profile, file: &InstructionFile) -> BlockRole {
     let Rendering::Forms(forms) = profile.rendering else { return profile.role };
-    let (is_own, is_rule) = (!file.limited, file.scope == instructions::FileScope::Rule);
+    let is_own = !file.limited;
+    let is_rule = file.scope == instructions::FileScope::Rule;
     let holds = |of: PartOf| match of {
         PartOf::Everything => true,
         PartOf::Home => is_own,

@@ -104,7 +104,8 @@ pub fn sentence(profile: &'static Profile, ours: &Resolution, settings: &FileSet
         parts.push(format!("does not read {} ({size})", alternatives(&names)));
     }
     for file in lost.iter().take(NAMED) {
-        let (size, path) = (bytes(file.bytes), shown(&file.path));
+        let size = bytes(file.bytes);
+        let path = shown(&file.path);
         parts.push(match file.outcome {
             Outcome::Truncated => format!("loses the last {size} of {path}"),
             _ => format!("loses all {size} of {path}"),

@@ -7,9 +7,9 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkBuilder, WalkState};
+use parking_lot::Mutex;
 
 use crate::ignored::{Ignored, MAX_PATTERNS_BYTES};
 use crate::names::{Agents, Judgement, Names};
@@ -108,7 +108,8 @@ impl Tree {
 
     fn join(root: &Path, parts: Vec<Part>) -> Self {
         let mut tree = Self { directories: Vec::new(), files: 0, problems: Vec::new() };
-        let (mut entries, mut counts) = (Vec::new(), Vec::new());
+        let mut entries = Vec::new();
+        let mut counts = Vec::new();
         let mut paths = vec![root.to_owned()];
         for part in parts {
             paths.extend(part.directories);
@@ -163,7 +164,7 @@ impl TreeDirectory {
 fn collect(walker: &WalkBuilder, names: &Names) -> Vec<Part> {
     let parts = Mutex::new(Vec::new());
     walker.build_parallel().visit(&mut Collectors { names, parts: &parts });
-    parts.into_inner().unwrap_or_else(PoisonError::into_inner)
+    parts.into_inner()
 }
 
 /// What a walk did not see although agents do.
@@ -281,7 +282,7 @@ impl<'a> ParallelVisitorBuilder<'a> for Collectors<'a> {
 impl Drop for Collector<'_> {
     fn drop(&mut self) {
         let part = std::mem::take(&mut self.part);
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner).push(part);
+        self.parts.lock().push(part);
     }
 }
 

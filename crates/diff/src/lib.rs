@@ -33,11 +33,12 @@ pub fn runs(old: &[&[u8]], new: &[&[u8]]) -> Vec<Run> {
     input.update_before(old.iter().copied());
     input.update_after(new.iter().copied());
     let mut runs = Vec::new();
-    let (mut old_done, mut new_done) = (0, 0);
+    let mut old_done = 0;
+    let mut new_done = 0;
     let equal = |old: Range<usize>, new: Range<usize>| Run { old, new, is_equal: true };
     for Hunk { before, after } in compare(&input).hunks() {
-        let (before, after) =
-            (before.start as usize..before.end as usize, after.start as usize..after.end as usize);
+        let before = before.start as usize..before.end as usize;
+        let after = after.start as usize..after.end as usize;
         runs.push(equal(old_done..before.start, new_done..after.start));
         (old_done, new_done) = (before.end, after.end);
         runs.push(Run { old: before, new: after, is_equal: false });
@@ -143,7 +144,8 @@ mod tests {
             let mut new = lines.clone();
             new[changed - 1] = "new\n".to_owned();
             let diff = LineDiff::new(&old, &new.concat()).unified("a", "b");
-            let (first, last) = (changed.saturating_sub(3).max(1), (changed + 3).min(20));
+            let first = changed.saturating_sub(3).max(1);
+            let last = (changed + 3).min(20);
             let range = format!("{first},{}", last - first + 1);
             assert!(
                 diff.contains(&format!("\n@@ -{range} +{range} @@\n line {first}\n")) || changed == 1,
@@ -180,8 +182,10 @@ mod tests {
         #[test]
         fn runs_cover_both_sides_and_say_what_is_equal(old in "[ab\n]{0,40}", new in "[ab\n]{0,40}") {
             let split = |text: &'static str| text.split_inclusive('\n').map(str::as_bytes).collect::<Vec<_>>();
-            let (old, new) = (split(old.leak()), split(new.leak()));
-            let (mut old_done, mut new_done) = (0, 0);
+            let old = split(old.leak());
+            let new = split(new.leak());
+            let mut old_done = 0;
+            let mut new_done = 0;
             for run in runs(&old, &new) {
                 prop_assert_eq!((run.old.start, run.new.start), (old_done, new_done));
                 prop_assert!(!run.is_equal || old[run.old.clone()] == new[run.new.clone()]);

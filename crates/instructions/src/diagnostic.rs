@@ -1,4 +1,4 @@
-//! Problems as values: a stable code, a message, a place.
+//! Diagnostics: a stable code, a message, a location.
 
 use std::path::{Path, PathBuf};
 
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::fs::path;
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Worth knowing.
+    /// For information.
     Warning,
-    /// Somebody should look.
+    /// Requires attention.
     Error,
 }
 
-/// Stable codes of problems, in the order of their names.
+/// Stable code of a diagnostic, in alphabetical order.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::Display,
 )]
@@ -24,59 +24,59 @@ pub enum Severity {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DiagnosticCode {
-    /// It is above the workspace's directory, so it does not count.
+    /// The file is above the workspace's directory and does not count.
     AboveRoot,
     /// The file kept changing while it was read.
     ChangedWhileRead,
-    /// A marker is a link that leads nowhere.
+    /// A root marker is a dangling link.
     DanglingMarker,
-    /// A character that can hide text or reorder it.
+    /// A character that can hide or reorder text.
     HiddenUnicode,
-    /// Front matter that has a key of ours but cannot be followed.
+    /// Front matter with one of Foreword's keys is invalid.
     InvalidFrontMatter,
-    /// Bytes that are not UTF-8.
+    /// The file contains bytes that are not UTF-8.
     InvalidUtf8,
-    /// Something that is no regular file.
+    /// The candidate is not a regular file.
     NotAFile,
-    /// It leads out of the project.
+    /// The candidate is outside the project.
     OutsideRoot,
-    /// Nothing of it fits into the limit.
+    /// The limit leaves no room for any part of the file.
     OverBudget,
-    /// A setting of the agent changes what it reads, and is not followed.
+    /// A setting of the agent changes what it reads, and is not supported.
     SettingNotFollowed,
-    /// Too many imports lead to it, one in the other.
+    /// The chain of imports is too long.
     TooDeep,
-    /// More imports than are followed.
+    /// There are more imports than are followed.
     TooManyImports,
-    /// It is cut to the limit.
+    /// The file is cut at the limit.
     Truncated,
-    /// It cannot be read.
+    /// The file is unreadable.
     Unreadable,
-    /// Text that looks like one of our own tags.
+    /// The text looks like a wrapper tag.
     WrapperTag,
-    /// A character that cannot be seen but has honest uses.
+    /// An invisible character with legitimate uses.
     ZeroWidth,
-    /// What a later version of this program noted.
+    /// A code introduced by a later version.
     #[serde(other)]
     Other,
 }
 
-/// A problem that was found on the way.
+/// A problem met during a resolution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnostic {
-    /// What it is.
+    /// Code of the problem.
     pub code: DiagnosticCode,
-    /// How bad it is; the code says as much to programs.
+    /// Severity, which is implied by the code.
     #[serde(skip)]
     pub severity: Severity,
-    /// What it means and what to do.
+    /// Description and advice.
     pub message: String,
-    /// The file it is about.
+    /// Affected file; absent if none.
     #[serde(serialize_with = "path::serialize_option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub path: Option<PathBuf>,
-    /// The line it is in, counted from 1.
+    /// Affected line, from 1; absent if unknown.
     pub line: Option<usize>,
 }
 

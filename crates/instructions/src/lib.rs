@@ -1,11 +1,11 @@
-//! Which AGENTS.md files a coding agent gets in a directory, and why not the others.
+//! Resolution of the instruction files (AGENTS.md and others) that a coding agent reads in a directory.
 //!
-//! A [`Profile`] is a complete set of rules as data. [`resolve`] applies it to a directory and answers with the
-//! exact text, the files it came from and a decision for every candidate. A [`Session`] remembers what an agent
-//! has seen; its [`Resolver`] says what newly applies as the agent touches other paths, once, and its resume
-//! difference says what changed while the agent was away.
+//! A [`Profile`] describes an agent's rules as data. [`resolve`] applies them to a directory and returns the
+//! exact text, its files, and a decision for every candidate. A [`Session`] records the files that an agent
+//! has seen. Its [`Resolver`] announces files that newly apply as the agent touches other paths, and a
+//! [`ResumeDifference`] contains the changes since the session was last used.
 //!
-//! Synchronous, without a runtime; one [`Cache`] can be shared by any number of threads.
+//! The crate is synchronous. One [`Cache`] can be shared by any number of threads.
 //!
 //! ```
 //! use instructions::{FileSettings, Request, resolve};
@@ -31,7 +31,7 @@ mod text;
 
 pub use cache::Cache;
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
-pub use fs::git_hooks::git_places;
+pub use fs::git_hooks::git_program_paths;
 pub use fs::{contained_path, file, path, stored_path};
 pub use profile::{
     BlockRole, CLAUDE_CODE, CODELIA, CODEX, COPILOT, CURSOR, FOREWORD, GEMINI_CLI, GOOSE, OPENCODE, PI,
@@ -46,14 +46,16 @@ pub use resolve::resolution::{
     survey_for, survey_reading,
 };
 pub use resolve::survey::OTHER_AGENTS;
-pub use session::cleanup::{is_named_by_digest, kept_files};
-pub use session::delivery::{Delivery, FileRead, FileReader, InlineRoom, Purpose, Told};
-pub use session::file::{ParseError, PreparedSession, SessionFile, SessionFileError, parse as parse_session};
+pub use session::cleanup::{is_named_by_digest, own_files};
+pub use session::delivery::{DeliveredText, Delivery, FileRead, FileReader, InlineBudget, Purpose};
+pub use session::file::{
+    ParseError, PendingSessionWrite, SessionFile, SessionFileError, parse as parse_session,
+};
 pub use session::frozen::{FrozenChange, FrozenFile};
 pub use session::reminder::{Reminder, ReminderFile, ResumeLines, SystemReminderType};
-pub use session::resolver::{Announcement, PassedOver, ResolvedAgents, ResolvedFile, Resolver};
+pub use session::resolver::{Announcement, ResolvedAgents, ResolvedFile, Resolver, SkipReason};
 pub use session::resume::ResumeDifference;
-pub use session::{FileProblem, InitialChain, LoadedVersion, SCHEMA, Session};
+pub use session::{FileProblem, FileVersion, InitialChain, SCHEMA, Session};
 pub use settings::file::SettingsFileError;
 pub use settings::json::{is_distrusted, settings_object};
 pub use settings::{
@@ -64,6 +66,7 @@ pub use text::content_hash::{ContentHash, hex};
 pub use text::front_matter::{Audience, audience_of};
 pub use text::named_imports::{NamedImport, named_imports};
 pub use text::safety::{
-    UnsafeKind, UnsafePart, is_invisible, make_harmless, neutralise, shown_parts, skeleton, unsafe_parts,
+    UnsafeKind, UnsafePart, is_invisible, is_unseen, make_harmless, neutralise, reorders_text, shown_parts,
+    skeleton, unsafe_parts,
 };
 pub use text::{common_prefix, header};

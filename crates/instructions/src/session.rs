@@ -1,4 +1,4 @@
-//! One agent's run in one working directory: a frozen start, and the versions of files it has seen.
+//! One agent run in one working directory: its frozen start, and the file versions it has seen.
 
 pub(crate) mod cleanup;
 pub(crate) mod delivery;
@@ -22,114 +22,122 @@ use crate::fs::stored_path;
 use crate::profile::{Fallbacks, Profile};
 use crate::resolve::decision::Outcome;
 use crate::resolve::resolution::{Request, Resolution, ResolveError, resolve};
-use crate::session::delivery::{FileRead, Told};
+use crate::session::delivery::{DeliveredText, FileRead};
 use crate::session::reminder::{Reminder, ReminderFile};
 use crate::settings::{AgentsConfig, FileSettings, candidate_names};
 use crate::text::content_hash::ContentHash;
 
-/// The format that is written and read.
+/// Version of the session format.
 pub const SCHEMA: u32 = 1;
-/// Touched paths that a session remembers.
+/// Most touched paths kept in a session.
+// A session is stored after every turn. The limit keeps one that touches a whole repository from growing
+// without end.
 const MAX_TOUCHED: usize = 1_000;
 
-/// A file version that reached the model: what the next look at the disk is compared with.
+/// Version of an instruction file that reached the model, for comparison with the disk.
 ///
-/// Its relatives each serve one reader: `InstructionFile` is a file of a resolution, with what was kept of it;
-/// `ResolvedFile` the answer of `resolve` in the shape agents know; `ReminderFile` what a model was told, perhaps with the text.
+/// A map keys it by path. Three types repeat some of its fields because their formats are fixed elsewhere:
+/// `InstructionFile` (result of a resolution, with the kept part), `ResolvedFile` (public schema of
+/// `resolve`), and `ReminderFile` (stored reminder, in which older entries lack a version).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct LoadedVersion {
+pub struct FileVersion {
     /// Modification time in milliseconds since 1970.
     pub mtime_ms: i64,
     /// Size in bytes.
-    pub size: u64,
-    /// SHA-256 of what was read.
+    // Sessions on disk and in databases name the field `size`.
+    #[serde(rename = "size")]
+    pub bytes: u64,
+    /// SHA-256 of the content that was read.
     pub sha256: ContentHash,
-    /// The file of a chain that imports it, itself or through others; absent for one that applies by its own place.
+    /// File of a chain that imports it, directly or through others; absent for a file that applies by its own
+    /// location.
     #[serde(default, with = "stored_path::option", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub imported_by: Option<PathBuf>,
 }
 
-/// How much of a file was read.
+/// Extent to which a file was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Read {
     Whole,
     InPart,
 }
 
-impl LoadedVersion {
-    /// The directory for whose sake a session has this version of the file at `path`.
+impl FileVersion {
+    /// Returns the directory for which the session has this version of the file at `path`.
     pub(crate) fn directory<'a>(&'a self, path: &'a Path) -> Option<&'a Path> {
         self.imported_by.as_deref().unwrap_or(path).parent()
     }
 
-    /// Whether this version of a file has another content than an earlier one, as far as that can be told: what is
-    /// beyond the part that was read shows only in the size and the time.
-    pub(crate) fn content_differs(&self, earlier: &LoadedVersion, read: Read) -> bool {
+    /// Returns true if the content differs from an earlier version.
+    // The hash covers only what was read. Of a file beyond the read limit, a change of the rest shows in size
+    // and time alone.
+    pub(crate) fn content_differs(&self, earlier: &FileVersion, read: Read) -> bool {
         self.sha256 != earlier.sha256
-            || self.size != earlier.size
+            || self.bytes != earlier.bytes
             || (read == Read::InPart && self.mtime_ms != earlier.mtime_ms)
     }
 }
 
-/// The text a session started with; it never changes.
+/// Text that a session started with. It never changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InitialChain {
-    /// The directory it was made for; sessions of older versions of this program do not say.
+    /// Directory for which it was made; absent in sessions of older versions.
     #[serde(default, with = "stored_path::option", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub cwd: Option<PathBuf>,
-    /// The workspace's directory at that time; none outside of a workspace, and in one without a directory.
+    /// Directory of the workspace at that time; absent outside a workspace, and in one without a directory.
     #[serde(default, with = "stored_path::option", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub workspace: Option<PathBuf>,
-    /// The text; none when nothing applied.
+    /// The text; absent if no file applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// SHA-256 of the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<ContentHash>,
-    /// The files it came from, in the order of their text.
+    /// Files of the text, in order.
     #[serde(with = "stored_path::list")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub files: Vec<PathBuf>,
-    /// The versions that the text was made from; sessions of older versions of this program have none.
+    /// Versions of the files; absent in sessions of older versions.
     #[serde(default, with = "stored_path::map", skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, LoadedVersion>"))]
-    pub versions: BTreeMap<PathBuf, LoadedVersion>,
-    /// What went otherwise than a reader of the files would think, each once.
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, FileVersion>"))]
+    pub versions: BTreeMap<PathBuf, FileVersion>,
+    /// Problems with the files, each listed once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<FileProblem>,
 }
 
-/// Something about a file of the initial text: never its content.
+/// A problem with a file of the initial text, without content.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileProblem {
-    /// The file.
+    /// Path of the file.
     #[serde(with = "stored_path")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: PathBuf,
-    /// What it is.
+    /// Kind of problem.
     pub code: DiagnosticCode,
 }
 
 impl InitialChain {
-    /// Whether something of a file was left out for want of room.
+    /// Returns true if a file was cut or dropped because of a limit.
     pub fn is_truncated(&self) -> bool {
         let for_room = [DiagnosticCode::Truncated, DiagnosticCode::OverBudget];
         self.findings.iter().any(|problem| for_room.contains(&problem.code))
     }
 }
 
-/// The directories whose files a model has. Those of imports are not among them: their own files may be news.
-fn covered(versions: &BTreeMap<PathBuf, LoadedVersion>) -> BTreeSet<PathBuf> {
+/// Returns the directories whose files the model has. Directories of imports are not included, because their
+/// own files may not have been delivered.
+fn covered(versions: &BTreeMap<PathBuf, FileVersion>) -> BTreeSet<PathBuf> {
     versions.iter().filter_map(|(path, version)| version.directory(path)).map(PathBuf::from).collect()
 }
 
-/// What a model's text hides from somebody who knows the files: cuts, refusals, changed characters.
+/// Collects the problems that make the text differ from the files: cuts, rejected files, changed characters.
 fn problems(resolution: &Resolution, above: Vec<FileProblem>) -> Vec<FileProblem> {
     let outcomes = resolution.decisions.iter().filter_map(|decision| {
         let code = match decision.outcome {
@@ -151,8 +159,8 @@ fn problems(resolution: &Resolution, above: Vec<FileProblem>) -> Vec<FileProblem
     all.into_iter().collect()
 }
 
-/// Files that would count if the workspace's directory were further up.
-fn above_workspace(request: &Request<'_>) -> Result<Vec<FileProblem>, ResolveError> {
+/// Returns files above the workspace's directory that would otherwise count.
+fn files_above_workspace(request: &Request<'_>) -> Result<Vec<FileProblem>, ResolveError> {
     let settings = request.settings;
     let Some(workspace) = settings.bounds.workspace().filter(|_| settings.enabled()) else {
         return Ok(Vec::new());
@@ -165,7 +173,9 @@ fn above_workspace(request: &Request<'_>) -> Result<Vec<FileProblem>, ResolveErr
     Ok(found.map(|path| FileProblem { path, code: DiagnosticCode::AboveRoot }).collect())
 }
 
-/// The settings that a session goes on with, whatever is set later; how files are delivered is not among them.
+/// Returns the settings that stay in effect for the whole session. Delivery of files is not among them.
+// Everything that decides which files apply is frozen. If a later change of configuration took effect in a
+// running session, files would appear or vanish without a change on disk.
 fn frozen_settings(settings: &FileSettings) -> AgentsConfig {
     let AgentsConfig { fallback_filenames, follow_external_links, imports, initial, .. } =
         settings.agents.clone();
@@ -179,7 +189,7 @@ fn frozen_settings(settings: &FileSettings) -> AgentsConfig {
     }
 }
 
-/// Reads a session's settings. Older versions of this program wrote four of them side by side, in snake case.
+/// Reads a session's settings. Older versions wrote four of them as separate fields in snake case.
 fn stored_settings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AgentsConfig, D::Error> {
     struct Settings;
 
@@ -216,25 +226,25 @@ fn stored_settings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AgentsC
     deserializer.deserialize_map(Settings)
 }
 
-/// What a session remembers. Serialises to JSON and survives a restart.
+/// State of a session, stored as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Session {
-    /// The format.
+    /// Version of the format.
     pub schema: u32,
-    /// Name of the rules.
+    /// Name of the profile.
     pub profile: String,
-    /// The working directory.
+    /// Working directory.
     #[serde(with = "stored_path")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub cwd: PathBuf,
-    /// The project root; none when only the working directory counts.
+    /// Project root; absent if only the working directory counts.
     #[serde(default, with = "stored_path::option", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub root: Option<PathBuf>,
-    /// The markers that were looked for.
+    /// Root markers that were searched for.
     pub markers: Vec<String>,
-    /// Settings that decide what applies, as far as they were given at the start.
+    /// Settings given at the start that decide which files apply.
     #[serde(default, deserialize_with = "stored_settings", skip_serializing_if = "AgentsConfig::is_empty")]
     pub settings: AgentsConfig,
     /// The frozen start.
@@ -243,16 +253,15 @@ pub struct Session {
     #[serde(with = "stored_path::list")]
     #[cfg_attr(feature = "schema", schemars(with = "BTreeSet<String>"))]
     pub covered_dirs: BTreeSet<PathBuf>,
-    /// What the model has of each file.
+    /// Versions of the files that the model knows.
     #[serde(with = "stored_path::map")]
-    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, LoadedVersion>"))]
-    pub loaded_versions: BTreeMap<PathBuf, LoadedVersion>,
-    /// Those of these files that the model was only pointed to: their text has not been in a request. Sessions of older
-    /// versions of this program have none.
+    #[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, FileVersion>"))]
+    pub loaded_versions: BTreeMap<PathBuf, FileVersion>,
+    /// Known files whose text was never in a request, only their path; absent in sessions of older versions.
     #[serde(default, with = "stored_path::list", skip_serializing_if = "BTreeSet::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "BTreeSet<String>"))]
     pub announced: BTreeSet<PathBuf>,
-    /// Files and directories that calls have touched, the first of very many: what is for paths looks at them.
+    /// Files and directories touched by calls, up to a limit, for skills and rules with globs.
     #[serde(default, with = "stored_path::list", skip_serializing_if = "BTreeSet::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "BTreeSet<String>"))]
     pub touched: BTreeSet<PathBuf>,
@@ -265,10 +274,11 @@ impl Session {
         cache: Option<&Cache>,
     ) -> Result<(Self, Arc<Resolution>), ResolveError> {
         let resolution = resolve(request, cache)?;
-        // A file of which nothing fitted was not delivered: it is announced when the agent comes near it.
+        // A file of which nothing fit was not delivered. It is announced when the agent touches its
+        // directory.
         let loaded: Vec<_> =
             resolution.files.iter().filter(|file| file.kept_bytes > 0 || file.bytes == 0).collect();
-        let versions: BTreeMap<PathBuf, LoadedVersion> =
+        let versions: BTreeMap<PathBuf, FileVersion> =
             loaded.iter().map(|file| (file.path.clone(), file.version())).collect();
         let session = Self {
             schema: SCHEMA,
@@ -284,7 +294,7 @@ impl Session {
                 sha256: resolution.text.as_ref().map(ContentHash::of),
                 files: resolution.files.iter().map(|file| file.path.clone()).collect(),
                 versions: versions.clone(),
-                findings: problems(&resolution, above_workspace(request)?),
+                findings: problems(&resolution, files_above_workspace(request)?),
             },
             covered_dirs: covered(&versions),
             loaded_versions: versions,
@@ -294,8 +304,8 @@ impl Session {
         Ok((session, resolution))
     }
 
-    /// Remembers paths that calls have touched. They never become fewer: what once applied to a session goes on to apply,
-    /// and a prompt does not change to and fro.
+    /// Adds paths touched by calls. Paths are never removed, so that a skill or rule that applied once keeps
+    /// applying and the prompt does not alternate.
     pub fn touch(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
         for path in paths {
             if self.touched.len() >= MAX_TOUCHED {
@@ -305,13 +315,15 @@ impl Session {
         }
     }
 
-    /// Takes for told only what the model still has before it: the frozen start, and what messages tell, in their order.
-    /// What has left the request counts as undelivered again, a change of the working directory too, and what has come
-    /// back into it as delivered.
-    pub fn keep_delivered<'a>(&mut self, told: impl IntoIterator<Item = Told<'a>>) {
+    /// Rebuilds the known files from the frozen start and the texts that are still in the request, in order.
+    /// Files whose messages left the request count as undelivered again, and so does a change of the working
+    /// directory.
+    // Rebuilt from scratch instead of adjusted: a summary can remove any part of the history, and a turn can
+    // be undone, so only what is in the request counts.
+    pub fn retain_delivered<'a>(&mut self, delivered: impl IntoIterator<Item = DeliveredText<'a>>) {
         let known = std::mem::take(&mut self.loaded_versions);
         let known_cwd = self.cwd.clone();
-        // The frozen start says where the session began. Sessions of older versions of this program do not.
+        // The frozen start records where the session began, except in sessions of older versions.
         if let Some(cwd) = &self.initial.cwd {
             self.cwd.clone_from(cwd);
         }
@@ -322,71 +334,77 @@ impl Session {
         } else {
             self.initial.versions.clone()
         };
-        for told in told {
-            let (files, removed) = match told {
-                Told::Reminder(Reminder::AgentsResolvePaths { files, removed }) => (files, removed),
-                Told::Reminder(Reminder::SessionResumeDiff { cwd: (_, now), files, removed, .. }) => {
-                    // A path that is not UTF-8 is told as far as it can be shown.
+        for text in delivered {
+            let (files, removed) = match text {
+                DeliveredText::Reminder(Reminder::AgentsResolvePaths { files, removed }) => (files, removed),
+                DeliveredText::Reminder(Reminder::SessionResumeDiff {
+                    cwd: (_, now),
+                    files,
+                    removed,
+                    ..
+                }) => {
+                    // A reminder contains a lossy form of a path that is not UTF-8. The known path is kept if
+                    // it renders the same.
                     let is_known = known_cwd.to_string_lossy() == now.as_str();
                     self.cwd = if is_known { known_cwd.clone() } else { PathBuf::from(now) };
                     (files, removed)
                 }
-                Told::Reminder(_) => continue,
-                Told::Read(FileRead { path, sha256, version }) => {
+                DeliveredText::Reminder(_) => continue,
+                DeliveredText::Read(FileRead { path, sha256, version }) => {
                     let remembered = || known.get(path).filter(|version| version.sha256 == *sha256).cloned();
                     if let Some(version) = version.clone().or_else(remembered) {
-                        self.note_delivered(path.clone(), version);
+                        self.record_delivered(path.clone(), version);
                     }
                     continue;
                 }
             };
             for file in files {
-                // Reminders of older versions of this program do not say enough; of a file that they name only the
-                // newest version is remembered, and an older one is out of date anyway.
+                // Reminders of older versions contain no hash. For these only the newest version of a file is
+                // known, and an older one is outdated anyway.
                 let remembered = || known.get(&file.path).filter(|it| it.mtime_ms == file.mtime_ms).cloned();
                 match file.version().or_else(remembered) {
-                    Some(version) => self.note_told(file, version),
-                    None => self.forget(&file.path),
+                    Some(version) => self.record_reminder(file, version),
+                    None => self.remove(&file.path),
                 }
             }
-            removed.iter().for_each(|path| self.forget(path));
+            removed.iter().for_each(|path| self.remove(path));
         }
         self.covered_dirs = covered(&self.loaded_versions);
     }
 
-    /// A reminder told of a file, with its text or without.
-    pub(crate) fn note_told(&mut self, file: &ReminderFile, version: LoadedVersion) {
+    /// Records a file named in a reminder, with or without its text.
+    pub(crate) fn record_reminder(&mut self, file: &ReminderFile, version: FileVersion) {
         let has_text = self.loaded_versions.get(&file.path).is_some_and(|had| had.sha256 == version.sha256)
             && !self.announced.contains(&file.path);
-        self.note_delivered(file.path.clone(), version);
-        // A pointer takes nothing away from a text that is in the request already.
+        self.record_delivered(file.path.clone(), version);
+        // A pointer does not undo the delivery of a text that is already in the request.
         if file.block.is_none() && !has_text {
             self.announced.insert(file.path.clone());
         }
     }
 
-    /// The text of a file is in the request.
-    pub(crate) fn note_delivered(&mut self, path: PathBuf, version: LoadedVersion) {
+    /// Records that the text of a file is in the request.
+    pub(crate) fn record_delivered(&mut self, path: PathBuf, version: FileVersion) {
         self.announced.remove(&path);
         self.covered_dirs.extend(version.directory(&path).map(PathBuf::from));
         self.loaded_versions.insert(path, version);
     }
 
-    /// A file no longer applies.
-    pub(crate) fn forget(&mut self, path: &Path) {
+    /// Removes a file that no longer applies.
+    pub(crate) fn remove(&mut self, path: &Path) {
         self.announced.remove(path);
         self.loaded_versions.remove(path);
     }
 
-    /// Settings in which the session's own rules and settings hold. A session of a profile that is gone goes on with the
-    /// given one.
-    pub fn settings_over(&self, mut settings: FileSettings) -> FileSettings {
+    /// Returns `settings` with the session's profile and frozen settings. If the session's profile no longer
+    /// exists, the given one stays.
+    pub fn overlay_on(&self, mut settings: FileSettings) -> FileSettings {
         settings.profile = Profile::find(&self.profile).unwrap_or(settings.profile);
         settings.agents.merge(&self.settings);
         settings
     }
 
-    /// The directory that bounds the session.
+    /// Returns the directory that bounds the session.
     pub(crate) fn top(&self) -> &Path {
         self.root.as_deref().unwrap_or(&self.cwd)
     }

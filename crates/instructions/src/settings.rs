@@ -1,4 +1,4 @@
-//! What a user may change about a profile: the settings of a resolution, and the one type that changes them.
+//! Settings of a resolution, and the type that overrides them.
 
 pub(crate) mod file;
 pub(crate) mod json;
@@ -12,18 +12,18 @@ use crate::profile::{FOREWORD, Fallbacks, Links, PROFILES, Profile};
 use crate::session::delivery::Delivery;
 use crate::text::front_matter::Audience;
 
-// Paths of settings that advice names and other agents' files set, as configuration files write them.
+// Setting names as written in configuration files, for advice and for mapping settings of other agents.
 pub(crate) const FALLBACK_FILENAMES: &str = "agents.fallback_filenames";
 pub(crate) const IMPORTS: &str = "agents.imports";
 pub(crate) const MARKERS: &str = "agents.root.markers";
 pub(crate) const MAX_BYTES: &str = "agents.initial.max_bytes";
 
-/// Bytes up to which `auto` delivery puts a file's text into the reminder itself.
+/// Size up to which the delivery `auto` includes a file's text in the reminder.
 pub const INLINE_BYTES: u64 = 4_096;
-/// Files announced by one resolve, unless set otherwise.
+/// Default number of files announced by one resolve.
 pub const MAX_FILES_PER_RESOLVE: u64 = 8;
 
-/// What is set before anybody sets anything, as far as that is not the profile's to say.
+/// Default settings, as far as the profile does not define them.
 const BUILT_IN: AgentsConfig = AgentsConfig {
     enabled: Some(true),
     profile: None,
@@ -39,64 +39,64 @@ const BUILT_IN: AgentsConfig = AgentsConfig {
     },
 };
 
-/// Everything that decides what applies to a directory.
+/// All settings that decide which files apply to a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FileSettings {
-    /// The rules.
+    /// The profile.
     pub profile: &'static Profile,
-    /// Where users keep their own files.
+    /// Directories of the user's own files.
     pub homes: HomeDirectories,
-    /// What a project's files are bounded by, besides the profile's rules.
+    /// Bounds of the project, in addition to the profile's rules.
     pub bounds: ProjectBounds,
-    /// Where links of a project may lead.
+    /// Bounds of symbolic links in the project.
     pub links: LinkBounds,
-    /// Whether what lies above the root is named.
+    /// Visibility of files above the root.
     pub above_root: AboveRoot,
-    /// Directories and files that no project's file may be in or lead to, such as a gateway's keys and data.
+    /// Directories and files that project files must not be in or lead to, such as a gateway's keys and data.
     pub private_paths: Vec<PathBuf>,
-    /// Who the files are read for.
+    /// Audience that the files are read for.
     pub audience: Audience,
-    /// What is set. For what is not, the methods of this type know the built-in value, or the profile's own.
+    /// Explicit settings. Defaults are resolved by the methods of this type.
     pub agents: AgentsConfig,
 }
 
-/// Where links of a project may lead, unless somebody allows more.
+/// Bounds of symbolic links in a project, unless external links are allowed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum LinkBounds {
-    /// As far as the agent follows them, but never out of a workspace's directory.
+    /// The agent's own rules, but never outside the workspace's directory.
     #[default]
     OfProfile,
-    /// As far as the agent follows them, out of a workspace's directory, too: whoever asks may read this machine.
+    /// The agent's own rules, even outside the workspace's directory, for callers who may read this machine.
     OfAgent,
-    /// Not out of the root: the project has chosen the profile, and may not choose what is read outside of it.
+    /// The root, for projects that choose their own profile and must not choose which other files are read.
     Root,
 }
 
-/// Whether instruction files above the root are named, which nobody reads.
+/// Visibility of instruction files above the root, which are not read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum AboveRoot {
-    /// They are.
+    /// They are reported.
     #[default]
     Named,
-    /// Whoever asks is not to know what there is.
+    /// They are not reported, because the caller must not learn about them.
     Hidden,
 }
 
-/// What bounds a project, whoever asks.
+/// Bounds of a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub enum ProjectBounds {
-    /// Nothing.
+    /// No bounds.
     #[default]
     None,
-    /// A workspace's directory. It is the root, as if it had been given; under rules that let nobody give one, they
-    /// decide, but nothing above it counts.
+    /// A workspace's directory, which is the root. Profiles that do not support a fixed root find their own,
+    /// but nothing above the directory counts.
     Workspace(PathBuf),
-    /// There is no project: only the user's own file counts.
+    /// No project: only the user's own file counts.
     HomeOnly,
 }
 
 impl ProjectBounds {
-    /// The workspace's directory.
+    /// Returns the workspace's directory.
     pub fn workspace(&self) -> Option<&Path> {
         match self {
             Self::Workspace(directory) => Some(directory),
@@ -112,7 +112,7 @@ impl Default for FileSettings {
 }
 
 impl FileSettings {
-    /// A profile's own settings, without any home directory.
+    /// Returns the settings of a profile, without home directories.
     pub fn of(profile: &'static Profile) -> Self {
         Self {
             profile,
@@ -126,7 +126,7 @@ impl FileSettings {
         }
     }
 
-    /// Replaces what a patch sets.
+    /// Applies the settings of a patch, including its profile.
     pub fn apply(&mut self, patch: &AgentsConfig) -> Result<(), SettingsError> {
         if let Some(name) = &patch.profile {
             self.profile =
@@ -136,24 +136,24 @@ impl FileSettings {
         Ok(())
     }
 
-    /// The same settings with some set otherwise.
+    /// Returns the same settings after `set` modified them.
     #[must_use]
     pub fn with(mut self, set: impl FnOnce(&mut AgentsConfig)) -> Self {
         set(&mut self.agents);
         self
     }
 
-    /// Whether files are read at all.
+    /// Returns true if files are read at all.
     pub fn enabled(&self) -> bool {
         self.agents.enabled.or(BUILT_IN.enabled).unwrap_or_default()
     }
 
-    /// Whether links may lead out of the project.
+    /// Returns true if links may lead outside the project.
     pub fn follow_external_links(&self) -> bool {
         self.agents.follow_external_links.or(BUILT_IN.follow_external_links).unwrap_or_default()
     }
 
-    /// The directory that links must stay in; none where they may lead anywhere.
+    /// Returns the directory that links must stay in, or `None` if they may lead anywhere.
     pub(crate) fn links_inside<'a>(&'a self, root: &'a Path) -> Option<&'a Path> {
         if self.follow_external_links() {
             return None;
@@ -164,85 +164,86 @@ impl FileSettings {
         self.bounds.workspace().filter(|_| self.links == LinkBounds::OfProfile)
     }
 
-    /// Whether files are read that others name with `@`, as far as the profile does that.
+    /// Returns true if imports with `@` are followed, as far as the profile supports them.
     pub fn imports(&self) -> bool {
         self.agents.imports.or(BUILT_IN.imports).unwrap_or_default()
     }
 
-    /// Whether the search for a marker goes up to the file system's root; if not, it ends at the user's home.
+    /// Returns true if the search for a marker continues to the file system's root, and false if it ends at
+    /// the user's home.
     pub fn stop_at_fs_root(&self) -> bool {
         self.agents.root.stop_at_fs_root.or(BUILT_IN.root.stop_at_fs_root).unwrap_or_default()
     }
 
-    /// How many project files are read at most.
+    /// Returns the limit of project files, or `None` if there is none.
     pub fn max_files(&self) -> Option<u64> {
         self.agents.initial.max_files.or(self.profile.max_files)
     }
 
-    /// How many bytes of project files are read at most.
+    /// Returns the limit of bytes of project files.
     pub fn max_bytes(&self) -> u64 {
         self.agents.initial.max_bytes.unwrap_or(self.profile.max_bytes)
     }
 
-    /// Whether files of other directories are brought in as an agent moves.
+    /// Returns true if files of other directories are announced as the agent touches them.
     pub fn resolver_enabled(&self) -> bool {
         self.agents.resolver.enabled.or(BUILT_IN.resolver.enabled).unwrap_or_default()
     }
 
-    /// How many files one resolve announces at most.
+    /// Returns the limit of files announced by one resolve.
     pub fn max_files_per_resolve(&self) -> u64 {
         self.agents.resolver.max_files_per_resolve.unwrap_or(MAX_FILES_PER_RESOLVE)
     }
 
-    /// Whether a reminder carries texts or only paths.
+    /// Returns the form of delivery in reminders.
     pub fn delivery(&self) -> Delivery {
         self.agents.resolver.delivery.unwrap_or_default()
     }
 }
 
-/// What a configuration, a workspace or a session says about instruction files; what is absent stays as it is.
+/// Settings of a configuration, a workspace or a session. Absent fields keep their value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentsConfig {
-    /// Whether files on disk are read at all.
+    /// True to read files on disk at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// Name of the set of rules.
+    /// Name of the profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// Names tried after the profile's own.
+    /// File names tried after the profile's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback_filenames: Option<Vec<String>>,
-    /// Whether links may lead out of the project.
+    /// True to allow links that lead outside the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follow_external_links: Option<bool>,
-    /// Whether files are read that others name with `@`.
+    /// True to follow imports with `@`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imports: Option<bool>,
-    /// Where the project root is.
+    /// Settings of the project root.
     #[serde(skip_serializing_if = "is_default")]
     pub root: AgentsRoot,
-    /// What is loaded when a session starts.
+    /// Limits of the initial chain.
     #[serde(skip_serializing_if = "is_default")]
     pub initial: AgentsInitial,
-    /// What is brought in as an agent moves.
+    /// Settings of the resolver.
     #[serde(skip_serializing_if = "is_default")]
     pub resolver: AgentsResolver,
 }
 
-/// How the project root is found.
+/// Settings of the project root.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentsRoot {
-    /// The root itself; nothing is searched for.
+    /// The root itself, without a search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project_root_override: Option<PathBuf>,
-    /// Names whose presence makes a directory the root.
+    /// Names whose presence marks a directory as the root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub markers: Option<Vec<String>>,
-    /// Whether the search goes up to the file system's root.
+    /// True to continue the search to the file system's root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_at_fs_root: Option<bool>,
 }
@@ -267,14 +268,14 @@ pub struct AgentsInitial {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentsResolver {
-    /// Whether files of other directories are brought in.
+    /// True to announce files of other directories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// Most files announced at once.
+    /// Most files announced by one resolve.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub max_files_per_resolve: Option<u64>,
-    /// Whether a reminder carries texts or only paths.
+    /// Form of delivery in reminders.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivery: Option<Delivery>,
 }
@@ -284,8 +285,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl AgentsConfig {
-    /// What the public schema wants besides types: limits are positive, the profile exists. A settings file, a flag and a
-    /// session may say 0, which reads no project file.
+    /// Checks the constraints of the public schema: limits are positive and the profile exists. Settings
+    /// files, flags and sessions may set a limit of 0, which reads no project files.
     pub fn check(&self) -> Result<(), SettingsError> {
         let limits = [
             ("initial.maxFiles", self.initial.max_files),
@@ -301,7 +302,7 @@ impl AgentsConfig {
         }
     }
 
-    /// Replaces what a patch sets within the profile.
+    /// Applies the settings of a patch, except its profile.
     pub fn merge(&mut self, patch: &AgentsConfig) {
         fn replace<T: Clone>(setting: &mut Option<T>, value: &Option<T>) {
             if value.is_some() {
@@ -323,20 +324,20 @@ impl AgentsConfig {
         replace(&mut self.resolver.delivery, &resolver.delivery);
     }
 
-    /// Every text that is set, for whoever keeps them where not every text can be kept.
+    /// Returns all texts, for stores that cannot hold every text.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let root = self.root.project_root_override.as_deref().and_then(Path::to_str);
         let lists = [&self.fallback_filenames, &self.root.markers].into_iter().flatten().flatten();
         self.profile.as_deref().into_iter().chain(root).chain(lists.map(String::as_str))
     }
 
-    /// Whether nothing is set.
+    /// Returns true if no setting is given.
     pub fn is_empty(&self) -> bool {
         is_default(self)
     }
 }
 
-/// The directories in which a user keeps what is not of one project: one for each profile that has one.
+/// Directories of a user's own files, one per profile that has one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct HomeDirectories {
     pub(crate) user: Option<PathBuf>,
@@ -344,12 +345,13 @@ pub struct HomeDirectories {
 }
 
 impl HomeDirectories {
-    /// The user's home directory alone.
+    /// Creates an instance with only the user's home directory.
     pub fn of_user(user: Option<PathBuf>) -> Self {
         Self { user, of_profiles: BTreeMap::new() }
     }
 
-    /// Where every profile's directory is: what its variable names, else its place in the user's home directory.
+    /// Finds the directory of every profile: the value of its variable, or else its default below the user's
+    /// home.
     pub fn find(user: Option<PathBuf>, variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
         let mut homes = Self::of_user(user);
         for profile in PROFILES {
@@ -364,42 +366,42 @@ impl HomeDirectories {
         homes
     }
 
-    /// With this directory for a profile.
+    /// Returns the same directories with `directory` for a profile.
     #[must_use]
     pub fn with(mut self, profile: &Profile, directory: impl Into<PathBuf>) -> Self {
         self.of_profiles.insert(profile.name, directory.into());
         self
     }
 
-    /// A profile's directory.
+    /// Returns the directory of a profile.
     pub fn of(&self, profile: &Profile) -> Option<&Path> {
         self.of_profiles.get(profile.name).map(PathBuf::as_path)
     }
 
-    /// The user's home directory.
+    /// Returns the user's home directory.
     pub fn user(&self) -> Option<&Path> {
         self.user.as_deref()
     }
 
-    /// Every profile's directory.
+    /// Returns the directories of all profiles.
     pub fn all(&self) -> impl Iterator<Item = &Path> {
         self.of_profiles.values().map(PathBuf::as_path)
     }
 }
 
-/// Settings that cannot be followed.
+/// Reason why settings are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// There is no such profile.
+    /// The profile does not exist.
     #[error("there is no profile `{name}`")]
     Profile {
-        /// The name.
+        /// Name of the profile.
         name: String,
     },
-    /// A limit that must be positive is not.
+    /// A limit is not positive.
     #[error("`{field}` must be positive")]
     ZeroLimit {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
     },
     /// A fallback name is not a plain file name.
@@ -408,7 +410,7 @@ pub enum SettingsError {
         /// The name.
         name: String,
     },
-    /// A marker is not a name below a directory.
+    /// A marker is not a relative path below its directory.
     #[error("the marker `{name}` is blank, absolute or leads out of its directory")]
     Marker {
         /// The name.
@@ -424,7 +426,8 @@ pub enum SettingsError {
     },
 }
 
-/// The file names of a profile with the fallbacks that were configured: trimmed, blanks and doubles dropped.
+/// Returns the file names of a profile followed by the configured fallbacks, trimmed and without blanks and
+/// duplicates.
 pub(crate) fn candidate_names(settings: &FileSettings) -> Result<Vec<String>, SettingsError> {
     let profile = settings.profile;
     let mut names: Vec<String> = profile.names.iter().map(|name| (*name).to_owned()).collect();
@@ -434,7 +437,7 @@ pub(crate) fn candidate_names(settings: &FileSettings) -> Result<Vec<String>, Se
     for fallback in settings.agents.fallback_filenames.iter().flatten() {
         let name = fallback.trim();
         let plain = !name.contains(['/', '\0']) && !matches!(name, "." | "..");
-        // What is added after the winner is read in any case.
+        // Names in `added` are read in any case, even if another name was found.
         if name.is_empty() || names.iter().any(|known| known == name) || profile.added.contains(&name) {
             continue;
         }

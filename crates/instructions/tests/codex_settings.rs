@@ -29,7 +29,8 @@ fn ask(repository: &Value, own: &str, files: &Value) -> String {
 
 #[test]
 fn a_trusted_projects_own_settings_count() {
-    let (whole, limit) = ("ROOT ROOT ROOT\n|A A A A A\n", "project_doc_max_bytes = 8\n");
+    let whole = "ROOT ROOT ROOT\n|A A A A A\n";
+    let limit = "project_doc_max_bytes = 8\n";
     let nested = "project_doc_max_bytes = 20\n";
     for (own, files, expected) in [
         (TRUSTED, json!({}), whole),

@@ -29,7 +29,8 @@ fn settings(profile: &'static Profile, value: &Value, root: &Path) -> FileSettin
 /// Cases of this shape name their tree by paths below the root.
 fn check(case: &Value) -> Result<(), String> {
     let tree = Tree::new();
-    let (root, home) = (tree.directory("root"), tree.directory("home"));
+    let root = tree.directory("root");
+    let home = tree.directory("home");
     tree.fill(&root, &case["tree"]);
     tree.fill(&home, &case["home"]);
     let profile = Profile::find(case["profile"].as_str().unwrap()).unwrap();
@@ -75,7 +76,8 @@ fn check_recorded(case: &Value) -> Result<(), String> {
         // The recording had a whole submodule there, of which its tree names only the file that leads to it.
         tree.fill(&parent, &serde_json::json!({ "repo/.git/modules/sub": { "git": true } }));
     }
-    let (root, home) = (parent.join("repo"), parent.join("home"));
+    let root = parent.join("repo");
+    let home = parent.join("home");
     let homes = HomeDirectories::find(Some(home.clone()), |_| None);
     let cwd = support::place(case["cwd"].as_str().unwrap(), &parent);
     // The agents were started inside their directory, and a process knows only the physical path of that.

@@ -104,7 +104,8 @@ fn codex_agrees_on_generated_trees() {
         let mut random = Random(number);
         let limit = *random.pick(&[16, 40, 64, 32_768]);
         let tree = Tree::new();
-        let (root, home) = (tree.directory("root"), tree.directory("home"));
+        let root = tree.directory("root");
+        let home = tree.directory("home");
         let described = self::tree(&mut random, limit);
         tree.fill(&root, &described);
         tree.fill(&tree.directory(""), &json!({ "outside.md": "outside\n" }));

@@ -259,7 +259,8 @@ fn the_users_own_files_import_from_their_directory() {
     );
     project.settings.homes = HomeDirectories::default().with(&FOREWORD, &home);
     let found = project.ask("");
-    let (mine, style) = (home.join("AGENTS.md"), home.join("style.md"));
+    let mine = home.join("AGENTS.md");
+    let style = home.join("style.md");
     let files: Vec<(FileScope, &Path, bool)> =
         found.files.iter().map(|file| (file.scope, file.path.as_path(), file.truncated)).collect();
     assert_eq!(

@@ -161,8 +161,8 @@ fn settings_that_an_agent_does_not_start_with() {
 #[test]
 fn a_folder_that_is_not_trusted_says_nothing() {
     let folders = |level: &str| json!({ "{R}/a": level, "{R}": "TRUST_FOLDER" }).to_string();
-    let (file, list) =
-        ("home/.gemini/trustedFolders.json", json!({ "context": { "fileName": "TEAM.md" } }).to_string());
+    let file = "home/.gemini/trustedFolders.json";
+    let list = json!({ "context": { "fileName": "TEAM.md" } }).to_string();
     let asked_with = |settings: &str, level: &str| {
         asked(
             &GEMINI_CLI,

@@ -30,8 +30,8 @@ fn a_warm_resolution_looks_once_at_each_directory_and_known_file() -> anyhow::Re
     again.args(["--exact", "a_warm_resolution_looks_once_at_each_directory_and_known_file"]);
     let parts = SystemCalls::count(again.env(WATCHED, directory.path()))?;
     for profile in [&FOREWORD, &CODEX, &CODELIA] {
-        let (cold, warm) =
-            (&parts[&format!("{}-cold", profile.name)], &parts[&format!("{}-warm", profile.name)]);
+        let cold = &parts[&format!("{}-cold", profile.name)];
+        let warm = &parts[&format!("{}-warm", profile.name)];
         // The root, eight directories below it, and a file in each.
         let project = 2 * (DEPTH + 1);
         // The user's own directory, the file in it, and for codex its settings.

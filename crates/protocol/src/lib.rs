@@ -65,7 +65,7 @@ pub use method::{Method, MethodSpec, Params};
 pub use nearest::{nearest, plausible, similar};
 pub use number::{Sequence, Version};
 pub use sandbox::{CallEffects, FileChange, ProtectedChange, SandboxLevel};
-pub use session::ThreadSession;
+pub use session::{ThreadSession, Versioned};
 pub use skill::{Skill, SkillFile, SkillOutcome, SkillReason, SkillSummary};
 pub use time::Timestamp;
 pub use token::{AccessToken, Role};
@@ -78,7 +78,7 @@ pub use turn::{MessageRole, TokenUsage, Turn, TurnError, TurnErrorKind, TurnStat
 // Instruction files and sessions are defined by the resolver and cross the wire unchanged.
 pub use instructions::{
     AgentsConfig, AgentsInitial, AgentsResolver, AgentsRoot, Audience, Block, BlockRole, ContentHash,
-    Decision, Delivery, Diagnostic, DiagnosticCode, FileProblem, FileScope, FrozenChange, FrozenFile,
-    InitialChain, InstructionFile, LoadedVersion, Outcome, Reminder, ReminderFile, ResolvedAgents,
-    ResolvedFile, Session, SystemReminderType, common_prefix, hex, parse_session,
+    Decision, Delivery, Diagnostic, DiagnosticCode, FileProblem, FileScope, FileVersion, FrozenChange,
+    FrozenFile, InitialChain, InstructionFile, Outcome, Reminder, ReminderFile, ResolvedAgents, ResolvedFile,
+    Session, SystemReminderType, common_prefix, hex, is_invisible, is_unseen, parse_session, reorders_text,
 };

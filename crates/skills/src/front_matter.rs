@@ -1,7 +1,7 @@
 //! What a SKILL.md says about itself, read the way people write it.
 
 use instructions::AppliesTo;
-use instructions::header::{self, globs};
+use instructions::header::{self, Fence, globs};
 use protocol::SkillReason;
 use serde_json::{Map, Value};
 
@@ -48,7 +48,7 @@ impl Problem {
 /// Reads the front matter, and where the text behind it begins. Without a name the skill is called like its folder.
 pub(crate) fn read(text: &str, folder_name: &str) -> Result<(FrontMatter, usize), Problem> {
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let Some(header) = header::header(&text[mark..]) else {
+    let Some(header) = header::find(&text[mark..], Fence::Exact) else {
         let message = "it does not begin with a block between two lines `---`; begin it with `---`, `name:`, \
                        `description:` and `---`";
         return Err(Problem::new(SkillReason::NoFrontMatter, message));

@@ -387,7 +387,7 @@ async fn hooks_are_protected_wherever_git_is_told_to_find_them() {
         ("kept/repo/config", "[core]\nhooksPath = .githooks\n"),
         ("sub/.git", "gitdir: ../kept/repo\n"),
     ]);
-    let places = ["", "sub"].map(|top| instructions::git_places(&bench.path(top), None)).concat();
+    let places = ["", "sub"].map(|top| instructions::git_program_paths(&bench.path(top), None)).concat();
     bench.context = bench.context.with_places_of_git(places);
     let hooks =
         ["tools/hooks/pre-commit", "tools/hooks/new", "sub/.githooks/post-merge", "kept/repo/hooks/x"];

@@ -120,10 +120,10 @@ impl Agent {
             return Ok(None);
         }
         let mut session = prepared.session.clone();
-        history.keep_delivered(&mut session);
+        history.retain_delivered(&mut session);
         let reminder = self.difference(&session, directory, reader).await?.reminder();
         let (cache, mut now) = (Arc::clone(&self.cache), directory.clone());
-        now.settings = session.settings_over(now.settings);
+        now.settings = session.overlay_on(now.settings);
         let now = blocking(move || resolve(&now.request(), Some(&cache))).await?;
         let files = session.initial.differences(&now);
         let asked_cwd = (directory.cwd != session.cwd).then(|| directory.cwd.to_string_lossy().into_owned());

@@ -116,7 +116,7 @@ impl Agent {
         reader: FileReader,
     ) -> Result<ResumeDifference, AgentError> {
         let (cache, session, mut directory) = (Arc::clone(&self.cache), session.clone(), directory.clone());
-        directory.settings = session.settings_over(directory.settings);
+        directory.settings = session.overlay_on(directory.settings);
         let found =
             blocking(move || ResumeDifference::find(&session, &directory.request(), reader, Some(&cache)));
         Ok(found.await?)

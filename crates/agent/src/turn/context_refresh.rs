@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use instructions::{Announcement, InlineRoom, Purpose, Reminder};
+use instructions::{Announcement, InlineBudget, Purpose, Reminder};
 use protocol::message::{AttachedReminder, TurnMessage};
 
 use crate::agent::Agent;
@@ -43,7 +43,7 @@ impl Agent {
         let mut reminders: Vec<Reminder> = Vec::new();
         let mut announcement = None;
         if let (Some(resolver), Some(session)) = (&plan.resolver, &plan.session) {
-            resolver.keep_delivered(messages.clone().flat_map(TurnMessage::told));
+            resolver.retain_delivered(messages.clone().flat_map(TurnMessage::delivered_texts));
             let difference = session.difference_from(self, &resolver.session()).await?;
             reminders.extend(difference.reminder());
             // Confirm the difference before resolving the places, so that no file is announced twice. If this message
@@ -52,7 +52,7 @@ impl Agent {
             let (resolver, places) = (resolver.clone(), places.clone());
             let resolving = blocking(move || {
                 let places = places.iter().map(PathBuf::as_path).collect::<Vec<&Path>>();
-                resolver.resolve_for(places, Purpose::Read, &mut InlineRoom::default())
+                resolver.resolve_for(places, Purpose::Read, &mut InlineBudget::default())
             });
             let resolved = resolving.await?;
             reminders.extend(resolved.reminder());

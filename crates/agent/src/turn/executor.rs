@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use futures_util::future::join_all;
 use instructions::{
-    Announcement, FileRead, InlineRoom, Purpose, Reminder, ReminderFile, Resolver, SystemReminderType,
+    Announcement, FileRead, InlineBudget, Purpose, Reminder, ReminderFile, Resolver, SystemReminderType,
     make_harmless,
 };
 use protocol::message::{AttachedEffects, AttachedReminder, TurnMessage};
@@ -132,7 +132,7 @@ impl ToolExecutor {
         // applies to, whichever call ends first.
         let mut planned = Vec::new();
         let mut announcements = Vec::new();
-        let mut inline_room = InlineRoom::default();
+        let mut inline_room = InlineBudget::default();
         let mut instructing = Vec::new();
         for (index, call) in calls.into_iter().enumerate() {
             let call = router.check(call);
@@ -189,7 +189,7 @@ impl ToolExecutor {
     }
 
     /// Announces the files that apply to what a call found or changed, which was unknown before it ran.
-    async fn announce_found(&self, answered: &mut Answered, room: &mut InlineRoom) -> Option<Announcement> {
+    async fn announce_found(&self, answered: &mut Answered, room: &mut InlineBudget) -> Option<Announcement> {
         let directories = std::mem::take(&mut answered.output.found_directories);
         if directories.is_empty() {
             return None;
@@ -212,7 +212,7 @@ impl ToolExecutor {
         &self,
         touches: &[Touch],
         mentions: &[PathBuf],
-        room: &mut InlineRoom,
+        room: &mut InlineBudget,
     ) -> Result<Option<(bool, Announcement)>, AgentError> {
         if touches.is_empty() {
             return Ok(None);
@@ -226,14 +226,14 @@ impl ToolExecutor {
         }
         let purpose = if writes { Purpose::Write } else { Purpose::Read };
         let resolved = self.resolve(paths, purpose, room).await?;
-        Ok(resolved.map(|resolved| (writes && resolved.is_awaited(), resolved)))
+        Ok(resolved.map(|resolved| (writes && resolved.blocks_write(), resolved)))
     }
 
     async fn resolve(
         &self,
         paths: Vec<PathBuf>,
         purpose: Purpose,
-        room: &mut InlineRoom,
+        room: &mut InlineBudget,
     ) -> Result<Option<Announcement>, AgentError> {
         let Some(resolver) = self.resolver.clone() else { return Ok(None) };
         let mut left = room.clone();
@@ -262,7 +262,7 @@ impl Planned {
                 let (touches, mentions) = (self.call.touches().to_owned(), self.call.mentions().to_owned());
                 let otherwise = async {
                     // Files may have changed during the approval, so resolve again right before the call runs.
-                    let room = &mut InlineRoom::default();
+                    let room = &mut InlineBudget::default();
                     match executor.announce(&touches, &mentions, room).await {
                         Ok(Some((true, announcement))) => {
                             late = Some(announcement);

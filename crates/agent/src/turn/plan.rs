@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use instructions::{Resolver, git_places};
+use instructions::{Resolver, git_program_paths};
 use prompt::CompiledPrompt;
 use protocol::message::{TurnItem, TurnMessage};
 use protocol::{ThreadMode, ToolSpec};
@@ -71,7 +71,7 @@ impl RunningTurn {
         let history = self.fit_history(stored, budget, CompactionReason::TurnStart).await?;
         self.running.spend(history.usage);
         if let Some(session) = &mut session {
-            history.keep_delivered(&mut session.session);
+            history.retain_delivered(&mut session.session);
             agent.compare_session(session).await?;
         }
         let reminder = session.as_ref().and_then(ThreadSession::reminder);
@@ -142,7 +142,8 @@ impl RunningTurn {
                 let opened = blocking(move || {
                     let user = std::env::home_dir();
                     let places = [Path::new(&root), &cwd];
-                    let of_git = places.into_iter().flat_map(|place| git_places(place, user.as_deref()));
+                    let of_git =
+                        places.into_iter().flat_map(|place| git_program_paths(place, user.as_deref()));
                     let of_git: Vec<PathBuf> = of_git.collect();
                     let mut context = ToolContext::open(root, cwd)?
                         .with_protected_names(names)

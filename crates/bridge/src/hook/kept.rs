@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use instructions::{
-    ContentHash, FileSettings, InitialChain, InstructionFile, PreparedSession, Request, Session, SessionFile,
-    is_named_by_digest, kept_files, resolve,
+    ContentHash, FileSettings, InitialChain, InstructionFile, PendingSessionWrite, Request, Session,
+    SessionFile, is_named_by_digest, own_files, resolve,
 };
 
 use super::HookError;
@@ -72,7 +72,7 @@ impl KeptSession {
         }
     }
 
-    pub(super) fn prepare(&self, session: &Session) -> Result<Option<PreparedSession<'_>>, HookError> {
+    pub(super) fn prepare(&self, session: &Session) -> Result<Option<PendingSessionWrite<'_>>, HookError> {
         Ok(self.0.as_ref().map(|file| file.prepare(session)).transpose()?)
     }
 }
@@ -152,7 +152,7 @@ fn make_private(directory: &Path) -> Result<(), HookError> {
 fn remove_old(directory: &Path) {
     let now = SystemTime::now();
     let is_ours = |name: &str| is_named_by_digest(name, &[".json", ".json.lock"]);
-    for path in kept_files(directory, is_ours).take(MAX_LOOKED_AT) {
+    for path in own_files(directory, is_ours).take(MAX_LOOKED_AT) {
         let age = path.symlink_metadata().and_then(|metadata| metadata.modified()).ok();
         let age = age.and_then(|modified| now.duration_since(modified).ok());
         if age.is_some_and(|age| age > KEPT) {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use instructions::header::{globs, header, parse};
+use instructions::header::{self, Fence, globs, parse};
 use instructions::{AppliesTo, FOREWORD};
 
 use crate::document::Document;
@@ -45,7 +45,7 @@ pub(super) fn run(
     } else {
         (&*document.text).into()
     };
-    let Some(header) = header(&text) else {
+    let Some(header) = header::find(&text, Fence::Exact) else {
         let begins = text.lines().next().is_some_and(|line| line.trim_end() == "---");
         if document.folder.is_some() && begins {
             findings.push(invalid("no line `---` ends its front matter".to_owned(), None));

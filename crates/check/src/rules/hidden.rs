@@ -20,7 +20,8 @@ pub(super) fn run(document: &Document, findings: &mut Findings<'_>) {
     ] {
         // By line: how many, the first, and whether one of them is outside of code.
         let mut lines: Vec<(usize, usize, usize, bool)> = Vec::new();
-        let (mut line, mut counted) = (1, 0);
+        let mut line = 1;
+        let mut counted = 0;
         for part in parts.iter().filter(|part| part.kind == kind) {
             let start = part.range.start;
             line += document.text[counted..start].matches('\n').count();

@@ -191,7 +191,8 @@ fn path_in(text: &str) -> Option<String> {
     if parts.len() < 2 {
         return None;
     }
-    let (first, last) = (parts.first()?, parts.last()?);
+    let first = parts.first()?;
+    let last = parts.last()?;
     let is_host = first.contains('.') && !first.starts_with('.');
     if is_host || parts.iter().any(|part| is_placeholder(part)) {
         return None;

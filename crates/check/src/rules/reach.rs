@@ -85,8 +85,8 @@ fn lost_text(project: &Project, document: &Document, findings: &mut Findings<'_>
             OverLimit::NearestFirst => "leaves out",
             OverLimit::RootFirst | OverLimit::StopsAtFirst => "silently drops",
         };
-        let (who, place) =
-            (loss.agent.agent.title, format!("when started in {}{place}", project.shown(&loss.directory)));
+        let who = loss.agent.agent.title;
+        let place = format!("when started in {}{place}", project.shown(&loss.directory));
         format!("{who} {how} {what} {place} (it reads {} bytes of project files)", grouped(loss.limit))
     });
     let message = sentences.collect::<Vec<_>>().join("; ");
@@ -129,7 +129,8 @@ fn blank(project: &Project, document: &Document, findings: &mut Findings<'_>) {
 /// Files that an agent would read where they are, if nothing else came first.
 fn shadowed(project: &Project, document: &Document, findings: &mut Findings<'_>) {
     for Shadow { agent, by } in &document.shadows {
-        let (title, first) = (agent.agent.title, agent.names.first().copied().unwrap_or_default());
+        let title = agent.agent.title;
+        let first = agent.names.first().copied().unwrap_or_default();
         let place = if by.parent() == Some(&*document.directory) { "beside it" } else { "above it" };
         let message = format!(
             "{title} does not read it when started here, because {} {place} comes first; a {first} beside it that imports or \

@@ -180,7 +180,8 @@ fn mending_leaves_code_and_what_is_none_of_ours_alone() {
         ("y.py", "a = \"\u{200b}\"\n"),
     ]);
     let before = |name: &str| std::fs::read_to_string(project.root.join(name)).unwrap();
-    let (claude, program) = (before("CLAUDE.md"), before("y.py"));
+    let claude = before("CLAUDE.md");
+    let program = before("y.py");
     let (fixed, errors) = check::fix(&project.report(&[]));
     assert!(errors.is_empty());
     assert_eq!(fixed.len(), 1, "{fixed:?}");

@@ -156,7 +156,8 @@ impl RealAgent {
 
 /// A text without the section of a file that the agent made.
 fn without(text: &str, added: &str) -> String {
-    let (start, end) = (format!("{added} ---\n"), format!("{added} ---\n\n"));
+    let start = format!("{added} ---\n");
+    let end = format!("{added} ---\n\n");
     let section = text.find(&start).and_then(|named| {
         let from = text[..named].rfind("--- Context from: ")?;
         let to = named + start.len() + text[named + start.len()..].find(&end)? + end.len();

@@ -102,7 +102,8 @@ fn hold(agent: &RealAgent, arguments: &Arguments) -> anyhow::Result<()> {
     let up = Command::new("ip").args(["link", "set", "lo", "up"]).status().context("ip")?;
     ensure!(up.success(), "there is no loopback in a network of our own");
     let profile = Profile::find(agent.profile).context("a profile")?;
-    let (mut agree, mut differ) = (0, 0);
+    let mut agree = 0;
+    let mut differ = 0;
     for number in 0..arguments.layouts {
         let directory = tempfile::Builder::new().prefix("oracle-").tempdir()?;
         let parent = directory.path().canonicalize()?;

@@ -65,7 +65,8 @@ fn serve(stream: TcpStream, requests: &Sender<Value>) -> Option<()> {
             return None;
         }
         let is_post = line.starts_with("POST");
-        let (mut length, mut is_chunked) = (0, false);
+        let mut length = 0;
+        let mut is_chunked = false;
         loop {
             let mut header = String::new();
             reader.read_line(&mut header).ok()?;

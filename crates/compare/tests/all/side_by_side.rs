@@ -17,7 +17,8 @@ fn compared(fixture: &Fixture, cwd: &str, reading: Option<&str>, agents: &[&str]
         bounds: ProjectBounds::Workspace(fixture.path("repo")),
         ..FileSettings::default()
     };
-    let (cwd, reading) = (fixture.path(cwd), reading.map(|file| fixture.path(file)));
+    let cwd = fixture.path(cwd);
+    let reading = reading.map(|file| fixture.path(file));
     let request =
         CompareRequest { cwd: &cwd, reading: reading.as_deref(), agents: &agents, settings: &settings };
     compare(&request).unwrap()

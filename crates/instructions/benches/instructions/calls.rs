@@ -37,7 +37,8 @@ pub(crate) fn be_watched() -> anyhow::Result<()> {
     let request = project.request();
     let cache = Cache::new();
     resolve(&request, Some(&cache))?;
-    let (mut cold, mut warm) = (Calls::cold(&project), Calls::warm(&project));
+    let mut cold = Calls::cold(&project);
+    let mut warm = Calls::warm(&project);
     begin_part("bare-cold");
     cold.run()?;
     begin_part("resolve-cold");

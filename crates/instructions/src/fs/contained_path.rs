@@ -1,4 +1,4 @@
-//! Follows a path below a directory, and never out of it: the one walk for instruction files and for tools.
+//! Path lookup that never leaves a directory, shared by instruction files and tools.
 //!
 //! Neither cap-std nor pathrs fits. cap-std refuses absolute links that lead back in and answers with an open file only;
 //! tools also need where a path really ends, because that decides whether it is protected, and the directory that holds
@@ -15,42 +15,46 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-/// As the system itself counts.
+/// Limit of symbolic links, the same as the kernel's.
 const MAX_LINKS: usize = 40;
 
-/// What a path leads to, all links followed.
+/// Result of following a path, with all links resolved.
 #[derive(Debug)]
 pub struct Followed {
-    /// The way from the root, without links.
+    /// Path relative to the root, without links.
     pub below: PathBuf,
-    /// The directory that holds it; none for the root itself.
+    /// Directory that contains the entry; `None` for the root itself.
     pub holder: Option<OwnedFd>,
-    /// None where nothing is yet.
+    /// The entry; `None` if it does not exist.
     pub entry: Option<Entry>,
-    /// Directories that are not there yet, between the holder and the name.
+    /// Missing directories between the holder and the entry's name.
     pub missing: Vec<OsString>,
 }
 
-/// Something that is there, opened without access to its content.
+/// An existing entry, opened without access to its content.
 #[derive(Debug)]
 pub struct Entry {
-    /// Good for looking at it and for opening what is below it.
+    /// Descriptor for inspecting the entry and for opening entries below it.
     pub descriptor: OwnedFd,
-    /// What it was when it was opened.
+    /// Metadata at the time of opening.
     pub stat: Stat,
 }
 
-/// Opens a file below `root`, which is at `root_path`, to read it. A way out is `XDEV`.
+/// Opens a file below `root`, located at `root_path`, for reading. Fails with `XDEV` if the path leads
+/// outside.
 pub fn open(root: BorrowedFd<'_>, root_path: &Path, relative: &Path) -> Result<OwnedFd, Errno> {
     match open_inside(root, relative) {
-        // A link that is absolute, or leads out and in again, counts as a way out here. Where it ends, there is none.
+        // The kernel rejects absolute links, and links that leave the root and return. The resolved path
+        // contains no links.
         Err(Errno::XDEV) => open_inside(root, &resolved(root_path, relative)?),
         opened => opened,
     }
 }
 
-/// Follows `relative` from `root`, one component after another, none of them opened through a link. An absolute link may
-/// lead back in by one of the `root_paths`; any other way out is `XDEV`.
+/// Follows `relative` from `root` component by component, without opening anything through a link. An
+/// absolute link may lead to one of the `root_paths`; any other path outside fails with `XDEV`.
+// Each component is opened relative to the descriptor of the previous one, so a directory that is replaced by
+// a link during the walk cannot redirect it.
 pub fn follow(root: BorrowedFd<'_>, root_paths: &[&Path], relative: &Path) -> Result<Followed, Errno> {
     let Walk { mut passed, absent } = walk(root, root_paths, relative)?;
     let below: PathBuf = passed.iter().map(|(name, _)| name).chain(&absent).collect();
@@ -74,11 +78,11 @@ pub fn follow(root: BorrowedFd<'_>, root_paths: &[&Path], relative: &Path) -> Re
     Ok(Followed { below, holder: Some(holder), entry, missing })
 }
 
-/// How far a path led.
+/// State of a partially followed path.
 struct Walk {
-    /// What is there, root first.
+    /// Existing components, root first.
     passed: Vec<(OsString, Entry)>,
-    /// Names of what is not, in their order.
+    /// Names of missing components, in order.
     absent: VecDeque<OsString>,
 }
 
@@ -113,7 +117,7 @@ fn walk(root: BorrowedFd<'_>, root_paths: &[&Path], relative: &Path) -> Result<W
                 }
                 passed.push((name, entry));
             }
-            // What is not there has no parent that could be looked up.
+            // A missing entry has no parent, so `..` after it cannot be resolved.
             Err(Errno::NOENT) if waiting.iter().any(|name| name == "..") => return Err(Errno::NOENT),
             Err(Errno::NOENT) => {
                 waiting.push_front(name);
@@ -125,12 +129,12 @@ fn walk(root: BorrowedFd<'_>, root_paths: &[&Path], relative: &Path) -> Result<W
     Ok(Walk { passed, absent: waiting })
 }
 
-/// What something on disk is.
+/// Returns the type of an entry.
 pub fn file_type(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
 
-/// The word for what something on disk is.
+/// Returns the word for the type of an entry.
 pub fn type_name(stat: &Stat) -> &'static str {
     match file_type(stat) {
         FileType::RegularFile => "file",
@@ -143,17 +147,17 @@ pub fn type_name(stat: &Stat) -> &'static str {
     }
 }
 
-/// How files are opened: a pipe or device must neither block nor become a terminal.
+/// Returns flags for opening files. Opening must not block on a pipe, nor acquire a terminal.
 pub fn read_flags() -> OFlags {
     OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC
 }
 
-/// How directories are opened that something is looked for in.
+/// Returns flags for opening directories for lookups.
 pub fn directory_flags() -> OFlags {
     OFlags::DIRECTORY | OFlags::CLOEXEC | path_only()
 }
 
-/// Opens without access to the content, where the system knows how.
+/// Returns flags for opening without access to the content, if the system supports it.
 #[cfg(target_os = "linux")]
 fn path_only() -> OFlags {
     OFlags::PATH
@@ -166,7 +170,7 @@ fn path_only() -> OFlags {
 
 fn open_inside(root: BorrowedFd<'_>, relative: &Path) -> Result<OwnedFd, Errno> {
     match open_by_system(root, relative) {
-        // The system has no such call, or a sandbox forbids it.
+        // The system call is missing, or a sandbox forbids it.
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => open_by_hand(root, relative),
         opened => opened,
     }
@@ -178,7 +182,7 @@ fn open_by_system(root: BorrowedFd<'_>, relative: &Path) -> Result<OwnedFd, Errn
     let stay = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
     loop {
         match rustix::fs::openat2(root, relative, read_flags(), Mode::empty(), stay) {
-            // A rename elsewhere on the system made the kernel unsure; it asks to try again.
+            // A concurrent rename made the kernel's lookup ambiguous; it requests a retry.
             Err(Errno::AGAIN) => {}
             opened => return opened,
         }
@@ -195,7 +199,7 @@ fn open_by_hand(root: BorrowedFd<'_>, relative: &Path) -> Result<OwnedFd, Errno>
     if !absent.is_empty() {
         return Err(Errno::NOENT);
     }
-    // A link that appears now is not followed.
+    // A link created after the walk must not be followed.
     let flags = read_flags() | OFlags::NOFOLLOW;
     match passed.pop() {
         Some((name, _)) => {
@@ -206,8 +210,8 @@ fn open_by_hand(root: BorrowedFd<'_>, relative: &Path) -> Result<OwnedFd, Errno>
     }
 }
 
-/// Where a path below the root ends, if that is inside. Nothing of the answer is a link now; should one appear, it is
-/// not followed out.
+/// Returns the path below the root that a path resolves to, if it is inside. A link created afterwards is not
+/// followed out.
 fn resolved(root_path: &Path, relative: &Path) -> Result<PathBuf, Errno> {
     let errno = |error: io::Error| error.raw_os_error().map_or(Errno::XDEV, Errno::from_raw_os_error);
     let real_root = root_path.canonicalize().map_err(errno)?;
@@ -227,7 +231,7 @@ fn look(here: BorrowedFd<'_>, name: &OsStr) -> Result<Seen, Errno> {
     };
     let flags = path_only() | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let descriptor = match rustix::fs::openat(here, name, flags, Mode::empty()) {
-        // What a link answers to somebody who does not follow it, where opening it is not possible.
+        // Systems without path-only descriptors fail with these errors for a link that is not followed.
         Err(Errno::LOOP | Errno::MLINK) => return link(),
         opened => opened?,
     };
@@ -242,7 +246,7 @@ fn duplicate(descriptor: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     rustix::io::fcntl_dupfd_cloexec(descriptor, 0)
 }
 
-/// Puts a relative path's names before what waits; an absolute path leads out.
+/// Prepends the names of a relative path to the queue. An absolute path leads outside.
 fn prepend(waiting: &mut VecDeque<OsString>, path: &Path) -> Result<(), Errno> {
     for component in path.components().rev() {
         match component {

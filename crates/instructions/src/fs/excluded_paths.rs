@@ -1,10 +1,10 @@
-//! What is nobody's instructions: the keys, tokens and data of whoever reads files for others.
+//! Files that are never instructions: keys, tokens and data of the reading process.
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Directories and files that no project's file may be, or lead to. Judged is what was opened, so that no link, and no
-/// root that was another one when it was checked, leads past them.
+/// Directories and files that project files must not be or lead to. The opened file is checked, so neither a
+/// link nor a replaced root can bypass it.
 #[derive(Debug)]
 pub(crate) struct Private {
     places: Vec<PrivatePath>,
@@ -12,9 +12,9 @@ pub(crate) struct Private {
 
 #[derive(Debug)]
 struct PrivatePath {
-    /// Without links; as it was given where there is nothing.
+    /// Resolved path; the original one if it does not exist.
     path: PathBuf,
-    /// Device and inode of a file, which may have other names.
+    /// Device and inode of a file, which may have further names.
     file: Option<(u64, u64)>,
 }
 
@@ -32,7 +32,7 @@ impl Private {
         Self { places: places.collect() }
     }
 
-    /// Whether a file that was opened is one of them, or inside of one.
+    /// Returns true if an opened file is one of them, or inside one of them.
     pub(crate) fn holds(&self, opened: &OwnedFd, path: &Path, identity: (u64, u64)) -> bool {
         let real = real_path(opened, path);
         self.places.iter().any(|place| {
@@ -41,7 +41,7 @@ impl Private {
     }
 }
 
-/// Where an open file is. None when that cannot be found out, and then nothing can be ruled out.
+/// Returns the path of an open file, or `None` if it is unknown. In that case the file counts as excluded.
 fn real_path(opened: &OwnedFd, path: &Path) -> Option<PathBuf> {
     let known = std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd()));
     known.or_else(|_| path.canonicalize()).ok()

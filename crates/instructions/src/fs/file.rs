@@ -1,5 +1,5 @@
-//! Opens and reads one candidate. What is judged is what was opened: never a path that is looked at first and
-//! opened later.
+//! Opens and reads a candidate. All checks are made on the opened descriptor, never on a path that is opened
+//! later.
 
 use std::cell::OnceCell;
 use std::ffi::OsStr;
@@ -19,25 +19,25 @@ use crate::profile::{FrontMatterRule, Profile};
 use crate::text::content_hash::ContentHash;
 use crate::text::markup::Markup;
 
-/// Read past a limit, so that what a cut leaves out can be named.
+/// Bytes read beyond a limit, so that the headings of the omitted part can be listed.
 pub(crate) const BLOCK: u64 = 65_536;
-/// How often a file that changes while it is read is read again.
+/// Number of attempts to read a file that keeps changing.
 const TRIES: usize = 3;
 
-/// What tells one state of a file or directory from another.
+/// Identity of one state of a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     pub(crate) device: u64,
     pub(crate) inode: u64,
     pub(crate) size: u64,
-    /// Nanoseconds since 1970.
+    /// Modification time in nanoseconds since 1970.
     pub(crate) modified: i128,
-    /// Nanoseconds since 1970; moves when permissions do.
+    /// Status change time in nanoseconds since 1970. It also changes with permissions.
     pub(crate) changed: i128,
 }
 
 impl Stamp {
-    /// Of something that was looked at.
+    /// Returns the state described by metadata.
     pub fn of(stat: &Stat) -> Self {
         let nanoseconds = |seconds: i128, nanoseconds: i128| seconds * 1_000_000_000 + nanoseconds;
         Self {
@@ -49,12 +49,15 @@ impl Stamp {
         }
     }
 
-    /// Modification time in milliseconds.
+    /// Returns the modification time in milliseconds.
     pub(crate) fn modified_ms(&self) -> i64 {
         i64::try_from(self.modified.div_euclid(1_000_000)).unwrap_or(0)
     }
 
-    /// Whether it was long enough at rest when it was looked at that a later change must have moved it.
+    /// Returns true if the file had been unchanged long enough at `looked_at` that any later change must
+    /// produce another stamp.
+    // File systems store times with up to two seconds of granularity. A file modified twice within that span
+    // can keep its stamp, so a fresh stamp must not be cached.
     pub fn is_settled(&self, looked_at: SystemTime) -> bool {
         const REST: i128 = 2_000_000_000;
         let looked_at =
@@ -63,80 +66,81 @@ impl Stamp {
     }
 }
 
-/// Device and inode numbers have other widths on other systems.
+/// Converts device and inode numbers, whose width depends on the system.
 fn widen<N: TryInto<u64>>(number: N) -> u64 {
     number.try_into().unwrap_or(u64::MAX)
 }
 
-/// What was read of a file.
+/// Content of a file, as far as it was read.
 #[derive(Debug)]
 pub struct Content {
-    /// The first bytes.
+    /// First bytes of the file.
     pub bytes: Vec<u8>,
-    /// SHA-256 of those bytes.
+    /// SHA-256 of these bytes.
     pub sha256: ContentHash,
-    /// Whether the bytes are the whole file.
+    /// True if these are all bytes of the file.
     pub whole: bool,
-    /// Whether the file kept changing while it was read.
+    /// True if the file kept changing while it was read.
     pub unsteady: bool,
-    /// What its Markdown says, once somebody asked.
+    /// Front matter and comments, parsed on first use.
     markup: OnceLock<Markup>,
 }
 
 impl Content {
-    /// What the Markdown says besides its text, by rules that look at that.
+    /// Returns the parsed Markdown parts, under rules that interpret them.
     pub(crate) fn markup(&self, profile: &Profile) -> &Markup {
-        // What other agents find is looked for where it is needed: this place has room for ours alone.
+        // Only Foreword's own front matter is cached here. That of other agents depends on the profile and is
+        // parsed where it is needed.
         match profile.front_matter {
             FrontMatterRule::Text | FrontMatterRule::Stripped => const { &Markup::NONE },
             FrontMatterRule::Conditions => self.markup.get_or_init(|| Markup::find(&self.bytes, self.whole)),
         }
     }
 
-    /// The bytes of its text.
+    /// Returns the bytes of the text after the front matter.
     pub(crate) fn text(&self, profile: &Profile) -> &[u8] {
         &self.bytes[self.markup(profile).start..]
     }
 }
 
-/// What a candidate turned out to be.
+/// Result of opening a candidate.
 #[derive(Debug, Clone)]
 pub enum Found {
     /// A regular file.
     File {
-        /// Which state of it.
+        /// State of the file.
         stamp: Stamp,
-        /// What it says.
+        /// Content of the file.
         content: Arc<Content>,
     },
-    /// There is nothing.
+    /// Nothing exists at the path.
     Absent,
-    /// A directory, a pipe, a device, a socket.
+    /// A directory, pipe, device or socket.
     NotAFile {
-        /// Which state of it.
+        /// State of the entry.
         stamp: Stamp,
-        /// The word for what it is.
+        /// Word for its type.
         kind: &'static str,
     },
-    /// A link that leads out of the project.
+    /// A link that leads outside the project.
     Outside,
-    /// A file that is kept from every project.
+    /// An excluded file.
     Private,
-    /// The system refused.
+    /// The system denied access.
     Unreadable {
-        /// In the system's words.
+        /// Error of the system.
         reason: Arc<str>,
     },
 }
 
-/// Where candidates may lead.
+/// Bounds of candidates.
 #[derive(Debug, Default)]
 pub struct Bounds<'a> {
-    /// Inside this directory; anywhere where there is none.
+    /// Directory that candidates must be inside; `None` for anywhere.
     root: Option<Inside>,
-    /// Not there, wherever that is.
+    /// Paths that candidates must not be inside.
     private_paths: &'a [PathBuf],
-    /// The same, once the first candidate was opened.
+    /// The same paths resolved, once the first candidate was opened.
     private: OnceCell<Private>,
 }
 
@@ -145,13 +149,13 @@ impl<'a> Bounds<'a> {
         Self { root: Some(Inside::new(directory)), ..Self::default() }
     }
 
-    /// Keeps some places from whoever reads.
+    /// Excludes paths.
     pub fn without(mut self, private_paths: &'a [PathBuf]) -> Self {
         self.private_paths = private_paths;
         self
     }
 
-    /// The directory that candidates must stay below.
+    /// Returns the directory that candidates must be inside.
     pub(crate) fn root(&self) -> Option<&Path> {
         self.root.as_ref().map(|root| root.path.as_path())
     }
@@ -163,7 +167,7 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// A directory that candidates must stay below, opened when the first of them is.
+/// Directory that candidates must be inside. It is opened on first use.
 #[derive(Debug)]
 pub(crate) struct Inside {
     path: PathBuf,
@@ -175,11 +179,11 @@ impl Inside {
         Self { path: path.to_owned(), descriptor: OnceCell::new() }
     }
 
-    /// The way from the root to a path below it. Where both are written alike, which is nearly always, their bytes
-    /// tell; else their components do.
+    /// Returns a path relative to the directory. Compares bytes if both are written alike, which is the
+    /// common case, and components otherwise.
     fn relative<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         let below = path.as_os_str().as_bytes().strip_prefix(self.path.as_os_str().as_bytes());
-        // Itself.
+        // The path is the directory itself.
         if below.is_some_and(<[u8]>::is_empty) {
             return Some(Path::new("."));
         }
@@ -198,7 +202,7 @@ impl Inside {
     }
 }
 
-/// Opens and reads a candidate, at most `max_bytes` bytes of it.
+/// Opens a candidate and reads at most `max_bytes` of it.
 pub(crate) fn read(path: &Path, bounds: &Bounds<'_>, max_bytes: u64) -> Found {
     let opened = match &bounds.root {
         None => rustix::fs::open(path, contained_path::read_flags(), Mode::empty()),
@@ -213,12 +217,12 @@ pub(crate) fn read(path: &Path, bounds: &Bounds<'_>, max_bytes: u64) -> Found {
     }
 }
 
-/// Opens and reads a file wherever it leads, at most `max_bytes` bytes of it. Nothing is waited for.
+/// Opens any file and reads at most `max_bytes` of it, without blocking.
 pub fn read_anywhere(path: &Path, max_bytes: u64) -> Found {
     read(path, &Bounds::default(), max_bytes)
 }
 
-/// The bytes of a regular file that has no more than `max_bytes` of them.
+/// Returns the bytes of a regular file, or `None` if it exceeds `max_bytes`.
 pub fn read_whole(path: &Path, max_bytes: u64) -> Option<Vec<u8>> {
     match read_anywhere(path, max_bytes) {
         Found::File { content, .. } if content.whole => Arc::into_inner(content).map(|content| content.bytes),
@@ -226,8 +230,8 @@ pub fn read_whole(path: &Path, max_bytes: u64) -> Option<Vec<u8>> {
     }
 }
 
-/// Opens and reads a file below a directory that is open already, at most `max_bytes` bytes of it. Of `bounds` only what is
-/// kept private counts: the directory is the root.
+/// Opens a file below an open directory and reads at most `max_bytes` of it. Only the excluded paths of
+/// `bounds` count, because the directory is the root.
 pub fn read_beneath(
     directory: BorrowedFd<'_>,
     directory_path: &Path,
@@ -244,10 +248,10 @@ pub fn read_beneath(
 
 fn refused(errno: Errno, path: &Path) -> Found {
     match errno {
-        // Below a file there is nothing.
+        // A path below a regular file does not exist.
         Errno::NOENT | Errno::NOTDIR => Found::Absent,
         Errno::XDEV => Found::Outside,
-        // A socket cannot be opened, nor a device without a driver: neither is an instruction file.
+        // Sockets and devices without a driver cannot be opened. Neither is an instruction file.
         Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => match rustix::fs::stat(path) {
             Ok(stat) => Found::NotAFile { stamp: Stamp::of(&stat), kind: type_name(&stat) },
             Err(_) => Found::Absent,
@@ -274,7 +278,9 @@ fn judge(descriptor: OwnedFd, path: &Path, bounds: &Bounds<'_>, max_bytes: u64) 
     }
 }
 
-/// Reads a file, and again when it changed meanwhile.
+/// Reads a file, and retries if it changed in between.
+// Editors and generators rewrite files in place. A text read halfway through such a write would be frozen
+// into a session.
 fn read_steadily(descriptor: &OwnedFd, mut before: Stamp, max_bytes: u64) -> io::Result<(Stamp, Content)> {
     let mut tries = 0;
     loop {
@@ -289,13 +295,16 @@ fn read_steadily(descriptor: &OwnedFd, mut before: Stamp, max_bytes: u64) -> io:
         let whole = bytes.len() as u64 <= max_bytes;
         bytes.truncate(usize::try_from(max_bytes).unwrap_or(usize::MAX));
         let sha256 = ContentHash::of(&bytes);
-        let (unsteady, markup) = (after != before, OnceLock::new());
+        let unsteady = after != before;
+        let markup = OnceLock::new();
         return Ok((after, Content { bytes, sha256, whole, unsteady, markup }));
     }
 }
 
-/// Reads up to the size that the system names, or to the end where it names none; one byte more than `max_bytes`
-/// tells that there is more. A file that grew meanwhile shows in its stamp.
+/// Reads up to the size reported by the system, or to the end if that is 0. One byte beyond `max_bytes` shows
+/// that there is more. Growth in between shows in the stamp.
+// Files in /proc report a size of 0. Stopping at the reported size saves the final read call for all others,
+// which counts in chains of many small files.
 fn read_once(descriptor: &OwnedFd, size: u64, max_bytes: u64) -> io::Result<Vec<u8>> {
     let enough = usize::try_from(max_bytes).unwrap_or(usize::MAX).saturating_add(1);
     let size = usize::try_from(size).unwrap_or(usize::MAX);

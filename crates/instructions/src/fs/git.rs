@@ -1,4 +1,4 @@
-//! What Git takes for a repository, found out without running it.
+//! Detection of Git repositories without running Git.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use crate::cache::Marker;
 use crate::fs::file::{self, Bounds, Found};
 use crate::profile::MarkerCheck;
 
-/// Longest of Git's small files that is read.
+/// Largest of Git's own small files that is read.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// Whether a `.git` makes its directory the top of a repository.
+/// Checks whether a `.git` entry marks the top of a repository.
 pub(crate) fn marker(dot_git: &Path, check: MarkerCheck) -> Marker {
     let Ok(metadata) = std::fs::symlink_metadata(dot_git) else { return Marker::Absent };
     match check {
@@ -28,10 +28,10 @@ pub(crate) fn marker(dot_git: &Path, check: MarkerCheck) -> Marker {
         },
         MarkerCheck::GitAccepts => match dot_git.metadata() {
             Ok(metadata) if metadata.is_dir() => {
-                // Git goes on looking further up where a directory is no repository.
+                // If the directory is not a repository, Git continues the search further up.
                 if is_repository(dot_git) { Marker::Present } else { Marker::Absent }
             }
-            // But a file that leads to none is an error.
+            // A `.git` file that leads to no repository is an error for Git.
             Ok(metadata) if metadata.is_file() => match directory_of(dot_git) {
                 Some(directory) if is_repository(&directory) => Marker::Present,
                 _ => Marker::Refused,
@@ -41,20 +41,20 @@ pub(crate) fn marker(dot_git: &Path, check: MarkerCheck) -> Marker {
     }
 }
 
-/// A worktree, and the checkout of the repository that it belongs to.
+/// A worktree and the checkout of its repository.
 pub(crate) struct Worktree {
     pub(crate) top: PathBuf,
     pub(crate) checkout: PathBuf,
 }
 
 impl Worktree {
-    /// Whether a directory belongs to the checkout around the worktree.
+    /// Returns true if a directory is in the checkout around the worktree.
     pub(crate) fn hides(&self, directory: &Path) -> bool {
         directory.starts_with(&self.checkout) && !directory.starts_with(&self.top)
     }
 }
 
-/// The worktree around a directory, if it is inside the checkout of its own repository.
+/// Returns the worktree around a directory, if it is inside the checkout of its own repository.
 pub(crate) fn nested_worktree(directory: &Path) -> Option<Worktree> {
     let top = directory.ancestors().find(|directory| directory.join(".git").exists())?;
     let repository = common_directory(&directory_of(&top.join(".git"))?)?;
@@ -63,7 +63,7 @@ pub(crate) fn nested_worktree(directory: &Path) -> Option<Worktree> {
         .then(|| Worktree { top: top.to_owned(), checkout: checkout.to_owned() })
 }
 
-/// The text of one of Git's small files; a pipe or a device in its place is none, and is not waited for.
+/// Returns the text of one of Git's small files, or `None` if it is not a regular file.
 pub(crate) fn text_of(path: &Path) -> Option<String> {
     match file::read(path, &Bounds::default(), MAX_BYTES) {
         Found::File { content, .. } => String::from_utf8(content.bytes.to_vec()).ok(),
@@ -71,14 +71,14 @@ pub(crate) fn text_of(path: &Path) -> Option<String> {
     }
 }
 
-/// The repository that a `.git` file names.
+/// Returns the repository named in a `.git` file.
 pub(crate) fn directory_of(dot_git: &Path) -> Option<PathBuf> {
     let text = text_of(dot_git)?;
     let named = text.strip_prefix("gitdir:")?.trim();
     Some(crate::fs::path::normalise(Path::new(named), dot_git.parent()?))
 }
 
-/// The directory that a worktree's own shares with the rest of its repository.
+/// Returns the directory that a worktree's own directory shares with its repository.
 pub(crate) fn common_directory(repository: &Path) -> Option<PathBuf> {
     let named = text_of(&repository.join("commondir"))?;
     Some(crate::fs::path::normalise(Path::new(named.trim()), repository))

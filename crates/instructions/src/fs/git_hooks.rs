@@ -1,23 +1,23 @@
-//! Where Git looks for programs that it runs by itself, found out without running it.
+//! Locations from which Git runs programs automatically, found without running Git.
 //!
-//! Whoever can write there runs a program with the next commit. Which setting wins depends on more than files say (other
-//! files, variables, conditions), so every place that is named counts.
+//! A process that can write there runs a program with the next commit. The effective setting depends on more
+//! than files (variables, conditions), so every configured location counts.
 
 use std::path::{Path, PathBuf};
 
 use crate::fs::git::{common_directory, directory_of};
 use crate::fs::path::normalise;
 
-/// What is in a repository's own directory and leads to programs.
+/// Entries of a repository's own directory that lead to programs.
 const PLACES: [&str; 3] = ["config", "config.worktree", "hooks"];
-/// How much of a file is read.
+/// Most bytes read of a configuration file.
 const MAX_BYTES: u64 = 1 << 20;
-/// Files that are read, the included ones too.
+/// Most configuration files that are read, including included ones.
 const MAX_FILES: usize = 32;
 
-/// Hooks and settings of the repository around `directory`, wherever it is kept, and the directories of hooks that are
-/// configured for it. `home` is the user's own, whose settings count for every repository.
-pub fn git_places(directory: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+/// Returns hooks and configuration of the repository around `directory`, and all configured hook directories.
+/// `home` is the user's home directory, whose configuration applies to every repository.
+pub fn git_program_paths(directory: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let Some(top) = directory.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok()) else {
         return Vec::new();
     };
@@ -43,7 +43,7 @@ pub fn git_places(directory: &Path, home: Option<&Path>) -> Vec<PathBuf> {
 struct Configuration<'a> {
     home: Option<&'a Path>,
     files: usize,
-    /// As they are written; relative ones count from the top of the working tree.
+    /// Hook directories as written. Relative ones count from the top of the working tree.
     hooks: Vec<PathBuf>,
 }
 
@@ -80,7 +80,7 @@ impl Configuration<'_> {
     }
 }
 
-/// The settings of a file: section and key in small letters, and the value.
+/// Returns the settings of a file: section and key in lower case, and the value.
 fn settings(text: &str) -> Vec<(String, String, String)> {
     let mut settings = Vec::new();
     let mut section = String::new();
@@ -102,10 +102,11 @@ fn settings(text: &str) -> Vec<(String, String, String)> {
     settings
 }
 
-/// A value without quotes, escapes and what is behind it.
+/// Returns a value without quotes, escapes and trailing comments.
 fn unquoted(value: &str) -> String {
     let mut result = String::new();
-    let (mut is_quoted, mut characters) = (false, value.chars());
+    let mut is_quoted = false;
+    let mut characters = value.chars();
     while let Some(character) = characters.next() {
         match character {
             '"' => is_quoted = !is_quoted,
@@ -129,9 +130,10 @@ mod tests {
     #[test]
     fn hooks_are_found_wherever_they_are_configured() {
         let directory = tempfile::tempdir().unwrap();
-        let (root, home) = (directory.path().join("project"), directory.path().join("home"));
+        let root = directory.path().join("project");
+        let home = directory.path().join("home");
         let places = || -> Vec<String> {
-            let found = git_places(&root.join("a/b"), Some(&home));
+            let found = git_program_paths(&root.join("a/b"), Some(&home));
             let below = |path: PathBuf| {
                 let shown = path.strip_prefix(directory.path()).unwrap_or(&path);
                 shown.display().to_string()
@@ -151,7 +153,7 @@ mod tests {
         write(&home.join("work"), "[core]\nhooksPath = .git\\\nhooks\n");
         let named: Vec<String> = places().into_iter().filter(|place| !own.contains(place)).collect();
         assert_eq!(named, ["home/shared", "project/.githooks", "project/tools/my hooks"]);
-        // A file that includes itself ends.
+        // Inclusion of a file in itself must terminate.
         write(&root.join(".git/more"), "[include]\npath = more\n");
         assert!(places().contains(&"project/tools/my hooks".to_owned()));
     }
@@ -164,7 +166,7 @@ mod tests {
         write(&path("main/worktrees/w/commondir"), "../..\n");
         write(&path("main/worktrees/w/config.worktree"), "[core]\nhooksPath = own\n");
         write(&path("w/.git"), "gitdir: ../main/worktrees/w\n");
-        let found = git_places(&path("w"), None);
+        let found = git_program_paths(&path("w"), None);
         for place in
             ["main/config", "main/hooks", "main/worktrees/w/config.worktree", "w/hooks-of-all", "w/own"]
         {

@@ -1,10 +1,12 @@
-//! Paths, taken lexically: `link/dir` has the parents `link` and what holds it, wherever the link leads.
+//! Lexical paths: the parents of `link/dir` are `link` and its directory, regardless of the link's target.
 
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Serialize as _, Serializer};
 
-/// A path without `.` and `..`, absolute against `base`. Nothing on disk is looked at.
+/// Returns a path without `.` and `..`, absolute against `base`, without access to the disk.
+// Lexical on purpose: agents derive the directories of a chain from the path they were given, so resolving
+// links would find other files.
 pub fn normalise(path: &Path, base: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in base.join(path).components() {
@@ -19,7 +21,8 @@ pub fn normalise(path: &Path, base: &Path) -> PathBuf {
     normal
 }
 
-/// The directories from `root` down to `directory`, both included; none when the one is not above the other.
+/// Returns the directories from `root` down to `directory`, both included. Empty if `root` is not an
+/// ancestor.
 pub(crate) fn chain(root: &Path, directory: &Path) -> Vec<PathBuf> {
     if !directory.starts_with(root) {
         return Vec::new();
@@ -30,7 +33,7 @@ pub(crate) fn chain(root: &Path, directory: &Path) -> Vec<PathBuf> {
     directories
 }
 
-/// The way from a directory to a path, up and down.
+/// Returns the relative path from a directory to another path.
 pub(crate) fn relative(from: &Path, to: &Path) -> PathBuf {
     let shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);

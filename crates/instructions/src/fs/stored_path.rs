@@ -1,8 +1,8 @@
-//! Paths in a session's JSON. A path is any bytes, a JSON string is not.
+//! Paths in the JSON of a session. Paths are arbitrary bytes, JSON strings are Unicode.
 //!
-//! A path that is UTF-8 stands there as it is. Any other is written as `bytes:` and its bytes, in which `%` and those
-//! that are not UTF-8 are `%` and two hexadecimal digits: `/srv/d\xff` is `bytes:/srv/d%ff`. So is a relative path that
-//! begins with `bytes:` itself; a session has none.
+//! A UTF-8 path is written unchanged. Any other path is written as `bytes:` followed by its bytes, where `%`
+//! and invalid bytes become `%` and two hexadecimal digits: `/srv/d\xff` is `bytes:/srv/d%ff`. A relative
+//! path that begins with `bytes:` is escaped as well, although sessions contain none.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use crate::text::content_hash::hex;
 
 const ESCAPED: &str = "bytes:";
 
-/// A path as a JSON string.
+/// Returns a path as a JSON string.
 fn encode(path: &Path) -> Cow<'_, str> {
     match path.to_str() {
         Some(text) if !text.starts_with(ESCAPED) => Cow::Borrowed(text),
@@ -34,14 +34,14 @@ fn encode(path: &Path) -> Cow<'_, str> {
     }
 }
 
-/// The path that a JSON string stands for; none when an escape is broken.
+/// Returns the path of a JSON string, or `None` if an escape is broken.
 fn decode(text: String) -> Option<PathBuf> {
     let Some(escaped) = text.strip_prefix(ESCAPED) else { return Some(text.into()) };
     let mut parts = escaped.split('%');
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
     for part in parts {
         let (digits, rest) = part.split_at_checked(2)?;
-        // A sign would be read as part of the number.
+        // `from_str_radix` would accept a sign.
         if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return None;
         }
@@ -51,7 +51,7 @@ fn decode(text: String) -> Option<PathBuf> {
     Some(OsString::from_vec(bytes).into())
 }
 
-/// One path on its way to or from JSON.
+/// A path for serialization.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Stored<P>(P);
 
@@ -71,17 +71,17 @@ impl<'de> Deserialize<'de> for Stored<PathBuf> {
     }
 }
 
-/// Writes a path.
+/// Serializes a path.
 pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     Stored(path).serialize(serializer)
 }
 
-/// Reads a path.
+/// Deserializes a path.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
     Ok(Stored::deserialize(deserializer)?.0)
 }
 
-/// A path that may be absent.
+/// Serialization of an optional path.
 pub(crate) mod option {
     use super::*;
 
@@ -96,7 +96,7 @@ pub(crate) mod option {
     }
 }
 
-/// Several paths.
+/// Serialization of several paths.
 pub(crate) mod list {
     use super::*;
 
@@ -117,7 +117,7 @@ pub(crate) mod list {
     }
 }
 
-/// What is known of each of several paths.
+/// Serialization of a map keyed by paths.
 pub(crate) mod map {
     use std::collections::BTreeMap;
 

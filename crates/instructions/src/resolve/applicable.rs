@@ -12,7 +12,7 @@ use crate::resolve::chain::{Chain, Chosen};
 use crate::resolve::render::{Part, block, mark};
 use crate::resolve::resolution::{Request, ResolveError, effective};
 use crate::session::reminder::ReminderFile;
-use crate::session::{LoadedVersion, Read};
+use crate::session::{FileVersion, Read};
 use crate::text;
 use crate::text::safety;
 use crate::text::{cut, headings_after};
@@ -20,13 +20,13 @@ use crate::text::{cut, headings_after};
 /// A file that applies.
 pub(crate) struct Applicable {
     pub(crate) path: PathBuf,
-    pub(crate) version: LoadedVersion,
+    pub(crate) version: FileVersion,
     content: Arc<Content>,
 }
 
 impl Applicable {
     /// Whether an agent that has `loaded` of this file has to be told of it.
-    pub(crate) fn differs(&self, loaded: Option<&LoadedVersion>, profile: &Profile) -> bool {
+    pub(crate) fn differs(&self, loaded: Option<&FileVersion>, profile: &Profile) -> bool {
         match (loaded, profile.changed) {
             (None, _) => true,
             // Of a file that was not read whole the digest is that of its beginning.
@@ -38,8 +38,8 @@ impl Applicable {
     }
 
     pub(crate) fn reminder_file(&self, block: Option<String>) -> ReminderFile {
-        let LoadedVersion { mtime_ms, size, sha256, imported_by } = self.version.clone();
-        let (sha256, size_bytes) = (Some(sha256), Some(size));
+        let FileVersion { mtime_ms, bytes, sha256, imported_by } = self.version.clone();
+        let (sha256, size_bytes) = (Some(sha256), Some(bytes));
         ReminderFile { path: self.path.clone(), mtime_ms, sha256, size_bytes, imported_by, block }
     }
 
@@ -51,7 +51,7 @@ impl Applicable {
         room: u64,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<(String, u64)> {
-        let (bytes, size) = (&self.content.bytes, self.version.size);
+        let (bytes, size) = (&self.content.bytes, self.version.bytes);
         let start = self.content.markup(profile).start;
         let is_whole = self.content.whole && size <= room;
         let kept =
@@ -92,7 +92,7 @@ pub(crate) struct Applying {
 
 impl Applying {
     /// Whether a file that a session has is known to be there, though it does not apply to this target.
-    pub(crate) fn is_dormant(&self, path: &Path, version: &LoadedVersion) -> bool {
+    pub(crate) fn is_dormant(&self, path: &Path, version: &FileVersion) -> bool {
         let owner = version.imported_by.as_deref().unwrap_or(path);
         self.dormant.iter().any(|rule| rule.path == path || rule.path == owner)
             || self.dormant_imports.iter().any(|import| import == path)
@@ -102,9 +102,9 @@ impl Applying {
 impl From<Chosen> for Applicable {
     fn from(chosen: Chosen) -> Self {
         Self {
-            version: LoadedVersion {
+            version: FileVersion {
                 mtime_ms: chosen.stamp.modified_ms(),
-                size: chosen.size(),
+                bytes: chosen.size(),
                 sha256: chosen.content.sha256.clone(),
                 imported_by: chosen.imported_by,
             },

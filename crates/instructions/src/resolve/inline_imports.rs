@@ -17,9 +17,9 @@ use crate::profile::{
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::render::{Words, write_pieces};
 use crate::resolve::resolution::{FileScope, InstructionFile};
-use crate::text::header::header;
+use crate::text::header::{self, Fence};
 use crate::text::mentions::{self, Mention};
-use crate::text::transform::{loose_header, without_comment_blocks, without_comments, without_invisible};
+use crate::text::transform::{without_comment_blocks, without_comments, without_invisible};
 use crate::text::{self, decode};
 
 /// A text into which others are put.
@@ -97,7 +97,7 @@ impl Chain<'_> {
         let profile = self.request.settings.profile;
         let mut text = Cow::Owned(text);
         if profile.front_matter == FrontMatterRule::Stripped
-            && let Some(header) = loose_header(&text)
+            && let Some(header) = header::find(&text, Fence::Loose)
         {
             text = Cow::Owned(header.body.to_owned());
         }
@@ -341,7 +341,7 @@ fn repository(directory: &Path, check: MarkerCheck) -> PathBuf {
 /// A rule's text without front matter and comments.
 fn bare(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
-    let body = header(&text).map_or(text.as_str(), |header| header.body);
+    let body = header::find(&text, Fence::Exact).map_or(text.as_str(), |header| header.body);
     trim(&without_comments(body)).to_owned()
 }
 

@@ -12,8 +12,8 @@ use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::eligibility::Judged;
 use crate::resolve::resolution::Resolution;
 use crate::text::decode;
-use crate::text::header::header;
-use crate::text::transform::{RuleHeader, loose_header, rule_header};
+use crate::text::header::{self, Fence};
+use crate::text::transform::{RuleHeader, rule_header};
 
 /// When files are asked for.
 #[derive(Debug, Clone, Copy)]
@@ -159,8 +159,8 @@ impl<'a> Chain<'a> {
         let Some(folder) = rule.folder else { return };
         let text = decode(&rule.content.bytes, self.request.settings.profile.byte_order_mark).text;
         let header = match folder.body {
-            RuleBody::AsOthers => loose_header(&text),
-            RuleBody::Raw | RuleBody::Bare => header(&text),
+            RuleBody::AsOthers => header::find(&text, Fence::Loose),
+            RuleBody::Raw | RuleBody::Bare => header::find(&text, Fence::Exact),
         };
         let RuleHeader::Globs { globs, .. } = rule_header(header, &folder.conditions) else { return };
         // The folder is in the directory that its globs count from; your own is in none of the project's.

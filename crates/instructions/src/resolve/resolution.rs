@@ -13,7 +13,7 @@ use crate::resolve::chain::{Chain, Survey};
 use crate::resolve::decision::Decision;
 use crate::resolve::nested::Moment;
 use crate::resolve::render::Block;
-use crate::session::LoadedVersion;
+use crate::session::FileVersion;
 use crate::settings::file::{self as settings_file, SettingsFileError};
 use crate::settings::json::{self, FromSettings, NamedFiles};
 use crate::settings::{FileSettings, LinkBounds, ProjectBounds, SettingsError};
@@ -79,10 +79,10 @@ pub struct InstructionFile {
 
 impl InstructionFile {
     /// The version that was read.
-    pub(crate) fn version(&self) -> LoadedVersion {
-        LoadedVersion {
+    pub(crate) fn version(&self) -> FileVersion {
+        FileVersion {
             mtime_ms: self.mtime_ms,
-            size: self.bytes,
+            bytes: self.bytes,
             sha256: self.sha256.clone(),
             imported_by: self.imported_by.clone(),
         }

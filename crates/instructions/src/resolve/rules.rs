@@ -12,8 +12,8 @@ use crate::profile::{RuleBody, RuleFolder, RuleLinks, RuleOrder};
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::resolution::FileScope;
 use crate::text::decode;
-use crate::text::header::header;
-use crate::text::transform::{RuleHeader, Waiting, loose_header, rule_header};
+use crate::text::header::{self, Fence};
+use crate::text::transform::{RuleHeader, Waiting, rule_header};
 
 /// Files of one folder, directories below it, and directories one in the other, that are looked at.
 const MAX_FILES: usize = 4_096;
@@ -114,8 +114,8 @@ impl Chain<'_> {
         let profile = self.request.settings.profile;
         let text = decode(&file.content.bytes, profile.byte_order_mark).text;
         let header = match folder.body {
-            RuleBody::AsOthers => loose_header(&text),
-            RuleBody::Raw | RuleBody::Bare => header(&text),
+            RuleBody::AsOthers => header::find(&text, Fence::Loose),
+            RuleBody::Raw | RuleBody::Bare => header::find(&text, Fence::Exact),
         };
         let header = rule_header(header, &folder.conditions);
         // One whose front matter is no YAML waits for nothing.

@@ -1,4 +1,4 @@
-//! Whether a file's text comes with the reminder that names it.
+//! Delivery of instruction files: as text or as a path.
 
 use std::path::PathBuf;
 
@@ -6,119 +6,120 @@ use serde::{Deserialize, Serialize};
 
 use crate::fs::stored_path;
 use crate::profile::{Profile, ReminderTexts};
-use crate::session::LoadedVersion;
+use crate::session::FileVersion;
 use crate::session::reminder::Reminder;
 use crate::settings::INLINE_BYTES;
 use crate::text::content_hash::ContentHash;
 
-/// Whether a reminder carries texts or only paths.
+/// Content of reminders: texts or paths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
-    /// Only paths; the model reads.
+    /// Paths only; the model reads the files.
     Pointer,
-    /// Always the texts.
+    /// Texts always.
     Inline,
-    /// The texts of small files, the paths of others.
+    /// Texts of small files, paths of others.
     #[default]
     Auto,
 }
 
-/// What a path is touched for.
+/// Intended access to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Files that apply are announced, with or without their text.
+    /// Applicable files are announced, with or without their text.
     Read,
-    /// Files that apply must have been delivered before; what has not been comes with its text.
+    /// Applicable files must have been delivered before; others are sent with their text.
     Write,
 }
 
-/// Whether the model has a tool that could read a file it is pointed to.
+/// Availability of a tool that can read announced files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FileReader {
-    /// Settings decide whether a text comes along.
+    /// Settings decide whether texts are included.
     #[default]
     Present,
-    /// Every text comes inline: a path would lead nowhere.
+    /// Texts are always included, because the model cannot follow a path.
     Absent,
 }
 
-/// A file that a tool gave the model whole.
+/// A file that a tool returned to the model completely.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileRead {
-    /// Its path as the call had it, absolute.
+    /// Absolute path, as given in the call.
     #[serde(with = "stored_path")]
     pub path: PathBuf,
     /// SHA-256 of its bytes.
     pub sha256: ContentHash,
-    /// The version of the instruction file that this is; absent before it was compared, and in what older versions of this
-    /// program kept.
+    /// Matching version of the instruction file; absent before the comparison, and in data of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<LoadedVersion>,
+    pub version: Option<FileVersion>,
 }
 
-/// What a message tells of instruction files.
+/// Instruction files delivered by one message.
 #[derive(Debug, Clone, Copy)]
-pub enum Told<'a> {
-    /// By a reminder.
+pub enum DeliveredText<'a> {
+    /// A reminder.
     Reminder(&'a Reminder),
-    /// By the whole text, in a tool's result.
+    /// A complete text in a tool's result.
     Read(&'a FileRead),
 }
 
-/// What is left of the bytes that one message may bring inline.
+/// Remaining bytes of inline text for one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InlineRoom(u64);
+pub struct InlineBudget(u64);
 
-impl InlineRoom {
-    /// What a message that brings nothing yet has.
+impl InlineBudget {
+    /// Inline bytes of one message.
+    // A message that brings many files at once pushes the user's question far up. Beyond this size files are
+    // named by path, or wait for the next message.
     pub const BYTES: u64 = 32_768;
 
-    /// What a message has that may bring this much, or less than it could otherwise.
+    /// Creates a budget of `bytes`, at most the budget of one message.
     pub fn of(bytes: u64) -> Self {
         Self(bytes.min(Self::BYTES))
     }
 
-    pub(crate) fn left(&self) -> u64 {
+    pub(crate) fn remaining(&self) -> u64 {
         self.0
     }
 
-    pub(crate) fn take(&mut self, bytes: u64) {
+    pub(crate) fn spend(&mut self, bytes: u64) {
         self.0 = self.0.saturating_sub(bytes);
     }
 }
 
-impl Default for InlineRoom {
+impl Default for InlineBudget {
     fn default() -> Self {
         Self(Self::BYTES)
     }
 }
 
-/// How a file of some size is told.
+/// Form in which a file is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Telling {
+pub(crate) enum DeliveryForm {
     Path,
-    /// With its text; where there is no room for any of it, by its path.
+    /// With its text; by its path if no text fits.
     Text,
-    /// With its text; where there is no room for any of it, in a later message.
+    /// With its text; in a later message if no text fits.
     TextOnly,
 }
 
-/// Decides how a file is told.
-pub(crate) fn telling(
-    size: u64,
+/// Returns the form in which to deliver a file.
+pub(crate) fn delivery_form(
+    bytes: u64,
     purpose: Purpose,
     reader: FileReader,
     delivery: Delivery,
     profile: &Profile,
-) -> Telling {
+) -> DeliveryForm {
     match (purpose, reader, profile.reminder_texts, delivery) {
-        // A pointer would leave a write waiting for a text that never comes.
-        (Purpose::Write, ..) | (_, FileReader::Absent, ..) => Telling::TextOnly,
-        (_, _, ReminderTexts::Never, _) | (_, _, _, Delivery::Pointer) => Telling::Path,
-        (_, _, _, Delivery::Inline) => Telling::Text,
-        (_, _, _, Delivery::Auto) if size <= INLINE_BYTES => Telling::Text,
-        (_, _, _, Delivery::Auto) => Telling::Path,
+        // A write waits until the text has been delivered, and a pointer would never deliver it.
+        (Purpose::Write, ..) | (_, FileReader::Absent, ..) => DeliveryForm::TextOnly,
+        (_, _, ReminderTexts::Never, _) | (_, _, _, Delivery::Pointer) => DeliveryForm::Path,
+        (_, _, _, Delivery::Inline) => DeliveryForm::Text,
+        (_, _, _, Delivery::Auto) if bytes <= INLINE_BYTES => DeliveryForm::Text,
+        (_, _, _, Delivery::Auto) => DeliveryForm::Path,
     }
 }

@@ -1,4 +1,4 @@
-//! A session kept in a file: locked while it is used, replaced in one step.
+//! Session files: locked while in use, replaced atomically.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -9,41 +9,41 @@ use crate::session::{SCHEMA, Session};
 /// Largest session file that is read.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Most links followed to a session file.
+/// Most symbolic links followed to a session file.
 const MAX_LINKS: usize = 40;
 
-/// Why a session file cannot be used. The file is left as it is.
+/// Reason why a session file cannot be used. The file is not modified.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionFileError {
-    /// The system refused.
+    /// An operation of the file system failed.
     #[error("could not {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// Failed operation.
         action: &'static str,
-        /// On what.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The file is not a session.
     #[error("{} is not a session file: {reason}", path.display())]
     Malformed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason for the rejection.
         reason: String,
     },
-    /// The file is of another version of the format.
+    /// The file has another version of the format.
     #[error("{} has the format {found}, this version knows {SCHEMA}", path.display())]
     Schema {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its format.
+        /// Version of its format.
         found: u64,
     },
 }
 
-/// A session file that this process has locked.
+/// A session file locked by this process.
 #[derive(Debug)]
 pub struct SessionFile {
     path: PathBuf,
@@ -51,7 +51,7 @@ pub struct SessionFile {
 }
 
 impl SessionFile {
-    /// Locks a session file, waiting for whoever has it.
+    /// Locks a session file, and waits if another process holds the lock.
     pub fn lock(path: &Path) -> Result<Self, SessionFileError> {
         loop {
             let (lock, lock_path) = Self::open(path)?;
@@ -62,7 +62,7 @@ impl SessionFile {
         }
     }
 
-    /// Locks a session file; none when somebody else has it.
+    /// Locks a session file, or returns `None` if another process holds the lock.
     pub fn try_lock(path: &Path) -> Result<Option<Self>, SessionFileError> {
         loop {
             let (lock, lock_path) = Self::open(path)?;
@@ -77,7 +77,8 @@ impl SessionFile {
         }
     }
 
-    /// Where the lock of a session file is: beside it, because the file itself is replaced by every write.
+    /// Returns the path of a session file's lock. It is a separate file because every write replaces the
+    /// session file itself.
     pub fn lock_path(path: &Path) -> PathBuf {
         let mut beside = target(path).into_os_string();
         beside.push(".lock");
@@ -92,18 +93,18 @@ impl SessionFile {
         }
     }
 
-    /// The session; none when there is no file yet.
+    /// Reads the session, or returns `None` if the file does not exist.
     pub fn read(&self) -> Result<Option<Session>, SessionFileError> {
         Self::peek(&self.path)
     }
 
-    /// The session in a file that somebody else may be about to replace; none when there is no file.
+    /// Reads a session file without locking it, or returns `None` if it does not exist.
     pub fn peek(path: &Path) -> Result<Option<Session>, SessionFileError> {
         let failed = |source| SessionFileError::Io { action: "read", path: path.to_owned(), source };
         let malformed = |reason| SessionFileError::Malformed { path: path.to_owned(), reason };
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => {}
-            // Opening a pipe would wait for ever.
+            // Opening a pipe would block until something writes to it.
             Ok(_) => return Err(malformed("it is not a regular file".to_owned())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(failed(source)),
@@ -116,16 +117,18 @@ impl SessionFile {
         })
     }
 
-    /// Replaces the session in one step.
+    /// Replaces the session atomically.
     pub fn write(&self, session: &Session) -> Result<(), SessionFileError> {
         self.prepare(session)?.commit()
     }
 
-    /// Writes the session beside the file, so that nothing but [`PreparedSession::commit`] is left to do.
-    pub fn prepare(&self, session: &Session) -> Result<PreparedSession<'_>, SessionFileError> {
+    /// Writes the session to a temporary file, so that only [`PendingSessionWrite::commit`] can follow.
+    // Split from the commit so that a caller can write first, then send the reminder, and replace the file
+    // only if that succeeded.
+    pub fn prepare(&self, session: &Session) -> Result<PendingSessionWrite<'_>, SessionFileError> {
         let mut temporary = self.path.as_os_str().to_owned();
         temporary.push(format!(".{}", std::process::id()));
-        let prepared = PreparedSession { file: self, temporary: PathBuf::from(temporary) };
+        let prepared = PendingSessionWrite { file: self, temporary: PathBuf::from(temporary) };
         let written =
             private_file().create(true).truncate(true).open(&prepared.temporary).and_then(|mut file| {
                 file.write_all(&serde_json::to_vec_pretty(session)?)?;
@@ -141,17 +144,18 @@ impl SessionFile {
     }
 }
 
-/// A lock that is held, and the file that it is of, which goes with it.
+/// A held lock and its file, which is removed with it.
 #[derive(Debug)]
 struct Lock {
-    /// Held, never read: closing it gives the lock back.
+    /// Holds the lock until it is closed.
     file: File,
     path: PathBuf,
 }
 
 impl Lock {
-    /// The lock, if its file is still the one that others would find: whoever had it before may have taken the file away
-    /// while we waited, and then somebody else has another.
+    /// Returns the lock, or `None` if its file was removed while waiting.
+    // The previous owner removes the lock file when it is done. Whoever waited on the removed file holds a
+    // lock that nobody else can see, and has to start again with the new file.
     fn taken(file: File, path: PathBuf) -> Option<Self> {
         let is_current = is_same(&file, fs::metadata(&path));
         is_current.then_some(Self { file, path })
@@ -160,15 +164,15 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Only where it can be told afterwards that the file is another. While we have the lock the file is ours, unless
-        // somebody's link leads to it.
+        // Only on systems where another process can detect the removal. The check keeps a foreign file from
+        // being removed that was linked in the lock's place.
         if cfg!(unix) && is_same(&self.file, fs::symlink_metadata(&self.path)) {
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Whether an open file is the one that was found.
+/// Returns true if an open file is the one found at a path.
 #[cfg(unix)]
 fn is_same(file: &File, found: io::Result<fs::Metadata>) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -177,13 +181,13 @@ fn is_same(file: &File, found: io::Result<fs::Metadata>) -> bool {
     found.is_some() && found == id(file.metadata())
 }
 
-/// Nobody takes such a file away.
+/// Lock files are never removed on these systems.
 #[cfg(not(unix))]
 fn is_same(_: &File, _: io::Result<fs::Metadata>) -> bool {
     true
 }
 
-/// A session quotes instruction files, so what is made for it is for this user alone.
+/// Returns options for files that only this user can read, because a session quotes instruction files.
 fn private_file() -> fs::OpenOptions {
     let mut options = File::options();
     options.write(true);
@@ -196,7 +200,7 @@ fn unlocked(path: &Path, source: io::Error) -> SessionFileError {
     SessionFileError::Io { action: "lock", path: path.to_owned(), source }
 }
 
-/// Where a session really is: a link stays a link, and all its names have one lock.
+/// Resolves symbolic links, so that all names of a session share one lock and links survive a write.
 fn target(path: &Path) -> PathBuf {
     let mut target = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -206,40 +210,42 @@ fn target(path: &Path) -> PathBuf {
     target
 }
 
-/// A session that is safely on disk but does not hold yet; dropped, it never will.
+/// A session written to disk but not committed. It is discarded on drop.
 #[derive(Debug)]
 #[must_use = "what is not committed is forgotten"]
-pub struct PreparedSession<'a> {
+pub struct PendingSessionWrite<'a> {
     file: &'a SessionFile,
     temporary: PathBuf,
 }
 
-impl PreparedSession<'_> {
-    /// Puts it in the place of the present one.
+impl PendingSessionWrite<'_> {
+    /// Replaces the session file.
     pub fn commit(self) -> Result<(), SessionFileError> {
         fs::rename(&self.temporary, &self.file.path).map_err(|source| self.file.unwritten(source))
     }
 }
 
-impl Drop for PreparedSession<'_> {
+impl Drop for PendingSessionWrite<'_> {
     fn drop(&mut self) {
-        // After a commit there is nothing left to remove.
+        // After a commit there is no temporary file left, and the removal fails silently.
         let _ = fs::remove_file(&self.temporary);
     }
 }
 
-/// Why a text is not a session.
+/// Reason why a text is not a session.
 #[derive(Debug, thiserror::Error)]
 pub enum ParseError {
-    /// It is of another version of the format.
+    /// It has another version of the format.
     #[error("it has the format {0}, this version knows {SCHEMA}")]
     Schema(u64),
-    /// It is no session at all.
+    /// It is not a session.
     #[error("{0}")]
     Malformed(String),
 }
 
-/// Reads a session's text.
+/// Parses a session.
+// The version is read first and alone: with another format the rest may have any shape, and the error should
+// name the version and not a missing field.
 pub fn parse(text: &[u8]) -> Result<Session, ParseError> {
     #[derive(serde::Deserialize)]
     struct Version {

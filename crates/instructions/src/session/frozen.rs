@@ -1,4 +1,4 @@
-//! How the text a session started with differs from what one started now would get.
+//! Differences between a session's frozen start and the disk.
 
 use std::path::PathBuf;
 
@@ -11,36 +11,36 @@ use crate::resolve::resolution::{InstructionFile, Resolution};
 use crate::session::InitialChain;
 use crate::text::common_prefix;
 
-/// What became of a file of a frozen start.
+/// Change of a file in a frozen start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FrozenChange {
-    /// Its text is another one now.
+    /// Its text changed.
     Edited,
-    /// A session started now would have it; the frozen text does not.
+    /// A session started now would contain it; the frozen text does not.
     Added,
-    /// The frozen text has it; a session started now would not.
+    /// The frozen text contains it; a session started now would not.
     Removed,
 }
 
-/// A file in which a frozen start differs from the disk.
+/// A file that differs between a frozen start and the disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrozenFile {
-    /// The file.
+    /// Path of the file.
     #[serde(with = "stored_path")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: PathBuf,
-    /// What became of it.
+    /// Kind of change.
     pub change: FrozenChange,
-    /// The first line of an edited file that is not in the frozen text; absent where that cannot be told.
+    /// First line of an edited file that is not in the frozen text; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }
 
 impl InitialChain {
-    /// The files in which this start differs from what a session started now would get, in the order of their text.
+    /// Returns the files that differ from a session started now, in the order of their text.
     pub fn differences(&self, now: &Resolution) -> Vec<FrozenFile> {
         let removed = self.files.iter().filter(|path| now.files.iter().all(|file| file.path != **path));
         let removed =
@@ -49,9 +49,9 @@ impl InitialChain {
             if !self.files.contains(&file.path) {
                 return Some(FrozenFile { path: file.path.clone(), change: FrozenChange::Added, line: None });
             }
-            // Sessions of older versions of this program do not know their versions; their text still tells.
+            // Sessions of older versions contain no file versions, so their text is compared instead.
             let is_same = match self.versions.get(&file.path) {
-                Some(version) => version.sha256 == file.sha256 && version.size == file.bytes,
+                Some(version) => version.sha256 == file.sha256 && version.bytes == file.bytes,
                 None => self.text.as_deref().is_some_and(|text| text.contains(file.text.trim_end())),
             };
             (!is_same).then(|| FrozenFile {
@@ -63,17 +63,18 @@ impl InitialChain {
         removed.chain(others).collect()
     }
 
-    /// The first line of a file that is not where it was in the frozen text.
+    /// Returns the first line of a file that differs from the frozen text.
     fn first_new_line(&self, now: &Resolution, file: &InstructionFile) -> Option<u64> {
-        let (frozen, fresh) = (self.text.as_deref()?, now.text.as_deref()?);
+        let frozen = self.text.as_deref()?;
+        let fresh = now.text.as_deref()?;
         let text = file.text.trim_end();
         let (before, after, start) = match Profile::find(now.profile)?.rendering {
             Rendering::AgentsContext => (frozen.split_once(&render::heading(&file.path))?.1, text, 0),
-            // No line names the files, but the first one that differs is where the whole texts part.
+            // These renderings do not name files. The first differing file is where the whole texts diverge.
             Rendering::Instructions | Rendering::Forms(_) => (frozen, fresh, fresh.find(text)?),
         };
         let shared = common_prefix(after, before).get(start..)?;
-        // What is only shorter differs from the line after its last.
+        // A text that was only shortened differs from the line after its last.
         let is_shorter = shared.len() == text.len() && before[start + shared.len()..].starts_with('\n');
         Some(file.lines_before + shared.matches('\n').count() as u64 + 1 + u64::from(is_shorter))
     }
@@ -91,7 +92,7 @@ mod tests {
         std::fs::write(path, text).unwrap();
     }
 
-    /// What differs after a change, as `change path:line`.
+    /// Asserts the differences after a change, written as `change path:line`.
     fn check(settings: &FileSettings, change: impl FnOnce(&Path), expected: &[&str]) {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();

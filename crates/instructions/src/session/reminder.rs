@@ -1,4 +1,4 @@
-//! Reminders: typed values, rendered here and nowhere else, and never read back from text.
+//! Reminders: structured values with a single rendering that is never parsed back.
 
 use std::path::PathBuf;
 
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::fs::stored_path;
 use crate::resolve::render::shown;
-use crate::session::LoadedVersion;
+use crate::session::FileVersion;
 use crate::text::content_hash::ContentHash;
 use crate::text::safety::neutralise;
 
-/// The value of a reminder's `type` attribute.
+/// Value of a reminder's `type` attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::Display)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SystemReminderType {
@@ -18,7 +18,7 @@ pub enum SystemReminderType {
     #[serde(rename = "agents.resolve.paths")]
     #[strum(serialize = "agents.resolve.paths")]
     AgentsResolvePaths,
-    /// The session was resumed and something differs.
+    /// The session was resumed with differences.
     #[serde(rename = "session.resume.diff")]
     #[strum(serialize = "session.resume.diff")]
     SessionResumeDiff,
@@ -36,44 +36,45 @@ pub enum SystemReminderType {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReminderFile {
-    /// The file.
+    /// Path of the file.
     #[serde(with = "stored_path")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: PathBuf,
     /// Modification time in milliseconds since 1970.
     pub mtime_ms: i64,
-    /// SHA-256 of what was read of it; kept as proof, and not shown to the model.
+    /// SHA-256 of the content that was read, kept as evidence and not shown to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<ContentHash>,
-    /// Its size in bytes; kept as proof, and not shown to the model. Reminders of older versions of this program have none.
+    /// Size in bytes, kept as evidence and not shown to the model; absent in reminders of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
-    /// The file of a chain that imports it; not shown to the model.
+    /// File of a chain that imports it; not shown to the model.
     #[serde(default, with = "stored_path::option", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub imported_by: Option<PathBuf>,
-    /// Its text under the line that names it, when it is delivered with the reminder.
+    /// Text of the file, rendered below the list; absent if only the path is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<String>,
 }
 
 impl ReminderFile {
-    /// The version that it names, where enough of it was kept.
-    pub(crate) fn version(&self) -> Option<LoadedVersion> {
-        let (sha256, size) = (self.sha256.clone()?, self.size_bytes?);
-        Some(LoadedVersion { mtime_ms: self.mtime_ms, size, sha256, imported_by: self.imported_by.clone() })
+    /// Returns the version of the file, or `None` in reminders of older versions.
+    pub(crate) fn version(&self) -> Option<FileVersion> {
+        let sha256 = self.sha256.clone()?;
+        let bytes = self.size_bytes?;
+        Some(FileVersion { mtime_ms: self.mtime_ms, bytes, sha256, imported_by: self.imported_by.clone() })
     }
 }
 
-/// Which lines about directory, root and markers a reminder after a resume has.
+/// Lines about directory, root and markers in a reminder after a resume.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ResumeLines {
-    /// All three, whether they differ or not.
+    /// All three lines.
     #[default]
     All,
-    /// Those that differ.
+    /// Lines whose value changed.
     Changed,
 }
 
@@ -84,7 +85,7 @@ impl ResumeLines {
     }
 }
 
-/// Something an agent is told in the middle of a conversation.
+/// A notice inserted into a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type")]
@@ -92,27 +93,27 @@ pub enum Reminder {
     /// A tool touched a path with new, changed or removed files.
     #[serde(rename = "agents.resolve.paths")]
     AgentsResolvePaths {
-        /// Files that are new or changed.
+        /// New or changed files.
         files: Vec<ReminderFile>,
         /// Files that no longer apply.
         #[serde(with = "stored_path::list")]
         #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
         removed: Vec<PathBuf>,
     },
-    /// The session was resumed and something differs.
+    /// The session was resumed with differences.
     #[serde(rename = "session.resume.diff")]
     SessionResumeDiff {
-        /// Working directory before and now.
+        /// Working directory before and after.
         cwd: (String, String),
-        /// Project root before and now.
+        /// Project root before and after.
         root: (String, String),
-        /// Markers before and now.
+        /// Markers before and after.
         markers: (Vec<String>, Vec<String>),
-        /// Which of these three are told; all in reminders of older versions of this program, which are sent again as
-        /// they were.
+        /// Lines that are rendered; all of them in reminders of older versions, which must be resent
+        /// unchanged.
         #[serde(default, skip_serializing_if = "ResumeLines::is_all")]
         lines: ResumeLines,
-        /// Files that are new or changed.
+        /// New or changed files.
         files: Vec<ReminderFile>,
         /// Files that no longer apply.
         #[serde(with = "stored_path::list")]
@@ -122,27 +123,27 @@ pub enum Reminder {
     /// A tool's result was shortened.
     #[serde(rename = "tool.output.trimmed")]
     ToolOutputTrimmed {
-        /// Bytes that are missing.
+        /// Number of removed bytes.
         removed_bytes: u64,
-        /// Lines that are missing.
+        /// Number of removed lines.
         removed_lines: u64,
-        /// How to get them.
+        /// Instruction for retrieving them.
         remedy: String,
     },
     /// A tool call was denied or limited.
     #[serde(rename = "permission.decision")]
     PermissionDecision {
-        /// Which call.
+        /// The call.
         call: String,
-        /// By which rule.
+        /// The deciding rule.
         rule: String,
-        /// What is allowed.
+        /// Permitted alternatives.
         allowed: String,
     },
 }
 
 impl Reminder {
-    /// The value of the `type` attribute.
+    /// Returns the value of the `type` attribute.
     pub fn kind(&self) -> SystemReminderType {
         match self {
             Reminder::AgentsResolvePaths { .. } => SystemReminderType::AgentsResolvePaths,
@@ -152,7 +153,7 @@ impl Reminder {
         }
     }
 
-    /// The files that it tells the model to follow.
+    /// Returns the files that the model is asked to follow.
     pub fn paths(&self) -> Vec<PathBuf> {
         match self {
             Reminder::AgentsResolvePaths { files, .. } | Reminder::SessionResumeDiff { files, .. } => {
@@ -162,9 +163,9 @@ impl Reminder {
         }
     }
 
-    /// The reminder as the model reads it.
+    /// Renders the reminder as the model reads it.
     pub fn render(&self) -> String {
-        // Not every database and not every provider takes a zero byte; in a prompt it is shown like this too.
+        // Some databases and providers reject a zero byte. Prompts show it in the same way.
         let body = self.body().replace('\0', "\u{fffd}");
         format!("<system-reminder type=\"{}\">\n{body}\n</system-reminder>", self.kind())
     }
@@ -174,7 +175,7 @@ impl Reminder {
             Reminder::AgentsResolvePaths { files, removed } => {
                 let mut lines = vec!["Additional AGENTS.md may apply for this path:".to_owned()];
                 lines.extend(file_lines(files, removed));
-                // Where nothing but removals is told there is nothing to read.
+                // A list of removals alone gives the model nothing to read.
                 if !files.is_empty() {
                     let unread = "Read and apply these files before editing files in this scope.";
                     lines.push(about_texts(files).unwrap_or_else(|| unread.to_owned()));
@@ -216,7 +217,7 @@ impl Reminder {
     }
 }
 
-/// One line, and no tag of ours: whatever a path or a tool is called, it cannot end the reminder.
+/// Returns a text on one line without wrapper tags, so that no path or tool name can end the reminder.
 fn plain(text: &str) -> String {
     shown(std::path::Path::new(text))
 }
@@ -227,7 +228,7 @@ fn file_lines(files: &[ReminderFile], removed: &[PathBuf]) -> Vec<String> {
     present.chain(gone).map(|line| neutralise(&line).into_owned()).collect()
 }
 
-/// What is said of the texts that follow; none where none does.
+/// Returns the sentence about the texts that follow, or `None` if there are none.
 fn about_texts(files: &[ReminderFile]) -> Option<String> {
     files.iter().find(|file| file.block.is_some())?;
     let mut text = "Their text follows; it applies to this scope.".to_owned();

@@ -1,11 +1,14 @@
-//! Follows an agent as it moves: says what newly applies to a path, once, and believes that it was said only when
-//! that is confirmed.
+//! Resolver of a running session: announces files that newly apply to touched paths, each once.
+//!
+//! A file counts as announced only after its announcement is confirmed. An announcement can be dropped before
+//! it reaches a request, for example when the turn is cancelled.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::{fmt, io};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
@@ -16,13 +19,15 @@ use crate::resolve::applies_to::Target;
 use crate::resolve::budget::nearest_first_order;
 use crate::resolve::chain::SWITCHED_OFF;
 use crate::resolve::resolution::{Request, ResolveError};
-use crate::session::delivery::{FileRead, FileReader, InlineRoom, Purpose, Telling, Told, telling};
+use crate::session::delivery::{
+    DeliveredText, DeliveryForm, FileRead, FileReader, InlineBudget, Purpose, delivery_form,
+};
 use crate::session::reminder::{Reminder, ReminderFile};
 use crate::session::resume::ResumeDifference;
-use crate::session::{LoadedVersion, Session};
+use crate::session::{FileVersion, Session};
 use crate::settings::FileSettings;
 
-/// A running session. Clones share it, and any number of threads may resolve at once.
+/// A running session. Clones share its state and may resolve concurrently.
 #[derive(Clone)]
 pub struct Resolver {
     shared: Arc<Shared>,
@@ -37,33 +42,35 @@ struct Shared {
 
 struct State {
     session: Session,
-    /// What is being told and not yet confirmed.
-    under_way: HashMap<PathBuf, UnderWay>,
+    /// Files in announcements that are not confirmed yet.
+    // Concurrent calls of one round touch the same directories. Without this map each of them would bring the
+    // same texts.
+    pending: HashMap<PathBuf, PendingAnnouncement>,
 }
 
-/// What an answer tells of a file before it is confirmed.
-struct UnderWay {
-    /// None for a removal.
-    version: Option<LoadedVersion>,
-    /// Whether its text comes along.
+/// A file in an announcement that is not confirmed yet.
+struct PendingAnnouncement {
+    /// Announced version; `None` for a removal.
+    version: Option<FileVersion>,
+    /// True if the announcement contains the text.
     inline: bool,
 }
 
-/// The files that newly apply to a path, as the public schema has them.
+/// Files that newly apply to a path, in the format of the public schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ResolvedAgents {
-    /// Files that are new or changed.
+    /// New or changed files.
     pub files: Vec<ResolvedFile>,
 }
 
-/// A file of an answer.
+/// A file in the result of `resolve`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ResolvedFile {
-    /// The file.
+    /// Path of the file.
     #[serde(serialize_with = "path::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: PathBuf,
@@ -74,96 +81,97 @@ pub struct ResolvedFile {
 }
 
 impl ResolvedFile {
-    pub(crate) fn new(path: &Path, version: &LoadedVersion) -> Self {
-        Self { path: path.to_owned(), mtime_ms: version.mtime_ms, size_bytes: version.size }
+    pub(crate) fn new(path: &Path, version: &FileVersion) -> Self {
+        Self { path: path.to_owned(), mtime_ms: version.mtime_ms, size_bytes: version.bytes }
     }
 }
 
-/// Why files for a path were not looked for.
+/// Reason why no files were resolved for a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PassedOver {
-    /// Settings say so.
+pub enum SkipReason {
+    /// Resolution is disabled by settings.
     SwitchedOff {
-        /// Which, in words.
+        /// The setting.
         reason: String,
     },
-    /// It is not in the session's project.
+    /// The path is outside the session's project.
     OutsideRoot {
         /// The path.
         path: PathBuf,
-        /// Where the project begins.
+        /// Root of the project.
         root: PathBuf,
     },
 }
 
-impl fmt::Display for PassedOver {
+impl fmt::Display for SkipReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PassedOver::SwitchedOff { reason } => formatter.write_str(reason),
-            PassedOver::OutsideRoot { path, root } => {
+            SkipReason::SwitchedOff { reason } => formatter.write_str(reason),
+            SkipReason::OutsideRoot { path, root } => {
                 write!(formatter, "{} is outside the session's root {}", path.display(), root.display())
             }
         }
     }
 }
 
-/// Why nothing is brought in when settings say so.
+/// Reason shown when the resolver is disabled.
 const RESOLVER_OFF: &str = "files are not brought in as an agent moves (agents.resolver.enabled)";
 
-/// What newly applies to a path. Confirm it when it has reached a message; dropped unconfirmed, it is said again.
+/// Files that newly apply to touched paths. Must be confirmed once its reminder is part of a message; if
+/// dropped, the files are announced again.
 #[must_use = "what is not confirmed is announced again"]
 pub struct Announcement {
     shared: Arc<Shared>,
-    files: Vec<(ReminderFile, LoadedVersion)>,
+    files: Vec<(ReminderFile, FileVersion)>,
     removed: Vec<PathBuf>,
     diagnostics: Vec<Diagnostic>,
-    passed_over: Vec<PassedOver>,
+    skipped: Vec<SkipReason>,
     left_over: usize,
-    /// Files that are new or changed and are being told by an earlier answer that is not confirmed yet.
-    told_elsewhere: Vec<PathBuf>,
+    /// Applicable files that are part of another unconfirmed announcement.
+    pending_elsewhere: Vec<PathBuf>,
     confirmed: bool,
 }
 
 impl Resolver {
-    /// Goes on with a session; the rules and settings it was started with replace those that are given.
+    /// Continues a session. Its profile and frozen settings replace those in `settings`.
     pub fn new(session: Session, settings: FileSettings, cache: Arc<Cache>) -> Self {
-        let settings = session.settings_over(settings);
-        let state = Mutex::new(State { session, under_way: HashMap::new() });
+        let settings = session.overlay_on(settings);
+        let state = Mutex::new(State { session, pending: HashMap::new() });
         Self { shared: Arc::new(Shared { settings, cache, state }), reader: FileReader::Present }
     }
 
-    /// Says whether the model can read what it is pointed to.
+    /// Sets whether the model can read announced files.
     #[must_use]
     pub fn with_reader(mut self, reader: FileReader) -> Self {
         self.reader = reader;
         self
     }
 
-    /// What the session remembers now.
+    /// Returns a snapshot of the session.
     pub fn session(&self) -> Session {
         self.shared.lock().session.clone()
     }
 
-    /// What newly applies to a path that a tool is about to touch.
+    /// Returns the files that newly apply to a path that a tool is about to touch.
     pub fn resolve(&self, target: &Path) -> Result<Announcement, ResolveError> {
         self.resolve_all([target])
     }
 
-    /// What newly applies to any of several paths.
+    /// Returns the files that newly apply to any of several paths.
     pub fn resolve_all<'a>(
         &self,
         targets: impl IntoIterator<Item = &'a Path>,
     ) -> Result<Announcement, ResolveError> {
-        self.resolve_for(targets, Purpose::Read, &mut InlineRoom::default())
+        self.resolve_for(targets, Purpose::Read, &mut InlineBudget::default())
     }
 
-    /// What an agent has to be told before it touches any of several paths for a purpose. `room` is that of the message
-    /// which will carry it, together with others.
+    /// Returns the files to announce before any of several paths is accessed. `budget` belongs to the message
+    /// that will carry the reminder.
     pub fn resolve_for<'a>(
         &self,
         targets: impl IntoIterator<Item = &'a Path>,
         purpose: Purpose,
-        room: &mut InlineRoom,
+        budget: &mut InlineBudget,
     ) -> Result<Announcement, ResolveError> {
         let shared = &self.shared;
         let (cwd, top) = {
@@ -177,7 +185,7 @@ impl Resolver {
             _ => None,
         };
         if let Some(reason) = off {
-            announcement.passed_over.push(PassedOver::SwitchedOff { reason: reason.to_owned() });
+            announcement.skipped.push(SkipReason::SwitchedOff { reason: reason.to_owned() });
             return Ok(announcement);
         }
         let mut applying = Applying::default();
@@ -188,8 +196,8 @@ impl Resolver {
             touched.insert(target.clone());
             let directory = directory_of(&target);
             if !directory.starts_with(&top) {
-                let outside = PassedOver::OutsideRoot { path: target, root: top.clone() };
-                announcement.passed_over.push(outside);
+                let outside = SkipReason::OutsideRoot { path: target, root: top.clone() };
+                announcement.skipped.push(outside);
                 continue;
             }
             let request = Request { cwd: directory, settings: &shared.settings };
@@ -199,25 +207,25 @@ impl Resolver {
             applying.files.extend(found.files);
             applying.dormant.extend(found.dormant);
             applying.dormant_imports.extend(found.dormant_imports);
-            // Paths below one directory share its problems.
+            // Paths below one directory report the same problems.
             for problem in found.diagnostics {
                 if !announcement.diagnostics.contains(&problem) {
                     announcement.diagnostics.push(problem);
                 }
             }
-            let off = found.switched_off.map(|reason| PassedOver::SwitchedOff { reason });
-            announcement.passed_over.extend(off.filter(|off| !announcement.passed_over.contains(off)));
+            let off = found.switched_off.map(|reason| SkipReason::SwitchedOff { reason });
+            announcement.skipped.extend(off.filter(|off| !announcement.skipped.contains(off)));
             directories.extend(path::chain(&top, directory));
         }
         let mut seen = HashSet::new();
         applying.files.retain(|file| seen.insert(file.path.clone()));
         let touch = Touch { purpose, paths: &touched, directories: &directories };
-        self.announce(&applying, &touch, room, &mut announcement);
+        self.announce(&applying, &touch, budget, &mut announcement);
         Ok(announcement)
     }
 
-    /// Says that a tool has given the model the whole of a file: an instruction file counts as delivered
-    /// then. Answers with what was read and its version; none when it is no instruction file.
+    /// Records that a tool returned a complete file to the model, which delivers an instruction file. Returns
+    /// the file with its version, or `None` if it is not an instruction file.
     pub fn mark_read(&self, read: FileRead) -> Result<Option<FileRead>, ResolveError> {
         let shared = &self.shared;
         let (file, top) = {
@@ -234,26 +242,29 @@ impl Resolver {
         let applying = applicable(&request, &top, directory, Target::File(&file), Some(&shared.cache))?;
         let found = applying.files.into_iter().chain(applying.dormant).find(|found| found.path == file);
         let mut state = shared.lock();
-        // One that files elsewhere import, or whose rule matches elsewhere, is known by what was told of it.
+        // A file imported elsewhere, or a rule that matches elsewhere, is not among the files of its own
+        // directory but may be known to the session.
         let known = || state.session.loaded_versions.get(&file).cloned();
         let Some(version) = found.map(|found| found.version).or_else(known) else { return Ok(None) };
         if version.sha256 != read.sha256 {
             return Ok(Some(read));
         }
-        state.session.note_delivered(file, version.clone());
+        state.session.record_delivered(file, version.clone());
         Ok(Some(FileRead { version: Some(version), ..read }))
     }
 
-    /// Takes out of what applies what the model has or is being told, and notes the rest as under way.
+    /// Selects the files that the model neither has nor is about to receive, and marks them as pending.
+    // Selection and marking happen under one lock. Between two locks another call could select the same file.
     fn announce(
         &self,
         applying: &Applying,
         touch: &Touch<'_>,
-        room: &mut InlineRoom,
+        budget: &mut InlineBudget,
         announcement: &mut Announcement,
     ) {
         let shared = &self.shared;
-        let (settings, profile) = (&shared.settings, shared.settings.profile);
+        let settings = &shared.settings;
+        let profile = shared.settings.profile;
         let mut state = shared.lock();
         let mut due: Vec<&Applicable> = Vec::new();
         for file in &applying.files {
@@ -264,93 +275,95 @@ impl Resolver {
                     !file.differs(loaded, profile) && !state.session.announced.contains(&file.path)
                 }
             };
-            let told = state.under_way.get(&file.path).filter(|told| {
-                !file.differs(told.version.as_ref(), profile)
-                    && (touch.purpose == Purpose::Read || told.inline)
+            let in_flight = state.pending.get(&file.path).filter(|request| {
+                !file.differs(request.version.as_ref(), profile)
+                    && (touch.purpose == Purpose::Read || request.inline)
             });
-            match told {
-                Some(_) if !is_had => announcement.told_elsewhere.push(file.path.clone()),
-                None if !is_had || self.is_withdrawn(&state, file) => due.push(file),
+            match in_flight {
+                Some(_) if !is_had => announcement.pending_elsewhere.push(file.path.clone()),
+                None if !is_had || self.is_superseded(&state, file) => due.push(file),
                 _ => {}
             }
         }
         let limit = usize::try_from(settings.max_files_per_resolve()).unwrap_or(usize::MAX);
         announcement.left_over = due.len().saturating_sub(limit);
         due.truncate(limit);
-        let mut told: Vec<Option<(ReminderFile, LoadedVersion)>> = due.iter().map(|_| None).collect();
-        // Nearest first: what is furthest away gives way where a message has no room for all texts.
+        let mut shown: Vec<Option<(ReminderFile, FileVersion)>> = due.iter().map(|_| None).collect();
+        // Nearest files first: if the budget does not suffice for all texts, the most distant ones are named
+        // by path.
         for index in nearest_first_order(due.len(), |index| due[index].version.imported_by.is_some()) {
             let file = due[index];
-            let size = file.version.size;
-            let telling = match telling(size, touch.purpose, self.reader, settings.delivery(), profile) {
-                // The call that is about to run brings the text itself.
-                Telling::Text if touch.paths.contains(&file.path) => Telling::Path,
-                telling => telling,
+            let bytes = file.version.bytes;
+            let form = match delivery_form(bytes, touch.purpose, self.reader, settings.delivery(), profile) {
+                // The call that is about to run returns the text of this file itself.
+                DeliveryForm::Text if touch.paths.contains(&file.path) => DeliveryForm::Path,
+                form => form,
             };
-            let block = match telling {
-                Telling::Path => None,
-                Telling::Text | Telling::TextOnly => {
-                    file.block(profile, room.left(), &mut announcement.diagnostics)
+            let block = match form {
+                DeliveryForm::Path => None,
+                DeliveryForm::Text | DeliveryForm::TextOnly => {
+                    file.block(profile, budget.remaining(), &mut announcement.diagnostics)
                 }
             };
-            if block.is_none() && telling == Telling::TextOnly {
+            if block.is_none() && form == DeliveryForm::TextOnly {
                 announcement.left_over += 1;
                 continue;
             }
-            room.take(block.as_ref().map_or(0, |(_, bytes)| *bytes));
-            told[index] = Some((file.reminder_file(block.map(|(text, _)| text)), file.version.clone()));
+            budget.spend(block.as_ref().map_or(0, |(_, bytes)| *bytes));
+            shown[index] = Some((file.reminder_file(block.map(|(text, _)| text)), file.version.clone()));
         }
-        announcement.files = told.into_iter().flatten().collect();
+        announcement.files = shown.into_iter().flatten().collect();
         let gone = state.session.loaded_versions.iter().filter(|(path, version)| {
             let directory = version.directory(path);
             directory.is_some_and(|directory| touch.directories.iter().any(|known| known == directory))
                 && !applying.files.iter().any(|file| &file.path == *path)
                 && !applying.is_dormant(path, version)
-                && !state.under_way.contains_key(*path)
+                && !state.pending.contains_key(*path)
         });
         announcement.removed = gone.map(|(path, _)| path.clone()).collect();
         for (file, version) in &announcement.files {
-            let under_way = UnderWay { version: Some(version.clone()), inline: file.block.is_some() };
-            state.under_way.insert(file.path.clone(), under_way);
+            let pending =
+                PendingAnnouncement { version: Some(version.clone()), inline: file.block.is_some() };
+            state.pending.insert(file.path.clone(), pending);
         }
         for path in &announcement.removed {
-            state.under_way.insert(path.clone(), UnderWay { version: None, inline: false });
+            state.pending.insert(path.clone(), PendingAnnouncement { version: None, inline: false });
         }
     }
 
-    /// Whether another answer is telling of a version that is no longer the present one.
-    fn is_withdrawn(&self, state: &State, file: &Applicable) -> bool {
-        let told = state.under_way.get(&file.path);
-        told.is_some_and(|told| file.differs(told.version.as_ref(), self.shared.settings.profile))
+    /// Returns true if a pending announcement contains an outdated version of a file.
+    fn is_superseded(&self, state: &State, file: &Applicable) -> bool {
+        let request = state.pending.get(&file.path);
+        request.is_some_and(|request| file.differs(request.version.as_ref(), self.shared.settings.profile))
     }
 
-    /// Says that a difference from the disk has been told in the middle of the session.
+    /// Records that a resume difference was sent in the middle of the session.
     pub fn confirm_difference(&self, difference: ResumeDifference) {
         difference.confirm(&mut self.shared.lock().session);
     }
 
-    /// Says what the model still has before it; see [`Session::keep_delivered`].
-    pub fn keep_delivered<'a>(&self, told: impl IntoIterator<Item = Told<'a>>) {
-        self.shared.lock().session.keep_delivered(told);
+    /// Rebuilds the session from the texts that are still in the request. See [`Session::retain_delivered`].
+    pub fn retain_delivered<'a>(&self, delivered: impl IntoIterator<Item = DeliveredText<'a>>) {
+        self.shared.lock().session.retain_delivered(delivered);
     }
 }
 
-/// What a call is about to touch.
+/// Paths that a call is about to touch.
 struct Touch<'a> {
     purpose: Purpose,
     paths: &'a HashSet<PathBuf>,
-    /// Theirs and those above them.
+    /// Directories of the paths, with their ancestors up to the root.
     directories: &'a [PathBuf],
 }
 
-/// The directory whose files apply to a target, which need not exist yet.
+/// Returns the directory whose files apply to a target, which need not exist.
 fn directory_of(target: &Path) -> &Path {
     let mut at = target;
     loop {
         let above = at.parent().unwrap_or(at);
         match at.metadata() {
             Ok(metadata) if metadata.is_dir() => return at,
-            // Something on the way is a file, so there is nothing below it: the directory is further up.
+            // A parent of the target is a file, so the nearest directory is further up.
             Err(error) if error.kind() == io::ErrorKind::NotADirectory && above != at => at = above,
             _ => return above,
         }
@@ -359,7 +372,7 @@ fn directory_of(target: &Path) -> &Path {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -370,51 +383,51 @@ impl Announcement {
             files: Vec::new(),
             removed: Vec::new(),
             diagnostics: Vec::new(),
-            passed_over: Vec::new(),
+            skipped: Vec::new(),
             left_over: 0,
-            told_elsewhere: Vec::new(),
+            pending_elsewhere: Vec::new(),
             confirmed: false,
         }
     }
 
-    /// Whether there is nothing to say.
+    /// Returns true if nothing has to be announced.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.removed.is_empty()
     }
 
-    /// Files that are new or changed.
+    /// Returns the new or changed files.
     pub fn resolved(&self) -> ResolvedAgents {
         let files = self.files.iter().map(|(file, version)| ResolvedFile::new(&file.path, version));
         ResolvedAgents { files: files.collect() }
     }
 
-    /// Files that no longer apply.
+    /// Returns the files that no longer apply.
     pub fn removed(&self) -> &[PathBuf] {
         &self.removed
     }
 
-    /// Problems that were found on the way.
+    /// Returns problems met during the resolution.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// Why files were not looked for, where they were not.
-    pub fn passed_over(&self) -> &[PassedOver] {
-        &self.passed_over
+    /// Returns the reasons for paths that were not resolved.
+    pub fn skipped(&self) -> &[SkipReason] {
+        &self.skipped
     }
 
-    /// How many more files are new or changed than fit into one answer; the next one has them.
+    /// Returns the number of files beyond the limit of one announcement. The next one contains them.
     pub fn left_over(&self) -> usize {
         self.left_over
     }
 
-    /// Whether files apply that have not reached the model: those of this answer, those that are left over, and those
-    /// that another answer is about to tell. Until they have, nothing should be edited where they apply.
-    pub fn is_awaited(&self) -> bool {
-        !self.files.is_empty() || self.left_over > 0 || !self.told_elsewhere.is_empty()
+    /// Returns true if applicable files have not reached the model yet: files of this announcement, files
+    /// beyond its limit, and files of other pending announcements. Writes must wait for them.
+    pub fn blocks_write(&self) -> bool {
+        !self.files.is_empty() || self.left_over > 0 || !self.pending_elsewhere.is_empty()
     }
 
-    /// What to tell the model; none when there is nothing to say.
+    /// Returns the reminder for the model, or `None` if nothing has to be announced.
     pub fn reminder(&self) -> Option<Reminder> {
         (!self.is_empty()).then(|| Reminder::AgentsResolvePaths {
             files: self.files.iter().map(|(file, _)| file.clone()).collect(),
@@ -422,16 +435,16 @@ impl Announcement {
         })
     }
 
-    /// Says that the reminder has really been attached to a message.
+    /// Records that the reminder is part of a message.
     pub fn confirm(mut self) {
         let mut state = self.shared.lock();
         for (file, version) in &self.files {
-            state.under_way.remove(&file.path);
-            state.session.note_told(file, version.clone());
+            state.pending.remove(&file.path);
+            state.session.record_reminder(file, version.clone());
         }
         for path in &self.removed {
-            state.under_way.remove(path);
-            state.session.forget(path);
+            state.pending.remove(path);
+            state.session.remove(path);
         }
         drop(state);
         self.confirmed = true;
@@ -445,7 +458,7 @@ impl Drop for Announcement {
         }
         let mut state = self.shared.lock();
         for path in self.files.iter().map(|(file, _)| &file.path).chain(&self.removed) {
-            state.under_way.remove(path);
+            state.pending.remove(path);
         }
     }
 }

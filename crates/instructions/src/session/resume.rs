@@ -1,4 +1,4 @@
-//! What changed between a stored session and the present.
+//! Differences between a stored session and the present state of the disk.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,28 +9,28 @@ use crate::resolve::applicable::{Applicable, applicable};
 use crate::resolve::applies_to::Target;
 use crate::resolve::render::{self, Part};
 use crate::resolve::resolution::{InstructionFile, Request, Resolution, ResolveError, resolve};
-use crate::session::delivery::{FileReader, InlineRoom, Purpose, Telling, telling};
+use crate::session::delivery::{DeliveryForm, FileReader, InlineBudget, Purpose, delivery_form};
 use crate::session::reminder::{Reminder, ReminderFile, ResumeLines};
 use crate::session::resolver::{ResolvedAgents, ResolvedFile};
-use crate::session::{LoadedVersion, Read, Session};
+use crate::session::{FileVersion, Read, Session};
 use crate::text::safety;
 use crate::text::{cut, headings_after};
 
-/// The differences; nothing of them counts as told before [`ResumeDifference::confirm`].
+/// Differences found on resume. They count as delivered only after [`ResumeDifference::confirm`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResumeDifference {
     cwd: (PathBuf, PathBuf),
     root: (Option<PathBuf>, Option<PathBuf>),
     markers: (Vec<String>, Vec<String>),
     lines: ResumeLines,
-    files: Vec<(ReminderFile, LoadedVersion)>,
+    files: Vec<(ReminderFile, FileVersion)>,
     removed: Vec<PathBuf>,
-    /// How many files differ that one message has no room for.
+    /// Number of changed files beyond the budget of one message.
     left_over: usize,
 }
 
 impl ResumeDifference {
-    /// Compares a stored session with the disk, for the directory the request names.
+    /// Compares a stored session with the disk, for the directory of the request.
     pub fn find(
         session: &Session,
         request: &Request<'_>,
@@ -50,7 +50,7 @@ impl ResumeDifference {
             applying.dormant.extend(there.dormant.into_iter().filter(is_of_it));
             applying.dormant_imports.extend(there.dormant_imports);
         }
-        // A rule that the session has was told of for a path that matched, and that path still does.
+        // A rule known to the session was announced for a matching path, and that path still matches.
         let is_had = |rule: &mut Applicable| session.loaded_versions.contains_key(&rule.path);
         let had: Vec<Applicable> = applying.dormant.extract_if(.., is_had).collect();
         applying.dormant_imports.extend(had.iter().flat_map(|rule| imports_of(session, &rule.path)));
@@ -60,13 +60,13 @@ impl ResumeDifference {
             }
         }
         let home = request.settings.homes.of(request.settings.profile);
-        let in_scope = |path: &Path, version: &LoadedVersion| {
+        let in_scope = |path: &Path, version: &FileVersion| {
             let directory = version.directory(path);
             let known = scope.iter().chain(&elsewhere).map(PathBuf::as_path).chain(home);
             directory.is_some_and(|directory| known.into_iter().any(|known| known == directory))
         };
-        // A project that is somewhere else now has left its files behind.
-        let is_left = |path: &Path, version: &LoadedVersion| {
+        // A project that moved leaves its former files behind.
+        let is_left = |path: &Path, version: &FileVersion| {
             let directory = version.directory(path);
             directory.is_some_and(|directory| !directory.starts_with(&top) && !top.starts_with(directory))
         };
@@ -84,7 +84,8 @@ impl ResumeDifference {
             })
             .map(|(path, _)| path.clone())
             .collect();
-        // The user's own file may be inside the project, and is then one of its files where the chain leads past it.
+        // The user's own file may be located inside the project. If the chain passes its directory, it counts
+        // as a project file.
         let is_own = |file: &&InstructionFile| {
             !file.limited && !applying.files.iter().any(|applying| applying.path == file.path)
         };
@@ -100,12 +101,14 @@ impl ResumeDifference {
             removed,
             left_over: 0,
         };
-        difference.tell(differing, &scope, request, reader);
+        difference.add_files(differing, &scope, request, reader);
         Ok(difference)
     }
 
-    /// Puts texts to the files as far as one message has room for them, those nearest to the directory first.
-    fn tell(
+    /// Adds the texts of changed files within the budget of one message, nearest files first.
+    // Texts are assigned by nearness, but the files keep their order in the reminder: the order of the chain
+    // shows the model which file is more specific.
+    fn add_files(
         &mut self,
         differing: Vec<Differing<'_>>,
         scope: &[PathBuf],
@@ -113,38 +116,40 @@ impl ResumeDifference {
         reader: FileReader,
     ) {
         let settings = request.settings;
-        let mut room = InlineRoom::default();
+        let mut budget = InlineBudget::default();
         let mut by_nearness: Vec<usize> = (0..differing.len()).collect();
         by_nearness.sort_by_key(|index| {
             let version = differing[*index].version();
             let parent = version.directory(differing[*index].path());
             std::cmp::Reverse(scope.iter().position(|directory| Some(directory.as_path()) == parent))
         });
-        let mut told: Vec<Option<(ReminderFile, LoadedVersion)>> = differing.iter().map(|_| None).collect();
+        let mut shown: Vec<Option<(ReminderFile, FileVersion)>> = differing.iter().map(|_| None).collect();
         for index in by_nearness {
             let file = &differing[index];
             let version = file.version();
-            let telling = telling(version.size, Purpose::Read, reader, settings.delivery(), settings.profile);
-            let block = (telling != Telling::Path).then(|| file.block(request, room.left())).flatten();
-            if block.is_none() && telling == Telling::TextOnly {
+            let form =
+                delivery_form(version.bytes, Purpose::Read, reader, settings.delivery(), settings.profile);
+            let block =
+                (form != DeliveryForm::Path).then(|| file.block(request, budget.remaining())).flatten();
+            if block.is_none() && form == DeliveryForm::TextOnly {
                 self.left_over += 1;
                 continue;
             }
-            room.take(block.as_ref().map_or(0, |(_, bytes)| *bytes));
+            budget.spend(block.as_ref().map_or(0, |(_, bytes)| *bytes));
             let reminder = ReminderFile {
                 path: file.path().to_owned(),
                 mtime_ms: version.mtime_ms,
                 sha256: Some(version.sha256.clone()),
-                size_bytes: Some(version.size),
+                size_bytes: Some(version.bytes),
                 imported_by: version.imported_by.clone(),
                 block: block.map(|(text, _)| text),
             };
-            told[index] = Some((reminder, version));
+            shown[index] = Some((reminder, version));
         }
-        self.files = told.into_iter().flatten().collect();
+        self.files = shown.into_iter().flatten().collect();
     }
 
-    /// Whether nothing differs.
+    /// Returns true if nothing changed.
     pub fn is_empty(&self) -> bool {
         self.cwd.0 == self.cwd.1
             && self.root.0 == self.root.1
@@ -153,23 +158,23 @@ impl ResumeDifference {
             && self.removed.is_empty()
     }
 
-    /// Files that are new or changed.
+    /// Returns the new or changed files.
     pub fn resolved(&self) -> ResolvedAgents {
         let files = self.files.iter().map(|(file, version)| ResolvedFile::new(&file.path, version));
         ResolvedAgents { files: files.collect() }
     }
 
-    /// Files that no longer apply.
+    /// Returns the files that no longer apply.
     pub fn removed(&self) -> &[PathBuf] {
         &self.removed
     }
 
-    /// How many more files differ than one message has room for; the next difference has them.
+    /// Returns the number of changed files beyond the budget. The next difference contains them.
     pub fn left_over(&self) -> usize {
         self.left_over
     }
 
-    /// What to tell the model; none when nothing differs.
+    /// Returns the reminder for the model, or `None` if nothing changed.
     pub fn reminder(&self) -> Option<Reminder> {
         let shown = |path: &Path| path.to_string_lossy().into_owned();
         let root = |root: &Option<PathBuf>| root.as_deref().map_or_else(|| "none".to_owned(), shown);
@@ -183,24 +188,24 @@ impl ResumeDifference {
         })
     }
 
-    /// Says that the reminder has really been attached to a message: the session is now where the disk is.
+    /// Records that the reminder is part of a message, and updates the session.
     ///
-    /// The initial text stays as it was: it is frozen for the session's life.
+    /// The initial text is not changed; it is frozen for the life of the session.
     pub fn confirm(self, session: &mut Session) {
         session.cwd = self.cwd.1;
         session.root = self.root.1;
         session.markers = self.markers.1;
         for (file, version) in self.files {
-            session.note_told(&file, version);
+            session.record_reminder(&file, version);
         }
-        self.removed.iter().for_each(|path| session.forget(path));
+        self.removed.iter().for_each(|path| session.remove(path));
     }
 }
 
 /// A file that may have changed.
 enum Differing<'a> {
     Project(&'a Applicable),
-    /// The user's own, of which only the text is at hand.
+    /// The user's own file, of which only the text is available.
     Home(&'a InstructionFile),
 }
 
@@ -212,7 +217,7 @@ impl Differing<'_> {
         }
     }
 
-    fn version(&self) -> LoadedVersion {
+    fn version(&self) -> FileVersion {
         match self {
             Differing::Project(file) => file.version.clone(),
             Differing::Home(file) => file.version(),
@@ -224,7 +229,8 @@ impl Differing<'_> {
         match self {
             Differing::Project(file) => file.differs(known, request.settings.profile),
             Differing::Home(file) => {
-                // The limit does not count for the user's own file: it is cut only where it was not read further.
+                // The limit does not apply to the user's own file. It is truncated only if it exceeds the
+                // read limit.
                 let read = if file.truncated { Read::InPart } else { Read::Whole };
                 known.is_none_or(|known| self.version().content_differs(known, read))
             }
@@ -233,7 +239,7 @@ impl Differing<'_> {
 
     fn block(&self, request: &Request<'_>, room: u64) -> Option<(String, u64)> {
         match self {
-            // What was found in the text has been reported by the resolution.
+            // The resolution has already reported problems of the text.
             Differing::Project(file) => file.block(request.settings.profile, room, &mut Vec::new()),
             Differing::Home(file) => {
                 let bytes = file.text.as_bytes();
@@ -242,7 +248,7 @@ impl Differing<'_> {
                 if kept == 0 && !is_whole {
                     return None;
                 }
-                // A text may be longer than its file, where characters were made visible.
+                // Making characters visible can make the text longer than its file.
                 let mark = (!is_whole).then(|| {
                     let size = file.bytes.max(bytes.len() as u64);
                     render::mark(&file.path, kept, size, &headings_after(bytes, kept), 0)
@@ -255,11 +261,11 @@ impl Differing<'_> {
     }
 }
 
-/// Directories of the project that the session met on its way, or meets with this difference, and that the present one is not
-/// below.
+/// Returns the project directories that the session has covered, or covers with this difference, outside the
+/// path to the current one.
 fn elsewhere(session: &Session, now: &Resolution, top: &Path, scope: &[PathBuf]) -> BTreeSet<PathBuf> {
     let met = session.loaded_versions.iter().filter_map(|(path, version)| version.directory(path));
-    // The user's own directory may be in the project: once its file is told of, it has been met.
+    // The user's own directory may be inside the project. It is covered once its file is announced.
     let own = now.files.iter().filter(|file| !file.limited && file.imported_by.is_none());
     met.chain(own.filter_map(|file| file.path.parent()))
         .filter(|directory| directory.starts_with(top) && !scope.iter().any(|known| known == directory))
@@ -267,7 +273,7 @@ fn elsewhere(session: &Session, now: &Resolution, top: &Path, scope: &[PathBuf])
         .collect()
 }
 
-/// What a session has because a file of a chain imports it.
+/// Returns the files that a session has because `owner` imports them.
 fn imports_of<'a>(session: &'a Session, owner: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
     let versions = session.loaded_versions.iter();
     versions

@@ -1,4 +1,4 @@
-//! What an agent's own settings file says about instruction files, as its profile describes the file.
+//! An agent's own settings file in TOML, as described by its profile.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -19,26 +19,26 @@ use crate::settings::AgentsConfig;
 /// Largest settings file that is read.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// The agent's settings file is broken.
+/// A broken settings file, with which the agent would not start.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{agent} would not start with {}: {message}", path.display())]
 pub struct SettingsFileError {
-    /// The agent.
+    /// Name of the agent.
     pub agent: &'static str,
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub message: String,
 }
 
-/// The part of the file that matters here.
+/// Relevant part of a settings file.
 #[derive(Debug, Default)]
 pub(crate) struct AgentSettings {
     pub(crate) agents: AgentsConfig,
     pub(crate) projects: BTreeMap<PathBuf, Project>,
 }
 
-/// What the user said about a project.
+/// Settings for a project.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Project {
     trust_level: Option<Trust>,
@@ -51,7 +51,7 @@ enum Trust {
     Untrusted,
 }
 
-/// Reads the file in a home directory; none is the same as an empty one.
+/// Reads the settings file in a home directory. A missing file is empty.
 pub(crate) fn read(
     profile: &Profile,
     file: &SettingsFile,
@@ -69,7 +69,7 @@ fn broken(profile: &Profile, path: &Path, message: String) -> SettingsFileError 
     SettingsFileError { agent: profile.name, path: path.to_owned(), message }
 }
 
-/// The text of a settings file; none where there is no such file.
+/// Reads the text of a settings file, or returns `None` if it does not exist.
 fn read_text(
     profile: &Profile,
     path: &Path,
@@ -98,7 +98,7 @@ impl AgentSettings {
         self.projects.values().any(|project| project.trust_level == Some(Trust::Trusted))
     }
 
-    /// Whether files of a directory count that the user has to trust.
+    /// Returns true if files in a directory count that require the user's trust.
     fn trusts(&self, places: &[&Path]) -> bool {
         let about = |path: &Path| self.projects.get(path).and_then(|project| project.trust_level);
         let known = |path: &&Path| about(path).or_else(|| about(&path.canonicalize().ok()?));
@@ -106,8 +106,10 @@ impl AgentSettings {
     }
 }
 
-/// Adds what the same file says in the directories of a trusted project; the nearest to the working directory wins. One that
-/// cannot be read keeps the agent from starting, and one that is not trusted counts for nothing.
+/// Merges the settings files of a trusted project, nearest last. Files of untrusted projects are ignored, but
+/// an unreadable one still keeps the agent from starting.
+// The order of checks follows the agent: it reads every file before it looks at the trust, so a broken file
+// stops it even in an untrusted project.
 pub(crate) fn read_in_project(
     settings: &mut AgentSettings,
     profile: &Profile,
@@ -139,7 +141,7 @@ pub(crate) fn read_in_project(
         }
         let read = parse(&text, file).map_err(|error| broken(profile, &path, error.message().to_owned()))?;
         let mut agents = read.agents;
-        // The root was found before, so these come too late.
+        // The root is already determined at this point, so the agent ignores these.
         agents.root.markers = None;
         settings.agents.merge(&agents);
         settings.projects.extend(read.projects);
@@ -159,7 +161,7 @@ fn parse(text: &str, file: &SettingsFile) -> Result<AgentSettings, toml::de::Err
     Ok(AgentSettings { agents: ours.try_into()?, projects: projects.unwrap_or_default() })
 }
 
-/// Puts a value where the patch type has the setting of this dotted path, `agents` left out.
+/// Inserts a value at a dotted path of `AgentsConfig`, without the prefix `agents`.
 fn insert(table: &mut toml::Table, path: &str, value: toml::Value) {
     let mut parts: Vec<String> = path.split('.').skip(1).map(camel_case).collect();
     let Some(name) = parts.pop() else { return };
@@ -183,7 +185,7 @@ fn camel_case(name: &str) -> String {
     camel
 }
 
-/// Why a project's files are not read, if the user does not trust it: by its directory, else by its repository.
+/// Returns the reason for ignoring project files if the user does not trust the directory or its repository.
 pub(crate) fn distrust(
     profile: &Profile,
     projects: &BTreeMap<PathBuf, Project>,
@@ -206,7 +208,9 @@ pub(crate) fn distrust(
         .then(|| format!("{}'s settings say that {} is untrusted", profile.name, path.display()))
 }
 
-/// The root of the Git repository around a directory; of the main one for a worktree.
+/// Returns the root of the Git repository around a directory; for a worktree, that of the main repository.
+// Every path that was looked at is noted as evidence, also those that do not exist: a cached answer is valid
+// only while none of them changes.
 fn repository(cwd: &Path, evidence: &mut CacheEvidence) -> Option<PathBuf> {
     let looked_at = SystemTime::now();
     let mut note = |path: &Path| match rustix::fs::stat(path) {
@@ -225,7 +229,7 @@ fn repository(cwd: &Path, evidence: &mut CacheEvidence) -> Option<PathBuf> {
         } else if let Some(pointer) = crate::fs::git::text_of(&git) {
             note(&git);
             let target = directory.join(pointer.strip_prefix("gitdir:")?.trim());
-            // A worktree's directory is `.git/worktrees/NAME` of the main repository.
+            // A worktree's directory is `.git/worktrees/NAME` in the main repository.
             let main = target.parent()?.parent()?;
             return main.parent().map(Path::to_owned);
         }

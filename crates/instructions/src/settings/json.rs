@@ -1,8 +1,10 @@
-//! What an agent's settings in JSON say about instruction files, as its profile describes them.
+//! An agent's own settings files in JSON, as described by its profile.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
+use jsonc_parser::tokens::Token;
+use jsonc_parser::{Scanner, ScannerOptions};
 use serde_json::{Map, Value};
 
 use crate::cache::CacheEvidence;
@@ -14,37 +16,37 @@ use crate::profile::{
 use crate::resolve::resolution::Request;
 use crate::settings::file::SettingsFileError;
 
-/// Largest file that is read.
+/// Largest settings file that is read.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
-/// Names that are taken from a setting; nobody has so many.
+/// Most names taken from a setting.
 const MAX_NAMES: usize = 32;
 
-/// A settings file, and what it says.
+/// Path and content of a settings file.
 type SettingsObject = (PathBuf, Map<String, Value>);
 
-/// What settings say.
+/// Settings that affect the resolution.
 #[derive(Debug, Default)]
 pub(crate) struct FromSettings {
     pub(crate) named: Option<NamedFiles>,
-    /// Why project files are not read, if the user does not trust the folder.
+    /// Reason for ignoring project files; `None` if the folder is trusted.
     pub(crate) distrusted: Option<String>,
-    /// Settings that are not followed.
+    /// Diagnostics for unsupported settings.
     pub(crate) notes: Vec<Diagnostic>,
 }
 
-/// Names of instruction files that settings list.
+/// File names listed by a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamedFiles {
-    /// All that are read, in the order of the agent.
+    /// All names, in the agent's order.
     pub(crate) names: Vec<String>,
-    /// Those that are there because of the setting.
+    /// Names that are read only because of the setting.
     added: Vec<String>,
     from: PathBuf,
     key: &'static str,
 }
 
 impl NamedFiles {
-    /// Puts the names into the beginning of a block, where the agent names them.
+    /// Replaces the names in the heading of a block, for agents that list them there.
     pub(crate) fn name_in_heading(&self, text: &mut String, profile: &Profile) {
         let setting = profile.json_settings.and_then(|settings| settings.names);
         let Some(heading) = setting.and_then(|setting| setting.heading) else { return };
@@ -54,14 +56,14 @@ impl NamedFiles {
         }
     }
 
-    /// Why a name is read, if it is because of the setting.
+    /// Returns the reason for reading a name, or `None` if the agent reads it by default.
     pub(crate) fn reason(&self, name: &str) -> Option<String> {
         let is_added = self.added.iter().any(|added| added == name);
         is_added.then(|| format!("`{}` in {} names it", self.key, self.from.display()))
     }
 }
 
-/// Reads what the user's own files and those of the project say.
+/// Reads the settings files of the user and the project.
 pub(crate) fn read(
     described: &JsonSettings,
     request: &Request<'_>,
@@ -100,7 +102,7 @@ pub(crate) fn read(
             reading.note(path, format!("`{key}` changes what {title} reads, and is not followed here"));
         }
     }
-    // The last that has the key wins, also where it names nothing.
+    // The last file with the key wins, even if its list is empty.
     let named = files.iter().rev().find_map(|(path, object)| reading.named(path, object)).flatten();
     Ok(FromSettings { named, distrusted, notes: reading.notes })
 }
@@ -115,8 +117,8 @@ struct Reading<'a, 'b> {
 impl Reading<'_, '_> {
     fn project_files(&self) -> Vec<PathBuf> {
         let cwd = self.request.cwd;
-        let (user, workspace) =
-            (self.request.settings.homes.user(), self.request.settings.bounds.workspace());
+        let user = self.request.settings.homes.user();
+        let workspace = self.request.settings.bounds.workspace();
         let directories: Vec<&Path> = match self.described.place {
             SettingsPlace::WorkingDirectory => [cwd].into_iter().filter(|cwd| Some(*cwd) != user).collect(),
             SettingsPlace::EveryDirectory => {
@@ -134,7 +136,7 @@ impl Reading<'_, '_> {
         directories.into_iter().flat_map(in_one).collect()
     }
 
-    /// The object that a file has; none where there is no such file, or nothing can be said about it.
+    /// Returns the object in a file, or `None` if the file does not exist or is ignored.
     fn object(
         &mut self,
         path: PathBuf,
@@ -187,7 +189,7 @@ impl Reading<'_, '_> {
         self.notes.push(Diagnostic::new(code, Severity::Warning, path, message));
     }
 
-    /// Why the folder is not trusted, if its user said so.
+    /// Returns the reason for ignoring project files if the user does not trust the folder.
     fn distrust(
         &mut self,
         trust: FolderTrust,
@@ -212,7 +214,8 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// The names that a file lists; none where it does not have the key, and within that none where the key says nothing.
+    /// Returns the names listed in a file. The outer `None` means that the file lacks the key, the inner one
+    /// that its list is empty.
     fn named(&mut self, path: &Path, object: &Map<String, Value>) -> Option<Option<NamedFiles>> {
         let setting = self.described.names?;
         let listed: Vec<&str> = match at(object, setting.key)? {
@@ -244,7 +247,7 @@ impl Reading<'_, '_> {
     }
 }
 
-/// A name as a path below a directory; none where it leads out of it, or can be no path.
+/// Normalizes a name to a relative path, or returns `None` if it leads out of the directory.
 fn below(name: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in Path::new(name.trim_start_matches('/')).components() {
@@ -258,7 +261,7 @@ fn below(name: &str) -> Option<String> {
     (!parts.is_empty() && !name.contains('\0')).then(|| parts.join("/"))
 }
 
-/// The value of a key with dots in it.
+/// Returns the value of a dotted key.
 fn at<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
     let (first, rest) = match key.split_once('.') {
         Some((first, rest)) => (first, Some(rest)),
@@ -279,59 +282,45 @@ fn is_set(value: Option<&Value>) -> bool {
     }
 }
 
-/// The object of a settings file: JSON in which comments may stand, and nothing else.
+/// Parses the object in a settings file: strict JSON, except for comments.
 pub fn settings_object(bytes: &[u8], mark: ByteOrderMark) -> serde_json::Result<Map<String, Value>> {
     let text = crate::text::decode(bytes, mark).text;
     serde_json::from_str(&without_comments(&text))
 }
 
-/// The text with spaces in the place of comments, so that lines and columns stay what they are.
+/// Replaces comments by spaces, so that the lines and columns of errors stay correct.
+// Only comments are taken from jsonc-parser. The values are parsed by serde_json, which is as strict as the
+// agents, limits nesting, and reports the line that `foreword check` shows.
 fn without_comments(text: &str) -> String {
+    let mut scanner = Scanner::new(text, &ScannerOptions::default());
     let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(found) = rest.find(['"', '/']) {
-        let (before, at) = rest.split_at(found);
-        plain.push_str(before);
-        let length = match at.as_bytes() {
-            [b'"', ..] => {
-                let end = end_of_string(at);
-                plain.push_str(&at[..end]);
-                rest = &at[end..];
-                continue;
+    let mut position = 0;
+    let mut blank = |range: std::ops::Range<usize>| {
+        plain.push_str(&text[position..range.start]);
+        position = range.end;
+        plain.extend(text[range].chars().map(|character| if character == '\n' { '\n' } else { ' ' }));
+    };
+    loop {
+        match scanner.scan() {
+            Ok(Some(Token::CommentLine(_) | Token::CommentBlock(_))) => {
+                blank(scanner.token_start()..scanner.token_end());
             }
-            [b'/', b'/', ..] => at.find('\n').unwrap_or(at.len()),
-            [b'/', b'*', rest @ ..] => {
-                rest.windows(2).position(|two| two == b"*/").map_or(at.len(), |end| end + "/**/".len())
+            Ok(Some(_)) => {}
+            Ok(None) => break,
+            // A comment that is never closed reaches to the end. Anything else is left for serde_json to report.
+            Err(_) if text[scanner.token_start()..].starts_with("/*") => {
+                blank(scanner.token_start()..text.len());
+                break;
             }
-            _ => {
-                plain.push('/');
-                rest = &at[1..];
-                continue;
-            }
-        };
-        plain.extend(at[..length].chars().map(|character| if character == '\n' { '\n' } else { ' ' }));
-        rest = &at[length..];
+            Err(_) => break,
+        }
     }
-    plain.push_str(rest);
+    plain.push_str(&text[position..]);
     plain
 }
 
-/// Where a string that begins here ends.
-fn end_of_string(text: &str) -> usize {
-    let mut is_escaped = false;
-    for (index, byte) in text.bytes().enumerate().skip(1) {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = true,
-            b'"' => return index + 1,
-            _ => {}
-        }
-    }
-    text.len()
-}
-
-/// Whether a file about folders says not to trust a directory, or one above it; the nearest that is named counts. What cannot
-/// be understood is a problem, in words.
+/// Returns true if the nearest entry for a directory or its ancestors in a trust file is `DO_NOT_TRUST`.
+/// Fails with a description if the file is broken.
 pub fn is_distrusted(file: &Path, directory: &Path) -> Result<bool, String> {
     let folders = match file::read(file, &Bounds::default(), MAX_BYTES) {
         Found::Absent => return Ok(false),
@@ -344,7 +333,7 @@ pub fn is_distrusted(file: &Path, directory: &Path) -> Result<bool, String> {
         Found::Outside | Found::Private => return Err("it cannot be read".to_owned()),
     };
     let real = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-    // Trust in a parent is written down for the folder that was asked about.
+    // Trust in a parent is stored under the folder that the question was about.
     let about = |directory: &Path| folders.get(directory.to_str()?)?.as_str();
     Ok(real.ancestors().find_map(about) == Some("DO_NOT_TRUST"))
 }

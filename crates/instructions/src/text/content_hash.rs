@@ -1,11 +1,11 @@
-//! SHA-256 of texts and files, as everything that is kept, sent or compared writes it.
+//! SHA-256 hashes of texts and files.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// SHA-256 as 64 lowercase hexadecimal digits; a plain string in JSON.
+/// SHA-256 as 64 lowercase hexadecimal digits. A plain string in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ContentHash(String);
@@ -16,22 +16,22 @@ impl ContentHash {
         Self::from_digest(&Sha256::digest(content).into())
     }
 
-    /// For whoever needs the digest's bytes, too.
+    /// Creates a hash from the bytes of a digest.
     pub fn from_digest(digest: &[u8; 32]) -> Self {
         Self(hex(digest))
     }
 
-    /// Whether a text is a digest as this type writes it.
-    pub fn is_one(text: &str) -> bool {
+    /// Returns true if a text is a digest in the format of this type.
+    pub fn is_valid(text: &str) -> bool {
         text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     }
 
-    /// Takes what was stored for what it says; a wrong one is found when it is compared.
+    /// Creates a hash from a stored text without checking it. A wrong one fails when it is compared.
     pub fn from_stored(hex: String) -> Self {
         Self(hex)
     }
 
-    /// The hexadecimal digits.
+    /// Returns the hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -58,7 +58,7 @@ impl schemars::JsonSchema for ContentHash {
     }
 }
 
-/// Lowercase hexadecimal digits of some bytes.
+/// Returns bytes as lowercase hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(bytes.len() * 2);

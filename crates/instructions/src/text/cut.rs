@@ -1,9 +1,9 @@
-//! Cuts that fall between lines, and the headings that a cut removes.
+//! Cuts between lines, and the headings that a cut removes.
 
-/// Characters of a heading that are named where it was cut off.
+/// Most characters of an omitted heading that are listed.
 const MAX_HEADING_CHARS: usize = 120;
 
-/// The beginning that two texts share, in whole characters.
+/// Returns the common beginning of two texts, in whole characters.
 pub fn common_prefix<'a>(one: &'a str, other: &str) -> &'a str {
     let mut end = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     while !one.is_char_boundary(end) {
@@ -12,8 +12,11 @@ pub fn common_prefix<'a>(one: &'a str, other: &str) -> &'a str {
     &one[..end]
 }
 
-/// Where to cut bytes so that at most `limit` stay: at the end of a line if one ends in the second half of what
-/// fits, and there neither inside a code fence nor behind a heading whose text is gone; else between two characters.
+/// Returns the position at which to cut bytes to at most `limit`: at a line end in the second half, if there
+/// is one, but neither inside a code fence nor after a heading without its text; otherwise between two
+/// characters.
+// Only the second half is searched for a line end. A cut further up would lose more than half of the limit to
+// one long line.
 pub(crate) fn cut(bytes: &[u8], limit: usize) -> usize {
     if bytes.len() <= limit {
         return bytes.len();
@@ -30,20 +33,20 @@ pub(crate) fn cut(bytes: &[u8], limit: usize) -> usize {
     }
 }
 
-/// Where a heading that stands last begins; none when something else stands last.
+/// Returns the start of a heading at the very end, or `None` if the text ends otherwise.
 fn before_heading(kept: &[u8]) -> Option<usize> {
     let trimmed = kept.trim_ascii_end();
     let start = trimmed.iter().rposition(|byte| *byte == b'\n').map_or(0, |position| position + 1);
     is_heading(&trimmed[start..]).then_some(start)
 }
 
-/// The last place at or before `limit` that is not inside a character.
+/// Returns the last position at or before `limit` that is not inside a character.
 pub(crate) fn character_boundary(bytes: &[u8], limit: usize) -> usize {
     let mut end = limit.min(bytes.len());
     if end == bytes.len() {
         return end;
     }
-    // A character has at most four bytes; what is longer is not UTF-8 and can be cut anywhere.
+    // A character has at most four bytes. A longer sequence is not UTF-8 and can be cut anywhere.
     let start = end.saturating_sub(3);
     for position in (start..end).rev() {
         let length = match bytes[position] {
@@ -67,8 +70,8 @@ fn is_heading(line: &[u8]) -> bool {
     (1..=6).contains(&hashes) && line.get(hashes).is_none_or(|byte| *byte == b' ' || *byte == b'\t')
 }
 
-/// The Markdown headings in `bytes` that are not there, or not whole, before `kept`; code fences hide what looks
-/// like one.
+/// Returns the Markdown headings that are missing or incomplete before `kept`. Code fences hide lines that
+/// look like headings.
 pub(crate) fn headings_after(bytes: &[u8], kept: usize) -> Vec<String> {
     let mut headings = Vec::new();
     let mut fence = Fence::default();
@@ -88,7 +91,7 @@ pub(crate) fn headings_after(bytes: &[u8], kept: usize) -> Vec<String> {
     headings
 }
 
-/// Where a code fence begins that is still open at the end.
+/// Returns the start of a code fence that is open at the end.
 fn open_fence(bytes: &[u8]) -> Option<usize> {
     let mut fence = Fence::default();
     for (start, line) in lines(bytes) {
@@ -97,7 +100,7 @@ fn open_fence(bytes: &[u8]) -> Option<usize> {
     fence.open.map(|open| open.start)
 }
 
-/// Lines with where they start.
+/// Returns lines with their start positions.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut position = 0;
     bytes.split_inclusive(|byte| *byte == b'\n').map(move |line| {
@@ -106,7 +109,7 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
-/// The code fence around a line, if there is one.
+/// State of the code fence around a line.
 #[derive(Default)]
 struct Fence {
     open: Option<OpenFence>,
@@ -119,7 +122,7 @@ struct OpenFence {
 }
 
 impl Fence {
-    /// Takes in the next line: its text without indentation, if it is neither code nor a fence itself.
+    /// Processes the next line. Returns its text without indentation, or `None` if it is code or a fence.
     fn text<'a>(&mut self, start: usize, line: &'a [u8]) -> Option<&'a [u8]> {
         let content = line.trim_ascii_end();
         let indent = content.iter().take_while(|byte| **byte == b' ').count();
@@ -130,7 +133,7 @@ impl Fence {
         let mark = content.first().copied().unwrap_or(0);
         let length = content.iter().take_while(|byte| **byte == mark).count();
         let is_fence = match mark {
-            // With more of them behind it, it is code within a line.
+            // With further backticks behind it, it is inline code.
             b'`' => length >= 3 && !content[length..].contains(&b'`'),
             b'~' => length >= 3,
             _ => false,

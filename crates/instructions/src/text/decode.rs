@@ -1,4 +1,4 @@
-//! A file's bytes as text, with what was found in them.
+//! Decoding of a file's bytes, with diagnostics.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use crate::fs::file::Content;
 use crate::profile::{ByteOrderMark, Profile, UnsafeText};
 use crate::text::safety;
 
-/// Some of a file's bytes as the profile wants them.
+/// Decodes a part of a file according to the profile.
 pub(crate) fn read_content(
     content: &Content,
     kept: Range<usize>,
@@ -46,19 +46,19 @@ pub(crate) fn read_content(
     }
 }
 
-/// How many lines end in some bytes.
+/// Returns the number of line ends in bytes.
 pub(crate) fn count_lines(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte == b'\n').count()
 }
 
-/// A file's text, and where its bytes were not UTF-8.
+/// Decoded text of a file.
 pub(crate) struct Decoded<'a> {
     pub(crate) text: Cow<'a, str>,
-    /// The first line with invalid bytes, counted from 1.
+    /// First line with invalid bytes, from 1.
     pub(crate) invalid_line: Option<usize>,
 }
 
-/// Decodes bytes; what is not UTF-8 becomes U+FFFD.
+/// Decodes bytes. Invalid UTF-8 becomes U+FFFD.
 pub(crate) fn decode(bytes: &[u8], mark: ByteOrderMark) -> Decoded<'_> {
     let (mut text, invalid_line) = match std::str::from_utf8(bytes) {
         Ok(text) => (Cow::Borrowed(text), None),
@@ -79,9 +79,9 @@ pub(crate) fn decode(bytes: &[u8], mark: ByteOrderMark) -> Decoded<'_> {
     Decoded { text, invalid_line }
 }
 
-/// Whether bytes are only white space, and a byte order mark where that is not text.
+/// Returns true if bytes contain only white space, and a byte order mark if the profile strips it.
 pub(crate) fn is_blank(bytes: &[u8], mark: ByteOrderMark) -> bool {
-    // Most files have text in their first bytes; only blank ones are decoded whole.
+    // Most files have text within their first bytes. Only blank ones are decoded completely.
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => true,
         Some(byte) if byte.is_ascii() && !byte.is_ascii_control() => false,

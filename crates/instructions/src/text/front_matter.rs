@@ -1,4 +1,4 @@
-//! The YAML block at the beginning of a file: the conditions under which the file applies.
+//! Foreword's own front matter: conditions under which a file applies.
 
 use std::fmt;
 
@@ -6,49 +6,51 @@ use serde::de::{Error, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::resolve::applies_to::AppliesTo;
+use crate::text::header::yaml_options;
 
-/// Longest block that is read.
+/// Longest front matter that is read.
 const MAX_BYTES: usize = 16_384;
-/// The keys that make a block ours; any other is text.
+/// Keys of Foreword's own front matter. A block without them is text.
 const KEYS: [&str; 2] = ["applies_to", "audience"];
 
-/// Who reads instructions.
+/// Audience of instructions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Audience {
     /// The agent that a person talks to.
     #[default]
     Main,
-    /// An agent that another one gave work to.
+    /// An agent that received work from another agent.
     Delegate,
 }
 
-/// When a file applies; always where nothing is said.
+/// Conditions of a file. Without any, it always applies.
 #[derive(Debug)]
 pub(crate) struct Conditions {
-    /// Makes the file a rule.
+    /// Globs that make the file a rule.
     pub(crate) applies_to: Option<AppliesTo>,
     pub(crate) audience: Option<Audience>,
 }
 
-/// What is wrong with a block that has a key of ours. The file is used as it is then, so that nothing is lost.
+/// Problem of a block that has one of Foreword's keys. The file is then used as text, so that nothing is
+/// lost.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) message: String,
-    /// Counted from 1.
+    /// Line, from 1.
     pub(crate) line: usize,
 }
 
-/// What was found at the beginning of a file.
+/// Kind of text at the beginning of a file.
 #[derive(Debug)]
 pub(crate) enum FrontMatter {
-    /// Text.
+    /// No front matter.
     None,
-    /// Conditions, and where the text behind them begins.
+    /// Conditions, and the start of the text after them.
     Conditions(Conditions, usize),
     Invalid(Problem),
 }
 
-/// Reads what a file begins with.
+/// Parses the beginning of a file.
 pub(crate) fn read(bytes: &[u8]) -> FrontMatter {
     let mark = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     if !bytes[mark..].starts_with(b"---") {
@@ -63,8 +65,7 @@ pub(crate) fn read(bytes: &[u8]) -> FrontMatter {
     }
 }
 
-/// For whom a text says at its beginning that it is, and where the text itself begins. A block that says anything else is
-/// text.
+/// Returns the audience of a text and the start of its content. A block with other conditions is text.
 pub fn audience_of(text: &str) -> (Option<Audience>, usize) {
     match read(text.as_bytes()) {
         FrontMatter::Conditions(Conditions { applies_to: None, audience }, start) => (audience, start),
@@ -73,8 +74,10 @@ pub fn audience_of(text: &str) -> (Option<Audience>, usize) {
 }
 
 /// A block between two lines of dashes.
+// Not `header::Header`: this block is found in bytes, may end with `...`, and is kept without its end in
+// order to report that the end is missing.
 struct Block<'a> {
-    /// From the end of the first line on, so that its lines have the numbers they have in the file.
+    /// Content from the end of the first line on, so that the parser's line numbers are those of the file.
     yaml: &'a [u8],
     is_closed: bool,
     text_start: usize,
@@ -95,7 +98,7 @@ impl<'a> Block<'a> {
                 break;
             }
         }
-        // What is behind an empty line of a block without an end is more likely text below a ruler.
+        // Without an end, text after an empty line is more likely to follow a thematic break.
         let yaml = &bytes[start..at];
         let end = yaml.windows(2).position(|pair| pair == b"\n\n").unwrap_or(yaml.len());
         Some(Self { yaml: &yaml[..end], is_closed: false, text_start: 0 })
@@ -106,7 +109,8 @@ impl<'a> Block<'a> {
         if !KEYS.iter().any(|key| is_ours(key)) {
             return Ok(None);
         }
-        // Where the block cannot be read, a line that begins with a key says that it was meant for us.
+        // In an unreadable block, a line that begins with one of the keys shows that it was meant as front
+        // matter.
         let invalid = |message: String, line: Option<usize>| match self.key_line() {
             Some(key_line) => Err(Problem { message, line: line.unwrap_or(key_line) }),
             None => Ok(None),
@@ -117,7 +121,8 @@ impl<'a> Block<'a> {
         let Ok(yaml) = std::str::from_utf8(self.yaml) else {
             return invalid("it is not UTF-8".to_owned(), None);
         };
-        let parsed = match serde_saphyr::from_str_with_options::<Option<Keys>>(yaml, options()) {
+        let parsed = match serde_saphyr::from_str_with_options::<Option<Keys>>(yaml, yaml_options(4_096, 16))
+        {
             Ok(parsed) => parsed.unwrap_or_default(),
             Err(error) => {
                 let line = error.location().and_then(|location| usize::try_from(location.line()).ok());
@@ -133,7 +138,7 @@ impl<'a> Block<'a> {
         Ok((!is_empty).then_some(conditions))
     }
 
-    /// The first line that begins with a key of ours.
+    /// Returns the first line that begins with one of the keys.
     fn key_line(&self) -> Option<usize> {
         let is_key = |line: &[u8]| {
             KEYS.iter().any(|key| {
@@ -145,7 +150,8 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The parser's words without its place, which stands beside them, and without advice to programmers.
+/// Returns the parser's message without its location, which is reported separately, and without advice for
+/// programmers.
 pub(crate) fn describe(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let text = text.lines().next().unwrap_or_default();
@@ -158,25 +164,6 @@ pub(crate) fn describe(error: &serde_saphyr::Error) -> String {
     format!("{text}{hint}")
 }
 
-/// Small blocks without tricks: a bomb of aliases ends at once.
-fn options() -> serde_saphyr::Options {
-    serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_events: 4_096,
-            max_nodes: 4_096,
-            max_aliases: 16,
-            max_anchors: 16,
-            max_depth: 16,
-            max_documents: 1,
-        },
-        alias_limits: serde_saphyr::alias_limits! {
-            max_total_replayed_events: 4_096,
-            max_replay_stack_depth: 4,
-        },
-        with_snippet: false,
-    }
-}
-
 #[derive(Default, Deserialize)]
 struct Keys {
     #[serde(default, deserialize_with = "present")]
@@ -185,7 +172,7 @@ struct Keys {
     audience: Option<Audience>,
 }
 
-/// A key that is there has a value: nothing at all is a mistake.
+/// Reads a key that must have a value if it is present.
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }
@@ -248,7 +235,7 @@ impl<'de> Deserialize<'de> for Globs {
 mod tests {
     use super::*;
 
-    /// What a text begins with, in short.
+    /// Returns the kind of text in short form.
     fn shown(text: &str) -> String {
         match read(text.as_bytes()) {
             FrontMatter::None => "text".to_owned(),

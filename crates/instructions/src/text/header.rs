@@ -1,4 +1,4 @@
-//! The YAML block between two lines of dashes that a text begins with, read the way people write it.
+//! YAML headers between two lines of dashes at the beginning of a text.
 
 use std::borrow::Cow;
 
@@ -6,34 +6,56 @@ use serde_json::Value;
 
 use crate::text::front_matter::describe;
 
-/// Longest block that is read.
+/// Longest header that is read.
 pub const MAX_BYTES: usize = 65_536;
 
-/// A YAML block at the beginning of a text.
+/// A YAML header at the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header<'a> {
-    /// What is between the dashes.
+    /// Text between the dashes.
     pub yaml: &'a str,
-    /// What is behind them.
+    /// Text after the header.
     pub body: &'a str,
 }
 
-/// Why a block cannot be read.
+/// Reason why a header is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YamlProblem {
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// The line of the text, counted from 1, where that is known.
+    /// Line of the text, from 1; `None` if unknown.
     pub line: Option<usize>,
 }
 
-/// The block between two lines of dashes that a text begins with.
-pub fn header(text: &str) -> Option<Header<'_>> {
+/// Rule for the end of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fence {
+    /// A line of three dashes.
+    Exact,
+    /// The next three dashes, even within a line; the body is trimmed at its start.
+    // Some agents search for the characters instead of a line. Their profiles have to cut the text at the
+    // same place.
+    Loose,
+}
+
+/// Returns the block at the beginning of a text, or `None` if there is none.
+pub fn find(text: &str, fence: Fence) -> Option<Header<'_>> {
     let first = text.split_inclusive('\n').next().filter(|line| line.trim_end() == "---")?;
-    let mut at = first.len();
-    for line in text[at..].split_inclusive('\n') {
+    match fence {
+        Fence::Exact => find_line(text, first.len()),
+        Fence::Loose if !first.ends_with('\n') => None,
+        Fence::Loose => {
+            let end = first.len() + text[first.len()..].find("---")?;
+            Some(Header { yaml: &text[first.len()..end], body: text[end + 3..].trim_start() })
+        }
+    }
+}
+
+fn find_line(text: &str, start: usize) -> Option<Header<'_>> {
+    let mut at = start;
+    for line in text[start..].split_inclusive('\n') {
         if line.trim_end() == "---" {
-            return Some(Header { yaml: &text[first.len()..at], body: &text[at + line.len()..] });
+            return Some(Header { yaml: &text[start..at], body: &text[at + line.len()..] });
         }
         at += line.len();
         if at > MAX_BYTES {
@@ -43,20 +65,21 @@ pub fn header(text: &str) -> Option<Header<'_>> {
     None
 }
 
-/// A block as values. People write sentences and globs without quotes, which is no YAML where they have a colon in them or
-/// begin with `*`; such values are quoted, and the block read again. Lists and other values that span lines stay.
+/// Parses a header. Unquoted sentences and globs are accepted: if the YAML is invalid, values that do not
+/// begin with a YAML indicator are quoted and the header is parsed again.
+// People write `description: Use when: it rains` and `paths: *.rs`, neither of which is YAML.
 pub fn parse(yaml: &str) -> Result<Value, YamlProblem> {
     parse_with(yaml, &['"', '\'', '[', '{', '|', '>', '&'])
 }
 
-/// The same as other agents do it, which quote whatever has no quotes.
+/// Parses a header as other agents do, which quote every unquoted value.
 pub(crate) fn parse_as_others(yaml: &str) -> Option<Value> {
     parse_with(yaml, &['"', '\'']).ok()
 }
 
-/// Reads a block, and again with quotes around values that begin with none of some characters.
+/// Parses a header. If that fails, quotes all values that begin with none of `not_quoted` and tries again.
 fn parse_with(yaml: &str, not_quoted: &[char]) -> Result<Value, YamlProblem> {
-    let read = |yaml: &str| serde_saphyr::from_str_with_options::<Value>(yaml, options());
+    let read = |yaml: &str| serde_saphyr::from_str_with_options::<Value>(yaml, yaml_options(8_192, 32));
     if yaml.trim().is_empty() {
         return Ok(Value::Null);
     }
@@ -73,7 +96,7 @@ fn parse_with(yaml: &str, not_quoted: &[char]) -> Result<Value, YamlProblem> {
         });
         read(&lines.collect::<Vec<_>>().join("\n")).map_err(|_| {
             let line = error.location().and_then(|location| usize::try_from(location.line()).ok());
-            // The first line of the text is the one of the dashes.
+            // Line 1 of the text is the line of dashes.
             YamlProblem {
                 message: describe(&error),
                 line: line.filter(|line| *line > 0).map(|line| line + 1),
@@ -82,15 +105,17 @@ fn parse_with(yaml: &str, not_quoted: &[char]) -> Result<Value, YamlProblem> {
     })
 }
 
-/// Small blocks without tricks: a bomb of aliases ends at once.
-fn options() -> serde_saphyr::Options {
+/// Returns the parser's limits for a block with at most `nodes` nodes, nested at most `depth` deep.
+// Anybody can write a block, and a few lines of aliases can expand to gigabytes. Aliases are therefore limited far
+// more strictly than nodes.
+pub(crate) fn yaml_options(nodes: usize, depth: usize) -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
-            max_events: 8_192,
-            max_nodes: 8_192,
+            max_events: nodes,
+            max_nodes: nodes,
             max_aliases: 16,
             max_anchors: 16,
-            max_depth: 32,
+            max_depth: depth,
             max_documents: 1,
         },
         alias_limits: serde_saphyr::alias_limits! {
@@ -101,7 +126,7 @@ fn options() -> serde_saphyr::Options {
     }
 }
 
-/// The globs of a value: a list, or one text with commas between them.
+/// Returns the globs of a value: a list, or one text with commas.
 pub fn globs(value: &Value) -> Vec<String> {
     let texts: Vec<&str> = match value {
         Value::String(text) => split_at_commas(text),
@@ -111,7 +136,7 @@ pub fn globs(value: &Value) -> Vec<String> {
     texts.into_iter().map(str::trim).filter(|glob| !glob.is_empty()).map(str::to_owned).collect()
 }
 
-/// Commas between braces belong to a glob.
+/// Splits at commas outside braces, which are part of a glob.
 fn split_at_commas(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let is_border = |letter: char| {
@@ -144,5 +169,20 @@ mod tests {
         let problem = parse("name: a\n\tdescription: b\n: [\n").unwrap_err();
         assert!(problem.line.is_some_and(|line| (2..=4).contains(&line)), "{problem:?}");
         assert!(!problem.message.contains("at line"), "{problem:?}");
+    }
+
+    #[test]
+    fn a_loose_fence_ends_at_any_dashes() {
+        for (text, expected) in [
+            ("---\na: b\n---\nText\n", Some("Text\n")),
+            ("--- \na: b\n--- \n\n\nText", Some("Text")),
+            ("---\na: x --- y\nb: c\n---\nText", Some("y\nb: c\n---\nText")),
+            ("---\n---\nText", Some("Text")),
+            ("---\nText\n", None),
+            ("\n---\na: b\n---\nText", None),
+            ("----\na: b\n---\n", None),
+        ] {
+            assert_eq!(find(text, Fence::Loose).map(|header| header.body), expected, "{text}");
+        }
     }
 }

@@ -25,7 +25,8 @@ pub fn named_imports(text: &str, profile: &Profile) -> Vec<NamedImport> {
         });
         return named.collect();
     }
-    let (mut line, mut counted) = (1, 0);
+    let mut line = 1;
+    let mut counted = 0;
     let named = mentions::find(text, imports.syntax).into_iter().map(|mention| {
         line += text[counted..mention.range.start].matches('\n').count();
         counted = mention.range.start;

@@ -61,12 +61,14 @@ pub(crate) fn find(text: &str) -> References {
     let mut found = Vec::new();
     let mut known = HashSet::new();
     let mut are_all = true;
-    let (mut at, mut line) = (0, 1);
+    let mut at = 0;
+    let mut line = 1;
     // The last piece reaches from the end of what is hidden last to the end of the text.
     let hidden = hidden(text);
     let ends = hidden.iter().map(|hidden| (hidden.range.start, Some(hidden))).chain([(text.len(), None)]);
     for (end, hidden) in ends {
-        let (piece_start, end) = (at, end.max(at));
+        let piece_start = at;
+        let end = end.max(at);
         for word in words(&text[at..end]) {
             let range = piece_start + word.start..piece_start + word.end;
             line += newlines(&text[at..range.start]);

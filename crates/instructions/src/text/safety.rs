@@ -1,8 +1,8 @@
-//! Text of others is data: it cannot close our wrappers, and nothing in it hides from the people who review it.
+//! Neutralization of untrusted text: it cannot close wrapper tags, and cannot hide anything from reviewers.
 //!
-//! Everything that reaches a prompt and was not written by us goes through here: files, documents, what users type or
-//! pipe, what tools answer, summaries. What is changed can be told from what was there, so that a tool can write a file
-//! back as it was ([`unsafe_parts`], [`shown_parts`]).
+//! All text in a prompt that Foreword did not write passes through here: files, documents, user input, tool
+//! output, summaries. Changes are reversible, so that a tool can write a file back unchanged
+//! ([`unsafe_parts`], [`shown_parts`]).
 
 mod hidden;
 mod scan;
@@ -13,26 +13,29 @@ use std::path::Path;
 
 use unicode_normalization::UnicodeNormalization as _;
 
+pub(crate) use self::hidden::is_removed_by_agents;
 use self::hidden::{Hidden, is_ignorable};
+pub use self::hidden::{is_unseen, reorders_text};
 use self::scan::{Finding, FindingKind, NEUTRAL, begins_with_name, scan, unfinished, visible};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 
-/// How many findings of one kind are reported for a file, so that a hostile one does not flood the report.
+/// Most findings of one kind reported per file, so that a hostile file cannot flood the report.
 const MAX_FINDINGS: usize = 20;
-/// How many characters of a text are looked through for the name of a tag that was shown. One with more white space in it
-/// is found where it was, and not where it was moved.
+/// Most characters examined for a tag's name after an escaped bracket. Names with more white space in them
+/// are not recognized as escaped.
 const MAX_NAME_CHARS: usize = 200;
 
-/// A text made harmless, and what was found in it.
+/// A neutralized text and its diagnostics.
 pub(crate) struct Checked<'a> {
     pub(crate) text: Cow<'a, str>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// Looks for our tags and for hidden characters.
+/// Checks a text for wrapper tags and hidden characters.
 pub(crate) fn check<'a>(text: &'a str, path: &Path) -> Checked<'a> {
     let findings = findings_of_part(text);
-    let (mut line, mut counted) = (1, 0);
+    let mut line = 1;
+    let mut counted = 0;
     let diagnostics = findings.iter().map(|finding| {
         let start = finding.range.start;
         line += text.as_bytes()[counted..start].iter().filter(|byte| **byte == b'\n').count();
@@ -44,54 +47,55 @@ pub(crate) fn check<'a>(text: &'a str, path: &Path) -> Checked<'a> {
     Checked { text: apply(text, &findings), diagnostics }
 }
 
-/// Makes a text harmless that more of ours follows: our tags are neutralised, also one that what follows could finish, and
-/// characters that can hide text are made visible. The second value says how often that was needed.
+/// Neutralizes a text that is followed by other text. Wrapper tags are escaped, including one that the
+/// following text could complete, and hidden characters are made visible. Also returns the number of changes.
 pub fn make_harmless(text: &str) -> (Cow<'_, str>, usize) {
     let findings = findings_of_part(text);
     let changes = findings.iter().filter(|finding| finding.shown().is_some()).count();
     (apply(text, &findings), changes)
 }
 
-/// Makes a text harmless that stands alone, such as a tool's output.
+/// Neutralizes a complete text, such as a tool's output.
 pub fn neutralise(text: &str) -> Cow<'_, str> {
     apply(text, &scan(text))
 }
 
-/// Whether a character cannot be seen by whoever reads a text.
+/// Returns true if readers of a text cannot see a character.
 pub fn is_invisible(character: char) -> bool {
     is_ignorable(character)
 }
 
-/// A text as people take it who do not look closely: without what cannot be seen and outer blanks, in plain small letters.
+/// Returns a text as a careless reader perceives it: without invisible characters and outer blanks, in plain
+/// lower-case letters.
 pub fn skeleton(text: &str) -> String {
     let seen = text.chars().filter(|character| !is_ignorable(*character));
     let folded: String = seen.nfkc().flat_map(char::to_lowercase).collect();
     folded.trim().to_owned()
 }
 
-/// A part of a text that [`neutralise`] shows as something else.
+/// A part of a text that [`neutralise`] replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnsafePart {
-    /// Where it is.
+    /// Position of the part.
     pub range: Range<usize>,
-    /// What is shown instead.
+    /// Replacement text.
     pub shown: Cow<'static, str>,
-    /// Why.
+    /// Reason for the replacement.
     pub kind: UnsafeKind,
 }
 
-/// Why a part of a text is shown as something else.
+/// Reason for replacing a part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnsafeKind {
-    /// It is one of our tags.
+    /// A wrapper tag.
     Tag,
-    /// It can carry text that people do not see, or reorder what they see.
+    /// It can hide or reorder text.
     Hiding,
-    /// It cannot be seen, and has no use here.
+    /// It is invisible and has no use here.
     Invisible,
 }
 
-/// Everything that [`neutralise`] changes, in order.
+/// Returns all parts that [`neutralise`] replaces, in order.
 pub fn unsafe_parts(text: &str) -> Vec<UnsafePart> {
     let parts = scan(text).into_iter().filter_map(|finding| {
         let shown = finding.shown()?;
@@ -105,7 +109,7 @@ pub fn unsafe_parts(text: &str) -> Vec<UnsafePart> {
     parts.collect()
 }
 
-/// Where a text has what [`neutralise`] writes, whoever wrote it, in order.
+/// Returns the positions of replacements written by [`neutralise`] or by anyone else, in order.
 pub fn shown_parts(text: &str) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut position = 0;
@@ -122,7 +126,7 @@ pub fn shown_parts(text: &str) -> Vec<Range<usize>> {
     parts
 }
 
-/// A hidden character that was made visible at the beginning of a text, and how long that is.
+/// Returns the hidden character escaped at the beginning of a text, and the length of the escape.
 fn escape(text: &str) -> Option<(char, usize)> {
     let (digits, _) = text.strip_prefix("\\u{")?.split_once('}')?;
     let character = char::from_u32(u32::from_str_radix(digits, 16).ok()?).filter(|it| is_ignorable(*it))?;
@@ -130,7 +134,7 @@ fn escape(text: &str) -> Option<(char, usize)> {
     text.starts_with(&shown).then_some((character, shown.len()))
 }
 
-/// Whether a text begins with a tag's name, also where characters in it were made visible.
+/// Returns true if a text begins with a tag's name, with or without escaped characters in it.
 fn names_tag(text: &str) -> bool {
     let mut rest = text;
     let characters = std::iter::from_fn(|| {
@@ -142,11 +146,11 @@ fn names_tag(text: &str) -> bool {
     begins_with_name(characters.take(MAX_NAME_CHARS))
 }
 
-/// What is found in a text that more of ours follows, which could finish a tag.
+/// Returns the findings in a text whose last tag may be completed by following text.
 fn findings_of_part(text: &str) -> Vec<Finding> {
     let mut findings = scan(text);
     if let Some(last) = unfinished(text) {
-        // Only what cannot be seen comes after it.
+        // Only invisible characters can follow it.
         let position = findings.partition_point(|finding| finding.range.start < last.range.start);
         findings.insert(position, last);
     }
@@ -181,7 +185,8 @@ fn diagnostic(text: &str, finding: &Finding, path: &Path) -> Diagnostic {
             (DiagnosticCode::WrapperTag, Severity::Warning, message)
         }
         FindingKind::Hidden(character, hidden) => {
-            let (number, visible) = (u32::from(character), visible(character));
+            let number = u32::from(character);
+            let visible = visible(character);
             match hidden {
                 Hidden::Dangerous(name) => {
                     let message = format!("{name} (U+{number:04X}) that can hide text; shown as {visible}");
@@ -201,13 +206,13 @@ fn diagnostic(text: &str, finding: &Finding, path: &Path) -> Diagnostic {
     Diagnostic::new(code, severity, path, message)
 }
 
-/// A message must not do what it warns of.
+/// Escapes hidden characters, so that a message about them does not contain them.
 fn without_hidden(text: &str) -> String {
     let shown = |it: char| if is_ignorable(it) { visible(it) } else { it.to_string() };
     text.chars().map(shown).collect()
 }
 
-/// Keeps the first findings of each kind and says how many there were.
+/// Keeps the first findings of each kind and notes the number of others.
 fn limit(diagnostics: &mut Vec<Diagnostic>) {
     for code in [DiagnosticCode::WrapperTag, DiagnosticCode::ZeroWidth, DiagnosticCode::HiddenUnicode] {
         let count = diagnostics.iter().filter(|diagnostic| diagnostic.code == code).count();

@@ -7,15 +7,7 @@ use serde_json::Value;
 
 use crate::profile::RuleConditions;
 use crate::text::header::{Header, MAX_BYTES, globs, parse_as_others};
-
-/// The block as a parser finds it that ends it at the next three dashes, wherever they are.
-pub(crate) fn loose_header(text: &str) -> Option<Header<'_>> {
-    let first =
-        text.split_inclusive('\n').next().filter(|line| line.trim_end() == "---" && line.ends_with('\n'))?;
-    let length = text[first.len()..].find("---")?;
-    let end = first.len() + length;
-    Some(Header { yaml: &text[first.len()..end], body: text[end + 3..].trim_start() })
-}
+use crate::text::safety::is_removed_by_agents;
 
 /// When a rule applies, by what its front matter says.
 #[derive(Debug, PartialEq, Eq)]
@@ -74,7 +66,9 @@ pub(crate) fn without_comment_blocks(text: &str) -> Cow<'_, str> {
     }
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut kept = String::with_capacity(text.len());
-    let (mut depth, mut at, mut paragraph_end) = (0_usize, 0, 0);
+    let mut depth = 0_usize;
+    let mut at = 0;
+    let mut paragraph_end = 0;
     for (event, range) in Parser::new_ext(&text, Options::empty()).into_offset_iter() {
         match event {
             Event::Start(Tag::HtmlBlock) if depth == 0 && range.start >= at => {
@@ -126,30 +120,18 @@ pub(crate) fn without_comments(text: &str) -> String {
 
 /// A text without characters that hide others or change their direction.
 pub(crate) fn without_invisible(text: &str) -> Cow<'_, str> {
-    let is_invisible = |letter: char| {
-        matches!(
-            letter,
-            '\u{ad}'
-                | '\u{180e}'
-                | '\u{200b}'
-                | '\u{200c}'
-                | '\u{200e}'
-                | '\u{200f}'
-                | '\u{202a}'..='\u{202e}'
-                | '\u{2060}'..='\u{2064}'
-                | '\u{2066}'..='\u{2069}'
-                | '\u{feff}'
-                | '\u{e0000}'..='\u{e007f}'
-        )
-    };
-    if text.contains(is_invisible) { Cow::Owned(text.replace(is_invisible, "")) } else { Cow::Borrowed(text) }
+    if text.contains(is_removed_by_agents) {
+        Cow::Owned(text.replace(is_removed_by_agents, ""))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::profile::GlobMatching;
-    use crate::text::header::header;
+    use crate::text::header::{Fence, find};
 
     const PATHS: RuleConditions = RuleConditions {
         keys: &["paths"],
@@ -161,7 +143,7 @@ mod tests {
 
     #[test]
     fn when_a_rule_applies() {
-        let globs = |text: &str| match rule_header(header(text), &PATHS) {
+        let globs = |text: &str| match rule_header(find(text, Fence::Exact), &PATHS) {
             RuleHeader::Always => "always".to_owned(),
             RuleHeader::Invalid => "invalid".to_owned(),
             RuleHeader::Unasked => "unasked".to_owned(),
@@ -183,21 +165,6 @@ mod tests {
             ("---\npaths: a\n", "always"),
         ] {
             assert_eq!(globs(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn front_matter_that_ends_at_any_dashes() {
-        for (text, expected) in [
-            ("---\na: b\n---\nText\n", Some("Text\n")),
-            ("--- \na: b\n--- \n\n\nText", Some("Text")),
-            ("---\na: x --- y\nb: c\n---\nText", Some("y\nb: c\n---\nText")),
-            ("---\n---\nText", Some("Text")),
-            ("---\nText\n", None),
-            ("\n---\na: b\n---\nText", None),
-            ("----\na: b\n---\n", None),
-        ] {
-            assert_eq!(loose_header(text).map(|header| header.body), expected, "{text}");
         }
     }
 

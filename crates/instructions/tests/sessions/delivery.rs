@@ -1,6 +1,8 @@
 //! When the text of an announced file counts as delivered.
 
-use instructions::{Delivery, FileReader, InlineRoom, Purpose, Reminder, ResumeDifference, Session, Told};
+use instructions::{
+    DeliveredText, Delivery, FileReader, InlineBudget, Purpose, Reminder, ResumeDifference, Session,
+};
 
 use crate::project::{Project, read, texts};
 
@@ -8,14 +10,15 @@ use crate::project::{Project, read, texts};
 fn a_file_that_was_only_pointed_to_is_delivered_before_a_write() {
     let project = Project::new(&[("a/AGENTS.md", &"x\n".repeat(3000))]);
     let resolver = project.resolver(project.session(""));
-    let (file, target) = (project.root.join("a/AGENTS.md"), project.root.join("a/x"));
+    let file = project.root.join("a/AGENTS.md");
+    let target = project.root.join("a/x");
     let write =
-        || resolver.resolve_for([target.as_path()], Purpose::Write, &mut InlineRoom::default()).unwrap();
+        || resolver.resolve_for([target.as_path()], Purpose::Write, &mut InlineBudget::default()).unwrap();
     let pointer = resolver.resolve(&target).unwrap();
     assert_eq!(texts(&pointer), [None]);
     // Both calls may stand in one message; the pointer does not count for the write.
     let text = write();
-    assert!(text.is_awaited() && texts(&text)[0].as_ref().is_some_and(|text| text.contains("x\nx")));
+    assert!(text.blocks_write() && texts(&text)[0].as_ref().is_some_and(|text| text.contains("x\nx")));
     drop(text);
     pointer.confirm();
     assert!(resolver.session().announced.contains(&file));
@@ -26,7 +29,7 @@ fn a_file_that_was_only_pointed_to_is_delivered_before_a_write() {
     assert_eq!(project.names(&text), ["a/AGENTS.md"]);
     text.confirm();
     assert!(resolver.session().announced.is_empty());
-    assert!(!write().is_awaited() && write().is_empty());
+    assert!(!write().blocks_write() && write().is_empty());
 }
 
 #[test]
@@ -36,21 +39,24 @@ fn reading_the_whole_file_delivers_it() {
     let resolver = project.resolver(project.session(""));
     let file = project.root.join("a/AGENTS.md");
     let waits = || {
-        let room = &mut InlineRoom::default();
-        resolver.resolve_for([project.root.join("a/x").as_path()], Purpose::Write, room).unwrap().is_awaited()
+        let room = &mut InlineBudget::default();
+        resolver
+            .resolve_for([project.root.join("a/x").as_path()], Purpose::Write, room)
+            .unwrap()
+            .blocks_write()
     };
     resolver.resolve(&file).unwrap().confirm();
     assert_eq!(resolver.mark_read(read(&project.root.join("a/x"), "x")).unwrap(), None);
     assert!(resolver.mark_read(read(&file, "another text")).unwrap().is_some() && waits());
     let marked = resolver.mark_read(read(&file, &text)).unwrap().unwrap();
     assert!(!waits());
-    resolver.keep_delivered([Told::Read(&read(&file, &text))]);
+    resolver.retain_delivered([DeliveredText::Read(&read(&file, &text))]);
     assert!(!waits(), "the result is still in the request");
-    resolver.keep_delivered([]);
+    resolver.retain_delivered([]);
     assert!(waits(), "it has left the request");
-    resolver.keep_delivered([Told::Read(&marked)]);
+    resolver.retain_delivered([DeliveredText::Read(&marked)]);
     assert!(!waits(), "it is back");
-    resolver.keep_delivered([]);
+    resolver.retain_delivered([]);
     // A call that reads a file brings its text itself.
     let reading = resolver.resolve(&project.root.join("b/AGENTS.md")).unwrap();
     assert_eq!(texts(&reading), [None]);
@@ -111,14 +117,15 @@ fn what_left_the_request_is_announced_again() {
         announcement.confirm();
         reminder
     };
-    let (first, second) = (tell("a/x").unwrap(), tell("b/x").unwrap());
-    resolver.keep_delivered([&first, &second].map(Told::Reminder));
+    let first = tell("a/x").unwrap();
+    let second = tell("b/x").unwrap();
+    resolver.retain_delivered([&first, &second].map(DeliveredText::Reminder));
     assert_eq!((tell("a/x"), tell("b/x")), (None, None));
-    resolver.keep_delivered([Told::Reminder(&second)]);
+    resolver.retain_delivered([DeliveredText::Reminder(&second)]);
     // Where a summary could not be made, turns are left out for once, and are back in the next request.
-    resolver.keep_delivered([&first, &second].map(Told::Reminder));
+    resolver.retain_delivered([&first, &second].map(DeliveredText::Reminder));
     assert_eq!((tell("a/x"), tell("b/x")), (None, None));
-    resolver.keep_delivered([Told::Reminder(&second)]);
+    resolver.retain_delivered([DeliveredText::Reminder(&second)]);
     assert_eq!((tell("a/x"), tell("b/x")), (Some(first), None));
 }
 
@@ -132,13 +139,13 @@ fn a_change_that_left_the_request_is_told_again_and_the_frozen_start_is_not() {
         announcement.confirm();
         told
     };
-    resolver.keep_delivered([]);
+    resolver.retain_delivered([]);
     assert_eq!(told(), [""; 0]);
     project.write("AGENTS.md", "two");
     std::fs::remove_file(project.root.join("a/AGENTS.md")).unwrap();
     assert_eq!(told(), ["AGENTS.md", "-a/AGENTS.md"]);
     assert_eq!(told(), [""; 0]);
-    resolver.keep_delivered([]);
+    resolver.retain_delivered([]);
     assert_eq!(told(), ["AGENTS.md", "-a/AGENTS.md"]);
 }
 
@@ -149,9 +156,9 @@ fn files_are_awaited_until_every_answer_about_them_is_confirmed() {
     let target = project.root.join("b/x");
     let first = resolver.resolve(&target).unwrap();
     let second = resolver.resolve(&target).unwrap();
-    assert!(first.is_awaited() && second.is_awaited() && second.is_empty());
+    assert!(first.blocks_write() && second.blocks_write() && second.is_empty());
     first.confirm();
-    assert!(!resolver.resolve(&target).unwrap().is_awaited());
+    assert!(!resolver.resolve(&target).unwrap().blocks_write());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use instructions::{Delivery, InlineRoom, Purpose};
+use instructions::{Delivery, InlineBudget, Purpose};
 
 use crate::project::{Project, read};
 
@@ -74,10 +74,10 @@ fn an_edit_waits_for_imports_and_rules() {
     let target = project.root.join("b/x.rs");
     resolver.resolve(&target).unwrap().confirm();
     let write =
-        |target: &Path| resolver.resolve_for([target], Purpose::Write, &mut InlineRoom::default()).unwrap();
+        |target: &Path| resolver.resolve_for([target], Purpose::Write, &mut InlineBudget::default()).unwrap();
     let awaited = write(&target);
     assert_eq!(project.names(&awaited), ["AGENTS.local.md", "b/AGENTS.md", "b/big.md"]);
-    assert!(awaited.is_awaited());
+    assert!(awaited.blocks_write());
     drop(awaited);
     // Reading one of them whole delivers it, wherever it is.
     assert!(
@@ -86,7 +86,7 @@ fn an_edit_waits_for_imports_and_rules() {
     let rule = "---\napplies_to: \"*.rs\"\n---\nFor Rust.\n";
     assert!(resolver.mark_read(read(&project.root.join("AGENTS.local.md"), rule)).unwrap().is_some());
     assert_eq!(project.names(&write(&target)), ["b/AGENTS.md"]);
-    assert!(!write(&project.root.join("x.txt")).is_awaited());
+    assert!(!write(&project.root.join("x.txt")).blocks_write());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! They are stored and replayed as history, so they serialize. Reasoning that a provider requires back
 //! unchanged is carried as an opaque value that only its adapter reads.
 
-use instructions::{FileRead, Told, neutralise};
+use instructions::{DeliveredText, FileRead, neutralise};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -259,8 +259,8 @@ impl TurnMessage {
 
     /// Returns the instruction-file texts and pointers that the message delivers. Results come before the
     /// reminders appended to them.
-    pub fn told(&self) -> impl Iterator<Item = Told<'_>> {
-        self.reads.iter().map(Told::Read).chain(self.reminders().map(Told::Reminder))
+    pub fn delivered_texts(&self) -> impl Iterator<Item = DeliveredText<'_>> {
+        self.reads.iter().map(DeliveredText::Read).chain(self.reminders().map(DeliveredText::Reminder))
     }
 
     /// Returns the attached reminders.

@@ -5,6 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Session, ThreadId, Timestamp, Version};
 
+/// A value and the stored version that it is based on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Versioned<T> {
+    /// The value.
+    pub value: T,
+    /// Version that it was read or derived from; a write of the value must expect this version.
+    pub version: Version,
+}
+
 /// A thread's stored session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadSession {

@@ -5,7 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use instructions::{ContentHash, is_named_by_digest, kept_files};
+use instructions::{ContentHash, is_named_by_digest, own_files};
 use protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -186,7 +186,7 @@ impl TrustFile {
         let needed: std::collections::HashSet<&str> =
             trusted.skills().flat_map(|skill| &skill.files).map(|file| file.sha256.as_str()).collect();
         let is_left_over = |name: &str| is_named_by_digest(name, &[""]) && !needed.contains(name);
-        for path in kept_files(&self.copies, is_left_over) {
+        for path in own_files(&self.copies, is_left_over) {
             // A copy that stays is only a waste of room.
             let _ = fs::remove_file(path);
         }

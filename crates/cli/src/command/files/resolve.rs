@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use instructions::profile::{EmptyMarkers, Fallbacks, RootOverride};
 use instructions::{
-    Announcement, Cache, FileReader, FileSettings, PassedOver, Reminder, Request, Resolver, ResumeDifference,
-    Session, SessionFile,
+    Announcement, Cache, FileReader, FileSettings, Reminder, Request, Resolver, ResumeDifference, Session,
+    SessionFile, SkipReason,
 };
 use serde_json::json;
 
@@ -68,7 +68,7 @@ fn open(
     check_rules(&session, files, &arguments.files)?;
     let cwd = arguments.cwd.as_deref().map(|cwd| directory(Some(cwd))).transpose()?;
     let Some(cwd) = cwd.filter(|cwd| *cwd != session.cwd) else { return Ok((session, None)) };
-    let settings = session.settings_over(files.settings.clone());
+    let settings = session.overlay_on(files.settings.clone());
     let request = Request { cwd: &cwd, settings: &settings };
     let moved = ResumeDifference::find(&session, &request, FileReader::Present, None)
         .map_err(|error| files.failure(&error))?;
@@ -80,7 +80,7 @@ fn open(
 struct Answer {
     json: serde_json::Value,
     reminder: Option<String>,
-    passed_over: Vec<PassedOver>,
+    passed_over: Vec<SkipReason>,
     left_over: usize,
 }
 
@@ -96,7 +96,7 @@ impl Answer {
             removed.chain(announcement.removed()).map(|path| path.to_string_lossy()).collect();
         Self {
             json: json!({ "resolved": resolved, "removed": removed, "reminder": reminder }),
-            passed_over: announcement.passed_over().to_vec(),
+            passed_over: announcement.skipped().to_vec(),
             left_over: announcement.left_over(),
             reminder,
         }
@@ -117,7 +117,7 @@ impl Answer {
         for reason in &self.passed_over {
             context.output.note(reason.to_string());
         }
-        let is_off = self.passed_over.iter().any(|reason| matches!(reason, PassedOver::SwitchedOff { .. }));
+        let is_off = self.passed_over.iter().any(|reason| matches!(reason, SkipReason::SwitchedOff { .. }));
         if self.reminder.is_none() && !is_off && self.passed_over.len() < asked {
             context.output.note(format!("nothing new applies there for the session in {}", cwd.display()));
         }
@@ -205,7 +205,7 @@ fn check_rules(session: &Session, files: &Files, flags: &FileFlags) -> Result<()
 
 /// Whether a flag wants what a session does not do. One that the profile has no use for wants nothing.
 fn differs(session: &Session, files: &Files, flag: &Flag) -> Result<bool, Failure> {
-    let (profile, remembered) = (files.settings.profile, session.settings_over(FileSettings::default()));
+    let (profile, remembered) = (files.settings.profile, session.overlay_on(FileSettings::default()));
     Ok(match (&flag.value, flag.key.path) {
         // Where an empty list means the defaults, `--no-markers` changes nothing.
         (Value::List(markers), "agents.root.markers") => {

@@ -69,7 +69,7 @@ pub(crate) fn describe(session: &Stored) -> String {
         };
         vec![
             viewpoint.path(path),
-            version.size.to_string(),
+            version.bytes.to_string(),
             hash(&version.sha256).to_owned(),
             loaded.to_owned(),
         ]

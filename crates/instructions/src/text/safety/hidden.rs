@@ -1,17 +1,17 @@
-//! Characters that cannot be seen: which of them can hide something, and where they belong.
+//! Tables of characters that cannot be seen or that reorder text, for all crates.
 
-/// What a character is that cannot be seen.
+/// Classification of an invisible character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hidden {
-    /// It can carry text that people do not see, or reorder what they see.
+    /// It can hide or reorder text.
     Dangerous(&'static str),
-    /// It has honest uses, but not here.
+    /// It has legitimate uses, but not here.
     Misplaced(&'static str),
-    /// It is where it is meant to be, and can still split a word that people read as one.
+    /// It is used legitimately, but can still split a word.
     Honest(&'static str),
 }
 
-/// What is wrong with a character between two others; none where nothing is.
+/// Classifies a character between two others; `None` if it is harmless.
 pub(super) fn hidden(before: Option<char>, character: char, after: Option<char>) -> Option<Hidden> {
     match character {
         '\u{e0000}'..='\u{e007f}' => Some(Hidden::Dangerous("a tag character")),
@@ -43,29 +43,30 @@ pub(super) fn hidden(before: Option<char>, character: char, after: Option<char>)
     }
 }
 
-/// Whether a joiner or a selector of an emoji stands between two pictures, as in a family.
+/// Returns true if a joiner or an emoji selector is between two pictographs, as in a family emoji.
 pub(super) fn joins_pictures(before: &str, after: Option<char>) -> bool {
     let mut before = before.chars().rev();
     let last = before.next().and_then(|last| if last == '\u{fe0f}' { before.next() } else { Some(last) });
     last.is_some_and(is_picture) && after.is_some_and(is_picture)
 }
 
-/// The flags that are written with tag characters: England, Scotland and Wales. Any other such sequence can hide a text.
+/// Flags written with tag characters: England, Scotland and Wales. Any other such sequence can hide text.
 const FLAGS: [&str; 3] = [
     "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
     "\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}",
     "\u{1f3f4}\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
 ];
 
-/// Whether the character at a position is a part of a flag.
+/// Returns true if the character at a position is part of a flag.
 pub(super) fn is_in_flag(text: &str, position: usize) -> bool {
-    // All of their characters have four bytes.
+    // All characters of a flag have four bytes.
     let starts = (1..=6).filter_map(|characters| position.checked_sub(4 * characters));
     let mut behind = starts.map(|start| &text.as_bytes()[start..]);
     behind.any(|rest| FLAGS.iter().any(|flag| rest.starts_with(flag.as_bytes())))
 }
 
-/// Whether a character is not there for whoever reads: Unicode's default ignorables, and controls that are no blanks.
+/// Returns true if readers cannot see a character: Unicode's default ignorables, and controls other than
+/// white space.
 pub(super) fn is_ignorable(character: char) -> bool {
     match character {
         ' '..='~' => false,
@@ -78,7 +79,45 @@ pub(super) fn is_ignorable(character: char) -> bool {
     }
 }
 
-/// The first bytes of everything that [`hidden`] has something to say about, and of what looks like a `<`.
+/// Returns true if a character changes the order in which others are displayed: directional marks, embeddings,
+/// overrides and isolates.
+pub fn reorders_text(character: char) -> bool {
+    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Returns true if a character cannot be seen in a terminal, or changes how others are displayed.
+// Wider than `is_ignorable`: where a person approves a command, unusual blanks and private-use characters must be
+// visible as well. The emoji selector U+FE0F stays, because it follows a visible character and has no width.
+pub fn is_unseen(character: char) -> bool {
+    match character {
+        ' '..='~' => false,
+        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{2800}' => true,
+        '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0e}' | '\u{e0000}'..='\u{e0fff}' => true,
+        // The standard library escapes what is not printable. Behind a letter it leaves combining accents alone.
+        _ => format!("a{character}").escape_debug().count() > 2,
+    }
+}
+
+/// Returns true if agents that clean files remove a character.
+// This is observed behavior of those agents and must not follow changes to `is_ignorable`.
+pub(crate) fn is_removed_by_agents(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{180e}'
+            | '\u{200b}'
+            | '\u{200c}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2064}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}'
+    )
+}
+
+/// First bytes of all characters that [`hidden`] can classify, and of characters that look like `<`.
 pub(super) const FIRST_BYTES: [bool; 256] = {
     let mut table = [false; 256];
     let bytes = [b'<', 0xc2, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xef, 0xf0, 0xf3];
@@ -94,7 +133,7 @@ fn is_picture(character: char) -> bool {
     matches!(u32::from(character), 0x1f000..=0x1faff | 0x2190..=0x2bff | 0x3030 | 0x303d | 0xa9 | 0xae)
 }
 
-/// Pictures, digits of key caps, ideographs, and scripts whose letters have registered variations.
+/// Returns true for pictographs, keycap digits, ideographs and scripts with registered variations.
 fn has_variations(character: char) -> bool {
     let symbol =
         matches!(character, '0'..='9' | '#' | '*' | '\u{203c}' | '\u{2049}' | '\u{2100}'..='\u{218f}');
@@ -109,8 +148,8 @@ fn is_letter(character: char) -> bool {
     character.is_alphabetic() && !is_ignorable(character)
 }
 
-/// Letters and marks of scripts in which a joiner decides how they are drawn: Arabic and its relatives, the scripts of
-/// India and of South East Asia, Mongolian.
+/// Returns true for letters and marks of scripts in which a joiner affects rendering: Arabic and related
+/// scripts, the scripts of India and South East Asia, Mongolian.
 fn is_joined(character: char) -> bool {
     let range = matches!(
         u32::from(character),
@@ -120,7 +159,7 @@ fn is_joined(character: char) -> bool {
     range && !is_ignorable(character)
 }
 
-/// Thai, Lao, Tibetan, Burmese, Khmer, and the scripts of East Asia.
+/// Returns true for Thai, Lao, Tibetan, Burmese, Khmer and East Asian scripts.
 fn is_written_without_spaces(character: char) -> bool {
     let range =
         matches!(u32::from(character), 0xe00..=0x109f | 0x1780..=0x17ff | 0x1950..=0x1aaf | 0x3040..=0x9fff);
@@ -136,7 +175,7 @@ fn is_right_to_left(character: char) -> bool {
 mod tests {
     use super::*;
 
-    /// The scan jumps from first byte to first byte, so none may be missing.
+    /// The scan skips to these bytes, so the table must be complete.
     #[test]
     fn first_bytes_are_complete() {
         for character in ('\0'..=char::MAX).filter(|it| hidden(Some('a'), *it, Some('b')).is_some()) {

@@ -1,4 +1,4 @@
-//! One walk over a text that finds what is shown as something else.
+//! Single pass over a text that finds parts to replace.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,20 +7,19 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::hidden::{FIRST_BYTES, Hidden, hidden, is_ignorable, is_in_flag, joins_pictures};
 
-/// The tags our texts are wrapped in.
+/// Names of the wrapper tags.
 pub(super) const TAGS: [&str; 4] = ["AGENTS_MD", "agents_context", "system-reminder", "INSTRUCTIONS"];
 
-/// `<`, what becomes one when a text is normalised (NFKC), and brackets that look like it.
+/// `<`, characters that NFKC normalization turns into it, and similar brackets.
 pub(super) const OPENING: [char; 5] = ['<', '＜', '﹤', '‹', '⟨'];
 
-/// What the `<` of a tag is shown as.
+/// Replacement for the `<` of a tag.
 pub(super) const NEUTRAL: &str = "&lt;";
 
-/// How many bytes are looked at together. Most of them hold nothing that matters, and a compiler can compare them at
-/// once.
+/// Bytes examined together. Most blocks contain nothing relevant, and the compiler vectorizes the comparison.
 const BLOCK: usize = 64;
 
-/// Something in a text.
+/// A finding in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) range: Range<usize>,
@@ -29,7 +28,7 @@ pub(super) struct Finding {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FindingKind {
-    /// The `<` of one of our tags.
+    /// The `<` of a wrapper tag.
     Tag,
     Hidden(char, Hidden),
 }
@@ -39,7 +38,7 @@ impl Finding {
         Self { range, kind: FindingKind::Tag }
     }
 
-    /// What is shown instead; none for what stays.
+    /// Returns the replacement, or `None` if the part stays.
     pub(super) fn shown(&self) -> Option<Cow<'static, str>> {
         match self.kind {
             FindingKind::Tag => Some(Cow::Borrowed(NEUTRAL)),
@@ -49,12 +48,12 @@ impl Finding {
     }
 }
 
-/// A character as it is made visible.
+/// Returns the visible form of a character.
 pub(super) fn visible(character: char) -> String {
     format!("\\u{{{:x}}}", u32::from(character))
 }
 
-/// Everything that was found, in order.
+/// Returns all findings, in order.
 pub(super) fn scan(text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut start = 0;
@@ -78,7 +77,8 @@ fn inspect(text: &str, position: usize) -> Option<Finding> {
     if !is_ignorable(character) {
         return None;
     }
-    let (before, after) = (&text[..position], rest.next());
+    let before = &text[..position];
+    let after = rest.next();
     let is_tag = matches!(character, '\u{e0020}'..='\u{e007f}');
     if character == '\u{200d}' && joins_pictures(before, after) || is_tag && is_in_flag(text, position) {
         return None;
@@ -87,11 +87,11 @@ fn inspect(text: &str, position: usize) -> Option<Finding> {
     Some(Finding { range, kind: FindingKind::Hidden(character, found) })
 }
 
-/// Whether what follows a `<` is the name of one of our tags to somebody who reads it: in any letter case, after a slash
-/// or not, with white space around that, in full-width or otherwise stylised letters, and with characters between them
-/// that cannot be seen.
+/// Returns true if a reader would take the text after a `<` for the name of a wrapper tag: in any letter
+/// case, after a slash, with white space, in full-width or stylized letters, or with invisible characters in
+/// between.
 pub(super) fn begins_with_name(text: impl Iterator<Item = char>) -> bool {
-    // What cannot be seen is passed over, but noted: made visible, it will end a name.
+    // Invisible characters are skipped but remembered: once they are made visible, they end a name.
     let mut is_parted = false;
     let seen = text.filter_map(|character| {
         let is_seen = !is_ignorable(character);
@@ -126,7 +126,7 @@ pub(super) fn begins_with_name(text: impl Iterator<Item = char>) -> bool {
     false
 }
 
-/// A hyphen for what looks like one; normalising keeps them apart.
+/// Returns a hyphen for similar characters, which normalization keeps apart.
 fn plain_dash(character: char) -> char {
     match character {
         '\u{2010}'..='\u{2015}' | '\u{2043}' | '\u{2212}' | '\u{fe58}' => '-',
@@ -138,7 +138,7 @@ fn continues_name(character: char) -> bool {
     character.is_ascii_alphanumeric() || "_-".contains(character)
 }
 
-/// Where a tag begins at the end of a text whose name is still to come: our next words may well be `Instructions from`.
+/// Returns an opening bracket at the end of a text whose name may follow, for example in `Instructions from`.
 pub(super) fn unfinished(text: &str) -> Option<Finding> {
     let is_nothing = |character: char| character.is_whitespace() || is_ignorable(character);
     let end = text.trim_end_matches(is_nothing);
@@ -151,7 +151,7 @@ pub(super) fn unfinished(text: &str) -> Option<Finding> {
 mod tests {
     use super::*;
 
-    /// Nothing else becomes a `<`, or a slash, when a text is normalised.
+    /// No other characters become `<` or a slash by normalization.
     #[test]
     fn openings_are_complete() {
         let becomes = |wanted: char| -> String {

@@ -133,7 +133,7 @@ fn what_is_shown_is_found_again() {
     assert_eq!(parts, ["&lt;", "\\u{202e}", "&lt;", "\\u{200b}", "\\u{ad}"]);
 }
 
-/// Pieces that tags and hidden text can be made from.
+/// Generates texts from parts of tags and hidden characters.
 fn odd_text() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "<",
@@ -180,7 +180,7 @@ fn odd_text() -> impl Strategy<Value = String> {
     prop::collection::vec(any, 0..14).prop_map(|pieces| pieces.concat())
 }
 
-/// Tags that are in a text for whoever normalises it and does not see what cannot be seen.
+/// Returns the tags that a normalizing reader finds who ignores invisible characters.
 fn live_tags(text: &str) -> Vec<String> {
     let read: String = text.nfkc().filter(|character| !is_ignorable(*character)).collect();
     let read = read.to_lowercase();
@@ -200,7 +200,7 @@ fn live_tags(text: &str) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4096, ..ProptestConfig::default() })]
 
-    /// Whatever is between the parts of a tag, nothing that is left reads as one, and a second time changes nothing.
+    /// No live tag remains, and neutralizing again changes nothing.
     #[test]
     fn no_live_tag_is_left(text in odd_text()) {
         for harmless in [neutralise(&text), make_harmless(&text).0] {
@@ -211,7 +211,8 @@ proptest! {
 
     #[test]
     fn parts_are_what_is_changed(text in odd_text()) {
-        let (mut shown, mut position) = (String::new(), 0);
+        let mut shown = String::new();
+        let mut position = 0;
         for part in unsafe_parts(&text) {
             shown.push_str(&text[position..part.range.start]);
             shown.push_str(&part.shown);
