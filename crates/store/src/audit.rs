@@ -1,5 +1,6 @@
 //! The audit: who came in, who was turned away, and who decided what.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::{AuditEntry, AuditEntryId, AuditEvent, Timestamp, WorkspaceId};
 
@@ -87,31 +88,28 @@ impl Store {
 
     /// Entries, newest first.
     pub fn audit_entries(&self, filter: AuditFilter) -> BoxFuture<'_, Result<Vec<AuditEntry>, StoreError>> {
-        Box::pin(async move {
-            let AuditFilter { workspace_id, since, before, limit } = filter;
-            let mut sql =
-                "SELECT id, at, actor, workspace_id, event FROM audit_entry WHERE at >= $1".to_owned();
-            let since = since.unwrap_or(Timestamp::from_milliseconds(i64::MIN));
-            self.read(async move |tx: &mut Tx<'_>| {
-                let mut values: Vec<column::Value<'_>> = vec![since.into()];
-                if let Some(workspace_id) = &workspace_id {
-                    values.push(workspace_id.into());
-                    sql.push_str(&format!(" AND workspace_id = ${}", values.len()));
-                }
-                if let Some(before) = &before {
-                    values.push(before.into());
-                    sql.push_str(&format!(" AND id < ${}", values.len()));
-                }
-                values.push(limit.into());
-                sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", values.len()));
-                tx.all(sql.clone(), &values, read_entry).await
-            })
-            .await
+        let AuditFilter { workspace_id, since, before, limit } = filter;
+        let mut sql = "SELECT id, at, actor, workspace_id, event FROM audit_entry WHERE at >= $1".to_owned();
+        let since = since.unwrap_or(Timestamp::from_milliseconds(i64::MIN));
+        self.read(async move |tx: &mut Tx<'_>| {
+            let mut values: Vec<column::Value<'_>> = vec![since.into()];
+            if let Some(workspace_id) = &workspace_id {
+                values.push(workspace_id.into());
+                sql.push_str(&format!(" AND workspace_id = ${}", values.len()));
+            }
+            if let Some(before) = &before {
+                values.push(before.into());
+                sql.push_str(&format!(" AND id < ${}", values.len()));
+            }
+            values.push(limit.into());
+            sql.push_str(&format!(" ORDER BY id DESC LIMIT ${}", values.len()));
+            tx.all(sql.clone(), &values, read_entry).await
         })
+        .boxed()
     }
 
     /// Forgets the entries from before a moment, and says how many.
     pub fn prune_audit(&self, older_than: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
-        Box::pin(async move { self.prune(&ENTRIES, None, older_than).await })
+        self.prune(&ENTRIES, None, older_than).boxed()
     }
 }

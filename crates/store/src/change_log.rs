@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::notification::ChangeOrigin;
 use protocol::{ErrorSubject, Sequence, WorkspaceId};
@@ -60,10 +61,8 @@ impl Store {
         &'a self,
         workspace_id: &'a WorkspaceId,
     ) -> BoxFuture<'a, Result<Sequence, StoreError>> {
-        Box::pin(async move {
-            let workspace_id = workspace_id.clone();
-            self.read(async move |tx: &mut Tx<'_>| tx.sequence(&workspace_id).await).await
-        })
+        let workspace_id = workspace_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| tx.sequence(&workspace_id).await).boxed()
     }
 
     /// Changes after a sequence number, oldest first, at most `limit`.
@@ -73,20 +72,18 @@ impl Store {
         since: Sequence,
         limit: u64,
     ) -> BoxFuture<'a, Result<Vec<Change>, StoreError>> {
-        Box::pin(async move {
-            const CHANGES: &str = "SELECT seq, changed_at, actor, method, params FROM change_log
-            WHERE workspace_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
-            let workspace_id = workspace_id.clone();
-            self.read(async move |tx: &mut Tx<'_>| {
-                tx.all(CHANGES, values![&workspace_id, since, limit], |mut row| {
-                    let seq = row.next()?;
-                    let origin = ChangeOrigin { changed_at: row.next()?, changed_by: row.next()? };
-                    Ok(Change { seq, origin, method: row.next()?, params: row.next()? })
-                })
-                .await
+        const CHANGES: &str = "SELECT seq, changed_at, actor, method, params FROM change_log
+        WHERE workspace_id = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+        let workspace_id = workspace_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            tx.all(CHANGES, values![&workspace_id, since, limit], |mut row| {
+                let seq = row.next()?;
+                let origin = ChangeOrigin { changed_at: row.next()?, changed_by: row.next()? };
+                Ok(Change { seq, origin, method: row.next()?, params: row.next()? })
             })
             .await
         })
+        .boxed()
     }
 }
 

@@ -59,7 +59,9 @@ impl Database {
             // invalid_catalog_name
             Some("3D000") => {
                 let options = PgConnectOptions::from_str(address).ok()?;
-                let (host, port, user) = (options.get_host(), options.get_port(), options.get_username());
+                let host = options.get_host();
+                let port = options.get_port();
+                let user = options.get_username();
                 let name = options.get_database().unwrap_or(user);
                 Some(format!("make it with `createdb -h {host} -p {port} -U {user} {name}`"))
             }

@@ -1,5 +1,6 @@
 //! Which database this is, and whether it can be written.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::InstanceId;
 use protocol::limits::MAX_DOCUMENT_BYTES;
@@ -27,21 +28,19 @@ impl Store {
     /// Every gateway of a PostgreSQL writes and deletes a row of its own: one that is frozen in the middle must not make
     /// the others wait. SQLite does not write what the same transaction deletes, so there the row before is deleted.
     pub fn check_writes(&self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async move {
-            let id = InstanceId::new();
-            self.write(async move |tx: &mut Tx<'_>| {
-                let content = "x".repeat(PROBE_BYTES);
-                let values = values![&id, &content];
-                tx.execute("INSERT INTO write_probe (id, content) VALUES ($1, $2)", values).await?;
-                let delete = if tx.is_postgres() {
-                    "DELETE FROM write_probe WHERE id = $1"
-                } else {
-                    "DELETE FROM write_probe WHERE id <> $1"
-                };
-                tx.execute(delete, values![&id]).await.map(drop)
-            })
-            .await
+        let id = InstanceId::new();
+        self.write(async move |tx: &mut Tx<'_>| {
+            let content = "x".repeat(PROBE_BYTES);
+            let values = values![&id, &content];
+            tx.execute("INSERT INTO write_probe (id, content) VALUES ($1, $2)", values).await?;
+            let delete = if tx.is_postgres() {
+                "DELETE FROM write_probe WHERE id = $1"
+            } else {
+                "DELETE FROM write_probe WHERE id <> $1"
+            };
+            tx.execute(delete, values![&id]).await.map(drop)
         })
+        .boxed()
     }
 }
 

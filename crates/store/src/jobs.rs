@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::turn::ExplainedJob;
 use protocol::{Timestamp, TokenUsage, TurnId, WorkspaceId};
@@ -109,8 +110,8 @@ impl Store {
             }
             let now = self.now();
             let kinds = kinds.to_vec();
-            let (known, select) =
-                (kinds.clone(), format!("{DUE}$1 AND kind IN ({})", numbered(2, kinds.len())));
+            let known = kinds.clone();
+            let select = format!("{DUE}$1 AND kind IN ({})", numbered(2, kinds.len()));
             let due = async move |tx: &mut Tx<'_>| {
                 let mut values = values![now].to_vec();
                 values.extend(known.iter().map(Value::from));
@@ -151,16 +152,15 @@ impl Store {
         owner: &'a str,
         lease: Duration,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(async move {
-            const RENEW: &str =
-                "UPDATE background_job SET due_at = $1 WHERE id = $2 AND owner = $3 AND attempts = $4";
-            let (job, owner) = (job.clone(), owner.to_owned());
-            self.write(async move |tx: &mut Tx<'_>| {
-                let until = later(tx.now(), lease);
-                Ok(tx.execute(RENEW, values![until, &job.id, &owner, job.attempt]).await? > 0)
-            })
-            .await
+        const RENEW: &str =
+            "UPDATE background_job SET due_at = $1 WHERE id = $2 AND owner = $3 AND attempts = $4";
+        let job = job.clone();
+        let owner = owner.to_owned();
+        self.write(async move |tx: &mut Tx<'_>| {
+            let until = later(tx.now(), lease);
+            Ok(tx.execute(RENEW, values![until, &job.id, &owner, job.attempt]).await? > 0)
         })
+        .boxed()
     }
 
     /// Adds what working on a job has cost, whatever becomes of the job and whoever has it.
@@ -169,23 +169,20 @@ impl Store {
         job: &'a ClaimedJob,
         usage: TokenUsage,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move {
-            // The row is written first, so that two who add at the same time wait for each other.
-            const TIME: &str = "UPDATE background_job SET used_at = $1 WHERE id = $2";
-            const BEFORE: &str = "SELECT usage FROM background_job WHERE id = $1";
-            const ADD: &str = "UPDATE background_job SET usage = $1 WHERE id = $2";
-            let id = job.id.clone();
-            self.write(async move |tx: &mut Tx<'_>| {
-                let now = tx.now();
-                tx.execute(TIME, values![now, &id]).await?;
-                let read = |mut row: Columns<'_>| row.optional_json::<TokenUsage>("usage of a job");
-                let mut total =
-                    tx.one_by_key(BEFORE, values![&id], read).await?.flatten().unwrap_or_default();
-                total += usage;
-                tx.execute(ADD, values![&to_json(&total)?, &id]).await.map(drop)
-            })
-            .await
+        // The row is written first, so that two who add at the same time wait for each other.
+        const TIME: &str = "UPDATE background_job SET used_at = $1 WHERE id = $2";
+        const BEFORE: &str = "SELECT usage FROM background_job WHERE id = $1";
+        const ADD: &str = "UPDATE background_job SET usage = $1 WHERE id = $2";
+        let id = job.id.clone();
+        self.write(async move |tx: &mut Tx<'_>| {
+            let now = tx.now();
+            tx.execute(TIME, values![now, &id]).await?;
+            let read = |mut row: Columns<'_>| row.optional_json::<TokenUsage>("usage of a job");
+            let mut total = tx.one_by_key(BEFORE, values![&id], read).await?.flatten().unwrap_or_default();
+            total += usage;
+            tx.execute(ADD, values![&to_json(&total)?, &id]).await.map(drop)
         })
+        .boxed()
     }
 
     /// The background jobs of a turn, by kind.
@@ -194,24 +191,23 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         turn_id: &'a TurnId,
     ) -> BoxFuture<'a, Result<Vec<ExplainedJob>, StoreError>> {
-        Box::pin(async move {
-            const JOBS: &str = "SELECT kind, status, attempts, error, usage FROM background_job
-                WHERE turn_id = $1 AND workspace_id = $2 ORDER BY kind";
-            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                tx.all(JOBS, values![&turn_id, &workspace_id], |mut row| {
-                    Ok(ExplainedJob {
-                        kind: row.next()?,
-                        status: row.next()?,
-                        attempts: row.next()?,
-                        error: row.next()?,
-                        usage: row.optional_json("usage of a job")?,
-                    })
+        const JOBS: &str = "SELECT kind, status, attempts, error, usage FROM background_job
+            WHERE turn_id = $1 AND workspace_id = $2 ORDER BY kind";
+        let workspace_id = workspace_id.clone();
+        let turn_id = turn_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            tx.all(JOBS, values![&turn_id, &workspace_id], |mut row| {
+                Ok(ExplainedJob {
+                    kind: row.next()?,
+                    status: row.next()?,
+                    attempts: row.next()?,
+                    error: row.next()?,
+                    usage: row.optional_json("usage of a job")?,
                 })
-                .await
             })
             .await
         })
+        .boxed()
     }
 
     /// Ends a job with what it found out, in one transaction; false when another gateway has it by now, and nothing was
@@ -231,7 +227,9 @@ impl Store {
             memories.iter().try_for_each(|new| additions::check(new, now))?;
             let memories: Vec<_> =
                 memories.into_iter().map(|new| (memory::IndexTerms::of(&new.text), new)).collect();
-            let (job, owner, actor) = (job.clone(), owner.to_owned(), actor.map(str::to_owned));
+            let job = job.clone();
+            let owner = owner.to_owned();
+            let actor = actor.map(str::to_owned);
             self.write(async move |tx: &mut Tx<'_>| {
                 let values = values![tx.now(), &job.id, &owner, job.attempt];
                 if tx.execute(FINISH, values).await? == 0 {
@@ -255,45 +253,44 @@ impl Store {
         owner: &'a str,
         error: &'a str,
     ) -> BoxFuture<'a, Result<JobFailure, StoreError>> {
-        Box::pin(async move {
-            const HELD: &str = "SELECT max_attempts, back_off_ms FROM background_job WHERE id = $1";
-            // Who holds it is asked by what is written: another gateway may claim it in between.
-            const TRY_AGAIN: &str =
-                "UPDATE background_job SET status = 'waiting', owner = NULL, error = $1, due_at = $2
-                WHERE id = $3 AND owner = $4 AND attempts = $5";
-            const GIVE_UP: &str =
-                "UPDATE background_job SET status = 'failed', owner = NULL, error = $1, finished_at = $2
-                WHERE id = $3 AND owner = $4 AND attempts = $5";
-            let (job, owner, error) = (job.clone(), owner.to_owned(), error.replace('\0', ""));
-            self.write(async move |tx: &mut Tx<'_>| {
-                let read = |mut row: Columns<'_>| Ok((row.next::<u32>()?, row.next::<u64>()?));
-                let Some((max_attempts, back_off)) = tx.one_by_key(HELD, values![&job.id], read).await?
-                else {
-                    tx.discard();
-                    return Ok(JobFailure::NotHeld);
-                };
-                let now = tx.now();
-                let factor = 1_u64 << (job.attempt.saturating_sub(1)).min(16);
-                let until = later(now, Duration::from_millis(back_off.saturating_mul(factor)));
-                let (update, moment, failure) = if job.attempt >= max_attempts {
-                    (GIVE_UP, now, JobFailure::GivenUp)
-                } else {
-                    (TRY_AGAIN, until, JobFailure::WaitsUntil(until))
-                };
-                let values = values![&error, moment, &job.id, &owner, job.attempt];
-                if tx.execute(update, values).await? == 0 {
-                    tx.discard();
-                    return Ok(JobFailure::NotHeld);
-                }
-                Ok(failure)
-            })
-            .await
+        const HELD: &str = "SELECT max_attempts, back_off_ms FROM background_job WHERE id = $1";
+        // Who holds it is asked by what is written: another gateway may claim it in between.
+        const TRY_AGAIN: &str =
+            "UPDATE background_job SET status = 'waiting', owner = NULL, error = $1, due_at = $2
+            WHERE id = $3 AND owner = $4 AND attempts = $5";
+        const GIVE_UP: &str =
+            "UPDATE background_job SET status = 'failed', owner = NULL, error = $1, finished_at = $2
+            WHERE id = $3 AND owner = $4 AND attempts = $5";
+        let job = job.clone();
+        let owner = owner.to_owned();
+        let error = error.replace('\0', "");
+        self.write(async move |tx: &mut Tx<'_>| {
+            let read = |mut row: Columns<'_>| Ok((row.next::<u32>()?, row.next::<u64>()?));
+            let Some((max_attempts, back_off)) = tx.one_by_key(HELD, values![&job.id], read).await? else {
+                tx.discard();
+                return Ok(JobFailure::NotHeld);
+            };
+            let now = tx.now();
+            let factor = 1_u64 << (job.attempt.saturating_sub(1)).min(16);
+            let until = later(now, Duration::from_millis(back_off.saturating_mul(factor)));
+            let (update, moment, failure) = if job.attempt >= max_attempts {
+                (GIVE_UP, now, JobFailure::GivenUp)
+            } else {
+                (TRY_AGAIN, until, JobFailure::WaitsUntil(until))
+            };
+            let values = values![&error, moment, &job.id, &owner, job.attempt];
+            if tx.execute(update, values).await? == 0 {
+                tx.discard();
+                return Ok(JobFailure::NotHeld);
+            }
+            Ok(failure)
         })
+        .boxed()
     }
 
     /// Forgets the jobs that ended before a moment, or that nobody has begun since, and says how many.
     pub fn prune_jobs(&self, older_than: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
-        Box::pin(async move { self.prune(&ENDED, None, older_than).await })
+        self.prune(&ENDED, None, older_than).boxed()
     }
 }
 

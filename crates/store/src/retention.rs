@@ -1,5 +1,6 @@
 //! Forgetting what is old. Hook runs and prompt texts forget beside what they keep; here are the log and the manifests.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::{ErrorSubject, Sequence, Timestamp, WorkspaceId};
 
@@ -74,7 +75,8 @@ impl Store {
         );
         let mut pruned = 0;
         loop {
-            let (sql, of) = (sql.clone(), workspace_id.clone());
+            let sql = sql.clone();
+            let of = workspace_id.clone();
             let batch =
                 self.write(async move |tx: &mut Tx<'_>| tx.execute(sql, values![&of, before]).await).await?;
             pruned += batch;
@@ -93,24 +95,22 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         since: Sequence,
     ) -> BoxFuture<'a, Result<Sequence, StoreError>> {
-        Box::pin(async move {
-            const RANGE: &str = "SELECT w.seq, (SELECT min(seq) FROM change_log WHERE workspace_id = w.id)
-            FROM workspace w WHERE w.id = $1";
-            let workspace_id = workspace_id.clone();
-            self.read(async move |tx: &mut Tx<'_>| {
-                let values = values![&workspace_id];
-                let range: Option<(Sequence, Option<Sequence>)> =
-                    tx.one_by_key(RANGE, values, |mut row| Ok((row.next()?, row.next()?))).await?;
-                let (newest, oldest) =
-                    range.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, &workspace_id))?;
-                let oldest = oldest.unwrap_or_else(|| newest.next());
-                if since > newest || since.next() < oldest {
-                    return Err(StoreError::LogPruned { since, oldest, newest });
-                }
-                Ok(newest)
-            })
-            .await
+        const RANGE: &str = "SELECT w.seq, (SELECT min(seq) FROM change_log WHERE workspace_id = w.id)
+        FROM workspace w WHERE w.id = $1";
+        let workspace_id = workspace_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let values = values![&workspace_id];
+            let range: Option<(Sequence, Option<Sequence>)> =
+                tx.one_by_key(RANGE, values, |mut row| Ok((row.next()?, row.next()?))).await?;
+            let (newest, oldest) =
+                range.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, &workspace_id))?;
+            let oldest = oldest.unwrap_or_else(|| newest.next());
+            if since > newest || since.next() < oldest {
+                return Err(StoreError::LogPruned { since, oldest, newest });
+            }
+            Ok(newest)
         })
+        .boxed()
     }
 
     /// Forgets the manifests of ended turns whose last one was made before a moment, of one workspace or of all, and says how
@@ -120,7 +120,7 @@ impl Store {
         workspace_id: Option<&'a WorkspaceId>,
         older_than: Timestamp,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(async move { self.prune(&MANIFESTS, workspace_id, older_than).await })
+        self.prune(&MANIFESTS, workspace_id, older_than).boxed()
     }
 
     /// Deletes old rows a batch a write, so that no other writer waits for all of them.
@@ -140,7 +140,8 @@ impl Store {
         let sql = format!("{delete} ({select}{of_workspace} ORDER BY {order} LIMIT {BATCH}{lock})");
         let mut pruned = 0;
         loop {
-            let (sql, workspace_id) = (sql.clone(), workspace_id.cloned());
+            let sql = sql.clone();
+            let workspace_id = workspace_id.cloned();
             let batch = self
                 .write(async move |tx: &mut Tx<'_>| match &workspace_id {
                     Some(workspace_id) => tx.execute(sql, values![older_than, workspace_id]).await,

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::{
     AccessToken, AuditEvent, ContentHash, ErrorSubject, Role, Timestamp, TokenId, TurnId, WorkspaceId,
@@ -113,10 +114,8 @@ impl Store {
 
     /// All tokens, oldest first, revoked ones too.
     pub fn tokens(&self) -> BoxFuture<'_, Result<Vec<AccessToken>, StoreError>> {
-        Box::pin(async move {
-            const ALL: &str = concat!("SELECT ", token_columns!(), " FROM access_token ORDER BY id");
-            self.read(async |tx: &mut Tx<'_>| tx.all(ALL, &[], |mut row| read_token(&mut row)).await).await
-        })
+        const ALL: &str = concat!("SELECT ", token_columns!(), " FROM access_token ORDER BY id");
+        self.read(async |tx: &mut Tx<'_>| tx.all(ALL, &[], |mut row| read_token(&mut row)).await).boxed()
     }
 
     /// The token with this digest, a revoked one too.
@@ -124,22 +123,20 @@ impl Store {
         &'a self,
         secret_sha256: &'a str,
     ) -> BoxFuture<'a, Result<Option<AccessToken>, StoreError>> {
-        Box::pin(async move {
-            const BY_SECRET: &str = concat!(
-                "SELECT ",
-                token_columns!(),
-                ", secret_sha256 FROM access_token WHERE secret_sha256 = $1"
-            );
-            let secret_sha256 = secret_sha256.to_owned();
-            self.read(async move |tx: &mut Tx<'_>| {
-                let values = values![&secret_sha256];
-                let read = |mut row: Columns<'_>| Ok((read_token(&mut row)?, row.next::<String>()?));
-                let found = tx.one_by_key(BY_SECRET, values, read).await?;
-                let same = |stored: &str| bool::from(stored.as_bytes().ct_eq(secret_sha256.as_bytes()));
-                Ok(found.filter(|(_, stored)| same(stored)).map(|(token, _)| token))
-            })
-            .await
+        const BY_SECRET: &str = concat!(
+            "SELECT ",
+            token_columns!(),
+            ", secret_sha256 FROM access_token WHERE secret_sha256 = $1"
+        );
+        let secret_sha256 = secret_sha256.to_owned();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let values = values![&secret_sha256];
+            let read = |mut row: Columns<'_>| Ok((read_token(&mut row)?, row.next::<String>()?));
+            let found = tx.one_by_key(BY_SECRET, values, read).await?;
+            let same = |stored: &str| bool::from(stored.as_bytes().ct_eq(secret_sha256.as_bytes()));
+            Ok(found.filter(|(_, stored)| same(stored)).map(|(token, _)| token))
         })
+        .boxed()
     }
 
     /// The token with this name that is not revoked.
@@ -185,7 +182,7 @@ impl Store {
             }
             Ok(invalid)
         };
-        Box::pin(self.read(read))
+        self.read(read).boxed()
     }
 
     /// Running turns that were begun with a token that is no longer valid at `now`, of all workspaces.
@@ -201,7 +198,7 @@ impl Store {
         let read = async move |tx: &mut Tx<'_>| {
             tx.all(TURNS, values![now], |mut row| Ok((row.next()?, row.next()?))).await
         };
-        Box::pin(self.read(read))
+        self.read(read).boxed()
     }
 
     /// Revokes a token.
@@ -210,19 +207,18 @@ impl Store {
         token_id: &'a TokenId,
         actor: Option<&'a str>,
     ) -> BoxFuture<'a, Result<AccessToken, StoreError>> {
-        Box::pin(async move {
-            const BY_ID: &str = concat!("SELECT ", token_columns!(), " FROM access_token WHERE id = $1");
-            let (token_id, actor) = (token_id.clone(), actor.map(str::to_owned));
-            self.write(async move |tx: &mut Tx<'_>| {
-                let found = tx.one_by_key(BY_ID, values![&token_id], |mut row| read_token(&mut row)).await?;
-                let token = found.ok_or_else(|| StoreError::not_found(ErrorSubject::Token, &token_id))?;
-                if token.revoked_at.is_some() {
-                    return Ok(token);
-                }
-                revoke(tx, token, actor.as_deref()).await
-            })
-            .await
+        const BY_ID: &str = concat!("SELECT ", token_columns!(), " FROM access_token WHERE id = $1");
+        let token_id = token_id.clone();
+        let actor = actor.map(str::to_owned);
+        self.write(async move |tx: &mut Tx<'_>| {
+            let found = tx.one_by_key(BY_ID, values![&token_id], |mut row| read_token(&mut row)).await?;
+            let token = found.ok_or_else(|| StoreError::not_found(ErrorSubject::Token, &token_id))?;
+            if token.revoked_at.is_some() {
+                return Ok(token);
+            }
+            revoke(tx, token, actor.as_deref()).await
         })
+        .boxed()
     }
 }
 

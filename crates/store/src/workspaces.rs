@@ -1,5 +1,6 @@
 //! Workspaces.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::method::{WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::notification::TreeChange;
@@ -49,7 +50,8 @@ impl Store {
             let agents = agents_column(new.agents.as_ref())?;
             let actor = actor.map(str::to_owned);
             self.write(async move |tx: &mut Tx<'_>| {
-                let (id, first) = (WorkspaceId::new(), Sequence(1));
+                let id = WorkspaceId::new();
+                let first = Sequence(1);
                 let mut write = WorkspaceWrite::numbered(tx, id.clone(), actor, first);
                 let now = write.now;
                 let values = values![&id, &new.name, &new.root_path, &agents, first, now];
@@ -63,7 +65,8 @@ impl Store {
                 write.tree_changed(TreeChange::WorkspaceCreated, None, None)?;
                 write.finish().await?;
                 let WorkspaceCreateParams { name, root_path, agents } = new;
-                let (created_at, updated_at) = (now, now);
+                let created_at = now;
+                let updated_at = now;
                 Ok(Workspace { id, name, root_path, agents, created_at, updated_at, archived_at: None })
             })
             .await
@@ -100,7 +103,8 @@ impl Store {
                 let values = values![&after.name, &after.root_path, &agents, after.updated_at, &after.id];
                 write.tx.execute(UPDATE, values).await?;
                 if after.root_path != before.root_path {
-                    let (from, to) = (before.root_path, after.root_path.clone());
+                    let from = before.root_path;
+                    let to = after.root_path.clone();
                     write.audit(AuditEvent::WorkspaceRootChanged { from, to }).await?;
                 }
                 write.tree_changed(TreeChange::WorkspaceUpdated, None, None)?;
@@ -134,31 +138,29 @@ impl Store {
         change: TreeChange,
         actor: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Workspace, StoreError>> {
-        Box::pin(async move {
-            const UPDATE: &str = "UPDATE workspace SET archived_at = $1, updated_at = $2 WHERE id = $3";
-            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-                let before = find(write.tx, &write.workspace_id).await?;
-                let archived_at = (change == TreeChange::WorkspaceArchived).then_some(write.now);
-                if before.archived_at.is_some() == archived_at.is_some() {
-                    return Ok(before);
-                }
-                if archived_at.is_none() {
-                    check_free(write.tx, &before.name).await?;
-                }
-                let after = Workspace { archived_at, updated_at: write.now, ..before };
-                write.tx.execute(UPDATE, values![archived_at, after.updated_at, &after.id]).await?;
-                let name = after.name.clone();
-                write
-                    .audit(match archived_at {
-                        Some(_) => AuditEvent::WorkspaceArchived { name },
-                        None => AuditEvent::WorkspaceRestored { name },
-                    })
-                    .await?;
-                write.tree_changed(change, None, None)?;
-                Ok(after)
-            })
-            .await
+        const UPDATE: &str = "UPDATE workspace SET archived_at = $1, updated_at = $2 WHERE id = $3";
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let before = find(write.tx, &write.workspace_id).await?;
+            let archived_at = (change == TreeChange::WorkspaceArchived).then_some(write.now);
+            if before.archived_at.is_some() == archived_at.is_some() {
+                return Ok(before);
+            }
+            if archived_at.is_none() {
+                check_free(write.tx, &before.name).await?;
+            }
+            let after = Workspace { archived_at, updated_at: write.now, ..before };
+            write.tx.execute(UPDATE, values![archived_at, after.updated_at, &after.id]).await?;
+            let name = after.name.clone();
+            write
+                .audit(match archived_at {
+                    Some(_) => AuditEvent::WorkspaceArchived { name },
+                    None => AuditEvent::WorkspaceRestored { name },
+                })
+                .await?;
+            write.tree_changed(change, None, None)?;
+            Ok(after)
         })
+        .boxed()
     }
 
     /// One workspace.
@@ -166,19 +168,14 @@ impl Store {
         &'a self,
         workspace_id: &'a WorkspaceId,
     ) -> BoxFuture<'a, Result<Workspace, StoreError>> {
-        Box::pin(async move {
-            let workspace_id = workspace_id.clone();
-            self.read(async move |tx: &mut Tx<'_>| find(tx, &workspace_id).await).await
-        })
+        let workspace_id = workspace_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| find(tx, &workspace_id).await).boxed()
     }
 
     /// All workspaces, oldest first, archived ones too.
     pub fn workspaces(&self) -> BoxFuture<'_, Result<Vec<Workspace>, StoreError>> {
-        Box::pin(async move {
-            const ALL: &str = concat!("SELECT ", workspace_columns!(), " FROM workspace w ORDER BY w.id");
-            self.read(async |tx: &mut Tx<'_>| tx.all(ALL, &[], |mut row| read_workspace(&mut row)).await)
-                .await
-        })
+        const ALL: &str = concat!("SELECT ", workspace_columns!(), " FROM workspace w ORDER BY w.id");
+        self.read(async |tx: &mut Tx<'_>| tx.all(ALL, &[], |mut row| read_workspace(&mut row)).await).boxed()
     }
 }
 

@@ -61,7 +61,8 @@ pub async fn thread(
     number: usize,
 ) -> anyhow::Result<ThreadId> {
     let title = format!("What the thread number {number} is about");
-    let (workspace_id, folder_id) = (workspace_id.clone(), folder_id.cloned());
+    let workspace_id = workspace_id.clone();
+    let folder_id = folder_id.cloned();
     let new = ThreadCreateParams { workspace_id, folder_id, title, mode: ThreadMode::Chat };
     Ok(store.create_thread(new, Some(ACTOR)).await?.id)
 }
@@ -69,7 +70,8 @@ pub async fn thread(
 /// A save whose text differs from that of every other number.
 pub fn save(scope: Scope, number: u64) -> DocumentSaveParams {
     let Scope { workspace_id, folder_id } = scope;
-    let (content, save_reason) = (text(number), Some(SaveReason::Autosave));
+    let content = text(number);
+    let save_reason = Some(SaveReason::Autosave);
     DocumentSaveParams {
         workspace_id,
         folder_id,

@@ -28,17 +28,19 @@ pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Re
         let store = Store::open(&fresh.database).await?;
         let scopes = scopes(&store, workspaces).await?;
         for callers in CALLERS.into_iter().filter(|callers| workspaces == 1 || *callers > 1) {
-            let (mut before, mut after) = (Vec::new(), Vec::new());
+            let mut before = Vec::new();
+            let mut after = Vec::new();
             // In turns, so that both see the same machine; the first round only warms up.
             for round in 0..=rounds {
-                let (bare, store) =
-                    (one_caller(&mut bare, time).await?, many(&store, &scopes[..callers], time).await?);
+                let bare = one_caller(&mut bare, time).await?;
+                let store = many(&store, &scopes[..callers], time).await?;
                 if round > 0 {
                     before.push(bare);
                     after.push(store);
                 }
             }
-            let (before, after) = (median(before), median(after));
+            let before = median(before);
+            let after = median(after);
             let ratio = after.saves_per_second / before.saves_per_second;
             table.row(cells("bare transaction, one connection", &before, 1.0));
             table.row(cells(&format!("Store::save_document, {callers} callers, {part}"), &after, ratio));
@@ -81,7 +83,8 @@ async fn scopes(store: &Store, workspaces: usize) -> anyhow::Result<Vec<Scope>> 
 }
 
 async fn one_caller(bare: &mut BareSaves, time: Duration) -> anyhow::Result<Done> {
-    let (begun, mut times) = (Instant::now(), Vec::new());
+    let begun = Instant::now();
+    let mut times = Vec::new();
     while begun.elapsed() < time {
         let save = Instant::now();
         bare.save().await?;
@@ -94,9 +97,11 @@ async fn many(store: &Store, scopes: &[Scope], time: Duration) -> anyhow::Result
     let begun = Instant::now();
     let mut callers = tokio::task::JoinSet::new();
     for scope in scopes {
-        let (store, scope) = (store.clone(), scope.clone());
+        let store = store.clone();
+        let scope = scope.clone();
         callers.spawn(async move {
-            let (mut times, mut newest) = (Vec::new(), Version(0));
+            let mut times = Vec::new();
+            let mut newest = Version(0);
             while begun.elapsed() < time {
                 let save = Instant::now();
                 let text = workload::save(scope.clone(), begun.elapsed().as_nanos() as u64 | 1);

@@ -36,8 +36,11 @@ impl Size {
         let id = |kind: &str, number: &str| {
             format!("'0198f{kind}00-0000-7000-8000-' || CAST(100000000000 + {number} AS TEXT)")
         };
-        let (folder, thread, document) = (id("a", "i"), id("b", "i"), id("c", "i"));
-        let (parent, home) = (id("a", "(i / 10)"), id("a", &format!("(i % {folders})")));
+        let folder = id("a", "i");
+        let thread = id("b", "i");
+        let document = id("c", "i");
+        let parent = id("a", "(i / 10)");
+        let home = id("a", &format!("(i % {folders})"));
         let now = "1760000000000";
         let content = text(0);
         vec![

@@ -28,7 +28,8 @@ pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Re
     let fresh_for_bare = databases.fresh("bare-save")?;
     let mut bare = BareSaves::prepare(&fresh_for_bare.database, effort).await?;
 
-    let (mut number, mut newest) = (0, Version(0));
+    let mut number = 0;
+    let mut newest = Version(0);
     let figures = Comparison::against("bare transaction", async || bare.save().await)
         .with("Store::save_document", async || {
             number += 1;
@@ -99,7 +100,8 @@ impl BareSaves {
         let Self { bare, workspace_id, folder_id, document_id, version, seq } = self;
         let begin = bare.begin_write();
         bare.execute(begin, &[]).await?;
-        let (before, id) = (*version - 1, DocumentId::new().to_string());
+        let before = *version - 1;
+        let id = DocumentId::new().to_string();
         let values =
             values!["active", &content, &sha256, characters, *version, now, ACTOR, &*document_id, before];
         anyhow::ensure!(bare.execute(UPDATE_DOCUMENT, values).await? == 1);

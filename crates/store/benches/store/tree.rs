@@ -100,7 +100,8 @@ pub(crate) async fn print_memory(address: &str, workspace_id: &str) -> anyhow::R
     let memory = ResidentMemory::own();
     let before = memory.now()?;
     let tree = store.tree_part(ThreadTreeParams::whole(workspace_id.parse()?)).await?;
-    let (read, kept) = (memory.peak()?, memory.now()?);
+    let read = memory.peak()?;
+    let kept = memory.now()?;
     memory.reset_peak();
     let text = serde_json::to_vec(&tree)?;
     let serialised = memory.peak()?;

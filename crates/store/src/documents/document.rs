@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::document::TITLE;
 use protocol::limits::{MAX_DOCUMENT_BYTES, MAX_SAVE_MESSAGE_CHARACTERS};
@@ -56,19 +57,17 @@ type OwnAndEffective = (Option<Document>, Option<ResolvedDocument>);
 impl Store {
     /// A scope's own document, and the one effective there, of one moment.
     pub fn document<'a>(&'a self, scope: &'a Scope) -> BoxFuture<'a, Result<OwnAndEffective, StoreError>> {
-        Box::pin(async move {
-            let scope = scope.clone();
-            self.read_snapshot(async move |tx: &mut Tx<'_>| {
-                let effective = resolution::resolve_for_scope(tx, &scope).await?;
-                let explicit = match &effective {
-                    // The nearest active document is the scope's own one: no need to look for it again.
-                    Some(resolved) if !resolved.inherited => Some(resolved.doc.clone()),
-                    _ => find_live(tx, &scope).await?,
-                };
-                Ok((explicit, effective))
-            })
-            .await
+        let scope = scope.clone();
+        self.read_snapshot(async move |tx: &mut Tx<'_>| {
+            let effective = resolution::resolve_for_scope(tx, &scope).await?;
+            let explicit = match &effective {
+                // The nearest active document is the scope's own one: no need to look for it again.
+                Some(resolved) if !resolved.inherited => Some(resolved.doc.clone()),
+                _ => find_live(tx, &scope).await?,
+            };
+            Ok((explicit, effective))
         })
+        .boxed()
     }
 
     /// Saves a scope's document, and answers with it as it now is: identical text changes nothing.
@@ -198,7 +197,8 @@ impl Store {
             // Two changes to log.
             return Ok(None);
         }
-        let (actor, cause) = (actor.map(str::to_owned), cause.clone());
+        let actor = actor.map(str::to_owned);
+        let cause = cause.clone();
         let document = next_version(live, text.clone(), self.now(), actor.clone());
         let told = DocumentChanged {
             seq: Sequence(0),
@@ -211,7 +211,8 @@ impl Store {
         let Some(told) = told.strip_prefix(r#"{"seq":0"#).map(str::to_owned) else { return Ok(None) };
         let _permit = self.workspace_permit(&scope.workspace_id).await?;
         self.write(async move |tx: &mut Tx<'_>| {
-            let (revision, status) = (DocumentId::new(), enum_str(document.status));
+            let revision = DocumentId::new();
+            let status = enum_str(document.status);
             let reason = enum_str(cause.reason);
             let values = values![
                 &document.workspace_id,
@@ -488,7 +489,8 @@ impl WorkspaceWrite<'_, '_> {
             "INSERT INTO thread_agents_doc_revision (id, doc_id, workspace_id, folder_id, version,
             content, content_sha256, char_count, saved_at, saved_by, save_reason, message, restored_from)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
-        let (id, reason) = (DocumentId::new(), enum_str(cause.reason));
+        let id = DocumentId::new();
+        let reason = enum_str(cause.reason);
         let values = values![
             &id,
             &document.id,

@@ -1,5 +1,6 @@
 //! The nearest active document of a folder or thread, in one recursive query.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::{Document, ErrorSubject, FolderId, ResolvedDocument, ThreadId, Timestamp, WorkspaceId};
 
@@ -65,18 +66,16 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         thread_id: &'a ThreadId,
     ) -> BoxFuture<'a, Result<Option<ResolvedDocument>, StoreError>> {
-        Box::pin(async move {
-            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let rows =
-                    tx.all(RESOLVE_FOR_THREAD, values![&workspace_id, &thread_id], read_ancestor).await?;
-                if rows.is_empty() {
-                    return Err(tx.missing(&workspace_id, ErrorSubject::Thread, &thread_id).await);
-                }
-                Ok(resolved(rows, tx.now()))
-            })
-            .await
+        let workspace_id = workspace_id.clone();
+        let thread_id = thread_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let rows = tx.all(RESOLVE_FOR_THREAD, values![&workspace_id, &thread_id], read_ancestor).await?;
+            if rows.is_empty() {
+                return Err(tx.missing(&workspace_id, ErrorSubject::Thread, &thread_id).await);
+            }
+            Ok(resolved(rows, tx.now()))
         })
+        .boxed()
     }
 
     /// The document effective for a scope.
@@ -84,10 +83,8 @@ impl Store {
         &'a self,
         scope: &'a Scope,
     ) -> BoxFuture<'a, Result<Option<ResolvedDocument>, StoreError>> {
-        Box::pin(async move {
-            let scope = scope.clone();
-            self.read(async move |tx: &mut Tx<'_>| resolve_for_scope(tx, &scope).await).await
-        })
+        let scope = scope.clone();
+        self.read(async move |tx: &mut Tx<'_>| resolve_for_scope(tx, &scope).await).boxed()
     }
 }
 
@@ -115,7 +112,8 @@ struct Ancestor {
 }
 
 fn read_ancestor(mut row: Columns<'_>) -> Result<Ancestor, StoreError> {
-    let (subject, name) = (row.next()?, row.next()?);
+    let subject = row.next()?;
+    let name = row.next()?;
     let document = if row.is_null()? { None } else { Some(read_document(row)?) };
     Ok(Ancestor { subject, name, document })
 }

@@ -1,5 +1,6 @@
 //! Revisions of a scope.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::{ErrorSubject, Revision, RevisionSummary, Version};
 
@@ -17,23 +18,21 @@ impl Store {
         limit: u64,
         before: Option<Version>,
     ) -> BoxFuture<'a, Result<Vec<RevisionSummary>, StoreError>> {
-        Box::pin(async move {
-            let scope = scope.clone();
-            self.read(async move |tx: &mut Tx<'_>| {
-                check_scope(tx, &scope).await?;
-                let select = in_scope!(
-                    scope,
-                    "SELECT version, content_sha256, char_count, saved_at, saved_by, save_reason, message,
-                restored_from
-                FROM thread_agents_doc_revision WHERE",
-                    "AND version < $3 ORDER BY version DESC LIMIT $4"
-                );
-                let before = before.map_or(i64::MAX, Version::to_column);
-                let values = values![&scope.workspace_id, scope.folder_id.as_ref(), before, limit];
-                tx.all(select, values, |mut row| read_summary(&mut row)).await
-            })
-            .await
+        let scope = scope.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            check_scope(tx, &scope).await?;
+            let select = in_scope!(
+                scope,
+                "SELECT version, content_sha256, char_count, saved_at, saved_by, save_reason, message,
+            restored_from
+            FROM thread_agents_doc_revision WHERE",
+                "AND version < $3 ORDER BY version DESC LIMIT $4"
+            );
+            let before = before.map_or(i64::MAX, Version::to_column);
+            let values = values![&scope.workspace_id, scope.folder_id.as_ref(), before, limit];
+            tx.all(select, values, |mut row| read_summary(&mut row)).await
         })
+        .boxed()
     }
 
     /// One revision with its text.
@@ -42,25 +41,23 @@ impl Store {
         scope: &'a Scope,
         version: Version,
     ) -> BoxFuture<'a, Result<Revision, StoreError>> {
-        Box::pin(async move {
-            let scope = scope.clone();
-            self.read(async move |tx: &mut Tx<'_>| {
-                check_scope(tx, &scope).await?;
-                let select = in_scope!(
-                    scope,
-                    "SELECT version, content_sha256, char_count, saved_at, saved_by, save_reason, message,
-                restored_from, content
-                FROM thread_agents_doc_revision WHERE",
-                    "AND version = $3"
-                );
-                let values = values![&scope.workspace_id, scope.folder_id.as_ref(), version];
-                let found = tx.one_by_key(select, values, |mut row| {
-                    Ok(Revision { summary: read_summary(&mut row)?, content: row.next()? })
-                });
-                found.await?.ok_or_else(|| StoreError::not_found(ErrorSubject::Revision, version))
-            })
-            .await
+        let scope = scope.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            check_scope(tx, &scope).await?;
+            let select = in_scope!(
+                scope,
+                "SELECT version, content_sha256, char_count, saved_at, saved_by, save_reason, message,
+            restored_from, content
+            FROM thread_agents_doc_revision WHERE",
+                "AND version = $3"
+            );
+            let values = values![&scope.workspace_id, scope.folder_id.as_ref(), version];
+            let found = tx.one_by_key(select, values, |mut row| {
+                Ok(Revision { summary: read_summary(&mut row)?, content: row.next()? })
+            });
+            found.await?.ok_or_else(|| StoreError::not_found(ErrorSubject::Revision, version))
         })
+        .boxed()
     }
 }
 

@@ -1,8 +1,8 @@
 //! The database's clock. Gateways of one database agree on it, whatever their machines' clocks say.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use protocol::Timestamp;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -29,11 +29,11 @@ impl DatabaseClock {
     }
 
     pub(crate) fn set(&self, time: Timestamp, at: Duration) {
-        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = (time, at);
+        *self.asked.lock() = (time, at);
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        let (time, at) = *self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let (time, at) = *self.asked.lock();
         let since = i64::try_from(up_time().saturating_sub(at).as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_milliseconds(time.milliseconds().saturating_add(since))
     }

@@ -7,10 +7,11 @@
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{broadcast, mpsc, oneshot};
 
@@ -217,12 +218,12 @@ impl<J> Queue<J> {
     }
 
     async fn send(&self, job: J) -> Result<(), StoreError> {
-        let sender = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(closed)?;
+        let sender = self.jobs.lock().clone().ok_or_else(closed)?;
         sender.send(job).await.map_err(|_| closed())
     }
 
     async fn close(&self) {
-        drop(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.jobs.lock().take());
         self.ended.lock().await.recv().await;
     }
 }
@@ -314,7 +315,8 @@ fn run_all(
     {
         execute(connection, "SAVEPOINT job")?;
         let mut finished = job(Ok(connection));
-        let (keep, error) = (finished.keep, finished.error.take());
+        let keep = finished.keep;
+        let error = finished.error.take();
         bytes += finished.bytes;
         done.push(finished);
         if connection.is_autocommit() {
@@ -337,7 +339,7 @@ struct Reader {
 impl Reader {
     fn run(mut self) {
         loop {
-            let job = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv();
+            let job = self.jobs.lock().blocking_recv();
             let Some(job) = job else { return };
             self.read(job);
         }

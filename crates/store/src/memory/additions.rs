@@ -48,7 +48,8 @@ impl Store {
             check(&new, self.now())?;
             // Outside of the job, which others wait for.
             let terms = IndexTerms::of(&new.text);
-            let (view, actor) = (view.clone(), actor.map(str::to_owned));
+            let view = view.clone();
+            let actor = actor.map(str::to_owned);
             self.write(async move |tx: &mut Tx<'_>| add(tx, &view, &new, &terms, actor.as_deref()).await)
                 .await
         })
@@ -116,8 +117,9 @@ pub(crate) async fn add(
     }
     let sha256 = ContentHash::of(&new.text);
     let scope = enum_str(new.place.scope());
-    let (owner, workspace_id, thread_id) =
-        (new.place.owner(), new.place.workspace_id(), new.place.thread_id());
+    let owner = new.place.owner();
+    let workspace_id = new.place.workspace_id();
+    let thread_id = new.place.thread_id();
     // What nobody has marked as expired yet must not stand in the way.
     tx.execute(EXPIRE_SAME, values![&scope, &sha256, owner, workspace_id, thread_id, now]).await?;
     let id = MemoryItemId::new();

@@ -59,7 +59,9 @@ impl Store {
         actor: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Forgotten, StoreError>> {
         Box::pin(async move {
-            let (view, item_id, actor) = (view.clone(), id.clone(), actor.map(str::to_owned));
+            let view = view.clone();
+            let item_id = id.clone();
+            let actor = actor.map(str::to_owned);
             let mark = async move |tx: &mut Tx<'_>| mark(tx, &view, &item_id, actor.as_deref()).await;
             let (item, was_forgotten) = self.write(mark).await?;
             let removed = self.purge_item(id).await?;

@@ -1,5 +1,6 @@
 //! What is remembered: who may see which item, and reading them.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::{
     ErrorSubject, MemoryItem, MemoryItemId, MemoryScope, MemoryStatus, ThreadId, Timestamp, WorkspaceId,
@@ -152,14 +153,13 @@ impl Store {
         view: &'a MemoryView,
         filter: MemoryFilter,
     ) -> BoxFuture<'a, Result<Vec<MemoryItem>, StoreError>> {
-        Box::pin(async move {
-            let (view, now) = (view.clone(), self.now());
-            self.read(async move |tx: &mut Tx<'_>| {
-                tx.sequence(&view.workspace_id).await?;
-                list(tx, &view, &filter, now).await
-            })
-            .await
+        let view = view.clone();
+        let now = self.now();
+        self.read(async move |tx: &mut Tx<'_>| {
+            tx.sequence(&view.workspace_id).await?;
+            list(tx, &view, &filter, now).await
         })
+        .boxed()
     }
 
     /// One item; one that somebody may not see is not there.
@@ -168,10 +168,10 @@ impl Store {
         view: &'a MemoryView,
         id: &'a MemoryItemId,
     ) -> BoxFuture<'a, Result<MemoryItem, StoreError>> {
-        Box::pin(async move {
-            let (view, id, now) = (view.clone(), id.clone(), self.now());
-            self.read(async move |tx: &mut Tx<'_>| find_or_missing(tx, &view, &id, now).await).await
-        })
+        let view = view.clone();
+        let id = id.clone();
+        let now = self.now();
+        self.read(async move |tx: &mut Tx<'_>| find_or_missing(tx, &view, &id, now).await).boxed()
     }
 }
 

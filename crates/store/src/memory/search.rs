@@ -1,5 +1,6 @@
 //! Looking for what is remembered, by its terms.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use memory::QueryTerms;
 use protocol::{MemoryItem, ThreadId};
@@ -29,22 +30,21 @@ impl Store {
         matching: WordMatch,
         limit: u64,
     ) -> BoxFuture<'a, Result<Vec<MemoryItem>, StoreError>> {
-        Box::pin(async move {
-            let (view, terms) = (view.clone(), terms.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                if terms.is_empty() {
-                    tx.sequence(&view.workspace_id).await?;
-                    return Ok(Vec::new());
-                }
-                let first = if matching == WordMatch::AllElseAny { WordMatch::All } else { matching };
-                let found = search(tx, &view, &terms, first, limit).await?;
-                if matching != WordMatch::AllElseAny || !found.is_empty() || terms.len() < 2 {
-                    return Ok(found);
-                }
-                search(tx, &view, &terms, WordMatch::Any, limit).await
-            })
-            .await
+        let view = view.clone();
+        let terms = terms.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            if terms.is_empty() {
+                tx.sequence(&view.workspace_id).await?;
+                return Ok(Vec::new());
+            }
+            let first = if matching == WordMatch::AllElseAny { WordMatch::All } else { matching };
+            let found = search(tx, &view, &terms, first, limit).await?;
+            if matching != WordMatch::AllElseAny || !found.is_empty() || terms.len() < 2 {
+                return Ok(found);
+            }
+            search(tx, &view, &terms, WordMatch::Any, limit).await
         })
+        .boxed()
     }
 
     /// What a turn could be told: the newest items of a category that is always recalled, and those that have words of the
@@ -57,26 +57,25 @@ impl Store {
         terms: &'a QueryTerms,
         limit: u64,
     ) -> BoxFuture<'a, Result<Recallable, StoreError>> {
-        Box::pin(async move {
-            let filter = MemoryFilter { category: Some(always.to_owned()), limit, ..MemoryFilter::default() };
-            let (view, thread_id, terms) = (view.clone(), thread_id.clone(), terms.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let now = tx.now();
-                let mut always = items::list(tx, &view, &filter, now).await?;
-                let mut found = Vec::new();
-                if !terms.is_empty() {
-                    found = search(tx, &view, &terms, WordMatch::Any, limit * 4).await?;
-                }
-                if !(always.is_empty() && found.is_empty()) {
-                    let told = items::recalled(tx, &view, &thread_id).await?;
-                    always.retain(|item| !told.contains(&item.id));
-                    found
-                        .retain(|item| !told.contains(&item.id) && !always.iter().any(|it| it.id == item.id));
-                }
-                Ok(Recallable { always, found })
-            })
-            .await
+        let filter = MemoryFilter { category: Some(always.to_owned()), limit, ..MemoryFilter::default() };
+        let view = view.clone();
+        let thread_id = thread_id.clone();
+        let terms = terms.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let now = tx.now();
+            let mut always = items::list(tx, &view, &filter, now).await?;
+            let mut found = Vec::new();
+            if !terms.is_empty() {
+                found = search(tx, &view, &terms, WordMatch::Any, limit * 4).await?;
+            }
+            if !(always.is_empty() && found.is_empty()) {
+                let told = items::recalled(tx, &view, &thread_id).await?;
+                always.retain(|item| !told.contains(&item.id));
+                found.retain(|item| !told.contains(&item.id) && !always.iter().any(|it| it.id == item.id));
+            }
+            Ok(Recallable { always, found })
         })
+        .boxed()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Folders that were deleted, and bringing them back.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::notification::TreeChange;
 use protocol::{
@@ -78,14 +79,12 @@ impl Store {
         &'a self,
         workspace_id: &'a WorkspaceId,
     ) -> BoxFuture<'a, Result<Vec<DeletedFolder>, StoreError>> {
-        Box::pin(async move {
-            let workspace_id = workspace_id.clone();
-            self.read(async move |tx: &mut Tx<'_>| {
-                tx.sequence(&workspace_id).await?;
-                tx.all(DELETED, values![&workspace_id], read_deleted).await
-            })
-            .await
+        let workspace_id = workspace_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            tx.sequence(&workspace_id).await?;
+            tx.all(DELETED, values![&workspace_id], read_deleted).await
         })
+        .boxed()
     }
 
     /// Brings a deleted folder back below its nearest living ancestor, with the document that was archived with it.
@@ -182,7 +181,8 @@ struct Deleted {
 
 fn read_with_document(mut row: Columns<'_>) -> Result<Deleted, StoreError> {
     let folder = read_folder_columns(&mut row)?;
-    let (deleted_at, moved_out) = (row.next()?, row.optional_json("what moved out of a folder")?);
+    let deleted_at = row.next()?;
+    let moved_out = row.optional_json("what moved out of a folder")?;
     let document = if row.is_null()? { None } else { Some(read_document(row)?) };
     Ok(Deleted { folder, deleted_at, moved_out, document })
 }

@@ -1,5 +1,6 @@
 //! Folders of the thread tree.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::notification::TreeChange;
 use protocol::{ErrorSubject, Folder, FolderId, Timestamp, WorkspaceId};
@@ -87,7 +88,8 @@ impl Store {
                 "INSERT INTO folder (id, workspace_id, parent_folder_id, name, created_at, updated_at)
             VALUES ($1, $2, $3, $4, $5, $5)";
             validation::check("name", name)?;
-            let (parent_folder_id, name) = (parent_folder_id.cloned(), name.to_owned());
+            let parent_folder_id = parent_folder_id.cloned();
+            let name = name.to_owned();
             self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
                 if let Some(parent) = &parent_folder_id {
                     write.folder(parent).await?;
@@ -116,10 +118,9 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         folder_id: &'a FolderId,
     ) -> BoxFuture<'a, Result<Folder, StoreError>> {
-        Box::pin(async move {
-            let (workspace_id, folder_id) = (workspace_id.clone(), folder_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| find_or_missing(tx, &workspace_id, &folder_id).await).await
-        })
+        let workspace_id = workspace_id.clone();
+        let folder_id = folder_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| find_or_missing(tx, &workspace_id, &folder_id).await).boxed()
     }
 
     /// Gives a folder another name.
@@ -132,7 +133,8 @@ impl Store {
     ) -> BoxFuture<'a, Result<Folder, StoreError>> {
         Box::pin(async move {
             validation::check("name", name)?;
-            let (folder_id, name) = (folder_id.clone(), name.to_owned());
+            let folder_id = folder_id.clone();
+            let name = name.to_owned();
             self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
                 let folder = write.folder(&folder_id).await?;
                 if folder.name == name {
@@ -152,21 +154,20 @@ impl Store {
         parent_folder_id: Option<&'a FolderId>,
         actor: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Folder, StoreError>> {
-        Box::pin(async move {
-            let (folder_id, parent_folder_id) = (folder_id.clone(), parent_folder_id.cloned());
-            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-                let folder = write.folder(&folder_id).await?;
-                if let Some(parent) = &parent_folder_id {
-                    write.folder(parent).await?;
-                    write.check_not_below(&folder_id, parent).await?;
-                }
-                if folder.parent_folder_id == parent_folder_id {
-                    return Ok(folder);
-                }
-                write.update_folder(Folder { parent_folder_id, ..folder }, TreeChange::FolderMoved).await
-            })
-            .await
+        let folder_id = folder_id.clone();
+        let parent_folder_id = parent_folder_id.cloned();
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let folder = write.folder(&folder_id).await?;
+            if let Some(parent) = &parent_folder_id {
+                write.folder(parent).await?;
+                write.check_not_below(&folder_id, parent).await?;
+            }
+            if folder.parent_folder_id == parent_folder_id {
+                return Ok(folder);
+            }
+            write.update_folder(Folder { parent_folder_id, ..folder }, TreeChange::FolderMoved).await
         })
+        .boxed()
     }
 
     /// Deletes a folder: its document is archived, its folders and threads move to its parent.
@@ -176,27 +177,25 @@ impl Store {
         folder_id: &'a FolderId,
         actor: Option<&'a str>,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move {
-            let folder_id = folder_id.clone();
-            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-                let folder = write.folder(&folder_id).await?;
-                let scope = Scope::folder(write.workspace_id.clone(), folder_id);
-                let deleted_at = match write.live_document(&scope).await? {
-                    Some(document) => {
-                        write.archive(document).await?;
-                        write.now
-                    }
-                    // Restoring the folder brings back the document that was archived at the same time: never one that
-                    // was archived before, not even in this millisecond.
-                    None => Timestamp::from_milliseconds(write.now.milliseconds() + 1),
-                };
-                write.move_out(&folder).await?;
-                let delete = "UPDATE folder SET deleted_at = $1, updated_at = $1 WHERE id = $2";
-                write.tx.execute(delete, values![deleted_at, &folder.id]).await?;
-                write.tree_changed(TreeChange::FolderDeleted, Some(folder.id), None)
-            })
-            .await
+        let folder_id = folder_id.clone();
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let folder = write.folder(&folder_id).await?;
+            let scope = Scope::folder(write.workspace_id.clone(), folder_id);
+            let deleted_at = match write.live_document(&scope).await? {
+                Some(document) => {
+                    write.archive(document).await?;
+                    write.now
+                }
+                // Restoring the folder brings back the document that was archived at the same time: never one that
+                // was archived before, not even in this millisecond.
+                None => Timestamp::from_milliseconds(write.now.milliseconds() + 1),
+            };
+            write.move_out(&folder).await?;
+            let delete = "UPDATE folder SET deleted_at = $1, updated_at = $1 WHERE id = $2";
+            write.tx.execute(delete, values![deleted_at, &folder.id]).await?;
+            write.tree_changed(TreeChange::FolderDeleted, Some(folder.id), None)
         })
+        .boxed()
     }
 }
 

@@ -71,7 +71,8 @@ impl WorkspaceWrite<'_, '_> {
         let folder_ids = self.tx.all(select, values, |mut row| row.next()).await?;
         let select = format!("SELECT t.id {THREADS} ORDER BY t.title, t.id LIMIT {MAX_KEPT}");
         let thread_ids = self.tx.all(select, values, |mut row| row.next()).await?;
-        let (folders, threads) = (self.count(FOLDERS, values).await?, self.count(THREADS, values).await?);
+        let folders = self.count(FOLDERS, values).await?;
+        let threads = self.count(THREADS, values).await?;
         Ok(StoredChildren { folders, folder_ids, threads, thread_ids })
     }
 

@@ -1,5 +1,6 @@
 //! The tree of a workspace, whole or in part, read in one snapshot.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use std::collections::HashMap;
 
@@ -30,87 +31,80 @@ impl Store {
         &'a self,
         workspace_id: &'a WorkspaceId,
     ) -> BoxFuture<'a, Result<Vec<u8>, StoreError>> {
-        Box::pin(async move {
-            let workspace_id = workspace_id.clone();
-            self.read_snapshot(async move |tx: &mut Tx<'_>| {
-                let mut json = Vec::new();
-                field(&mut json, "workspace_id", &workspace_id)?;
-                field(&mut json, "seq", &tx.sequence(&workspace_id).await?)?;
-                rows(&mut json, tx, "folders", FOLDERS, &workspace_id, folder).await?;
-                rows(&mut json, tx, "threads", THREADS, &workspace_id, thread).await?;
-                rows(&mut json, tx, "placements", PLACEMENTS, &workspace_id, placement).await?;
-                rows(&mut json, tx, "agents_docs", DOCUMENTS, &workspace_id, document).await?;
-                json.push(b'}');
-                Ok(json)
-            })
-            .await
+        let workspace_id = workspace_id.clone();
+        self.read_snapshot(async move |tx: &mut Tx<'_>| {
+            let mut json = Vec::new();
+            field(&mut json, "workspace_id", &workspace_id)?;
+            field(&mut json, "seq", &tx.sequence(&workspace_id).await?)?;
+            rows(&mut json, tx, "folders", FOLDERS, &workspace_id, folder).await?;
+            rows(&mut json, tx, "threads", THREADS, &workspace_id, thread).await?;
+            rows(&mut json, tx, "placements", PLACEMENTS, &workspace_id, placement).await?;
+            rows(&mut json, tx, "agents_docs", DOCUMENTS, &workspace_id, document).await?;
+            json.push(b'}');
+            Ok(json)
         })
+        .boxed()
     }
 
     /// A part of the tree, and what it leaves out.
     pub fn tree_part(&self, part: ThreadTreeParams) -> BoxFuture<'_, Result<ThreadTreeResult, StoreError>> {
-        Box::pin(async move {
-            self.read_snapshot(async move |tx: &mut Tx<'_>| {
-                let seq = tx.sequence(&part.workspace_id).await?;
-                if let Some(folder_id) = &part.folder_id {
-                    find_or_missing(tx, &part.workspace_id, folder_id).await?;
-                }
-                let mut more = More::default();
-                let folders = folders_in(tx, &part, &mut more).await?;
-                let (threads, placements) = threads_in(tx, &part, &mut more).await?;
-                let agents_docs = documents_in(tx, &part).await?;
-                let more = more.sorted();
-                Ok(ThreadTreeResult {
-                    workspace_id: part.workspace_id,
-                    seq,
-                    folders,
-                    threads,
-                    placements,
-                    agents_docs,
-                    more,
-                })
+        self.read_snapshot(async move |tx: &mut Tx<'_>| {
+            let seq = tx.sequence(&part.workspace_id).await?;
+            if let Some(folder_id) = &part.folder_id {
+                find_or_missing(tx, &part.workspace_id, folder_id).await?;
+            }
+            let mut more = More::default();
+            let folders = folders_in(tx, &part, &mut more).await?;
+            let (threads, placements) = threads_in(tx, &part, &mut more).await?;
+            let agents_docs = documents_in(tx, &part).await?;
+            let more = more.sorted();
+            Ok(ThreadTreeResult {
+                workspace_id: part.workspace_id,
+                seq,
+                folders,
+                threads,
+                placements,
+                agents_docs,
+                more,
             })
-            .await
         })
+        .boxed()
     }
 
     /// The threads of one folder, or of the root, a page at a time.
     pub fn threads_in(&self, page: ThreadListParams) -> BoxFuture<'_, Result<ThreadListResult, StoreError>> {
-        Box::pin(async move {
-            // From the folder's placements, which are in order, and not from all threads of the workspace.
-            const OF_FOLDER: &str =
-                "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, t.parent_thread_id,
-            t.parent_turn_id FROM thread_placement p CROSS JOIN thread t
-            WHERE p.folder_id = $2 AND p.thread_id > $3 AND t.id = p.thread_id
-            AND t.workspace_id = $1 AND t.archived_at IS NULL ORDER BY p.thread_id LIMIT $4";
-            const OF_ROOT: &str =
-                "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, t.parent_thread_id,
-            t.parent_turn_id FROM thread t
-            WHERE t.workspace_id = $1 AND t.archived_at IS NULL AND t.id > $2
-            AND t.is_placed = 0 ORDER BY t.id LIMIT $3";
-            self.read_snapshot(async move |tx: &mut Tx<'_>| {
-                let workspace_id = &page.workspace_id;
-                let after = page.after.as_ref().map_or("", |thread_id| thread_id.as_str());
-                // One more than asked for says whether there is a next page.
-                let limit = u64::from(page.limit) + 1;
-                let read = |row: Columns<'_>| thread(workspace_id, row);
-                let mut threads = match &page.folder_id {
-                    Some(folder_id) => {
-                        find_or_missing(tx, workspace_id, folder_id).await?;
-                        tx.all(OF_FOLDER, values![workspace_id, folder_id, after, limit], read).await?
-                    }
-                    None => {
-                        tx.sequence(workspace_id).await?;
-                        tx.all(OF_ROOT, values![workspace_id, after, limit], read).await?
-                    }
-                };
-                let is_last = threads.len() <= page.limit as usize;
-                threads.truncate(page.limit as usize);
-                let next = threads.last().filter(|_| !is_last).map(|thread| thread.id.clone());
-                Ok(ThreadListResult { threads, next })
-            })
-            .await
+        // From the folder's placements, which are in order, and not from all threads of the workspace.
+        const OF_FOLDER: &str =
+            "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, t.parent_thread_id,
+        t.parent_turn_id FROM thread_placement p CROSS JOIN thread t
+        WHERE p.folder_id = $2 AND p.thread_id > $3 AND t.id = p.thread_id
+        AND t.workspace_id = $1 AND t.archived_at IS NULL ORDER BY p.thread_id LIMIT $4";
+        const OF_ROOT: &str = "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, t.parent_thread_id,
+        t.parent_turn_id FROM thread t
+        WHERE t.workspace_id = $1 AND t.archived_at IS NULL AND t.id > $2
+        AND t.is_placed = 0 ORDER BY t.id LIMIT $3";
+        self.read_snapshot(async move |tx: &mut Tx<'_>| {
+            let workspace_id = &page.workspace_id;
+            let after = page.after.as_ref().map_or("", |thread_id| thread_id.as_str());
+            // One more than asked for says whether there is a next page.
+            let limit = u64::from(page.limit) + 1;
+            let read = |row: Columns<'_>| thread(workspace_id, row);
+            let mut threads = match &page.folder_id {
+                Some(folder_id) => {
+                    find_or_missing(tx, workspace_id, folder_id).await?;
+                    tx.all(OF_FOLDER, values![workspace_id, folder_id, after, limit], read).await?
+                }
+                None => {
+                    tx.sequence(workspace_id).await?;
+                    tx.all(OF_ROOT, values![workspace_id, after, limit], read).await?
+                }
+            };
+            let is_last = threads.len() <= page.limit as usize;
+            threads.truncate(page.limit as usize);
+            let next = threads.last().filter(|_| !is_last).map(|thread| thread.id.clone());
+            Ok(ThreadListResult { threads, next })
         })
+        .boxed()
     }
 }
 
@@ -231,7 +225,8 @@ async fn threads_in(
         rows.extend(numbered);
         rows.sort_by(|(a, ..), (b, ..)| a.id.cmp(&b.id));
     }
-    let (mut threads, mut placements) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
+    let mut threads = Vec::with_capacity(rows.len());
+    let mut placements = Vec::with_capacity(rows.len());
     for (thread, place, number, total) in rows {
         if total > limit {
             more.of(place.clone()).threads = total - limit;

@@ -1,5 +1,6 @@
 //! Threads and where they stand.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::method::ThreadCreateParams;
 use protocol::notification::TreeChange;
@@ -51,10 +52,9 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         thread_id: &'a ThreadId,
     ) -> BoxFuture<'a, Result<Thread, StoreError>> {
-        Box::pin(async move {
-            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| find_or_missing(tx, &workspace_id, &thread_id).await).await
-        })
+        let workspace_id = workspace_id.clone();
+        let thread_id = thread_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| find_or_missing(tx, &workspace_id, &thread_id).await).boxed()
     }
 
     /// Gives a thread another title.
@@ -67,7 +67,8 @@ impl Store {
     ) -> BoxFuture<'a, Result<Thread, StoreError>> {
         Box::pin(async move {
             validation::check("title", title)?;
-            let (thread_id, title) = (thread_id.clone(), title.to_owned());
+            let thread_id = thread_id.clone();
+            let title = title.to_owned();
             self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
                 let thread = write.live_thread(&thread_id).await?;
                 if thread.title == title {
@@ -87,24 +88,23 @@ impl Store {
         folder_id: Option<&'a FolderId>,
         actor: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Thread, StoreError>> {
-        Box::pin(async move {
-            let (thread_id, folder_id) = (thread_id.clone(), folder_id.cloned());
-            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-                let thread = write.live_thread(&thread_id).await?;
-                if let Some(folder_id) = &folder_id {
-                    write.folder(folder_id).await?;
-                }
-                if thread.folder_id == folder_id {
-                    return Ok(thread);
-                }
-                let thread = Thread { folder_id, ..thread };
-                let remove = "DELETE FROM thread_placement WHERE thread_id = $1";
-                write.tx.execute(remove, values![&thread.id]).await?;
-                write.place(&thread).await?;
-                write.update_thread(thread, TreeChange::ThreadMoved).await
-            })
-            .await
+        let thread_id = thread_id.clone();
+        let folder_id = folder_id.cloned();
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let thread = write.live_thread(&thread_id).await?;
+            if let Some(folder_id) = &folder_id {
+                write.folder(folder_id).await?;
+            }
+            if thread.folder_id == folder_id {
+                return Ok(thread);
+            }
+            let thread = Thread { folder_id, ..thread };
+            let remove = "DELETE FROM thread_placement WHERE thread_id = $1";
+            write.tx.execute(remove, values![&thread.id]).await?;
+            write.place(&thread).await?;
+            write.update_thread(thread, TreeChange::ThreadMoved).await
         })
+        .boxed()
     }
 
     /// Takes a thread out of the tree; archiving it again changes nothing.
@@ -114,18 +114,16 @@ impl Store {
         thread_id: &'a ThreadId,
         actor: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Thread, StoreError>> {
-        Box::pin(async move {
-            let thread_id = thread_id.clone();
-            self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
-                let thread = write.thread(&thread_id).await?;
-                if thread.archived_at.is_some() {
-                    return Ok(thread);
-                }
-                let archived_at = Some(write.now);
-                write.update_thread(Thread { archived_at, ..thread }, TreeChange::ThreadArchived).await
-            })
-            .await
+        let thread_id = thread_id.clone();
+        self.write_workspace(workspace_id, actor, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let thread = write.thread(&thread_id).await?;
+            if thread.archived_at.is_some() {
+                return Ok(thread);
+            }
+            let archived_at = Some(write.now);
+            write.update_thread(Thread { archived_at, ..thread }, TreeChange::ThreadArchived).await
         })
+        .boxed()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Approvals: tool calls that wait for somebody to decide.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::{
     ApprovalDecision, ApprovalRequest, AuditEvent, ContentHash, ErrorSubject, GATEWAY_ACTOR, HowDecided,
@@ -23,7 +24,9 @@ macro_rules! approval_columns {
 }
 
 fn read_approval(mut row: Columns<'_>) -> Result<TurnApproval, StoreError> {
-    let (request, requested_at, expires_at) = (row.json("approval")?, row.next()?, row.next()?);
+    let request = row.json("approval")?;
+    let requested_at = row.next()?;
+    let expires_at = row.next()?;
     let (allowed, decided_by): (Option<bool>, _) = (row.next()?, row.next()?);
     let (decided_at, how): (Option<Timestamp>, _) = (row.next()?, row.next()?);
     let decision = allowed.zip(decided_at);
@@ -72,7 +75,8 @@ impl Store {
                 replaces_lines: request.replaces_lines,
             };
             let text = to_json(&request)?;
-            let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
+            let workspace = workspace_id.clone();
+            let turn = turn_id.clone();
             let requested_at = self.now();
             self.write_turn(workspace_id, turn_id, owner, vec![event], async move |tx: &mut Tx<'_>| {
                 let values = values![&workspace, &turn, &request.call_id, &text, requested_at, expires_at];
@@ -93,7 +97,8 @@ impl Store {
     ) -> BoxFuture<'a, Result<TurnApproval, StoreError>> {
         Box::pin(async move {
             validation::check("call_id", call_id)?;
-            let (turn_id, call_id) = (turn_id.clone(), call_id.to_owned());
+            let turn_id = turn_id.clone();
+            let call_id = call_id.to_owned();
             let ApprovalAnswer { allow, digest, how, actor } = answer;
             let now = self.now();
             let decided_by = actor.clone();
@@ -130,23 +135,22 @@ impl Store {
         owner: &'a str,
         call_id: &'a str,
     ) -> BoxFuture<'a, Result<TurnApproval, StoreError>> {
-        Box::pin(async move {
-            let (turn_id, call_id, owner) = (turn_id.clone(), call_id.to_owned(), owner.to_owned());
-            let now = self.now();
-            self.write_workspace(workspace_id, None, async move |write: &mut WorkspaceWrite<'_, '_>| {
-                let (turn, hold) =
-                    lease::lock_turn_of_locked(write.tx, &write.workspace_id, &turn_id).await?;
-                lease::check_held(&turn_id, &hold, &owner)?;
-                let present = question(write, &turn_id, &call_id).await?;
-                if present.decision.is_some() {
-                    return Ok(present);
-                }
-                let how = HowDecided::Expired;
-                let decision = ApprovalDecision { allowed: false, decided_by: None, decided_at: now, how };
-                decide(write, &turn, present, decision).await
-            })
-            .await
+        let turn_id = turn_id.clone();
+        let call_id = call_id.to_owned();
+        let owner = owner.to_owned();
+        let now = self.now();
+        self.write_workspace(workspace_id, None, async move |write: &mut WorkspaceWrite<'_, '_>| {
+            let (turn, hold) = lease::lock_turn_of_locked(write.tx, &write.workspace_id, &turn_id).await?;
+            lease::check_held(&turn_id, &hold, &owner)?;
+            let present = question(write, &turn_id, &call_id).await?;
+            if present.decision.is_some() {
+                return Ok(present);
+            }
+            let how = HowDecided::Expired;
+            let decision = ApprovalDecision { allowed: false, decided_by: None, decided_at: now, how };
+            decide(write, &turn, present, decision).await
         })
+        .boxed()
     }
 
     /// The approvals of a turn, oldest first.
@@ -155,22 +159,21 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         turn_id: &'a TurnId,
     ) -> BoxFuture<'a, Result<Vec<TurnApproval>, StoreError>> {
-        Box::pin(async move {
-            const APPROVALS: &str = concat!(
-                "SELECT ",
-                approval_columns!(),
-                " FROM turn_approval WHERE workspace_id = $1 AND turn_id = $2 ORDER BY requested_at, call_id"
-            );
-            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let approvals = tx.all(APPROVALS, values![&workspace_id, &turn_id], read_approval).await?;
-                if approvals.is_empty() {
-                    turn::find_or_missing(tx, &workspace_id, &turn_id).await?;
-                }
-                Ok(approvals)
-            })
-            .await
+        const APPROVALS: &str = concat!(
+            "SELECT ",
+            approval_columns!(),
+            " FROM turn_approval WHERE workspace_id = $1 AND turn_id = $2 ORDER BY requested_at, call_id"
+        );
+        let workspace_id = workspace_id.clone();
+        let turn_id = turn_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let approvals = tx.all(APPROVALS, values![&workspace_id, &turn_id], read_approval).await?;
+            if approvals.is_empty() {
+                turn::find_or_missing(tx, &workspace_id, &turn_id).await?;
+            }
+            Ok(approvals)
         })
+        .boxed()
     }
 
     /// The calls of turns that a turn gave work to, and of theirs, that nobody has decided about and whose time is not over,
@@ -180,28 +183,28 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         turn_id: &'a TurnId,
     ) -> BoxFuture<'a, Result<Vec<TurnApproval>, StoreError>> {
-        Box::pin(async move {
-            const WAITING: &str = concat!(
-                "WITH RECURSIVE below (id) AS (
-                    SELECT id FROM turn WHERE parent_turn_id = $1
-                    UNION ALL SELECT c.id FROM turn c JOIN below b ON c.parent_turn_id = b.id)
-                SELECT turn.id, ",
-                approval_columns!(),
-                " FROM below JOIN turn ON turn.id = below.id JOIN turn_approval ON turn_approval.turn_id = turn.id
-                WHERE turn.workspace_id = $2 AND turn.status = 'running' AND turn_approval.allowed IS NULL
-                    AND turn_approval.expires_at > $3
-                ORDER BY turn_approval.requested_at, turn.id, turn_approval.call_id"
-            );
-            let (workspace_id, turn_id, now) = (workspace_id.clone(), turn_id.clone(), self.now());
-            self.read(async move |tx: &mut Tx<'_>| {
-                tx.all(WAITING, values![&turn_id, &workspace_id, now], |mut row| {
-                    let turn_id = Some(row.next()?);
-                    Ok(TurnApproval { turn_id, ..read_approval(row)? })
-                })
-                .await
+        const WAITING: &str = concat!(
+            "WITH RECURSIVE below (id) AS (
+                SELECT id FROM turn WHERE parent_turn_id = $1
+                UNION ALL SELECT c.id FROM turn c JOIN below b ON c.parent_turn_id = b.id)
+            SELECT turn.id, ",
+            approval_columns!(),
+            " FROM below JOIN turn ON turn.id = below.id JOIN turn_approval ON turn_approval.turn_id = turn.id
+            WHERE turn.workspace_id = $2 AND turn.status = 'running' AND turn_approval.allowed IS NULL
+                AND turn_approval.expires_at > $3
+            ORDER BY turn_approval.requested_at, turn.id, turn_approval.call_id"
+        );
+        let workspace_id = workspace_id.clone();
+        let turn_id = turn_id.clone();
+        let now = self.now();
+        self.read(async move |tx: &mut Tx<'_>| {
+            tx.all(WAITING, values![&turn_id, &workspace_id, now], |mut row| {
+                let turn_id = Some(row.next()?);
+                Ok(TurnApproval { turn_id, ..read_approval(row)? })
             })
             .await
         })
+        .boxed()
     }
 }
 
@@ -236,7 +239,9 @@ async fn decide(
         decision: decision.clone(),
     };
     log_event(write, TurnInLog::from(turn), event)?;
-    let (turn_id, allowed, how) = (turn.id.clone(), *allowed, *how);
+    let turn_id = turn.id.clone();
+    let allowed = *allowed;
+    let how = *how;
     let event = AuditEvent::ApprovalDecided { turn_id, call_id, tool, digest, allowed, how, identity };
     // Nobody decides what expires; then it is the gateway that says no.
     let by = if how == HowDecided::Expired { Some(GATEWAY_ACTOR) } else { decided_by.as_deref() };

@@ -1,5 +1,6 @@
 //! Stops: a turn is asked to end, and whoever runs it hears of that.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::{ThreadId, Turn, TurnId, TurnStatus, WorkspaceId};
 
@@ -29,7 +30,8 @@ impl Store {
         actor: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Turn, StoreError>> {
         Box::pin(async move {
-            let (workspace_id, id) = (workspace_id.clone(), turn_id.clone());
+            let workspace_id = workspace_id.clone();
+            let id = turn_id.clone();
             let stopped_by = actor.map(str::to_owned);
             let (turn, is_news) = self
                 .write(async move |tx: &mut Tx<'_>| {
@@ -59,24 +61,23 @@ impl Store {
         before: u64,
         limit: u64,
     ) -> BoxFuture<'a, Result<Vec<UnansweredTurn>, StoreError>> {
-        Box::pin(async move {
-            const UNANSWERED: &str = concat!(
-                "SELECT ",
-                turn_columns!(),
-                ", turn.stop_requested_by FROM turn
-            WHERE workspace_id = $1 AND thread_id = $2 AND ordinal > $3 AND ordinal < $4
-                AND status IN ('failed', 'cancelled')
-            ORDER BY ordinal DESC LIMIT $5"
-            );
-            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let values = values![&workspace_id, &thread_id, after, before, limit];
-                tx.all(UNANSWERED, values, |mut row| {
-                    Ok(UnansweredTurn { turn: read_turn(&mut row)?, stopped_by: row.next()? })
-                })
-                .await
+        const UNANSWERED: &str = concat!(
+            "SELECT ",
+            turn_columns!(),
+            ", turn.stop_requested_by FROM turn
+        WHERE workspace_id = $1 AND thread_id = $2 AND ordinal > $3 AND ordinal < $4
+            AND status IN ('failed', 'cancelled')
+        ORDER BY ordinal DESC LIMIT $5"
+        );
+        let workspace_id = workspace_id.clone();
+        let thread_id = thread_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let values = values![&workspace_id, &thread_id, after, before, limit];
+            tx.all(UNANSWERED, values, |mut row| {
+                Ok(UnansweredTurn { turn: read_turn(&mut row)?, stopped_by: row.next()? })
             })
             .await
         })
+        .boxed()
     }
 }

@@ -1,5 +1,6 @@
 //! Work that turns give to others: threads and turns that know where they come from.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::notification::TreeChange;
 use protocol::{Thread, ThreadId, ThreadMode, Turn, TurnId, WorkspaceId};
@@ -62,19 +63,18 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         thread_id: &'a ThreadId,
     ) -> BoxFuture<'a, Result<u32, StoreError>> {
-        Box::pin(async move {
-            const DEPTH: &str = "WITH RECURSIVE above (id, parent, level) AS (
-                SELECT id, parent_thread_id, CAST(0 AS BIGINT) FROM thread WHERE id = $1 AND workspace_id = $2
-                UNION ALL SELECT t.id, t.parent_thread_id, a.level + 1 FROM thread t JOIN above a ON t.id = a.parent)
-                SELECT max(level) FROM above";
-            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let read = |mut row: Columns<'_>| row.next::<Option<u64>>();
-                let level = tx.one_by_key(DEPTH, values![&thread_id, &workspace_id], read).await?;
-                Ok(u32::try_from(level.flatten().unwrap_or(0)).unwrap_or(u32::MAX))
-            })
-            .await
+        const DEPTH: &str = "WITH RECURSIVE above (id, parent, level) AS (
+            SELECT id, parent_thread_id, CAST(0 AS BIGINT) FROM thread WHERE id = $1 AND workspace_id = $2
+            UNION ALL SELECT t.id, t.parent_thread_id, a.level + 1 FROM thread t JOIN above a ON t.id = a.parent)
+            SELECT max(level) FROM above";
+        let workspace_id = workspace_id.clone();
+        let thread_id = thread_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let read = |mut row: Columns<'_>| row.next::<Option<u64>>();
+            let level = tx.one_by_key(DEPTH, values![&thread_id, &workspace_id], read).await?;
+            Ok(u32::try_from(level.flatten().unwrap_or(0)).unwrap_or(u32::MAX))
         })
+        .boxed()
     }
 
     /// The turns that a turn gave work to, and theirs, in the order in which they began, without their answers, and with no
@@ -84,10 +84,9 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         turn_id: &'a TurnId,
     ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>> {
-        Box::pin(async move {
-            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| below(tx, &workspace_id, &turn_id).await).await
-        })
+        let workspace_id = workspace_id.clone();
+        let turn_id = turn_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| below(tx, &workspace_id, &turn_id).await).boxed()
     }
 }
 

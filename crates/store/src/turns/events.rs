@@ -1,5 +1,6 @@
 //! What is told of a turn while it runs, in one transaction with what it is told of.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::notification::{
     ContextCompressed, ContextCompressing, TurnApprovalDecided, TurnApprovalRequested, TurnManifestKept,
@@ -68,9 +69,7 @@ impl Store {
         owner: &'a str,
         events: Vec<TurnEvent>,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move {
-            self.write_turn(workspace_id, turn_id, owner, events, async |_: &mut Tx<'_>| Ok(())).await
-        })
+        self.write_turn(workspace_id, turn_id, owner, events, async |_: &mut Tx<'_>| Ok(())).boxed()
     }
 
     /// Runs a change of a turn that `owner` runs, and tells of the events. Without any, no sequence number is taken
@@ -88,7 +87,9 @@ impl Store {
         F: AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Clone + Send + 'static,
     {
         let _permit = self.workspace_permit(workspace_id).await?;
-        let (workspace_id, turn_id, owner) = (workspace_id.clone(), turn_id.clone(), owner.to_owned());
+        let workspace_id = workspace_id.clone();
+        let turn_id = turn_id.clone();
+        let owner = owner.to_owned();
         self.write(async move |tx: &mut Tx<'_>| {
             if events.is_empty() {
                 lease::lock_held_turn(tx, &workspace_id, &turn_id, &owner).await?;

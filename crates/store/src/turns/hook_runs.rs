@@ -1,5 +1,6 @@
 //! Records of hook runs: written in batches, read by turn, forgotten by age.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,19 +42,19 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         turn_id: &'a TurnId,
     ) -> BoxFuture<'a, Result<Vec<HookRun>, StoreError>> {
-        Box::pin(async move {
-            const RUNS: &str = "SELECT record FROM hook_run WHERE workspace_id = $1 AND turn_id = $2 ORDER BY started_at, id";
-            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let values = values![&workspace_id, &turn_id];
-                let runs = tx.all(RUNS, values, |mut row| row.json("hook run")).await?;
-                if runs.is_empty() {
-                    turn::find_or_missing(tx, &workspace_id, &turn_id).await?;
-                }
-                Ok(runs)
-            })
-            .await
+        const RUNS: &str =
+            "SELECT record FROM hook_run WHERE workspace_id = $1 AND turn_id = $2 ORDER BY started_at, id";
+        let workspace_id = workspace_id.clone();
+        let turn_id = turn_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let values = values![&workspace_id, &turn_id];
+            let runs = tx.all(RUNS, values, |mut row| row.json("hook run")).await?;
+            if runs.is_empty() {
+                turn::find_or_missing(tx, &workspace_id, &turn_id).await?;
+            }
+            Ok(runs)
         })
+        .boxed()
     }
 
     /// Forgets the runs that started before a moment, of one workspace or of all, and says how many.
@@ -62,7 +63,7 @@ impl Store {
         workspace_id: Option<&'a WorkspaceId>,
         older_than: Timestamp,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(async move { self.prune(&HOOK_RUNS, workspace_id, older_than).await })
+        self.prune(&HOOK_RUNS, workspace_id, older_than).boxed()
     }
 }
 
@@ -125,7 +126,9 @@ pub(crate) fn insert(rows: &[HookRunRow]) -> Vec<Statement<'_>> {
 
 /// Refuses workspaces, threads and turns that are not there, or are of another workspace.
 async fn check_owners(tx: &mut Tx<'_>, rows: &[HookRunRow]) -> Result<(), StoreError> {
-    let (mut workspaces, mut threads, mut turns) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let mut workspaces = BTreeSet::new();
+    let mut threads = BTreeSet::new();
+    let mut turns = BTreeSet::new();
     for HookRunRow { run, .. } in rows {
         let Some(workspace_id) = run.workspace_id.as_ref().map(WorkspaceId::as_str) else { continue };
         workspaces.insert((workspace_id, workspace_id));

@@ -1,5 +1,6 @@
 //! Items of a turn: what was said and done, in the order it happened.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::message::TurnItem;
 use protocol::turn::ExplainedHistory;
@@ -29,7 +30,9 @@ pub(crate) use item_columns;
 
 /// None is an item of a kind that this version does not know: a later one may have been here, and has kept it.
 pub(crate) fn read_item(row: &mut Columns<'_>) -> Result<Option<StoredItem>, StoreError> {
-    let (turn_id, ordinal, created_at) = (row.next()?, row.next()?, row.next()?);
+    let turn_id = row.next()?;
+    let ordinal = row.next()?;
+    let created_at = row.next()?;
     let item = match row.next::<String>()?.as_str() {
         MESSAGE => TurnItem::Message(row.json("message")?),
         CONTEXT => TurnItem::Context(row.json("context of a turn")?),
@@ -79,12 +82,17 @@ impl Store {
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let rows = prepare(items)?;
-            let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
+            let workspace = workspace_id.clone();
+            let turn = turn_id.clone();
             if rows.are_plain() && !events.is_empty() && self.is_postgres() {
-                let (workspace, turn, owner) = (workspace.clone(), turn.clone(), owner.to_owned());
-                let (rows, events) = (rows.clone(), events.clone());
+                let workspace = workspace.clone();
+                let turn = turn.clone();
+                let owner = owner.to_owned();
+                let rows = rows.clone();
+                let events = events.clone();
                 let added = self.write_at_once(workspace_id, async move |tx: &mut Tx<'_>| {
-                    let (now, notices) = (tx.now(), events::notices_of(&workspace, &turn, events)?);
+                    let now = tx.now();
+                    let notices = events::notices_of(&workspace, &turn, events)?;
                     let change = StatementList {
                         workspace_id: &workspace,
                         now,
@@ -115,13 +123,10 @@ impl Store {
         thread_id: &'a ThreadId,
         range: TurnRange,
     ) -> BoxFuture<'a, Result<Vec<(u64, StoredItem)>, StoreError>> {
-        Box::pin(async move {
-            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                completed_items(tx, &workspace_id, &thread_id, range).await
-            })
-            .await
-        })
+        let workspace_id = workspace_id.clone();
+        let thread_id = thread_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| completed_items(tx, &workspace_id, &thread_id, range).await)
+            .boxed()
     }
 
     /// A turn's items, in order.
@@ -130,23 +135,22 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         turn_id: &'a TurnId,
     ) -> BoxFuture<'a, Result<Vec<StoredItem>, StoreError>> {
-        Box::pin(async move {
-            const ITEMS: &str = concat!(
-                "SELECT ",
-                item_columns!(),
-                " FROM turn_item WHERE workspace_id = $1 AND turn_id = $2 ORDER BY ordinal"
-            );
-            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let values = values![&workspace_id, &turn_id];
-                let items = tx.all(ITEMS, values, |mut row| read_item(&mut row)).await?;
-                if items.is_empty() {
-                    turn::find_or_missing(tx, &workspace_id, &turn_id).await?;
-                }
-                Ok(items.into_iter().flatten().collect())
-            })
-            .await
+        const ITEMS: &str = concat!(
+            "SELECT ",
+            item_columns!(),
+            " FROM turn_item WHERE workspace_id = $1 AND turn_id = $2 ORDER BY ordinal"
+        );
+        let workspace_id = workspace_id.clone();
+        let turn_id = turn_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let values = values![&workspace_id, &turn_id];
+            let items = tx.all(ITEMS, values, |mut row| read_item(&mut row)).await?;
+            if items.is_empty() {
+                turn::find_or_missing(tx, &workspace_id, &turn_id).await?;
+            }
+            Ok(items.into_iter().flatten().collect())
         })
+        .boxed()
     }
 }
 

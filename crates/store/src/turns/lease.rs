@@ -1,5 +1,6 @@
 //! Leases: which gateway runs a turn, and when the others may take it for dead.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::{ErrorSubject, Timestamp, Turn, TurnError, TurnId, TurnStatus, WorkspaceId};
 
@@ -51,19 +52,18 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         turn_id: &'a TurnId,
     ) -> BoxFuture<'a, Result<TurnHold, StoreError>> {
-        Box::pin(async move {
-            const HOLD: &str =
-                concat!("SELECT ", hold_columns!(), " FROM turn WHERE id = $1 AND workspace_id = $2");
-            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let values = values![&turn_id, &workspace_id];
-                match tx.one_by_key(HOLD, values, |mut row| read_hold(&mut row)).await? {
-                    Some(hold) => Ok(hold),
-                    None => Err(tx.missing(&workspace_id, ErrorSubject::Turn, &turn_id).await),
-                }
-            })
-            .await
+        const HOLD: &str =
+            concat!("SELECT ", hold_columns!(), " FROM turn WHERE id = $1 AND workspace_id = $2");
+        let workspace_id = workspace_id.clone();
+        let turn_id = turn_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let values = values![&turn_id, &workspace_id];
+            match tx.one_by_key(HOLD, values, |mut row| read_hold(&mut row)).await? {
+                Some(hold) => Ok(hold),
+                None => Err(tx.missing(&workspace_id, ErrorSubject::Turn, &turn_id).await),
+            }
         })
+        .boxed()
     }
 
     /// Keeps a turn alive; refused once it has ended, or is not `lease.owner`'s.
@@ -73,40 +73,38 @@ impl Store {
         turn_id: &'a TurnId,
         lease: &'a Lease,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move {
-            const RENEW: &str = "UPDATE turn SET lease_expires_at = $1
-            WHERE id = $2 AND workspace_id = $3 AND turn.status = 'running' AND lease_owner = $4";
-            let (workspace_id, turn_id, lease) = (workspace_id.clone(), turn_id.clone(), lease.clone());
-            self.write(async move |tx: &mut Tx<'_>| {
-                let values = values![lease.expires_at, &turn_id, &workspace_id, &lease.owner];
-                if tx.execute(RENEW, values).await? == 1 {
-                    return Ok(());
-                }
-                let (turn, hold) = lock_turn(tx, &workspace_id, &turn_id).await?;
-                check_held(&turn.id, &hold, &lease.owner)?;
-                // It was ours when it was looked at again, so the update must have found it: it changed hands in between.
-                Err(StoreError::NotHolder { turn_id, holder: None, owner: lease.owner })
-            })
-            .await
+        const RENEW: &str = "UPDATE turn SET lease_expires_at = $1
+        WHERE id = $2 AND workspace_id = $3 AND turn.status = 'running' AND lease_owner = $4";
+        let workspace_id = workspace_id.clone();
+        let turn_id = turn_id.clone();
+        let lease = lease.clone();
+        self.write(async move |tx: &mut Tx<'_>| {
+            let values = values![lease.expires_at, &turn_id, &workspace_id, &lease.owner];
+            if tx.execute(RENEW, values).await? == 1 {
+                return Ok(());
+            }
+            let (turn, hold) = lock_turn(tx, &workspace_id, &turn_id).await?;
+            check_held(&turn.id, &hold, &lease.owner)?;
+            // It was ours when it was looked at again, so the update must have found it: it changed hands in between.
+            Err(StoreError::NotHolder { turn_id, holder: None, owner: lease.owner })
         })
+        .boxed()
     }
 
     /// Running turns whose lease is over at `now`, the longest dead first, at most `limit`.
     ///
     /// Of all workspaces: it is a gateway's own question, and no client's.
     pub fn expired_turns(&self, now: Timestamp, limit: u64) -> BoxFuture<'_, Result<Vec<Turn>, StoreError>> {
-        Box::pin(async move {
-            const EXPIRED: &str = concat!(
-                "SELECT ",
-                turn_columns!(),
-                " FROM turn WHERE turn.status = 'running' AND lease_expires_at <= $1
-            ORDER BY lease_expires_at LIMIT $2"
-            );
-            self.read(async move |tx: &mut Tx<'_>| {
-                tx.all(EXPIRED, values![now, limit], |mut row| read_turn(&mut row)).await
-            })
-            .await
+        const EXPIRED: &str = concat!(
+            "SELECT ",
+            turn_columns!(),
+            " FROM turn WHERE turn.status = 'running' AND lease_expires_at <= $1
+        ORDER BY lease_expires_at LIMIT $2"
+        );
+        self.read(async move |tx: &mut Tx<'_>| {
+            tx.all(EXPIRED, values![now, limit], |mut row| read_turn(&mut row)).await
         })
+        .boxed()
     }
 
     /// Fails the turns that [`Store::expired_turns`] finds, and answers with those that were failed here.
@@ -256,6 +254,7 @@ pub(crate) fn check_held(turn_id: &TurnId, hold: &TurnHold, owner: &str) -> Resu
     if hold.owner.as_deref() == Some(owner) {
         return Ok(());
     }
-    let (holder, owner) = (hold.owner.clone(), owner.to_owned());
+    let holder = hold.owner.clone();
+    let owner = owner.to_owned();
     Err(StoreError::NotHolder { turn_id: turn_id.clone(), holder, owner })
 }

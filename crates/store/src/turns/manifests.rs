@@ -1,5 +1,6 @@
 //! Manifests: what the prompt of each round of a turn was made of.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use std::collections::BTreeMap;
 
@@ -52,17 +53,16 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         turn_id: &'a TurnId,
     ) -> BoxFuture<'a, Result<Vec<RoundManifest>, StoreError>> {
-        Box::pin(async move {
-            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let manifests = find(tx, &workspace_id, &turn_id).await?;
-                if manifests.is_empty() {
-                    turn::find_or_missing(tx, &workspace_id, &turn_id).await?;
-                }
-                Ok(manifests)
-            })
-            .await
+        let workspace_id = workspace_id.clone();
+        let turn_id = turn_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let manifests = find(tx, &workspace_id, &turn_id).await?;
+            if manifests.is_empty() {
+                turn::find_or_missing(tx, &workspace_id, &turn_id).await?;
+            }
+            Ok(manifests)
         })
+        .boxed()
     }
 }
 

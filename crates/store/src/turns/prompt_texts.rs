@@ -1,5 +1,6 @@
 //! Texts of prompts, each kept once by its digest, for as long as it is used.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use std::collections::{BTreeMap, HashMap};
 
@@ -40,15 +41,14 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         sha256: &'a ContentHash,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        Box::pin(async move {
-            const PURGED: &str = "SELECT purged_at FROM prompt_text WHERE workspace_id = $1 AND sha256 = $2 AND purged_at IS NOT NULL";
-            let (workspace_id, sha256) = (workspace_id.clone(), sha256.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let values = values![&workspace_id, &sha256];
-                Ok(tx.one_by_key(PURGED, values, |mut row| row.next::<i64>()).await?.is_some())
-            })
-            .await
+        const PURGED: &str = "SELECT purged_at FROM prompt_text WHERE workspace_id = $1 AND sha256 = $2 AND purged_at IS NOT NULL";
+        let workspace_id = workspace_id.clone();
+        let sha256 = sha256.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let values = values![&workspace_id, &sha256];
+            Ok(tx.one_by_key(PURGED, values, |mut row| row.next::<i64>()).await?.is_some())
         })
+        .boxed()
     }
 
     /// The texts with these digests; one that is not kept, or no longer, is absent.
@@ -57,21 +57,20 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         digests: &'a [ContentHash],
     ) -> BoxFuture<'a, Result<HashMap<ContentHash, String>, StoreError>> {
-        Box::pin(async move {
-            let (workspace_id, digests) = (workspace_id.clone(), digests.to_vec());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let mut found = HashMap::new();
-                for batch in digests.chunks(MAX_ROWS) {
-                    let (select, values) = by_digest("SELECT sha256, content", &workspace_id, batch);
-                    found.extend(tx.all(select, &values, |mut row| Ok((row.next()?, row.next()?))).await?);
-                }
-                if found.is_empty() {
-                    tx.sequence(&workspace_id).await?;
-                }
-                Ok(found)
-            })
-            .await
+        let workspace_id = workspace_id.clone();
+        let digests = digests.to_vec();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let mut found = HashMap::new();
+            for batch in digests.chunks(MAX_ROWS) {
+                let (select, values) = by_digest("SELECT sha256, content", &workspace_id, batch);
+                found.extend(tx.all(select, &values, |mut row| Ok((row.next()?, row.next()?))).await?);
+            }
+            if found.is_empty() {
+                tx.sequence(&workspace_id).await?;
+            }
+            Ok(found)
         })
+        .boxed()
     }
 
     /// Forgets the texts that were last used before a moment, of one workspace or of all, and says how many.
@@ -82,7 +81,7 @@ impl Store {
         workspace_id: Option<&'a WorkspaceId>,
         older_than: Timestamp,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(async move { self.prune(&PROMPT_TEXTS, workspace_id, older_than).await })
+        self.prune(&PROMPT_TEXTS, workspace_id, older_than).boxed()
     }
 }
 

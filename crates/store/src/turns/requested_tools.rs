@@ -1,5 +1,6 @@
 //! The hidden tools that threads have asked for.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::{ThreadId, Timestamp, WorkspaceId};
 
@@ -15,15 +16,14 @@ impl Store {
         thread_id: &'a ThreadId,
     ) -> BoxFuture<'a, Result<Vec<String>, StoreError>> {
         const NAMES: &str = "SELECT names FROM requested_tools WHERE thread_id = $1 AND workspace_id = $2";
-        Box::pin(async move {
-            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let read = |mut row: Columns<'_>| row.json::<Vec<String>>("requested tools");
-                let found = tx.one_by_key(NAMES, values![&thread_id, &workspace_id], read).await?;
-                Ok(found.unwrap_or_default())
-            })
-            .await
+        let workspace_id = workspace_id.clone();
+        let thread_id = thread_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let read = |mut row: Columns<'_>| row.json::<Vec<String>>("requested tools");
+            let found = tx.one_by_key(NAMES, values![&thread_id, &workspace_id], read).await?;
+            Ok(found.unwrap_or_default())
         })
+        .boxed()
     }
 }
 

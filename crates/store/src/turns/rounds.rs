@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::hook::HookRun;
 use protocol::message::TurnItem;
@@ -97,25 +98,24 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         thread_id: &'a ThreadId,
     ) -> BoxFuture<'a, Result<TurnSubject, StoreError>> {
-        Box::pin(async move {
-            const SUBJECT: &str = concat!(
-                "SELECT ",
-                workspace_columns!(),
-                ", ",
-                thread_columns!(),
-                " FROM workspace w JOIN thread t ON t.workspace_id = w.id
-            LEFT JOIN thread_placement p ON p.thread_id = t.id
-            WHERE w.id = $1 AND t.id = $2"
-            );
-            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                match tx.one_by_key(SUBJECT, values![&workspace_id, &thread_id], read_subject).await? {
-                    Some(subject) => Ok(subject),
-                    None => Err(tx.missing(&workspace_id, ErrorSubject::Thread, &thread_id).await),
-                }
-            })
-            .await
+        const SUBJECT: &str = concat!(
+            "SELECT ",
+            workspace_columns!(),
+            ", ",
+            thread_columns!(),
+            " FROM workspace w JOIN thread t ON t.workspace_id = w.id
+        LEFT JOIN thread_placement p ON p.thread_id = t.id
+        WHERE w.id = $1 AND t.id = $2"
+        );
+        let workspace_id = workspace_id.clone();
+        let thread_id = thread_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            match tx.one_by_key(SUBJECT, values![&workspace_id, &thread_id], read_subject).await? {
+                Some(subject) => Ok(subject),
+                None => Err(tx.missing(&workspace_id, ErrorSubject::Thread, &thread_id).await),
+            }
         })
+        .boxed()
     }
 
     /// What can be sent of the turns before an ordinal, of one moment: the newest `max_turns` that completed.
@@ -126,38 +126,38 @@ impl Store {
         before: u64,
         max_turns: u64,
     ) -> BoxFuture<'a, Result<StoredHistory, StoreError>> {
-        Box::pin(async move {
-            // The context is the first row, and has no turn; so all of it is of one moment, in one statement.
-            const HISTORY: &str = concat!(
-                "SELECT CAST(0 AS BIGINT), thread_id, through, updated_at, summary, CAST(version AS TEXT)
-                    FROM thread_context WHERE thread_id = $2 AND workspace_id = $1
-                UNION ALL
-                SELECT turn.ordinal, ",
-                item_columns!(),
-                " FROM (SELECT id, ordinal FROM turn
-                    WHERE workspace_id = $1 AND thread_id = $2 AND status = 'completed' AND ordinal < $3
-                        AND ordinal > coalesce((SELECT through FROM thread_context
-                            WHERE thread_id = $2 AND workspace_id = $1), 0)
-                    ORDER BY ordinal DESC LIMIT $4) turn
-                JOIN turn_item ON turn_item.turn_id = turn.id
-                ORDER BY 1, 3"
-            );
-            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let (mut context, mut items) = (None, Vec::new());
-                tx.each(HISTORY, values![&workspace_id, &thread_id, before, max_turns], |row| {
-                    let mut row = row.columns();
-                    match row.next::<u64>()? {
-                        0 => context = Some(thread_contexts::read_first_row(&mut row)?),
-                        ordinal => items.extend(read_item(&mut row)?.map(|item| (ordinal, item))),
-                    }
-                    Ok(())
-                })
-                .await?;
-                Ok(StoredHistory { context, items })
+        // The context is the first row, and has no turn; so all of it is of one moment, in one statement.
+        const HISTORY: &str = concat!(
+            "SELECT CAST(0 AS BIGINT), thread_id, through, updated_at, summary, CAST(version AS TEXT)
+                FROM thread_context WHERE thread_id = $2 AND workspace_id = $1
+            UNION ALL
+            SELECT turn.ordinal, ",
+            item_columns!(),
+            " FROM (SELECT id, ordinal FROM turn
+                WHERE workspace_id = $1 AND thread_id = $2 AND status = 'completed' AND ordinal < $3
+                    AND ordinal > coalesce((SELECT through FROM thread_context
+                        WHERE thread_id = $2 AND workspace_id = $1), 0)
+                ORDER BY ordinal DESC LIMIT $4) turn
+            JOIN turn_item ON turn_item.turn_id = turn.id
+            ORDER BY 1, 3"
+        );
+        let workspace_id = workspace_id.clone();
+        let thread_id = thread_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let mut context = None;
+            let mut items = Vec::new();
+            tx.each(HISTORY, values![&workspace_id, &thread_id, before, max_turns], |row| {
+                let mut row = row.columns();
+                match row.next::<u64>()? {
+                    0 => context = Some(thread_contexts::read_first_row(&mut row)?),
+                    ordinal => items.extend(read_item(&mut row)?.map(|item| (ordinal, item))),
+                }
+                Ok(())
             })
-            .await
+            .await?;
+            Ok(StoredHistory { context, items })
         })
+        .boxed()
     }
 
     /// What a turn that was begun starts from; `view` says whose memory counts.
@@ -167,27 +167,27 @@ impl Store {
         thread_id: &'a ThreadId,
         view: &'a MemoryView,
     ) -> BoxFuture<'a, Result<TurnStart, StoreError>> {
-        Box::pin(async move {
-            const START: &str = concat!(
-                "SELECT r.names, CAST(CASE WHEN EXISTS (SELECT 1 FROM memory_item m WHERE m.status = 'active'
-                        AND (m.expires_at IS NULL OR m.expires_at > $1) AND ",
-                is_visible!(),
-                ") THEN 1 ELSE 0 END AS BIGINT), s.thread_id, s.version, s.updated_at, s.state
-                FROM thread t LEFT JOIN requested_tools r ON r.thread_id = t.id
-                LEFT JOIN session s ON s.thread_id = t.id
-                WHERE t.id = $5 AND t.workspace_id = $2"
-            );
-            let (workspace_id, thread_id, view) = (workspace_id.clone(), thread_id.clone(), view.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let [workspace, owner, thread] = view.values();
-                let values = [Value::from(tx.now()), workspace, owner, thread, Value::from(&thread_id)];
-                match tx.one_by_key(START, &values, read_start).await? {
-                    Some(start) => Ok(start),
-                    None => Err(tx.missing(&workspace_id, ErrorSubject::Thread, &thread_id).await),
-                }
-            })
-            .await
+        const START: &str = concat!(
+            "SELECT r.names, CAST(CASE WHEN EXISTS (SELECT 1 FROM memory_item m WHERE m.status = 'active'
+                    AND (m.expires_at IS NULL OR m.expires_at > $1) AND ",
+            is_visible!(),
+            ") THEN 1 ELSE 0 END AS BIGINT), s.thread_id, s.version, s.updated_at, s.state
+            FROM thread t LEFT JOIN requested_tools r ON r.thread_id = t.id
+            LEFT JOIN session s ON s.thread_id = t.id
+            WHERE t.id = $5 AND t.workspace_id = $2"
+        );
+        let workspace_id = workspace_id.clone();
+        let thread_id = thread_id.clone();
+        let view = view.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let [workspace, owner, thread] = view.values();
+            let values = [Value::from(tx.now()), workspace, owner, thread, Value::from(&thread_id)];
+            match tx.one_by_key(START, &values, read_start).await? {
+                Some(start) => Ok(start),
+                None => Err(tx.missing(&workspace_id, ErrorSubject::Thread, &thread_id).await),
+            }
         })
+        .boxed()
     }
 
     /// Keeps what a round of a turn that `owner` runs begins with, in one transaction: all of it, or nothing.
@@ -207,7 +207,8 @@ impl Store {
                     return Err(StoreError::invalid("hook_runs", format!("must belong to turn `{turn_id}`")));
                 }
             }
-            let (workspace, turn) = (workspace_id.clone(), turn_id.clone());
+            let workspace = workspace_id.clone();
+            let turn = turn_id.clone();
             let uses = uses::of_manifest(&manifest.manifest);
             let round = Arc::new(RoundRows {
                 hook_runs: hook_runs::prepare(hook_runs)?,
@@ -217,8 +218,11 @@ impl Store {
             });
             // What uses memory locks it before it is known what can be written.
             if uses.is_empty() && round.items.are_plain() && !events.is_empty() && self.is_postgres() {
-                let (workspace, turn) = (workspace.clone(), turn.clone());
-                let (round, owner, events) = (Arc::clone(&round), owner.to_owned(), events.clone());
+                let workspace = workspace.clone();
+                let turn = turn.clone();
+                let round = Arc::clone(&round);
+                let owner = owner.to_owned();
+                let events = events.clone();
                 let begun = self.write_at_once(workspace_id, async move |tx: &mut Tx<'_>| {
                     round.write_at_once(tx, (&workspace, &turn, &owner), events).await
                 });
@@ -259,7 +263,8 @@ impl RoundRows {
         (workspace_id, turn_id, owner): (&WorkspaceId, &TurnId, &str),
         events: Vec<TurnEvent>,
     ) -> Result<Option<Turn>, StoreError> {
-        let (now, notices) = (tx.now(), events::notices_of(workspace_id, turn_id, events)?);
+        let now = tx.now();
+        let notices = events::notices_of(workspace_id, turn_id, events)?;
         let mut others = prompt_texts::put(workspace_id, &self.texts, now);
         others.extend(hook_runs::insert(&self.hook_runs));
         others.extend(items::inserts(workspace_id, turn_id, &self.items, now));

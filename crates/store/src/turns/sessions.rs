@@ -1,5 +1,6 @@
 //! Sessions: what a thread carries from one turn to the next.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::{Session, ThreadId, ThreadSession, Timestamp, Version, WorkspaceId};
 
@@ -15,17 +16,16 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         thread_id: &'a ThreadId,
     ) -> BoxFuture<'a, Result<Option<ThreadSession>, StoreError>> {
-        Box::pin(async move {
-            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                let found = find(tx, &workspace_id, &thread_id).await?;
-                if found.is_none() {
-                    threads::find_or_missing(tx, &workspace_id, &thread_id).await?;
-                }
-                Ok(found)
-            })
-            .await
+        let workspace_id = workspace_id.clone();
+        let thread_id = thread_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let found = find(tx, &workspace_id, &thread_id).await?;
+            if found.is_none() {
+                threads::find_or_missing(tx, &workspace_id, &thread_id).await?;
+            }
+            Ok(found)
         })
+        .boxed()
     }
 
     /// Saves a thread's session over the version that it is based on; 0 means that there is none yet.
@@ -38,7 +38,9 @@ impl Store {
         expected: Version,
     ) -> BoxFuture<'a, Result<ThreadSession, StoreError>> {
         Box::pin(async move {
-            let (workspace_id, thread_id, text) = (workspace_id.clone(), thread_id.clone(), to_json(&state)?);
+            let workspace_id = workspace_id.clone();
+            let thread_id = thread_id.clone();
+            let text = to_json(&state)?;
             // Without the workspace's lock: the statement itself holds the guard, and a thread is never deleted.
             self.write(async move |tx: &mut Tx<'_>| {
                 threads::find_or_missing(tx, &workspace_id, &thread_id).await?;
@@ -76,7 +78,8 @@ pub(crate) async fn write(
     text: &str,
     expected: Version,
 ) -> Result<(Version, Timestamp), StoreError> {
-    let (version, updated_at) = (expected.next(), tx.now());
+    let version = expected.next();
+    let updated_at = tx.now();
     let written = if expected == Version(0) {
         let values = values![text, version, updated_at, workspace_id, thread_id];
         tx.execute(write_session!(first, "$5"), values).await?
@@ -118,7 +121,9 @@ pub(crate) async fn find(
 }
 
 pub(crate) fn read_session(row: &mut Columns<'_>) -> Result<ThreadSession, StoreError> {
-    let (thread_id, version, updated_at) = (row.next()?, row.next()?, row.next()?);
+    let thread_id = row.next()?;
+    let version = row.next()?;
+    let updated_at = row.next()?;
     let text: String = row.next()?;
     // Not as any other JSON: a session says which format it has, and one of another is refused by name.
     let state =

@@ -44,12 +44,14 @@ impl Store {
                 "UPDATE thread_context SET through = $1, summary = $2, version = $3, updated_at = $4
             WHERE thread_id = $5 AND version = $6";
             summary.map_or(Ok(()), |summary| validation::check_text("summary", summary))?;
-            let (workspace_id, thread_id, summary) =
-                (workspace_id.clone(), thread_id.clone(), summary.map(str::to_owned));
+            let workspace_id = workspace_id.clone();
+            let thread_id = thread_id.clone();
+            let summary = summary.map(str::to_owned);
             // Without the workspace's lock: the statement itself holds the guard, and a thread is never deleted.
             self.write(async move |tx: &mut Tx<'_>| {
                 threads::find_or_missing(tx, &workspace_id, &thread_id).await?;
-                let (version, updated_at) = (expected.next(), tx.now());
+                let version = expected.next();
+                let updated_at = tx.now();
                 let written = if expected == Version(0) {
                     let values = values![&thread_id, &workspace_id, through, &summary, version, updated_at];
                     tx.execute(INSERT, values).await?
@@ -72,7 +74,10 @@ impl Store {
 
 /// A context as the first row of a history has it.
 pub(crate) fn read_first_row(row: &mut Columns<'_>) -> Result<ThreadContext, StoreError> {
-    let (thread_id, through, updated_at, summary) = (row.next()?, row.next()?, row.next()?, row.next()?);
+    let thread_id = row.next()?;
+    let through = row.next()?;
+    let updated_at = row.next()?;
+    let summary = row.next()?;
     let version: String = row.next()?;
     let version = version.parse().map_err(|error| StoreError::unreadable("version of a context", error))?;
     Ok(ThreadContext { thread_id, through, summary, version: Version(version), updated_at })

@@ -1,5 +1,6 @@
 //! Turns: begun under a lease, ended once, and kept whatever becomes of their thread.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::message::TurnItem;
 use protocol::method::TurnStartParams;
@@ -167,7 +168,9 @@ impl Store {
             let max_running = max_running.unwrap_or(u64::MAX);
             // Where others write, somebody has likely taken a number before this one gets the lock.
             if self.postgres().is_some_and(|postgres| postgres.has_no_writers(&workspace_id)) {
-                let (start, lease, actor) = (start.clone(), lease.clone(), actor.clone());
+                let start = start.clone();
+                let lease = lease.clone();
+                let actor = actor.clone();
                 let begun = self.write_at_once(&workspace_id, async move |tx: &mut Tx<'_>| {
                     single_statement::begin(tx, &start, &lease, &actor, max_running).await
                 });
@@ -200,10 +203,15 @@ impl Store {
         Box::pin(async move {
             let items = items::prepare(&finish.items)?;
             let end = EndTurn::new(finish)?;
-            let (turn_id, owner) = (turn_id.clone(), owner.to_owned());
+            let turn_id = turn_id.clone();
+            let owner = owner.to_owned();
             if self.is_postgres() && items.are_plain() {
-                let (workspace, turn_id, owner) = (workspace_id.clone(), turn_id.clone(), owner.clone());
-                let (items, end, actor) = (items.clone(), end.clone(), actor.map(str::to_owned));
+                let workspace = workspace_id.clone();
+                let turn_id = turn_id.clone();
+                let owner = owner.clone();
+                let items = items.clone();
+                let end = end.clone();
+                let actor = actor.map(str::to_owned);
                 let ended = self.write_at_once(workspace_id, async move |tx: &mut Tx<'_>| {
                     let turn = (&workspace, &turn_id, owner.as_str());
                     single_statement::end(tx, turn, &end, &items, actor.as_deref()).await
@@ -230,38 +238,36 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         since: Timestamp,
     ) -> BoxFuture<'a, Result<TokenUsage, StoreError>> {
-        Box::pin(async move {
-            // In one statement, so that a turn that ends meanwhile is counted once.
-            // What a turn gave to others is counted with it once it has ended, and by itself until then.
-            const USAGE: &str = "SELECT CAST(0 AS BIGINT), usage FROM turn
-                WHERE workspace_id = $1 AND finished_at >= $2 AND usage IS NOT NULL
-                AND NOT EXISTS (SELECT 1 FROM turn parent WHERE parent.id = turn.parent_turn_id
-                    AND parent.usage IS NOT NULL)
-                UNION ALL
-                SELECT CAST(1 AS BIGINT), turn_item.content FROM turn JOIN turn_item ON turn_item.turn_id = turn.id
-                WHERE turn.workspace_id = $1 AND turn.finished_at IS NULL AND turn.status = 'running'
-                    AND turn_item.kind = 'round'
-                UNION ALL
-                SELECT CAST(0 AS BIGINT), usage FROM background_job
-                WHERE workspace_id = $1 AND used_at >= $2 AND usage IS NOT NULL";
-            let workspace_id = workspace_id.clone();
-            self.read(async move |tx: &mut Tx<'_>| {
-                let mut total = TokenUsage::default();
-                tx.each(USAGE, values![&workspace_id, since], |row| {
-                    let mut row = row.columns();
-                    let is_round: bool = row.next()?;
-                    total += if is_round {
-                        row.json::<RoundOutcome>("round of a turn")?.usage
-                    } else {
-                        row.json("usage of a turn")?
-                    };
-                    Ok(())
-                })
-                .await?;
-                Ok(total)
+        // In one statement, so that a turn that ends meanwhile is counted once.
+        // What a turn gave to others is counted with it once it has ended, and by itself until then.
+        const USAGE: &str = "SELECT CAST(0 AS BIGINT), usage FROM turn
+            WHERE workspace_id = $1 AND finished_at >= $2 AND usage IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM turn parent WHERE parent.id = turn.parent_turn_id
+                AND parent.usage IS NOT NULL)
+            UNION ALL
+            SELECT CAST(1 AS BIGINT), turn_item.content FROM turn JOIN turn_item ON turn_item.turn_id = turn.id
+            WHERE turn.workspace_id = $1 AND turn.finished_at IS NULL AND turn.status = 'running'
+                AND turn_item.kind = 'round'
+            UNION ALL
+            SELECT CAST(0 AS BIGINT), usage FROM background_job
+            WHERE workspace_id = $1 AND used_at >= $2 AND usage IS NOT NULL";
+        let workspace_id = workspace_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let mut total = TokenUsage::default();
+            tx.each(USAGE, values![&workspace_id, since], |row| {
+                let mut row = row.columns();
+                let is_round: bool = row.next()?;
+                total += if is_round {
+                    row.json::<RoundOutcome>("round of a turn")?.usage
+                } else {
+                    row.json("usage of a turn")?
+                };
+                Ok(())
             })
-            .await
+            .await?;
+            Ok(total)
         })
+        .boxed()
     }
 
     /// How many turns run, in one workspace or in all, without those that other turns gave work to.
@@ -269,16 +275,14 @@ impl Store {
         &'a self,
         workspace_id: Option<&'a WorkspaceId>,
     ) -> BoxFuture<'a, Result<u64, StoreError>> {
-        Box::pin(async move {
-            const RUNNING: &str = "SELECT count(*) FROM turn
-                WHERE turn.status = 'running' AND turn.parent_turn_id IS NULL AND ($1 IS NULL OR workspace_id = $1)";
-            let workspace_id = workspace_id.cloned();
-            self.read(async move |tx: &mut Tx<'_>| {
-                let values = values![workspace_id.as_ref()];
-                Ok(tx.one_by_key(RUNNING, values, |mut row| row.next()).await?.unwrap_or(0))
-            })
-            .await
+        const RUNNING: &str = "SELECT count(*) FROM turn
+            WHERE turn.status = 'running' AND turn.parent_turn_id IS NULL AND ($1 IS NULL OR workspace_id = $1)";
+        let workspace_id = workspace_id.cloned();
+        self.read(async move |tx: &mut Tx<'_>| {
+            let values = values![workspace_id.as_ref()];
+            Ok(tx.one_by_key(RUNNING, values, |mut row| row.next()).await?.unwrap_or(0))
         })
+        .boxed()
     }
 
     /// One turn, without its answer.
@@ -287,10 +291,9 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         turn_id: &'a TurnId,
     ) -> BoxFuture<'a, Result<Turn, StoreError>> {
-        Box::pin(async move {
-            let (workspace_id, turn_id) = (workspace_id.clone(), turn_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| find_or_missing(tx, &workspace_id, &turn_id).await).await
-        })
+        let workspace_id = workspace_id.clone();
+        let turn_id = turn_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| find_or_missing(tx, &workspace_id, &turn_id).await).boxed()
     }
 
     /// The turns of a workspace that people began last, newest first, without their answers.
@@ -299,20 +302,18 @@ impl Store {
         workspace_id: &'a WorkspaceId,
         limit: u64,
     ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>> {
-        Box::pin(async move {
-            // Ids are made in the order of time.
-            const TURNS: &str = concat!(
-                "SELECT ",
-                turn_columns!(),
-                " FROM turn WHERE workspace_id = $1 AND turn.parent_turn_id IS NULL ORDER BY id DESC LIMIT $2"
-            );
-            let workspace_id = workspace_id.clone();
-            self.read(async move |tx: &mut Tx<'_>| {
-                tx.sequence(&workspace_id).await?;
-                tx.all(TURNS, values![&workspace_id, limit], |mut row| read_turn(&mut row)).await
-            })
-            .await
+        // Ids are made in the order of time.
+        const TURNS: &str = concat!(
+            "SELECT ",
+            turn_columns!(),
+            " FROM turn WHERE workspace_id = $1 AND turn.parent_turn_id IS NULL ORDER BY id DESC LIMIT $2"
+        );
+        let workspace_id = workspace_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            tx.sequence(&workspace_id).await?;
+            tx.all(TURNS, values![&workspace_id, limit], |mut row| read_turn(&mut row)).await
         })
+        .boxed()
     }
 
     /// A thread's turns before an ordinal, newest first, without their answers; those of an archived thread too.
@@ -323,22 +324,21 @@ impl Store {
         limit: u64,
         before: Option<u64>,
     ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>> {
-        Box::pin(async move {
-            const TURNS: &str = concat!(
-                "SELECT ",
-                turn_columns!(),
-                " FROM turn WHERE workspace_id = $1 AND thread_id = $2 AND ordinal < $3
-            ORDER BY ordinal DESC LIMIT $4"
-            );
-            let (workspace_id, thread_id) = (workspace_id.clone(), thread_id.clone());
-            self.read(async move |tx: &mut Tx<'_>| {
-                threads::find_or_missing(tx, &workspace_id, &thread_id).await?;
-                let before = before.unwrap_or(u64::MAX);
-                let values = values![&workspace_id, &thread_id, before, limit];
-                tx.all(TURNS, values, |mut row| read_turn(&mut row)).await
-            })
-            .await
+        const TURNS: &str = concat!(
+            "SELECT ",
+            turn_columns!(),
+            " FROM turn WHERE workspace_id = $1 AND thread_id = $2 AND ordinal < $3
+        ORDER BY ordinal DESC LIMIT $4"
+        );
+        let workspace_id = workspace_id.clone();
+        let thread_id = thread_id.clone();
+        self.read(async move |tx: &mut Tx<'_>| {
+            threads::find_or_missing(tx, &workspace_id, &thread_id).await?;
+            let before = before.unwrap_or(u64::MAX);
+            let values = values![&workspace_id, &thread_id, before, limit];
+            tx.all(TURNS, values, |mut row| read_turn(&mut row)).await
         })
+        .boxed()
     }
 }
 

@@ -48,7 +48,8 @@ impl Log for PendingEntries {
         let Some((before, after)) = rest.and_then(|rest| rest.split_once(self.thread_id.as_str())) else {
             return Err(StoreError::database("a change of a turn does not begin with its number"));
         };
-        let (before, after) = (before.to_owned(), after.to_owned());
+        let before = before.to_owned();
+        let after = after.to_owned();
         self.texts.push(NoticeText { method: N::NAME, before, after });
         Ok(())
     }
@@ -171,7 +172,8 @@ impl<'a> StatementList<'a> {
             method: text.method.to_owned(),
             params: format!(r#"{{"seq":{seq}{}{}{}"#, text.before, turn.thread_id, text.after),
         });
-        let (workspace_id, changes) = (self.workspace_id.clone(), changes.collect());
+        let workspace_id = self.workspace_id.clone();
+        let changes = changes.collect();
         tx.wake(Wake::Logged(Arc::new(LoggedChanges { workspace_id, changes })));
         Ok(Some(turn))
     }

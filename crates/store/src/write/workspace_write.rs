@@ -100,7 +100,8 @@ impl Store {
         F: AsyncFnOnce(&mut WorkspaceWrite<'_, '_>) -> Result<T, StoreError> + Clone + Send + 'static,
     {
         let _permit = self.workspace_permit(workspace_id).await?;
-        let (workspace_id, actor) = (workspace_id.clone(), actor.map(str::to_owned));
+        let workspace_id = workspace_id.clone();
+        let actor = actor.map(str::to_owned);
         self.write(async move |tx: &mut Tx<'_>| {
             let mut write = WorkspaceWrite::begin(tx, workspace_id, actor).await?;
             let value = change(&mut write).await?;
@@ -189,7 +190,8 @@ impl<'a, 'c> WorkspaceWrite<'a, 'c> {
             method: method.to_owned(),
             params,
         });
-        let (workspace_id, changes) = (self.workspace_id, changes.collect());
+        let workspace_id = self.workspace_id;
+        let changes = changes.collect();
         self.tx.wake(Wake::Logged(Arc::new(LoggedChanges { workspace_id, changes })));
         Ok(())
     }

@@ -64,7 +64,9 @@ both_databases!(an_approval_is_kept_as_it_was_asked_for_and_told_without_what_it
     assert_eq!(approvals(given, &turn).await, [asked]);
     let ApprovalRequest { call_id, tool, digest, new_file, replaces_lines, .. } = question;
     let event = TurnEvent::ApprovalRequested { call_id, tool, digest, new_file, replaces_lines };
-    let (workspace_id, thread_id, turn_id) = (given.workspace.clone(), turn.thread_id, turn.id);
+    let workspace_id = given.workspace.clone();
+    let thread_id = turn.thread_id;
+    let turn_id = turn.id;
     let of_turn = TurnStarted { seq: seq.next(), workspace_id, thread_id, turn_id, parent_turn_id: None };
     assert_eq!(given.told_after(seq).await, [Told::Event(event, of_turn)]);
     let changes = given.store.changes_after(&given.workspace, seq, 100).await.unwrap();
@@ -117,7 +119,8 @@ both_databases!(a_decision_is_kept_and_told_with_who_decided, async |given| {
         assert!(approvals(given, &turn).await.contains(&decided));
         let event =
             TurnEvent::ApprovalDecided { call_id: call.to_owned(), tool: "bash".to_owned(), decision };
-        let (workspace_id, thread_id) = (given.workspace.clone(), turn.thread_id.clone());
+        let workspace_id = given.workspace.clone();
+        let thread_id = turn.thread_id.clone();
         let of_turn = TurnStarted {
             seq: seq.next(),
             workspace_id,
@@ -191,13 +194,16 @@ both_databases!(of_two_decisions_exactly_one_stands, async |given| {
         let call = format!("call-{round}");
         request(given, &turn, approval(&call, 60_000)).await;
         let decide = |store: &store::Store, allow: bool| {
-            let (store, workspace) = (store.clone(), given.workspace.clone());
-            let (turn, call) = (turn.id.clone(), call.clone());
+            let store = store.clone();
+            let workspace = given.workspace.clone();
+            let turn = turn.id.clone();
+            let call = call.clone();
             tokio::spawn(
                 async move { store.answer_approval(&workspace, &turn, &call, said(allow, None)).await },
             )
         };
-        let (yes, no) = (decide(&given.store, true), decide(&another, false));
+        let yes = decide(&given.store, true);
+        let no = decide(&another, false);
         match (yes.await.unwrap(), no.await.unwrap()) {
             (Ok(won), Err(StoreError::InvalidState(_))) | (Err(StoreError::InvalidState(_)), Ok(won)) => {
                 assert!(approvals(given, &turn).await.contains(&won));

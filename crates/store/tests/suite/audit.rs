@@ -41,7 +41,8 @@ both_databases!(entries_are_listed_newest_first_and_filtered, async |given| {
 });
 
 both_databases!(what_happens_to_a_workspace_is_listed, async |given| {
-    let (store, id) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let id = &given.workspace;
     let change = |root: Option<&str>, name: Option<&str>| WorkspaceUpdateParams {
         workspace_id: id.clone(),
         name: name.map(str::to_owned),
@@ -65,7 +66,8 @@ both_databases!(what_happens_to_a_workspace_is_listed, async |given| {
     let filter = AuditFilter { workspace_id: Some(id.clone()), limit: 10, ..AuditFilter::default() };
     let mut entries = store.audit_entries(filter).await.unwrap();
     entries.reverse();
-    let (one, two) = (Some("/srv/one".to_owned()), Some("/srv/two".to_owned()));
+    let one = Some("/srv/one".to_owned());
+    let two = Some("/srv/two".to_owned());
     let name = || "renamed".to_owned();
     let expected = [
         ("ada", AuditEvent::WorkspaceRootChanged { from: None, to: one.clone() }),

@@ -57,7 +57,8 @@ both_databases!(a_workspace_begins_its_log_with_number_1, async |given| {
 });
 
 both_databases!(every_change_of_the_tree_is_told, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let changes = WorkspaceUpdateParams {
         name: Some("other".to_owned()),
         ..WorkspaceUpdateParams::unchanged(given.workspace.clone())

@@ -22,7 +22,8 @@ both_databases!(of_two_writers_for_one_version_exactly_one_wins_a_thousand_times
     for version in 0..1000 {
         let one = save_over(given.store.clone(), root.clone(), format!("one {version}"), version);
         let two = save_over(another.clone(), root.clone(), format!("two {version}"), version);
-        let (one, two) = (tokio::spawn(one), tokio::spawn(two));
+        let one = tokio::spawn(one);
+        let two = tokio::spawn(two);
         let (won, lost) = match (one.await.unwrap(), two.await.unwrap()) {
             (Ok(won), lost @ Err(_)) => ((won, "one"), lost),
             (lost @ Err(_), Ok(won)) => ((won, "two"), lost),
@@ -42,7 +43,8 @@ both_databases!(of_two_first_saves_exactly_one_wins, async |given| {
         let folder = given.folder(None, &round.to_string()).await;
         let one = save_over(given.store.clone(), given.scope(&folder), "one".to_owned(), 0);
         let two = save_over(another.clone(), given.scope(&folder), "two".to_owned(), 0);
-        let (one, two) = (tokio::spawn(one), tokio::spawn(two));
+        let one = tokio::spawn(one);
+        let two = tokio::spawn(two);
         let lost = match (one.await.unwrap(), two.await.unwrap()) {
             (Ok(1), lost) | (lost, Ok(1)) => lost,
             both => panic!("{both:?}"),
@@ -62,7 +64,8 @@ both_databases!(of_a_save_and_an_archive_exactly_one_wins, async |given| {
         let scope = given.scope(&folder);
         given.save(&scope, "before").await;
         let save = tokio::spawn(save_over(given.store.clone(), scope.clone(), "after".to_owned(), 1));
-        let (archiver, archived) = (another.clone(), scope.clone());
+        let archiver = another.clone();
+        let archived = scope.clone();
         let archive =
             tokio::spawn(async move { archiver.archive_document(&archived, Some(Version(1)), None).await });
         match (save.await.unwrap(), archive.await.unwrap()) {
@@ -80,11 +83,14 @@ both_databases!(two_folders_cannot_be_moved_into_each_other_at_once, async |give
     for _ in 0..50 {
         let one = given.folder(None, "one").await;
         let two = given.folder(None, "two").await;
-        let (store, workspace, folder, parent) =
-            (given.store.clone(), given.workspace.clone(), one.clone(), two.clone());
+        let store = given.store.clone();
+        let workspace = given.workspace.clone();
+        let folder = one.clone();
+        let parent = two.clone();
         let first =
             tokio::spawn(async move { store.move_folder(&workspace, &folder, Some(&parent), None).await });
-        let (store, workspace) = (another.clone(), given.workspace.clone());
+        let store = another.clone();
+        let workspace = given.workspace.clone();
         let second = tokio::spawn(async move { store.move_folder(&workspace, &two, Some(&one), None).await });
         match (first.await.unwrap(), second.await.unwrap()) {
             (Ok(_), Err(StoreError::InvalidState(_))) | (Err(StoreError::InvalidState(_)), Ok(_)) => {}
@@ -150,7 +156,8 @@ both_databases!(a_lower_sequence_number_never_appears_after_a_higher_one, async 
     let before = given.seq().await.0;
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS {
-        let (store, workspace) = (given.store.clone(), given.workspace.clone());
+        let store = given.store.clone();
+        let workspace = given.workspace.clone();
         writers.spawn(async move {
             for _ in 0..CHANGES {
                 store.create_folder(&workspace, None, "folder", None).await.unwrap();
@@ -189,7 +196,9 @@ both_databases!(nothing_is_left_in_a_folder_that_is_deleted_meanwhile, async |gi
     let another = given.another_store().await;
     for _ in 0..30 {
         let folder = given.folder(None, "folder").await;
-        let (store, workspace, id) = (given.store.clone(), given.workspace.clone(), folder.clone());
+        let store = given.store.clone();
+        let workspace = given.workspace.clone();
+        let id = folder.clone();
         let save = save_over(another.clone(), given.scope(&folder), "text".to_owned(), 0);
         let save = tokio::spawn(save);
         let delete = tokio::spawn(async move { store.delete_folder(&workspace, &id, None).await });
@@ -220,7 +229,8 @@ both_databases!(a_save_that_is_given_up_happens_whole_or_not_at_all, async |give
     let root = given.root();
     let before = given.seq().await;
     for round in 0..100 {
-        let (store, save) = (given.store.clone(), text(&root, &format!("text {round}")));
+        let store = given.store.clone();
+        let save = text(&root, &format!("text {round}"));
         let saving = tokio::spawn(async move { store.save_document(save, None).await });
         tokio::time::sleep(Duration::from_micros(round * 40)).await;
         saving.abort();

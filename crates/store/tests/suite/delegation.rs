@@ -26,7 +26,8 @@ async fn end(store: &Store, turn: &Turn, input: u64) {
 }
 
 both_databases!(children_know_their_parents_and_take_nobodys_place, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let folder = given.folder(None, "f").await;
     let thread = given.thread(Some(&folder), "parent").await;
     let parent = store.create_turn(new_turn(workspace, &thread), minute(), Some(1), None).await.unwrap();
@@ -54,7 +55,8 @@ both_databases!(children_know_their_parents_and_take_nobodys_place, async |given
 });
 
 both_databases!(what_children_cost_is_counted_once, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let thread = given.thread(None, "parent").await;
     let parent = store.create_turn(new_turn(workspace, &thread), minute(), None, None).await.unwrap();
     let one = child(given, &parent, "one").await;

@@ -34,7 +34,8 @@ both_databases!(the_past_of_a_deleted_folder_can_be_read, async |given| {
 });
 
 both_databases!(a_deleted_folder_is_missing_for_everything_else, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let folder = given.folder(None, "folder").await;
     let scope = given.scope(&folder);
     given.save(&scope, "text").await;
@@ -173,7 +174,8 @@ both_databases!(folders_restored_from_the_outside_in_are_where_they_were, async 
 });
 
 both_databases!(what_was_moved_out_stays_where_it_is, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let parent = given.folder(None, "parent").await;
     let folder = given.folder(Some(&parent), "folder").await;
     let child = given.folder(Some(&folder), "child").await;
@@ -189,9 +191,11 @@ both_databases!(what_was_moved_out_stays_where_it_is, async |given| {
 });
 
 both_databases!(what_was_moved_out_is_named_as_it_is_called_now, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let folder = given.folder(None, "folder").await;
-    let (renamed, deleted) = (given.folder(Some(&folder), "a").await, given.folder(Some(&folder), "b").await);
+    let renamed = given.folder(Some(&folder), "a").await;
+    let deleted = given.folder(Some(&folder), "b").await;
     for number in 0..30 {
         given.thread(Some(&folder), &format!("thread {number:02}")).await;
     }

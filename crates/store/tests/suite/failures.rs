@@ -49,7 +49,8 @@ fn reading_while_a_sqlite_file_is_away_does_no_harm() {
         // More at once than there are connections, so that the store must open some.
         let mut reads = tokio::task::JoinSet::new();
         for _ in 0..20 {
-            let (store, root) = (given.store.clone(), given.root());
+            let store = given.store.clone();
+            let root = given.root();
             reads.spawn(async move { store.document(&root).await });
         }
         for read in reads.join_all().await {
@@ -181,8 +182,8 @@ fn a_full_disk_loses_nothing_that_sqlite_acknowledged_to_many_at_once() {
         while refused == 0 {
             let mut saves = tokio::task::JoinSet::new();
             for (author, scope) in scopes.iter().enumerate() {
-                let (store, save) =
-                    (store.clone(), text(scope, &format!("{} {}", acknowledged[author], "x".repeat(30_000))));
+                let store = store.clone();
+                let save = text(scope, &format!("{} {}", acknowledged[author], "x".repeat(30_000)));
                 saves.spawn(async move { (author, store.save_document(save, None).await) });
             }
             for (author, saved) in saves.join_all().await {

@@ -390,7 +390,8 @@ pub(crate) fn new_thread(
     folder: Option<&FolderId>,
     title: &str,
 ) -> ThreadCreateParams {
-    let (workspace_id, folder_id) = (workspace.clone(), folder.cloned());
+    let workspace_id = workspace.clone();
+    let folder_id = folder.cloned();
     ThreadCreateParams { workspace_id, folder_id, title: title.to_owned(), mode: ThreadMode::Chat }
 }
 

@@ -3,7 +3,8 @@
 use crate::fixture::{assert_invalid_state, assert_not_found};
 
 both_databases!(a_folder_stands_where_it_was_made, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let outer = store.create_folder(workspace, None, "outer", None).await.unwrap();
     let inner = store.create_folder(workspace, Some(&outer.id), "inner", None).await.unwrap();
     assert_eq!((outer.parent_folder_id.as_ref(), outer.name.as_str()), (None, "outer"));
@@ -22,7 +23,8 @@ both_databases!(a_renamed_folder_stays_where_it_is, async |given| {
 });
 
 both_databases!(the_name_or_place_it_has_already_changes_nothing, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let outer = given.folder(None, "outer").await;
     let inner = store.create_folder(workspace, Some(&outer), "inner", None).await.unwrap();
     let seq = given.seq().await;
@@ -33,7 +35,8 @@ both_databases!(the_name_or_place_it_has_already_changes_nothing, async |given| 
 });
 
 both_databases!(a_folder_moves_with_everything_below_it, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let from = given.folder(None, "from").await;
     let to = given.folder(None, "to").await;
     let moved = given.folder(Some(&from), "moved").await;
@@ -47,7 +50,8 @@ both_databases!(a_folder_moves_with_everything_below_it, async |given| {
 });
 
 both_databases!(a_folder_cannot_stand_below_itself, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let top = given.folder(None, "top").await;
     let child = given.folder(Some(&top), "child").await;
     let grandchild = given.folder(Some(&child), "grandchild").await;
@@ -72,7 +76,8 @@ both_databases!(a_deleted_folder_archives_its_document, async |given| {
 });
 
 both_databases!(what_a_deleted_folder_held_moves_to_its_parent, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let parent = given.folder(None, "parent").await;
     let folder = given.folder(Some(&parent), "folder").await;
     let child = given.folder(Some(&folder), "child").await;
@@ -87,7 +92,8 @@ both_databases!(what_a_deleted_folder_held_moves_to_its_parent, async |given| {
 });
 
 both_databases!(what_a_deleted_top_folder_held_moves_to_the_root, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let folder = given.folder(None, "folder").await;
     let child = given.folder(Some(&folder), "child").await;
     let thread = given.thread(Some(&folder), "thread").await;

@@ -269,7 +269,8 @@ both_databases!(a_purge_that_was_interrupted_is_brought_to_its_end, async |given
 });
 
 both_databases!(an_item_that_nothing_carried_goes_alone, async |given| {
-    let (item, other) = (remember(given, SECRET).await, remember(given, "other").await);
+    let item = remember(given, SECRET).await;
+    let other = remember(given, "other").await;
     let forgotten = given.store.forget_memory(&view(given), &item.id, None).await.unwrap();
     assert_eq!(forgotten.removed, MemoryRemoved::default());
     assert_eq!(given.store.memory(&view(given), &other.id).await.unwrap(), other);

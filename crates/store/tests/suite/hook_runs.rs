@@ -59,7 +59,8 @@ both_databases!(the_runs_of_a_turn_are_listed_by_start_and_then_as_recorded, asy
     let turn = given.turn(&given.thread(None, "thread").await).await;
     let other = given.turn(&given.thread(None, "other").await).await;
     assert_eq!(hooks_of(given, &turn.id).await, [""; 0]);
-    let (now, before) = (from_now(0), from_now(-10));
+    let now = from_now(0);
+    let before = from_now(-10);
     let runs = [
         run_of(&turn, "second", now),
         run_of(&turn, "third", now),
@@ -140,7 +141,8 @@ both_databases!(two_gateways_forget_the_same_rows_at_once, async |given| {
     let prune = |store: store::Store| {
         tokio::spawn(async move { store.prune_hook_runs(None, from_now(-30_000)).await.unwrap() })
     };
-    let (one, two) = (prune(given.store.clone()), prune(another.clone()));
+    let one = prune(given.store.clone());
+    let two = prune(another.clone());
     let pruned = one.await.unwrap() + two.await.unwrap();
     // What one had locked the other may have left to it.
     let left: u64 = count(given).await.parse().unwrap();
@@ -150,7 +152,8 @@ both_databases!(two_gateways_forget_the_same_rows_at_once, async |given| {
 
 both_databases!(runs_are_forgotten_by_age, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await;
-    let (old, new) = (from_now(-60_000), from_now(0));
+    let old = from_now(-60_000);
+    let new = from_now(0);
     let runs = [run_of(&turn, "old", old), run_of(&turn, "new", new), run("nobody's old", old)];
     given.store.record_hook_runs(&runs).await.unwrap();
     let elsewhere = given.another_workspace().await;

@@ -10,7 +10,8 @@ use crate::fixture::{
 /// Begins a turn, in a thread of its own, whose lease is over in some milliseconds.
 async fn begin(given: &Fixture, milliseconds: i64) -> Turn {
     let thread = given.thread(None, "thread").await;
-    let (new, lease) = (new_turn(&given.workspace, &thread), lease(OWNER, milliseconds));
+    let new = new_turn(&given.workspace, &thread);
+    let lease = lease(OWNER, milliseconds);
     given.store.create_turn(new, lease, None, None).await.unwrap()
 }
 
@@ -21,7 +22,8 @@ fn ids(turns: &[Turn]) -> Vec<TurnId> {
 both_databases!(a_lease_is_renewed_by_who_holds_it, async |given| {
     let turn = begin(given, 1000).await;
     let hold = async || given.store.turn_hold(&given.workspace, &turn.id).await.unwrap();
-    let (before, longer) = (hold().await, lease(OWNER, 90_000));
+    let before = hold().await;
+    let longer = lease(OWNER, 90_000);
     given.store.renew_lease(&given.workspace, &turn.id, &longer).await.unwrap();
     let renewed = hold().await;
     assert_eq!(renewed, TurnHold { expires_at: Some(longer.expires_at), ..before });
@@ -39,7 +41,8 @@ both_databases!(a_turn_that_has_ended_has_no_lease_to_renew, async |given| {
 });
 
 both_databases!(only_running_turns_whose_lease_is_over_have_expired, async |given| {
-    let (older, newer) = (begin(given, -60_000).await, begin(given, -30_000).await);
+    let older = begin(given, -60_000).await;
+    let newer = begin(given, -30_000).await;
     begin(given, 60_000).await;
     let ended = begin(given, -60_000).await;
     given.finish(&ended.id, completed()).await.unwrap();
@@ -53,7 +56,8 @@ both_databases!(only_running_turns_whose_lease_is_over_have_expired, async |give
 });
 
 both_databases!(expired_turns_are_failed_once_with_the_reason, async |given| {
-    let (dead, alive) = (begin(given, -1).await, begin(given, 60_000).await);
+    let dead = begin(given, -1).await;
+    let alive = begin(given, 60_000).await;
     let seq = given.seq().await;
     let reason = failure("abandoned");
     let failed = given.store.fail_expired_turns(Timestamp::now(), 10, &[], &reason).await.unwrap();
@@ -134,7 +138,8 @@ both_databases!(of_two_sweepers_each_turn_is_failed_by_one, async |given| {
     let sweep = |store: store::Store| async move {
         store.fail_expired_turns(Timestamp::now(), 100, &[], &failure("abandoned")).await.unwrap().len()
     };
-    let (one, two) = (tokio::spawn(sweep(given.store.clone())), tokio::spawn(sweep(another.clone())));
+    let one = tokio::spawn(sweep(given.store.clone()));
+    let two = tokio::spawn(sweep(another.clone()));
     assert_eq!(one.await.unwrap() + two.await.unwrap(), 10);
     another.close().await;
 });
@@ -143,7 +148,8 @@ both_databases!(adding_to_a_turn_and_failing_it_never_wait_for_each_other, async
     let another = given.another_store().await;
     for round in 0..40 {
         let turn = begin(given, -1000).await;
-        let (adder, workspace) = (another.clone(), given.workspace.clone());
+        let adder = another.clone();
+        let workspace = given.workspace.clone();
         let add = tokio::spawn(async move {
             let items = vec![message("text"); 100];
             adder.add_turn_items(&workspace, &turn.id, OWNER, &items, Vec::new()).await
@@ -159,9 +165,11 @@ both_databases!(adding_to_a_turn_and_failing_it_never_wait_for_each_other, async
 
 both_databases!(a_lease_from_before_the_clock_was_set_back_holds_no_sqlite_turn, async |given| {
     let turn = begin(given, 15_000).await;
-    let (past, failed) = (from_now(-3_600_000), failure("abandoned"));
+    let past = from_now(-3_600_000);
+    let failed = failure("abandoned");
     let fail = |living: Vec<_>| {
-        let (store, failed) = (given.store.clone(), failed.clone());
+        let store = given.store.clone();
+        let failed = failed.clone();
         async move { store.fail_turns_leased_beyond(past, 10, &living, &failed).await.unwrap().len() }
     };
     assert_eq!(fail(vec![turn.id.clone()]).await, 0, "a turn that runs here goes on");

@@ -55,7 +55,8 @@ fn in_thread(given: &Fixture, thread: &ThreadId) -> MemoryPlace {
 }
 
 both_databases!(an_item_is_seen_where_it_holds, async |given| {
-    let (one, two) = (given.thread(None, "one").await, given.thread(None, "two").await);
+    let one = given.thread(None, "one").await;
+    let two = given.thread(None, "two").await;
     add(given, MemoryPlace::Workspace(given.workspace.clone()), "of the workspace").await;
     add(given, in_thread(given, &one), "of thread one").await;
     add(given, in_thread(given, &two), "of thread two").await;

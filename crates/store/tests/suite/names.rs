@@ -10,7 +10,8 @@ const UNACCEPTABLE: &[&str] = &["", " \t", "\u{3000}", "a\nb", "a\0b", "a\u{7f}"
 
 /// Tries a name everywhere a name is taken.
 async fn assert_refused_everywhere(given: &Fixture, name: &str) {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let folder = given.folder(None, "folder").await;
     let thread = given.thread(None, "thread").await;
     let seq = given.seq().await;
@@ -52,7 +53,8 @@ both_databases!(names_of_201_characters_are_refused, async |given| {
 });
 
 both_databases!(names_of_200_characters_are_kept_as_they_are, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let longest = format!(" {} ", "\u{1f600}".repeat(198));
     let new = WorkspaceCreateParams { name: longest.clone(), ..WorkspaceCreateParams::default() };
     assert_eq!(store.create_workspace(new, None).await.unwrap().name, longest);

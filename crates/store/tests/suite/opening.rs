@@ -7,7 +7,8 @@ both_databases!(what_was_written_is_there_after_reopening, async |given| {
     given.thread(Some(&folder), "thread").await;
     given.save(&given.scope(&folder), "old").await;
     let document = given.save(&given.scope(&folder), "new").await;
-    let (tree, history) = (given.tree().await, given.history(&given.scope(&folder)).await);
+    let tree = given.tree().await;
+    let history = given.history(&given.scope(&folder)).await;
     let seq = given.seq().await;
     given.store.close().await;
     let reopened = given.another_store().await;

@@ -80,7 +80,8 @@ both_databases!(a_thread_gets_what_its_folder_gets, async |given| {
 });
 
 both_databases!(a_moved_or_renamed_folder_takes_its_document_along, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let one = given.folder(None, "one").await;
     let two = given.folder(None, "two").await;
     let child = given.folder(Some(&one), "child").await;

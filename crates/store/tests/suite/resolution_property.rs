@@ -243,7 +243,8 @@ impl Pair<'_> {
                 self.model.threads[thread].archived = true;
             }
             Step::Save { scope } => {
-                let (place, content) = (self.model.pick_place(scope), self.unique("text"));
+                let place = self.model.pick_place(scope);
+                let content = self.unique("text");
                 self.save(place, content).await?;
             }
             Step::SaveDraft { scope } => self.save(self.model.pick_place(scope), "\n".to_owned()).await?,

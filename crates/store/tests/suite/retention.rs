@@ -7,7 +7,8 @@ use crate::fixture::{Fixture, OWNER, assert_not_found, bare_round, completed, fr
 
 /// Makes it look as if what happened up to a sequence number had happened an hour ago.
 async fn age_changes(given: &Fixture, through: Sequence) {
-    let (then, workspace) = (from_now(-3_600_000).milliseconds(), &given.workspace);
+    let then = from_now(-3_600_000).milliseconds();
+    let workspace = &given.workspace;
     let connection = given.connection().await;
     let aged = format!(
         "UPDATE change_log SET changed_at = {then} WHERE workspace_id = '{workspace}' AND seq <= {through}"
@@ -47,7 +48,8 @@ both_databases!(a_change_that_is_made_meanwhile_is_not_forgotten, async |given| 
     for number in 0..40 {
         let seq = given.seq().await;
         age_changes(given, seq).await;
-        let (name, an_hour_ago) = (format!("folder {number}"), from_now(-1_800_000));
+        let name = format!("folder {number}");
+        let an_hour_ago = from_now(-1_800_000);
         let (pruned, _) =
             tokio::join!(given.store.prune_changes(None, an_hour_ago), given.folder(None, &name));
         pruned.unwrap();

@@ -30,13 +30,15 @@ async fn kept(given: &Fixture, turn: &Turn) -> (Vec<u64>, usize, usize) {
 
 both_databases!(a_subject_is_a_workspace_a_thread_and_its_place, async |given| {
     let folder = given.folder(None, "folder").await;
-    let (loose, placed) = (given.thread(None, "loose").await, given.thread(Some(&folder), "placed").await);
+    let loose = given.thread(None, "loose").await;
+    let placed = given.thread(Some(&folder), "placed").await;
     for thread in [&loose, &placed] {
         let subject = given.store.turn_subject(&given.workspace, thread).await.unwrap();
         assert_eq!(subject.workspace, given.store.workspace(&given.workspace).await.unwrap());
         assert_eq!(subject.thread, given.store.thread(&given.workspace, thread).await.unwrap());
     }
-    let (nowhere, elsewhere) = ("nowhere".parse().unwrap(), given.another_workspace().await);
+    let nowhere = "nowhere".parse().unwrap();
+    let elsewhere = given.another_workspace().await;
     assert_not_found(given.store.turn_subject(&given.workspace, &nowhere).await, "thread", "nowhere");
     assert_not_found(given.store.turn_subject(&elsewhere, &placed).await, "thread", &placed);
     let unknown = "unknown".parse().unwrap();

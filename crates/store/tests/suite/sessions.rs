@@ -18,7 +18,8 @@ fn assert_changed<T: std::fmt::Debug>(outcome: Result<T, StoreError>, thread: &T
 
 both_databases!(a_session_is_what_was_saved_last, async |given| {
     let thread = given.thread(None, "thread").await;
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     assert_eq!(store.session(workspace, &thread).await.unwrap(), None);
     for version in 0..3 {
         let state = session(&format!("/project/{version}/✓"));
@@ -30,7 +31,8 @@ both_databases!(a_session_is_what_was_saved_last, async |given| {
 
 both_databases!(over_another_version_than_expected_nothing_is_saved, async |given| {
     let thread = given.thread(None, "thread").await;
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let save = |cwd: &str, expected| store.save_session(workspace, &thread, session(cwd), Version(expected));
     assert_changed(save("/1", 1).await, &thread, 1);
     save("/1", 0).await.unwrap();
@@ -46,13 +48,16 @@ both_databases!(of_two_saves_over_one_version_exactly_one_wins, async |given| {
     let thread = given.thread(None, "thread").await;
     for version in 0..100 {
         let save = |store: &store::Store, name: &'static str| {
-            let (store, workspace, thread) = (store.clone(), given.workspace.clone(), thread.clone());
+            let store = store.clone();
+            let workspace = given.workspace.clone();
+            let thread = thread.clone();
             let state = session(&format!("/{name}/{version}"));
             tokio::spawn(
                 async move { store.save_session(&workspace, &thread, state, Version(version)).await },
             )
         };
-        let (one, two) = (save(&given.store, "one"), save(&another, "two"));
+        let one = save(&given.store, "one");
+        let two = save(&another, "two");
         match (one.await.unwrap(), two.await.unwrap()) {
             (Ok(won), lost @ Err(_)) | (lost @ Err(_), Ok(won)) => {
                 assert_changed(lost, &thread, version);

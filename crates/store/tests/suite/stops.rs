@@ -52,7 +52,9 @@ both_databases!(a_stop_and_an_end_agree_on_what_happened, async |given| {
     let thread = given.thread(None, "thread").await;
     for round in 0..30 {
         let turn = given.turn(&thread).await;
-        let (stopper, workspace, id) = (another.clone(), given.workspace.clone(), turn.id.clone());
+        let stopper = another.clone();
+        let workspace = given.workspace.clone();
+        let id = turn.id.clone();
         let stop = tokio::spawn(async move { stopper.request_stop(&workspace, &id, None).await });
         let ended = given.finish(&turn.id, completed()).await.unwrap();
         let stopped = stop.await.unwrap().unwrap();

@@ -6,7 +6,8 @@ use crate::fixture::assert_invalid;
 
 both_databases!(a_context_is_what_was_saved_last, async |given| {
     let thread = given.thread(None, "thread").await;
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     assert_eq!(given.context(&thread).await, None);
     for (version, (through, summary)) in (0..).zip([(0, None), (3, Some("what was said\n✓")), (5, None)]) {
         let saved = store.save_thread_context(workspace, &thread, through, summary, Version(version)).await;
@@ -37,12 +38,15 @@ both_databases!(of_two_contexts_over_one_version_exactly_one_is_saved, async |gi
     let thread = given.thread(None, "thread").await;
     for version in 0..50 {
         let save = |store: &store::Store, through: u64| {
-            let (store, workspace, thread) = (store.clone(), given.workspace.clone(), thread.clone());
+            let store = store.clone();
+            let workspace = given.workspace.clone();
+            let thread = thread.clone();
             tokio::spawn(async move {
                 store.save_thread_context(&workspace, &thread, through, None, Version(version)).await.unwrap()
             })
         };
-        let (one, two) = (save(&given.store, 1), save(&another, 2));
+        let one = save(&given.store, 1);
+        let two = save(&another, 2);
         match (one.await.unwrap(), two.await.unwrap()) {
             (Some(won), None) | (None, Some(won)) => {
                 let present = given.context(&thread).await;

@@ -6,7 +6,8 @@ use protocol::method::ThreadCreateParams;
 use crate::fixture::assert_invalid_state;
 
 both_databases!(a_thread_stands_where_it_was_made, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let folder = given.folder(None, "folder").await;
     for (folder_id, mode) in [(None, ThreadMode::Chat), (Some(folder), ThreadMode::Agent)] {
         let new = ThreadCreateParams {
@@ -42,7 +43,8 @@ both_databases!(a_thread_moves_between_folders_and_the_root, async |given| {
 });
 
 both_databases!(the_title_or_place_it_has_already_changes_nothing, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let folder = given.folder(None, "folder").await;
     let placed = given.thread(Some(&folder), "placed").await;
     let loose = given.thread(None, "loose").await;
@@ -55,7 +57,8 @@ both_databases!(the_title_or_place_it_has_already_changes_nothing, async |given|
 });
 
 both_databases!(an_archived_thread_can_be_seen_but_not_changed, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let folder = given.folder(None, "folder").await;
     let thread = given.thread(Some(&folder), "thread").await;
     let archived = store.archive_thread(workspace, &thread, None).await.unwrap();

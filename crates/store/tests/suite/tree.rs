@@ -8,7 +8,8 @@ use protocol::{FolderId, Placement, ThreadSummary};
 use crate::fixture::{assert_not_found, new_thread, whole_tree};
 
 both_databases!(a_tree_holds_everything_that_is_there_oldest_first, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let outer = store.create_folder(workspace, None, "outer", None).await.unwrap();
     let inner = store.create_folder(workspace, Some(&outer.id), "inner", None).await.unwrap();
     let placed = store.create_thread(new_thread(workspace, Some(&inner.id), "placed"), None).await.unwrap();
@@ -31,7 +32,8 @@ both_databases!(a_tree_holds_everything_that_is_there_oldest_first, async |given
 });
 
 both_databases!(a_tree_leaves_out_what_is_deleted_or_archived, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let kept = given.folder(None, "kept").await;
     let deleted = given.folder(None, "deleted").await;
     given.save(&given.scope(&deleted), "archived with its folder").await;
@@ -58,7 +60,8 @@ both_databases!(a_tree_is_of_one_workspace, async |given| {
 
 both_databases!(rows_and_sequence_number_of_a_tree_are_of_one_moment, async |given| {
     const CHANGES: usize = 60;
-    let (store, workspace) = (given.store.clone(), given.workspace.clone());
+    let store = given.store.clone();
+    let workspace = given.workspace.clone();
     let base = given.seq().await.0;
     let writer = tokio::spawn(async move {
         for _ in 0..CHANGES / 2 {
@@ -213,7 +216,8 @@ fn part_of(mut tree: ThreadTreeResult, params: &ThreadTreeParams) -> ThreadTreeR
 }
 
 both_databases!(a_part_of_a_tree_is_what_the_whole_has_there, async |given| {
-    let (store, workspace) = (&given.store, &given.workspace);
+    let store = &given.store;
+    let workspace = &given.workspace;
     let mut folders = vec![given.folder(None, "a").await, given.folder(None, "b").await];
     for (number, parent) in [0, 0, 1, 2, 4].into_iter().enumerate() {
         let parent = folders[parent].clone();
@@ -277,9 +281,11 @@ both_databases!(threads_of_a_folder_come_a_page_at_a_time, async |given| {
             given.thread(if place.is_some() { None } else { Some(&folder) }, "elsewhere").await;
         }
         given.store.archive_thread(&given.workspace, &expected.remove(2), None).await.unwrap();
-        let (mut found, mut after) = (Vec::new(), None);
+        let mut found = Vec::new();
+        let mut after = None;
         loop {
-            let (workspace_id, folder_id) = (given.workspace.clone(), place.cloned());
+            let workspace_id = given.workspace.clone();
+            let folder_id = place.cloned();
             let params = ThreadListParams { workspace_id, folder_id, after, limit: 2 };
             let page = given.store.threads_in(params).await.unwrap();
             assert!(page.threads.len() <= 2);

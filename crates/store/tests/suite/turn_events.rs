@@ -142,7 +142,9 @@ both_databases!(telling_of_a_turn_and_failing_it_never_wait_for_each_other, asyn
         let new = new_turn(&given.workspace, &thread);
         let turn = given.store.create_turn(new, lease(OWNER, -1000), None, None).await.unwrap();
         let tell = |store: &store::Store, events: Vec<TurnEvent>| {
-            let (store, workspace, turn) = (store.clone(), given.workspace.clone(), turn.id.clone());
+            let store = store.clone();
+            let workspace = given.workspace.clone();
+            let turn = turn.id.clone();
             let items = vec![message("text"); 50];
             tokio::spawn(async move { store.add_turn_items(&workspace, &turn, OWNER, &items, events).await })
         };

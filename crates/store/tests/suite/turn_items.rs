@@ -110,7 +110,8 @@ both_databases!(items_that_are_added_at_once_all_get_a_number, async |given| {
     let mut adding = tokio::task::JoinSet::new();
     for number in 0..20 {
         let store = if number % 2 == 0 { given.store.clone() } else { another.clone() };
-        let (workspace, turn) = (given.workspace.clone(), turn.clone());
+        let workspace = given.workspace.clone();
+        let turn = turn.clone();
         adding.spawn(async move {
             let items = [message(&number.to_string()), message(&number.to_string())];
             store.add_turn_items(&workspace, &turn, OWNER, &items, Vec::new()).await.unwrap();

@@ -12,7 +12,8 @@ use crate::fixture::{
 
 both_databases!(a_turn_begins_as_it_was_asked, async |given| {
     let thread = given.thread(None, "thread").await;
-    let (new, lease) = (new_turn(&given.workspace, &thread), minute());
+    let new = new_turn(&given.workspace, &thread);
+    let lease = minute();
     let new = TurnStartParams {
         model: Some("anthropic/model".to_owned()),
         cwd: Some("/project/crate".to_owned()),
@@ -110,10 +111,12 @@ both_databases!(of_two_turns_that_begin_at_once_exactly_one_does, async |given| 
     let thread = given.thread(None, "thread").await;
     for round in 1..=50 {
         let begin = |store: &store::Store| {
-            let (store, new) = (store.clone(), new_turn(&given.workspace, &thread));
+            let store = store.clone();
+            let new = new_turn(&given.workspace, &thread);
             tokio::spawn(async move { store.create_turn(new, minute(), None, None).await })
         };
-        let (one, two) = (begin(&given.store), begin(&another));
+        let one = begin(&given.store);
+        let two = begin(&another);
         let (won, lost) = match (one.await.unwrap(), two.await.unwrap()) {
             (Ok(won), lost @ Err(_)) | (lost @ Err(_), Ok(won)) => (won, lost),
             both => panic!("round {round}: {both:?}"),
@@ -189,7 +192,8 @@ both_databases!(the_beginning_and_the_end_of_a_turn_are_told, async |given| {
         let turn = given.turn(&thread).await;
         given.finish(&turn.id, end).await.unwrap();
         let told = |place, status| {
-            let (workspace_id, thread_id) = (given.workspace.clone(), thread.clone());
+            let workspace_id = given.workspace.clone();
+            let thread_id = thread.clone();
             let turn_id = turn.id.clone();
             Told::Turn(
                 status,

@@ -62,7 +62,8 @@ both_databases!(a_change_wakes_its_own_store, async |given| {
 
 both_databases!(the_change_can_be_read_when_its_wake_is_heard, async |given| {
     let mut wakes = given.store.wakes();
-    let (store, scope) = (given.store.clone(), given.root());
+    let store = given.store.clone();
+    let scope = given.root();
     let seq = given.seq().await;
     let saving = tokio::spawn(async move { store.save_document(text(&scope, "text"), None).await });
     // On PostgreSQL a wake for the workspace's own making may come first.

@@ -5,9 +5,10 @@
 //! gateway ends there, others find when they look by themselves, which they do every few seconds.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use protocol::{InstanceId, WorkspaceId};
 use tokio::sync::Notify;
 
@@ -36,7 +37,7 @@ impl Announcements {
     }
 
     pub(super) fn add(&self, workspace_id: WorkspaceId) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(workspace_id);
+        self.waiting.lock().insert(workspace_id);
         self.added.notify_one();
     }
 
@@ -44,7 +45,7 @@ impl Announcements {
     pub(super) async fn send(&self, pool: &Pool) -> Result<(), StoreError> {
         const SEND: &str =
             "SELECT pg_notify($1, value) FROM json_array_elements_text(CAST($2 AS json)) AS value";
-        let waiting = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        let waiting = std::mem::take(&mut *self.waiting.lock());
         if waiting.is_empty() {
             return Ok(());
         }
@@ -60,7 +61,7 @@ impl Announcements {
         };
         let sent = sent.await;
         if sent.is_err() {
-            self.waiting.lock().unwrap_or_else(PoisonError::into_inner).extend(waiting);
+            self.waiting.lock().extend(waiting);
         }
         sent
     }

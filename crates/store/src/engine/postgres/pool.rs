@@ -4,9 +4,10 @@
 //! read. Here a connection whose work was done goes back as it is, and only one whose work was not is asked.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection as _, Executor as _, PgConnection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -115,19 +116,19 @@ impl Pool {
     }
 
     fn take_idle(&self) -> Option<Idle> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        self.idle.lock().pop()
     }
 
     fn put_back(&self, connection: PgConnection, made: Instant) {
         if made.elapsed() < LIFE_TIME && !self.places.is_closed() {
             let idle = Idle { connection, made, since: Instant::now() };
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(idle);
+            self.idle.lock().push(idle);
         }
     }
 
     /// Closes what nobody has needed for long.
     pub(super) fn close_idle(&self) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         idle.retain(|idle| idle.since.elapsed() < IDLE_TIME);
     }
 

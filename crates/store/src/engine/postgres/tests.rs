@@ -48,7 +48,8 @@ async fn rename(store: &Store, workspace_id: &WorkspaceId) -> Result<(), crate::
 #[tokio::test]
 async fn a_frozen_gateway_does_not_stop_the_others() {
     let given = given().await;
-    let (held, free) = (workspace(&given.store, "held").await, workspace(&given.store, "free").await);
+    let held = workspace(&given.store, "held").await;
+    let free = workspace(&given.store, "free").await;
     // A gateway that is frozen has locked the row and says nothing more.
     let mut connection = given.other.acquire().await.unwrap();
     let mut frozen = connection.begin().await.unwrap();
@@ -62,7 +63,8 @@ async fn a_frozen_gateway_does_not_stop_the_others() {
     // More of them than there are connections.
     let waiting: Vec<_> = (0..CONNECTIONS * 2)
         .map(|_| {
-            let (store, held) = (given.store.clone(), held.clone());
+            let store = given.store.clone();
+            let held = held.clone();
             tokio::spawn(async move { rename(&store, &held).await })
         })
         .collect();
@@ -192,7 +194,8 @@ async fn a_transaction_that_was_left_is_over_before_its_connection_is_used_again
     rename(&given.store, &workspace_id).await.unwrap();
     assert_eq!(given.store.workspace(&workspace_id).await.unwrap().name, "demo");
     // It was rolled back from here: the server would have ended the connection with its transaction.
-    let (mut all, mut processes) = (Vec::new(), Vec::new());
+    let mut all = Vec::new();
+    let mut processes = Vec::new();
     for _ in 0..CONNECTIONS {
         let mut connection = pool.acquire().await.unwrap();
         let process = sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut *connection);
@@ -234,7 +237,8 @@ async fn a_connection_that_the_server_has_ended_is_replaced() {
     let process: i32 =
         sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut *connection).await.unwrap();
     connection.release();
-    let (first, mut second) = (given.other.acquire().await.unwrap(), given.other.acquire().await.unwrap());
+    let first = given.other.acquire().await.unwrap();
+    let mut second = given.other.acquire().await.unwrap();
     sqlx::query("SELECT pg_terminate_backend($1, 5000)").bind(process).execute(&mut *second).await.unwrap();
     drop(first);
     second.release();

@@ -1,8 +1,9 @@
 //! How many connections of the pool writers may take, and those of one workspace.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use protocol::WorkspaceId;
 use tokio::sync::Semaphore;
 
@@ -19,14 +20,14 @@ pub(crate) struct WorkspaceWriters {
 impl WorkspaceWriters {
     /// Whether nobody writes to a workspace.
     pub(crate) fn has_no_writers(&self, workspace_id: &WorkspaceId) -> bool {
-        let workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let workspaces = self.workspaces.lock();
         let permits = workspaces.get(workspace_id).and_then(Weak::upgrade);
         permits.is_none_or(|permits| permits.available_permits() == WRITERS_OF_A_WORKSPACE)
     }
 
     /// The semaphore of a workspace; it is fair.
     pub(crate) fn of(&self, workspace_id: &WorkspaceId) -> Arc<Semaphore> {
-        let mut workspaces = self.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut workspaces = self.workspaces.lock();
         if let Some(permits) = workspaces.get(workspace_id).and_then(Weak::upgrade) {
             return permits;
         }

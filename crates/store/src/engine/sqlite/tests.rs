@@ -70,7 +70,7 @@ impl Given {
     /// Waits until that many jobs wait for the writer.
     async fn waiting(&self, jobs: usize) {
         loop {
-            let sender = self.sqlite.writer.jobs.lock().unwrap().clone().unwrap();
+            let sender = self.sqlite.writer.jobs.lock().clone().unwrap();
             if sender.max_capacity() - sender.capacity() == jobs {
                 return;
             }
@@ -212,7 +212,8 @@ fn waiting_jobs_share_transactions_of_a_bounded_number_of_bytes() {
         let path = given.directory.path().join("foreword.db");
         let jobs: Vec<_> = (0..5)
             .map(|_| {
-                let (text, path) = (text.clone(), path.clone());
+                let text = text.clone();
+                let path = path.clone();
                 given.write(async move |tx: &mut Tx<'_>| {
                     tx.execute("INSERT INTO text VALUES ($1)", values![&*text]).await?;
                     // What another connection sees is what was committed before this transaction.

@@ -28,7 +28,9 @@ pub(super) async fn begin(
         ", taken, (SELECT seq FROM workspace WHERE id = $2) seen",
         " AND taken.seq = seen.seq + 1"
     );
-    let (id, now, mut notices) = (TurnId::new(), tx.now(), PendingEntries::new());
+    let id = TurnId::new();
+    let now = tx.now();
+    let mut notices = PendingEntries::new();
     let turn = TurnInLog {
         workspace_id: start.workspace_id.clone(),
         thread_id: notices.thread_id.clone(),
@@ -57,7 +59,8 @@ pub(super) async fn end(
     items: &NewItems,
     actor: Option<&str>,
 ) -> Result<Option<Turn>, StoreError> {
-    let (now, mut notices) = (tx.now(), PendingEntries::new());
+    let now = tx.now();
+    let mut notices = PendingEntries::new();
     let turn = TurnInLog {
         workspace_id: workspace_id.clone(),
         thread_id: notices.thread_id.clone(),
