@@ -1,4 +1,4 @@
-//! The audit: who came in, who was turned away, and who decided what.
+//! The audit log: logins, rejections and decisions, with their actors.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -15,19 +15,20 @@ const ENTRIES: OldRows = OldRows {
     order: "at, id",
 };
 
-/// Which entries to list.
+/// Selects audit entries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// Only what is about this workspace.
+    /// Only entries about this workspace.
     pub workspace_id: Option<WorkspaceId>,
-    /// Only what happened then or later.
+    /// Only entries at this time or later.
     pub since: Option<Timestamp>,
-    /// Only what comes before this one.
+    /// Only entries older than this one.
     pub before: Option<AuditEntryId>,
     pub limit: u64,
 }
 
-/// Adds an entry to the transaction of what it tells of.
+/// Adds an entry in the transaction of the change that it records.
+// An audited change and its entry are committed together, so neither exists without the other.
 pub(crate) async fn record(
     tx: &mut Tx<'_>,
     actor: Option<&str>,
@@ -59,7 +60,7 @@ async fn insert(tx: &mut Tx<'_>, rows: &[(String, AuditEntry)]) -> Result<(), St
             event
         ]);
     }
-    // What is counted is written again as its count grows.
+    // Counted entries, such as logins in a row, are written again with the same id while their count grows.
     tx.insert(INSERT, 6, &columns, "ON CONFLICT (id) DO UPDATE SET event = excluded.event").await
 }
 
@@ -74,7 +75,7 @@ fn read_entry(mut row: Columns<'_>) -> Result<AuditEntry, StoreError> {
 }
 
 impl Store {
-    /// Keeps entries that belong to no other write; one that is there already gets its newer counts.
+    /// Stores entries that belong to no other write. An entry that exists gets its newer counts.
     pub fn record_audit(&self, entries: Vec<AuditEntry>) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             if entries.is_empty() {
@@ -86,7 +87,7 @@ impl Store {
         })
     }
 
-    /// Entries, newest first.
+    /// Returns entries, newest first.
     pub fn audit_entries(&self, filter: AuditFilter) -> BoxFuture<'_, Result<Vec<AuditEntry>, StoreError>> {
         let AuditFilter { workspace_id, since, before, limit } = filter;
         let mut sql = "SELECT id, at, actor, workspace_id, event FROM audit_entry WHERE at >= $1".to_owned();
@@ -108,7 +109,7 @@ impl Store {
         .boxed()
     }
 
-    /// Forgets the entries from before a moment, and says how many.
+    /// Deletes the entries before a time and returns their number.
     pub fn prune_audit(&self, older_than: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
         self.prune(&ENTRIES, None, older_than).boxed()
     }

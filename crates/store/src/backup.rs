@@ -1,4 +1,4 @@
-//! Copies of an SQLite file: made while it is in use, checked before one is believed.
+//! Copies of an SQLite file: made while the file is in use, and checked before they are restored.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,21 +14,22 @@ use crate::migrations;
 use crate::tokens;
 use crate::{Store, StoreError};
 
-/// What happens to the access tokens of a copy that is restored.
+/// Treatment of the access tokens in a restored copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoredTokens {
-    /// Whoever had one must be given another.
+    /// Every token is revoked, and users need new ones.
     Revoked,
     Kept,
 }
 
-/// Copies a database as it is at one moment into a new file for this user alone. Others may write to it meanwhile.
+/// Copies a database in its current state into a new file that only this user can read. Others may write to the
+/// database meanwhile.
 pub fn copy_sqlite(from: PathBuf, to: PathBuf) -> BoxFuture<'static, Result<(), StoreError>> {
     Box::pin(run_blocking(move || copy_into(&connect(&from, OpenFlags::empty())?, &to)))
 }
 
-/// Copies a backup into a new file for this user alone, with what is still in the write-ahead log beside it. The backup
-/// is only read: closing a connection that writes would fold that log into it.
+/// Copies a backup into a new file that only this user can read, including the contents of its write-ahead log.
+// Opened read-only: a connection that may write would merge the log into the backup when it is closed.
 pub fn copy_backup(from: PathBuf, to: PathBuf) -> BoxFuture<'static, Result<(), StoreError>> {
     Box::pin(run_blocking(move || copy_into(&connect_read_only(&from)?, &to)))
 }
@@ -38,13 +39,14 @@ fn copy_into(connection: &Connection, to: &Path) -> Result<(), StoreError> {
         field: "file",
         reason: format!("is `{}`, and SQLite takes no name that is not UTF-8", to.display()),
     })?;
-    // SQLite writes into an empty file, and leaves its mode as it is.
+    // SQLite accepts an existing empty file and keeps its mode, so the mode is set before anything is written.
     make_private_file(to)?;
     connection.execute("VACUUM INTO ?1", [name])?;
     File::open(to).and_then(|file| file.sync_all()).map_err(StoreError::unavailable)
 }
 
-/// The files that SQLite may have made beside a database, and reads as part of whatever is in its place.
+/// Returns the files that SQLite may have made beside a database.
+// They must be removed with the database: SQLite applies a leftover log to whichever file has the database's name.
 pub fn sqlite_files_beside(database: &Path) -> [PathBuf; 3] {
     ["-wal", "-shm", "-journal"].map(|suffix| {
         let mut name = database.as_os_str().to_owned();
@@ -53,16 +55,16 @@ pub fn sqlite_files_beside(database: &Path) -> [PathBuf; 3] {
     })
 }
 
-/// What is found in a file.
+/// The result of checking an SQLite file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SqliteReport {
-    /// What is wrong: damage that SQLite finds, or a schema that this version does not know.
+    /// Damage that SQLite finds, or a schema that this version does not know.
     pub problems: Vec<String>,
-    /// How many migrations it has not had.
+    /// Number of migrations that the database has not had.
     pub missing_migrations: usize,
 }
 
-/// Looks at a file. Nothing in it is changed.
+/// Checks a file without changing it.
 pub fn check_sqlite(path: PathBuf) -> BoxFuture<'static, Result<SqliteReport, StoreError>> {
     Box::pin(run_blocking(move || check(&path)))
 }
@@ -106,7 +108,7 @@ fn check(path: &Path) -> Result<SqliteReport, StoreError> {
 }
 
 impl Store {
-    /// Makes a copy another database, so that clients notice, and revokes its tokens in the name of `actor`.
+    /// Gives a restored copy a new database id, so that clients notice, and revokes its tokens in the name of `actor`.
     pub fn become_restored<'a>(
         &'a self,
         tokens: RestoredTokens,

@@ -11,12 +11,13 @@ use crate::column::values;
 use crate::connection::Tx;
 use crate::{Store, StoreError};
 
-/// Says where there may be something new. A wake may come for nothing, and is never the only word of a change.
+/// A hint that there may be something new.
+// A wake may be spurious, and a change may arrive without one: receivers read the log, and also look at it on a timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wake {
-    /// This workspace's change log, or what was asked of its running turns.
+    /// This workspace's change log, or cancellation requests for its running turns.
     Workspace(WorkspaceId),
-    /// What this store itself has added to a workspace's change log.
+    /// Changes that this store has added to a workspace's log.
     Logged(Arc<LoggedChanges>),
     Tokens,
     /// Anything: notifications may have been lost.
@@ -24,7 +25,7 @@ pub enum Wake {
 }
 
 impl Wake {
-    /// The workspace, where it is but one.
+    /// Returns the workspace, or `None` if the wake is not about a single one.
     pub fn workspace_id(&self) -> Option<&WorkspaceId> {
         match self {
             Self::Workspace(workspace_id) => Some(workspace_id),
@@ -34,29 +35,29 @@ impl Wake {
     }
 }
 
-/// Rows that were added to the change log together, and are committed.
+/// Committed rows that were added to the change log together.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LoggedChanges {
     pub workspace_id: WorkspaceId,
-    /// At least one, without a gap between them.
+    /// At least one change, with consecutive sequence numbers.
     pub changes: Vec<Change>,
 }
 
 /// One row of the change log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Its place in the log.
+    /// Position in the log.
     pub seq: Sequence,
-    /// When it was made, and by whom.
+    /// Time and author of the change.
     pub origin: ChangeOrigin,
-    /// Method of the notification that tells of it.
+    /// Method of its notification.
     pub method: String,
-    /// Parameters of that notification as JSON.
+    /// Parameters of its notification as JSON, without the sequence number and the origin.
     pub params: String,
 }
 
 impl Store {
-    /// The newest sequence number of a workspace.
+    /// Returns the newest sequence number of a workspace.
     pub fn sequence<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -65,7 +66,7 @@ impl Store {
         self.read(async move |tx: &mut Tx<'_>| tx.sequence(&workspace_id).await).boxed()
     }
 
-    /// Changes after a sequence number, oldest first, at most `limit`.
+    /// Returns changes after a sequence number, oldest first, at most `limit`.
     pub fn changes_after<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -94,7 +95,8 @@ impl Tx<'_> {
         seq.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, workspace_id))
     }
 
-    /// What to say where something is missing: an unknown workspace, where that is what is wrong.
+    /// Returns the error for something that was not found: the workspace itself may be unknown.
+    // A query by workspace and id finds no row in both cases, and the second query is only needed on failure.
     pub(crate) async fn missing(
         &mut self,
         workspace_id: &WorkspaceId,

@@ -1,4 +1,4 @@
-//! How values become columns, and columns values.
+//! Conversions between values and columns.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde::de::{DeserializeOwned, IntoDeserializer as _};
 use crate::StoreError;
 use crate::connection::Column;
 
-/// What a statement is given: TEXT or BIGINT, each of which may be NULL.
+/// A parameter of a statement: TEXT or BIGINT, each of which may be NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Value<'a> {
     Text(Option<&'a str>),
@@ -27,7 +27,7 @@ impl Value<'_> {
     }
 }
 
-/// The values of a statement: `values![workspace_id, now]`.
+/// Lists the parameters of a statement: `values![workspace_id, now]`.
 macro_rules! values {
     ($($value:expr),* $(,)?) => { &[$($crate::column::Value::from($value)),*] };
 }
@@ -51,7 +51,7 @@ impl From<i64> for Value<'_> {
     }
 }
 
-/// A number that no column can hold becomes the greatest it can.
+/// Saturates at the largest number that a column can hold.
 impl From<u64> for Value<'_> {
     fn from(number: u64) -> Self {
         Value::Number(Some(i64::try_from(number).unwrap_or(i64::MAX)))
@@ -94,7 +94,7 @@ impl From<Option<Timestamp>> for Value<'_> {
     }
 }
 
-/// A value that is read from a column. What the database holds was checked on its way in.
+/// A value that is read from a column. Values were validated when they were written.
 pub(crate) trait FromColumn: Sized {
     type Column: Column;
 
@@ -125,7 +125,7 @@ impl FromColumn for i64 {
     }
 }
 
-/// A number that is never negative.
+/// Rejects negative numbers.
 impl FromColumn for u64 {
     type Column = i64;
 
@@ -142,12 +142,12 @@ impl FromColumn for u32 {
     }
 }
 
-/// A wrong number is never shown for one that cannot be right: somebody would trust it.
+/// A replacement such as 0 would look like a valid number, so reading fails instead.
 fn out_of_range(column: i64) -> StoreError {
     StoreError::unreadable("number", format!("{column} is out of its range"))
 }
 
-/// 0 or 1: the two databases have no boolean in common.
+/// 0 or 1: the two databases do not share a boolean type.
 impl FromColumn for bool {
     type Column = i64;
 
@@ -283,7 +283,7 @@ fn parse_enum<T: DeserializeOwned>(column: &str) -> Result<T, StoreError> {
         .map_err(|_| StoreError::unreadable("word", format!("`{column}` is not known in its column")))
 }
 
-/// The word that a value is stored as: the one it has on the wire.
+/// Returns the word that a value is stored as, which is the one on the wire.
 pub(crate) fn enum_str(value: impl serde::Serialize) -> String {
     struct Word<T>(T);
 

@@ -1,8 +1,9 @@
 //! A connection to either database, and the few lines that know the drivers.
 //!
-//! Every statement is one text for both, with `$1` for its first value. What a text must not rely on: a value too few
-//! is a NULL on SQLite, a literal `1` is 32 bits wide on PostgreSQL, and there a failed statement spoils its whole
-//! transaction, so that nothing may catch one and go on.
+//! Every statement is one text for both databases, with `$1` for its first parameter.
+
+// Texts must not rely on what differs: a missing parameter is NULL on SQLite, a literal `1` has 32 bits on PostgreSQL,
+// and a failed statement there aborts its whole transaction, so no error of a statement may be caught.
 
 use std::borrow::Cow;
 
@@ -19,9 +20,9 @@ use crate::change_log::Wake;
 use crate::column::{FromColumn, Value, from_json};
 use crate::engine::clock::DatabaseClock;
 
-/// A connection on which a job runs, inside of a transaction unless the job reads with one statement only.
+/// A connection on which a job runs: inside a transaction, unless the job reads with a single statement.
 ///
-/// On SQLite nothing here ever waits: a job that awaits anything but this is refused.
+/// On SQLite nothing here waits. A job that awaits anything else is rejected.
 pub(crate) struct Tx<'c> {
     connection: DriverConnection<'c>,
     clock: Option<&'c DatabaseClock>,
@@ -33,25 +34,25 @@ pub(crate) enum DriverConnection<'c> {
     Postgres(&'c mut PgConnection),
 }
 
-/// What is left when a job is done.
+/// Side effects collected while a job ran.
 #[derive(Debug, Default)]
 pub(crate) struct JobOutcome {
-    /// What is said once the transaction is committed, and not before.
+    /// Wakes to send after commit.
     pub(crate) wakes: Vec<Wake>,
-    /// The job has found nothing to change.
+    /// Set if the job found nothing to change.
     pub(crate) discarded: bool,
     pub(crate) statements: u64,
-    /// Bytes of the values that statements were given.
+    /// Bytes of all parameters.
     pub(crate) bytes: usize,
 }
 
 impl<'c> Tx<'c> {
-    /// With the database's clock, where that is another one than the machine's.
+    /// Wraps a connection. `clock` is `None` on SQLite, which uses the machine's clock.
     pub(crate) fn new(connection: DriverConnection<'c>, clock: Option<&'c DatabaseClock>) -> Self {
         Self { connection, clock, outcome: JobOutcome::default() }
     }
 
-    /// The time that all gateways of the database agree on, as [`crate::Store::now`].
+    /// Returns the time that all gateways of the database agree on, like [`crate::Store::now`].
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.map_or_else(Timestamp::now, DatabaseClock::now)
     }
@@ -60,12 +61,12 @@ impl<'c> Tx<'c> {
         self.outcome
     }
 
-    /// Lets the transaction leave no trace although the job succeeds.
+    /// Rolls the transaction back although the job succeeds.
     pub(crate) fn discard(&mut self) {
         self.outcome.discarded = true;
     }
 
-    /// Runs statements without values or answers.
+    /// Runs statements without parameters or results.
     pub(crate) async fn script(&mut self, sql: &'static str) -> Result<(), StoreError> {
         match &mut self.connection {
             DriverConnection::Sqlite(connection) => connection.execute_batch(sql)?,
@@ -80,7 +81,7 @@ impl<'c> Tx<'c> {
         matches!(self.connection, DriverConnection::Postgres(_))
     }
 
-    /// Runs a statement and says how many rows it changed; of a SELECT the number means nothing.
+    /// Runs a statement and returns the number of rows it changed. For a SELECT the number is meaningless.
     pub(crate) fn execute<'a>(
         &'a mut self,
         sql: impl Into<Cow<'static, str>>,
@@ -89,8 +90,8 @@ impl<'c> Tx<'c> {
         self.execute_boxed(sql.into(), values)
     }
 
-    /// Without a type parameter, and boxed, as [`On::each_boxed`] is: so what the drivers do is compiled once, and not
-    /// once for every statement and every crate that waits for it.
+    /// Boxed and without a type parameter, like [`Tx::each_boxed`].
+    // So the drivers' code is compiled once, and not again for each statement and each crate that awaits it.
     fn execute_boxed<'a>(
         &'a mut self,
         sql: Cow<'static, str>,
@@ -113,7 +114,7 @@ impl<'c> Tx<'c> {
         })
     }
 
-    /// Hands every row of an answer to `read`, while it arrives.
+    /// Passes each row of a result to `read` as it arrives.
     pub(crate) async fn each(
         &mut self,
         sql: impl Into<Cow<'static, str>>,
@@ -151,7 +152,7 @@ impl<'c> Tx<'c> {
         })
     }
 
-    /// All rows of an answer.
+    /// Returns all rows of a result.
     pub(crate) async fn all<T: Send>(
         &mut self,
         sql: impl Into<Cow<'static, str>>,
@@ -167,7 +168,7 @@ impl<'c> Tx<'c> {
         Ok(all)
     }
 
-    /// The row of an answer that has one at most, because its conditions name a key.
+    /// Returns the row of a result that has at most one, because its conditions name a key.
     pub(crate) async fn one_by_key<T: Send>(
         &mut self,
         sql: impl Into<Cow<'static, str>>,
@@ -177,7 +178,7 @@ impl<'c> Tx<'c> {
         Ok(self.all(sql, values, read).await?.pop())
     }
 
-    /// Inserts rows of `columns` values each, as [`inserts`] says.
+    /// Inserts rows of `columns` values each, in batches as [`inserts`] makes them.
     pub(crate) async fn insert(
         &mut self,
         before: &str,
@@ -196,7 +197,7 @@ impl<'c> Tx<'c> {
         Ok(())
     }
 
-    /// Wakes whoever follows the workspace, at other gateways too, once the transaction is committed.
+    /// Sends a wake after commit, to other gateways too.
     pub(crate) fn wake(&mut self, wake: Wake) {
         self.outcome.wakes.push(wake);
     }
@@ -207,15 +208,15 @@ impl<'c> Tx<'c> {
     }
 }
 
-/// A statement and its values.
+/// A statement and its parameters.
 #[derive(Debug, Clone)]
 pub(crate) struct Statement<'a> {
     pub(crate) sql: Cow<'static, str>,
     pub(crate) values: Vec<Value<'a>>,
 }
 
-/// Inserts rows of `columns` values each, in as many statements as their number needs. The text before the rows ends with
-/// `VALUES`; the one after them may say what happens to a row that is there already.
+/// Builds INSERT statements for rows of `columns` values each, in batches of [`MAX_ROWS`]. `before` ends with `VALUES`;
+/// `after` may contain an ON CONFLICT clause.
 pub(crate) fn inserts<'a>(
     before: &str,
     columns: usize,
@@ -231,15 +232,16 @@ pub(crate) fn inserts<'a>(
     batches.collect()
 }
 
-/// Rows of one statement; their values stay below what either database takes.
+/// Rows of one statement. Their parameters stay below the limits of both databases.
 pub(crate) const MAX_ROWS: usize = 500;
 
-/// `count` placeholders from `$first` on.
+/// Returns `count` placeholders, starting with `$first`.
 pub(crate) fn numbered(first: usize, count: usize) -> String {
     (first..first + count).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")
 }
 
-/// To SQLite `$2` is a name, and what comes first in a text is bound first; only `?2` is a number.
+/// Rewrites `$2` as `?2`.
+// SQLite treats `$2` as a name and numbers names by their first occurrence, so `$2` before `$1` would be bound wrongly.
 fn numbered_for_sqlite(sql: &str) -> String {
     sql.replace('$', "?")
 }
@@ -273,7 +275,7 @@ pub(crate) enum Row<'r> {
     Postgres(&'r PgRow),
 }
 
-/// What both drivers read a column as.
+/// A type that both drivers can read from a column.
 pub(crate) trait Column: FromSql + for<'r> Decode<'r, Postgres> + Type<Postgres> {}
 
 impl<T: FromSql + for<'r> Decode<'r, Postgres> + Type<Postgres>> Column for T {}
@@ -304,7 +306,7 @@ impl Columns<'_> {
         T::from_column(column)
     }
 
-    /// A value that is stored as JSON.
+    /// Reads a value that is stored as JSON.
     pub(crate) fn json<T: DeserializeOwned>(&mut self, what: &'static str) -> Result<T, StoreError> {
         from_json(what, &self.next::<String>()?)
     }
@@ -316,7 +318,7 @@ impl Columns<'_> {
         self.next::<Option<String>>()?.map(|text| from_json(what, &text)).transpose()
     }
 
-    /// Leaves out what is not there: a LEFT JOIN that found nothing has no id in this column.
+    /// Returns true if the next column is NULL, without consuming it: a LEFT JOIN that found nothing has no id there.
     pub(crate) fn is_null(&self) -> Result<bool, StoreError> {
         Ok(self.row.get::<Option<String>>(self.next)?.is_none())
     }

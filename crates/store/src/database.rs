@@ -1,4 +1,4 @@
-//! Which database, how it is opened, and the handle everything else goes through.
+//! The database's address, how it is opened, and the handle for everything else.
 
 use futures_util::future::BoxFuture;
 use std::fmt;
@@ -17,10 +17,10 @@ use crate::engine::counter::{Counter, Statements};
 use crate::engine::postgres::Postgres;
 use crate::engine::sqlite::Sqlite;
 
-/// Wakes a slow receiver may miss before it is told to look at everything.
+/// Wakes that a slow receiver may miss before it gets [`Wake::Everything`].
 const WAKES: usize = 1024;
 
-/// Where the data is.
+/// Location of the data.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Database {
     Sqlite(PathBuf),
@@ -28,7 +28,7 @@ pub enum Database {
     Postgres(String),
 }
 
-/// A database address that is none.
+/// An invalid database address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a database address; expected postgres://USER@HOST/NAME or sqlite://PATH")]
 pub struct InvalidDatabase(String);
@@ -51,7 +51,7 @@ impl FromStr for Database {
 }
 
 impl Database {
-    /// What to do where it cannot be opened.
+    /// Returns advice for a database that could not be opened.
     pub fn hint(&self, error: &StoreError) -> Option<String> {
         let Database::Postgres(address) = self else { return None };
         let state = error.sql_state();
@@ -92,7 +92,7 @@ impl fmt::Debug for Database {
     }
 }
 
-/// The address with the password between `user:` and `@` left out.
+/// Removes the password between `user:` and `@`, and the query, which may contain one too.
 fn without_password(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -104,7 +104,7 @@ fn without_password(address: &str) -> String {
     format!("{scheme}://{shown}{path}")
 }
 
-/// A database that is open. Clones share its connections.
+/// An open database. Clones share its connections.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -122,7 +122,7 @@ pub(crate) enum Engine {
 }
 
 impl Store {
-    /// Opens a database, makes an SQLite file when there is none, and brings the schema up to date.
+    /// Opens a database and brings its schema up to date. A missing SQLite file is created.
     pub fn open<'a>(database: &'a Database) -> BoxFuture<'a, Result<Self, StoreError>> {
         Box::pin(async move {
             let (wakes, _) = broadcast::channel(WAKES);
@@ -136,7 +136,7 @@ impl Store {
         })
     }
 
-    /// Whether the database answers.
+    /// Checks that the database answers.
     pub fn ping(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             match &self.inner.engine {
@@ -151,7 +151,8 @@ impl Store {
         })
     }
 
-    /// The time that all gateways of this database agree on. On SQLite, which has one gateway, it is the machine's.
+    /// Returns the time that all gateways of this database agree on. An SQLite file has one gateway, so there it is the
+    /// machine's.
     pub fn now(&self) -> Timestamp {
         match &self.inner.engine {
             Engine::Sqlite(_) => Timestamp::now(),
@@ -159,7 +160,7 @@ impl Store {
         }
     }
 
-    /// Closes every connection; an SQLite file is left without a write-ahead log.
+    /// Closes every connection. An SQLite file is left without a write-ahead log.
     pub fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             match &self.inner.engine {
@@ -169,12 +170,12 @@ impl Store {
         })
     }
 
-    /// Tells when there may be something new in the change log or among the tokens.
+    /// Subscribes to hints that there may be something new in the change log or among the tokens.
     pub fn wakes(&self) -> broadcast::Receiver<Wake> {
         self.inner.wakes.subscribe()
     }
 
-    /// What this store has asked of its database since it was opened.
+    /// Returns the number of statements and transactions since the store was opened.
     pub fn statements(&self) -> Statements {
         self.inner.counter.now()
     }
@@ -199,7 +200,9 @@ impl Store {
         matches!(self.inner.engine, Engine::Postgres(_))
     }
 
-    /// A place among the writers of a workspace, where those share connections with the writers of others.
+    /// Waits for permission to write to a workspace. `None` on SQLite, whose writers already queue for one thread.
+    // Without the limit, the writers of one busy workspace would take all connections and then wait for each other's
+    // row lock.
     pub(crate) async fn workspace_permit(
         &self,
         workspace_id: &WorkspaceId,
@@ -210,8 +213,8 @@ impl Store {
         }
     }
 
-    /// Lets nothing of what was overwritten stay in SQLite's write-ahead log. What could not be emptied is overwritten sooner
-    /// or later.
+    /// Removes overwritten pages from SQLite's write-ahead log.
+    // Failing is not an error: a busy log is emptied by a later checkpoint, and the purge itself is already committed.
     pub(crate) async fn empty_log(&self) {
         if let Engine::Sqlite(sqlite) = &self.inner.engine
             && let Err(error) = sqlite.empty_log().await
@@ -220,9 +223,10 @@ impl Store {
         }
     }
 
-    /// Runs a change in a transaction, and answers when it is committed. An error leaves no trace.
+    /// Runs a change in a transaction and returns after its commit. An error leaves no trace.
     ///
-    /// The change awaits nothing but its connection. It can be cloned because PostgreSQL may have to run it again.
+    /// The change must await nothing but its connection.
+    // It is cloned because PostgreSQL may run it again after a deadlock or a serialization failure.
     pub(crate) async fn write<T, F>(&self, change: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -235,7 +239,7 @@ impl Store {
         }
     }
 
-    /// Runs a job that reads, whose statements on PostgreSQL may see one moment each.
+    /// Runs a job that reads. On PostgreSQL each of its statements may see a different state.
     pub(crate) async fn read<T, F>(&self, job: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -247,7 +251,7 @@ impl Store {
         }
     }
 
-    /// Runs a job whose reads all see one moment.
+    /// Runs a job whose reads all see the same state.
     pub(crate) async fn read_snapshot<T, F>(&self, job: F) -> Result<T, StoreError>
     where
         T: Send + 'static,

@@ -1,4 +1,4 @@
-//! Which database this is, and whether it can be written.
+//! The identity of the database, and a check that it accepts writes.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -10,11 +10,11 @@ use crate::connection::Tx;
 use crate::{Store, StoreError};
 
 const FIND: &str = "SELECT id FROM instance";
-/// More than the largest save writes: a document, its revision, and what is told of them.
+/// More than the largest save writes: a document, its revision and the change log.
 const PROBE_BYTES: usize = 3 * MAX_DOCUMENT_BYTES;
 
 impl Store {
-    /// Identifies the database. A copy has the same id until it is restored, which makes it another database.
+    /// Returns the id of the database. A copy keeps the id until it is restored, which makes it another database.
     pub fn instance(&self) -> BoxFuture<'_, Result<InstanceId, StoreError>> {
         Box::pin(async move {
             let found =
@@ -23,10 +23,10 @@ impl Store {
         })
     }
 
-    /// Commits as much as any save does, because only a commit shows that there is room for one.
-    ///
-    /// Every gateway of a PostgreSQL writes and deletes a row of its own: one that is frozen in the middle must not make
-    /// the others wait. SQLite does not write what the same transaction deletes, so there the row before is deleted.
+    /// Commits as much as the largest save does: only a commit shows that the disk has space for one.
+    // Each PostgreSQL gateway inserts and deletes a row of its own, so that one that is frozen in the middle does not
+    // block the others. SQLite never writes a row that is deleted in the same transaction, so there the row of the
+    // previous check is deleted instead.
     pub fn check_writes(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         let id = InstanceId::new();
         self.write(async move |tx: &mut Tx<'_>| {
@@ -44,7 +44,7 @@ impl Store {
     }
 }
 
-/// Gives a database its id, once.
+/// Creates the id of a new database.
 pub(crate) async fn ensure(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     let found: Option<InstanceId> = tx.one_by_key(FIND, &[], |mut row| row.next()).await?;
     if found.is_none() {
@@ -53,7 +53,7 @@ pub(crate) async fn ensure(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Gives it another id.
+/// Replaces the id.
 pub(crate) async fn renew(tx: &mut Tx<'_>) -> Result<InstanceId, StoreError> {
     tx.execute("DELETE FROM instance", &[]).await?;
     insert(tx).await

@@ -1,4 +1,4 @@
-//! What can go wrong in the store, told apart so that a caller can answer each clearly.
+//! Errors of the store, each distinguishable by the caller.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -8,101 +8,98 @@ use protocol::{Document, ErrorSubject, Sequence, ThreadId, TurnId, TurnStatus, V
 
 use crate::column::enum_str;
 
-/// Why an operation of the store failed. Nothing was changed.
+/// Failure of a store operation. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is no such thing, or it is deleted, or it belongs to another workspace.
+    /// Does not exist, is deleted, or belongs to another workspace.
     #[error("there is no {} `{id}`", what.words())]
     NotFound {
-        /// What was looked for.
         what: ErrorSubject,
         /// Its id or name.
         id: String,
     },
-    /// Somebody else saved in between.
+    /// The document was saved by another caller in between.
     #[error("the document is at version {actual}, not {expected}")]
     VersionConflict {
-        /// What the caller expected.
+        /// Version that the caller expected.
         expected: Version,
-        /// What there is; 0 when there is no document.
+        /// Current version; 0 if there is no document.
         actual: Version,
-        /// The document as it is, if there is one.
+        /// Current document, if there is one.
         current: Option<Box<Document>>,
     },
     /// The name is taken.
     #[error("there is already a {what} named `{name}`")]
     AlreadyExists {
-        /// What has the name.
         what: ErrorSubject,
         name: String,
     },
-    /// The thing exists, but its state does not allow this.
+    /// Exists, but its state does not allow the operation.
     #[error("{0}")]
     InvalidState(String),
-    /// The turn has ended, so nothing is added to it and nobody decides about it.
+    /// The turn has ended and accepts no changes.
     #[error("turn `{turn_id}` has ended: it is {}", enum_str(status))]
     TurnEnded { turn_id: TurnId, status: TurnStatus },
     /// Another gateway runs the turn.
     #[error("turn `{turn_id}` is run by `{}`, not by `{owner}`", holder.as_deref().unwrap_or("nobody"))]
     NotHolder {
         turn_id: TurnId,
-        /// Who runs it, where that is known.
+        /// The gateway that runs it, if known.
         holder: Option<String>,
         owner: String,
     },
-    /// Somebody else has saved the thread's session.
+    /// The thread's session was saved by another caller.
     #[error(
         "the session of thread `{thread_id}` was changed by somebody else: it is no longer at version {expected}"
     )]
     SessionChanged { thread_id: ThreadId, expected: Version },
-    /// The thread has a turn that runs, so no other one can begin.
+    /// The thread has a running turn, so another one cannot start.
     #[error(
         "{} of thread `{thread_id}` is still running; wait for its end, or cancel it",
         turn_or_another(.turn_id.as_ref())
     )]
     TurnRunning {
         thread_id: ThreadId,
-        /// The turn that runs, where it is known.
+        /// The running turn, if known.
         turn_id: Option<TurnId>,
     },
-    /// The workspace has as many turns running as it may.
+    /// The workspace has reached its limit of running turns.
     #[error("{limit} turns are running in this workspace, and no more may at once")]
     TooManyTurns { limit: u64 },
     /// A value is not acceptable.
     #[error("`{field}` {reason}")]
     InvalidValue { field: &'static str, reason: String },
-    /// A text is over its limit.
+    /// A text exceeds its limit.
     #[error("the text has {actual} bytes, the limit is {limit}")]
     TooLarge {
         limit: usize,
-        /// How many there were.
         actual: usize,
     },
-    /// What came after a sequence number is no longer in the log, or never was.
+    /// The changes after a sequence number are no longer in the log, or the number was never assigned.
     #[error("{}", why_pruned(*since, *oldest, *newest))]
     LogPruned {
-        /// What was asked for.
+        /// Requested number.
         since: Sequence,
-        /// The oldest that is there.
+        /// Oldest number in the log.
         oldest: Sequence,
-        /// The newest that was given out.
+        /// Newest assigned number.
         newest: Sequence,
     },
-    /// The disk that holds the database is full.
     #[error("the disk that holds the database is full; nothing was changed")]
     DiskFull,
     /// The database does not answer.
     #[error("the database does not answer: {0}")]
     Unavailable(#[source] Cause),
-    /// What is stored is not what this version writes.
+    /// Stored data is not in a format that this version reads.
     #[error("the stored {what} cannot be read: {source}")]
     Unreadable { what: &'static str, source: Cause },
-    /// Anything else the database said.
+    /// Any other error of the database.
     #[error("the database failed: {0}")]
     Database(#[source] Cause),
 }
 
-/// What a driver or the system said. Shared, because a transaction that is lost fails every job in it.
+/// Error of a driver or the system.
+// Shared, because a lost transaction fails every job in it.
 pub type Cause = Arc<dyn Error + Send + Sync>;
 
 fn why_pruned(since: Sequence, oldest: Sequence, newest: Sequence) -> String {
@@ -136,7 +133,7 @@ impl StoreError {
         StoreError::Unreadable { what, source: cause.into().into() }
     }
 
-    /// The same for another job of a transaction that was lost.
+    /// Copies the error for another job of the same lost transaction.
     pub(crate) fn clone_for_batch(&self) -> Self {
         match self {
             StoreError::DiskFull => StoreError::DiskFull,
@@ -146,20 +143,21 @@ impl StoreError {
         }
     }
 
-    /// Whether PostgreSQL gave up on a transaction only because of others that ran beside it, or waited too long for a
-    /// lock of another.
+    /// Returns true if PostgreSQL aborted a transaction only because of concurrent ones, or because a lock was not
+    /// released in time.
     pub(crate) fn is_retryable(&self) -> bool {
-        // deadlock_detected, serialization_failure, lock_not_available, and unique_violation: whoever looked for a name
-        // that another transaction was just giving away finds it taken at the second look.
+        // deadlock_detected, serialization_failure, lock_not_available and unique_violation. A transaction that checked
+        // a name just before another one committed it finds it taken on the second attempt, and returns the proper
+        // error.
         self.sql_state().is_some_and(|code| matches!(code.as_ref(), "40P01" | "40001" | "55P03" | "23505"))
     }
 
-    /// Whether something is there already that there can be only one of.
+    /// Returns true if a unique constraint was violated.
     pub(crate) fn is_taken(&self) -> bool {
         self.sql_state().as_deref() == Some("23505")
     }
 
-    /// PostgreSQL's code of what it refused.
+    /// Returns PostgreSQL's error code.
     pub(crate) fn sql_state(&self) -> Option<Cow<'_, str>> {
         let (StoreError::Database(cause) | StoreError::Unavailable(cause)) = self else { return None };
         let Some(sqlx::Error::Database(database)) = cause.downcast_ref::<sqlx::Error>() else { return None };
@@ -192,9 +190,9 @@ impl From<sqlx::Error> for StoreError {
                 match code.as_str() {
                     // disk_full
                     "53100" => StoreError::DiskFull,
-                    // Connection exceptions, operator intervention, too many connections; a lock that another holds
-                    // for too long, a transaction that was idle for too long because this process was frozen, a statement
-                    // that took too long.
+                    // Connection exceptions, operator intervention, too many connections; a lock that was not released
+                    // in time, a transaction that idled because this process was frozen, a statement that took too
+                    // long.
                     code if code.starts_with("08")
                         || code.starts_with("57P")
                         || matches!(code, "53300" | "55P03" | "25P03" | "57014") =>

@@ -1,4 +1,4 @@
-//! Background jobs: rows that any gateway claims, that survive it, and that are done once.
+//! Background jobs: rows that any gateway can claim, that outlive it, and that are completed once.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::retention::OldRows;
 use crate::validation;
 use crate::{Store, StoreError};
 
-/// A turn's job of a kind; a turn has one of each.
+/// A turn's job. A turn has at most one of each kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewJob {
     pub workspace_id: WorkspaceId,
@@ -26,16 +26,16 @@ pub struct NewJob {
     pub retries: JobRetries,
 }
 
-/// How often a job is tried.
+/// Retry limits of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobRetries {
-    /// How often in all, the first time included.
+    /// Attempts in total, including the first one.
     pub max_attempts: u32,
-    /// How long to wait after the first failure; twice as long after each further one.
+    /// Delay after the first failure. It doubles after each further one.
     pub back_off: Duration,
 }
 
-/// A job that somebody has claimed.
+/// A claimed job.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimedJob {
     pub id: String,
@@ -43,27 +43,27 @@ pub struct ClaimedJob {
     pub turn_id: TurnId,
     pub kind: String,
     pub payload: Json,
-    /// Which time it is tried.
+    /// Number of this attempt, from 1.
     pub attempt: u32,
 }
 
-/// What became of a job that could not be done.
+/// Outcome of a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobFailure {
-    /// It is tried again then.
+    /// Tried again at this time.
     WaitsUntil(Timestamp),
-    /// It has been tried often enough.
+    /// Out of attempts.
     GivenUp,
-    /// Another gateway has it, or has done it.
+    /// Another gateway has claimed or finished it.
     NotHeld,
 }
 
-/// What is said of a job whose last attempt nobody brought to an end.
+/// Error of a job whose last attempt was never finished.
 const ABANDONED: &str = "each gateway that worked on it ended before it was done";
 
 const ENDED: OldRows = OldRows {
     delete: "DELETE FROM background_job WHERE id IN",
-    // What nobody has begun for so long is of a kind that nobody knows any more.
+    // A job that was never started for so long has a kind that no gateway knows any more.
     select: "SELECT id FROM background_job
         WHERE finished_at < $1 OR status = 'waiting' AND attempts = 0 AND created_at < $1",
     order: "id",
@@ -93,8 +93,9 @@ impl Store {
         })
     }
 
-    /// Claims a job of some kinds that is due, or that its gateway did not finish in time. Others are left to gateways that
-    /// know them. One that was begun as often as it may be is given up: whoever works on it may end with it each time.
+    /// Claims a job of one of `kinds` that is due, or whose gateway did not finish in time. Other kinds are left to
+    /// gateways that know them.
+    // A job without attempts left is given up even if it never failed: it may crash each gateway that runs it.
     pub fn claim_job<'a>(
         &'a self,
         owner: &'a str,
@@ -102,7 +103,7 @@ impl Store {
         kinds: &'a [String],
     ) -> BoxFuture<'a, Result<Option<ClaimedJob>, StoreError>> {
         Box::pin(async move {
-            // Read first: on most gateways there is never one.
+            // A read first: most gateways never have a job, and a read takes no write lock.
             const DUE: &str =
                 "SELECT id FROM background_job WHERE status IN ('waiting', 'running') AND due_at <= ";
             if kinds.is_empty() {
@@ -145,7 +146,7 @@ impl Store {
         })
     }
 
-    /// Goes on holding a job for so long; false when another gateway has it by now.
+    /// Extends the claim on a job. Returns false if another gateway has claimed it.
     pub fn renew_job<'a>(
         &'a self,
         job: &'a ClaimedJob,
@@ -163,13 +164,13 @@ impl Store {
         .boxed()
     }
 
-    /// Adds what working on a job has cost, whatever becomes of the job and whoever has it.
+    /// Adds the cost of work on a job, whatever its outcome and whoever holds it.
     pub fn add_job_usage<'a>(
         &'a self,
         job: &'a ClaimedJob,
         usage: TokenUsage,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
-        // The row is written first, so that two who add at the same time wait for each other.
+        // The row is updated before its usage is read, so that concurrent additions wait for each other.
         const TIME: &str = "UPDATE background_job SET used_at = $1 WHERE id = $2";
         const BEFORE: &str = "SELECT usage FROM background_job WHERE id = $1";
         const ADD: &str = "UPDATE background_job SET usage = $1 WHERE id = $2";
@@ -185,7 +186,7 @@ impl Store {
         .boxed()
     }
 
-    /// The background jobs of a turn, by kind.
+    /// Returns the background jobs of a turn, by kind.
     pub fn jobs_of_turn<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -210,8 +211,8 @@ impl Store {
         .boxed()
     }
 
-    /// Ends a job with what it found out, in one transaction; false when another gateway has it by now, and nothing was
-    /// written.
+    /// Finishes a job and stores its results in one transaction. Returns false if another gateway has claimed it; then
+    /// nothing is written.
     pub fn finish_job<'a>(
         &'a self,
         job: &'a ClaimedJob,
@@ -246,7 +247,7 @@ impl Store {
         })
     }
 
-    /// Says that a job could not be done: it is tried again later, or given up.
+    /// Records a failed attempt: the job is tried again later, or given up.
     pub fn fail_job<'a>(
         &'a self,
         job: &'a ClaimedJob,
@@ -254,7 +255,7 @@ impl Store {
         error: &'a str,
     ) -> BoxFuture<'a, Result<JobFailure, StoreError>> {
         const HELD: &str = "SELECT max_attempts, back_off_ms FROM background_job WHERE id = $1";
-        // Who holds it is asked by what is written: another gateway may claim it in between.
+        // The holder is checked by the update itself, because another gateway may claim the job in between.
         const TRY_AGAIN: &str =
             "UPDATE background_job SET status = 'waiting', owner = NULL, error = $1, due_at = $2
             WHERE id = $3 AND owner = $4 AND attempts = $5";
@@ -288,7 +289,7 @@ impl Store {
         .boxed()
     }
 
-    /// Forgets the jobs that ended before a moment, or that nobody has begun since, and says how many.
+    /// Deletes jobs that ended before a time, or that have not been started since, and returns their number.
     pub fn prune_jobs(&self, older_than: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
         self.prune(&ENDED, None, older_than).boxed()
     }

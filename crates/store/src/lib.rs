@@ -1,12 +1,12 @@
 //! SQLite and PostgreSQL: migrations, documents, trees, turns, tokens and the change log.
 //!
-//! A [`Store`] is the only way to the database. Every change of a workspace runs in one transaction that first
-//! takes the workspace's next sequence number and with it the lock of its row, then changes what it came for, and
-//! last writes what happened to the change log under that number and those after it. So changes of one workspace
-//! happen one after another, and a lower number never becomes visible after a higher one.
-//!
-//! What a [`Store`] offers returns boxed futures instead of being `async`: the compiler generates the body of an
-//! `async fn` anew in every crate that awaits it, and the store's would be most of what `agent` and `gateway` compile.
+//! A [`Store`] is the only way to the database. Every change of a workspace runs in one transaction that first takes
+//! the workspace's next sequence number, and with it the lock of its row, then makes its changes, and last writes them
+//! to the change log under that number and the following ones. So changes of one workspace happen one after another,
+//! and a lower number never becomes visible after a higher one.
+
+// Functions of [`Store`] return boxed futures instead of being `async`: the compiler generates the body of an `async
+// fn` anew in every crate that awaits it, and the store's would be most of what `agent` and `gateway` compile.
 
 mod audit;
 mod backup;

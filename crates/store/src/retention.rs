@@ -1,4 +1,4 @@
-//! Forgetting what is old. Hook runs and prompt texts forget beside what they keep; here are the log and the manifests.
+//! Deleting old records. The tables of hook runs, prompt texts, jobs and audit entries are pruned in their own modules.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -8,17 +8,17 @@ use crate::column::values;
 use crate::connection::Tx;
 use crate::{Store, StoreError};
 
-/// Rows that one write forgets.
+/// Rows that one write deletes.
 const BATCH: usize = 1_000;
 
-/// Which rows of a table are old at the moment `$1`, and in which order they are forgotten.
+/// Selects the rows of a table that are older than `$1`, and the order of their deletion.
 pub(crate) struct OldRows {
     pub(crate) delete: &'static str,
     pub(crate) select: &'static str,
     pub(crate) order: &'static str,
 }
 
-/// A turn at a time, because later rounds refer to earlier ones.
+/// All manifests of a turn together, because later rounds refer to earlier ones.
 const MANIFESTS: OldRows = OldRows {
     delete: "DELETE FROM prompt_manifest WHERE turn_id IN",
     select: "SELECT id FROM turn WHERE turn.status <> 'running'
@@ -27,8 +27,8 @@ const MANIFESTS: OldRows = OldRows {
 };
 
 impl Store {
-    /// Forgets the changes that happened before a moment, of one workspace or of all, and says how many. Nothing else
-    /// is lost with them: whoever follows from an older number has to read everything anew.
+    /// Deletes the changes before a time, of one workspace or all, and returns their number. Followers with an older
+    /// sequence number have to reload the workspace.
     pub fn prune_changes<'a>(
         &'a self,
         workspace_id: Option<&'a WorkspaceId>,
@@ -55,8 +55,9 @@ impl Store {
         workspace_id: WorkspaceId,
         older_than: Timestamp,
     ) -> Result<u64, StoreError> {
-        // Numbers grow with time, so that only what goes is looked at, up to the first that stays. Where nothing stays,
-        // all that had been given out by then goes: what is committed from now on has been read by nobody.
+        // Sequence numbers grow with time, so a range scan up to the first newer change is enough. If all changes are
+        // old, everything assigned so far is deleted, but nothing that is committed afterwards, which nobody has read
+        // yet.
         const BEFORE: &str = "SELECT coalesce((SELECT seq FROM change_log
                 WHERE workspace_id = w.id AND changed_at >= $2 ORDER BY seq LIMIT 1), w.seq + 1)
             FROM workspace w WHERE w.id = $1";
@@ -67,7 +68,7 @@ impl Store {
             })
             .await?;
         let Some(before) = before else { return Ok(0) };
-        // The oldest first, and none is left out: whoever follows believes that nothing is missing after the oldest.
+        // Oldest first and without gaps, because followers assume that nothing is missing after the oldest change.
         let lock = if self.is_postgres() { " FOR UPDATE" } else { "" };
         let sql = format!(
             "DELETE FROM change_log WHERE workspace_id = $1 AND seq IN (SELECT seq FROM change_log
@@ -86,10 +87,10 @@ impl Store {
         }
     }
 
-    /// Checks that nothing is missing after a sequence number, and answers with the newest one.
+    /// Checks that no changes after a sequence number are missing, and returns the newest number.
     ///
-    /// [`StoreError::LogPruned`] says that what came after it is forgotten, or that the number was never given out:
-    /// then the workspace has to be read anew.
+    /// [`StoreError::LogPruned`] means that some were pruned, or that the number was never assigned: the workspace has
+    /// to be reloaded.
     pub fn check_since<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -113,8 +114,8 @@ impl Store {
         .boxed()
     }
 
-    /// Forgets the manifests of ended turns whose last one was made before a moment, of one workspace or of all, and says how
-    /// many.
+    /// Deletes the manifests of ended turns whose last one was made before a time, of one workspace or all, and returns
+    /// their number.
     pub fn prune_manifests<'a>(
         &'a self,
         workspace_id: Option<&'a WorkspaceId>,
@@ -123,7 +124,7 @@ impl Store {
         self.prune(&MANIFESTS, workspace_id, older_than).boxed()
     }
 
-    /// Deletes old rows a batch a write, so that no other writer waits for all of them.
+    /// Deletes old rows in batches, so that other writers do not wait for all of them.
     pub(crate) async fn prune(
         &self,
         rows: &OldRows,
@@ -135,7 +136,7 @@ impl Store {
             self.sequence(workspace_id).await?;
         }
         let of_workspace = if workspace_id.is_some() { " AND workspace_id = $2" } else { "" };
-        // A row that another gateway forgets or uses just now is left to it.
+        // Rows that another gateway is deleting or using are skipped.
         let lock = if self.is_postgres() { " FOR UPDATE SKIP LOCKED" } else { "" };
         let sql = format!("{delete} ({select}{of_workspace} ORDER BY {order} LIMIT {BATCH}{lock})");
         let mut pruned = 0;

@@ -1,4 +1,4 @@
-//! Access tokens: digests of random secrets, with a name, a role and perhaps a workspace.
+//! Access tokens: digests of random secrets with a name, a role and optionally a workspace.
 
 use std::collections::HashSet;
 
@@ -35,26 +35,26 @@ fn read_token(row: &mut Columns<'_>) -> Result<AccessToken, StoreError> {
     })
 }
 
-/// What a new token has.
+/// Properties of a new token.
 #[derive(Debug, Clone)]
 pub struct NewToken {
-    /// Its name, unique among tokens that are not revoked.
+    /// Name, unique among tokens that are not revoked.
     pub name: String,
     pub role: Role,
-    /// The only workspace it may touch.
+    /// The only workspace it gives access to; `None` for all.
     pub workspace_id: Option<WorkspaceId>,
     pub expires_at: Option<Timestamp>,
     /// Digest of its secret, from [`hash_secret`].
     pub secret_sha256: String,
 }
 
-/// What is stored of a secret. A plain digest is enough for 32 random bytes.
+/// Returns the stored form of a secret.
+// A plain digest is enough for 32 random bytes, which cannot be guessed from a dictionary.
 pub fn hash_secret(secret: &str) -> String {
     ContentHash::of(secret).to_string()
 }
 
 impl Store {
-    /// Makes a token.
     pub fn create_token<'a>(
         &'a self,
         new: NewToken,
@@ -112,13 +112,13 @@ impl Store {
         })
     }
 
-    /// All tokens, oldest first, revoked ones too.
+    /// Returns all tokens, oldest first, including revoked ones.
     pub fn tokens(&self) -> BoxFuture<'_, Result<Vec<AccessToken>, StoreError>> {
         const ALL: &str = concat!("SELECT ", token_columns!(), " FROM access_token ORDER BY id");
         self.read(async |tx: &mut Tx<'_>| tx.all(ALL, &[], |mut row| read_token(&mut row)).await).boxed()
     }
 
-    /// The token with this digest, a revoked one too.
+    /// Returns the token with this digest, even if it is revoked.
     pub fn token_by_secret<'a>(
         &'a self,
         secret_sha256: &'a str,
@@ -139,7 +139,7 @@ impl Store {
         .boxed()
     }
 
-    /// The token with this name that is not revoked.
+    /// Returns the token with this name that is not revoked.
     pub fn token_by_name<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<AccessToken, StoreError>> {
         Box::pin(async move {
             const BY_NAME: &str = concat!(
@@ -147,7 +147,7 @@ impl Store {
                 token_columns!(),
                 " FROM access_token WHERE name = $1 AND revoked_at IS NULL"
             );
-            // No token can have such a name, and PostgreSQL does not even take the question.
+            // No token has such a name, and PostgreSQL rejects a zero byte with an obscure error.
             if name.contains('\0') {
                 return Err(StoreError::not_found(ErrorSubject::Token, name));
             }
@@ -160,7 +160,7 @@ impl Store {
         })
     }
 
-    /// Those of some tokens that open nothing any more: revoked, expired at `now`, or not there at all.
+    /// Returns those of some tokens that are no longer valid at `now`: revoked, expired or unknown.
     pub fn invalid_tokens(
         &self,
         tokens: Vec<TokenId>,
@@ -185,12 +185,12 @@ impl Store {
         self.read(read).boxed()
     }
 
-    /// Running turns that were begun with a token that is no longer valid at `now`, of all workspaces.
+    /// Returns running turns of all workspaces whose token is no longer valid at `now`.
     pub fn turns_of_invalid_tokens(
         &self,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Vec<(WorkspaceId, TurnId)>, StoreError>> {
-        // By the token itself: its name may have been given again.
+        // By the token's id, because its name may have been given to another token.
         const TURNS: &str = "SELECT turn.workspace_id, turn.id FROM turn
             JOIN access_token ON access_token.id = turn.token_id
             WHERE turn.status = 'running' AND turn.stop_requested_at IS NULL
@@ -201,7 +201,6 @@ impl Store {
         self.read(read).boxed()
     }
 
-    /// Revokes a token.
     pub fn revoke_token<'a>(
         &'a self,
         token_id: &'a TokenId,
@@ -222,7 +221,7 @@ impl Store {
     }
 }
 
-/// Revokes a token that is valid, with its entry in the audit.
+/// Revokes a valid token and records it in the audit log.
 async fn revoke(tx: &mut Tx<'_>, token: AccessToken, actor: Option<&str>) -> Result<AccessToken, StoreError> {
     let revoked_at = Some(tx.now());
     let revoke = "UPDATE access_token SET revoked_at = $1, revoked_by = $2 WHERE id = $3";
@@ -233,7 +232,7 @@ async fn revoke(tx: &mut Tx<'_>, token: AccessToken, actor: Option<&str>) -> Res
     Ok(AccessToken { revoked_at, ..token })
 }
 
-/// Revokes every token that is valid.
+/// Revokes all valid tokens.
 pub(crate) async fn revoke_all(tx: &mut Tx<'_>, actor: &str) -> Result<(), StoreError> {
     const VALID: &str =
         concat!("SELECT ", token_columns!(), " FROM access_token WHERE revoked_at IS NULL ORDER BY id");

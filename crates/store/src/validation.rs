@@ -1,4 +1,4 @@
-//! What workspaces, folders, threads and tokens may be called.
+//! Validation of names, texts and paths.
 
 use instructions::{is_invisible, skeleton};
 use protocol::limits::{MAX_NAME_CHARACTERS, MAX_PATH_BYTES};
@@ -22,10 +22,11 @@ pub(crate) fn check(field: &'static str, name: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Names under which something else than a token acts.
+/// Names of actors that are not tokens.
 const RESERVED_NAMES: [&str; 2] = [GATEWAY_ACTOR, STDIO_ACTOR];
 
-/// Checks the name of a token. Whatever is done with it is signed with the name, so that it must not look like another.
+/// Checks the name of a token.
+// The name signs whatever its holder does, so it must not look like another one.
 pub(crate) fn check_signature(name: &str) -> Result<(), StoreError> {
     check("name", name)?;
     if name.trim() != name {
@@ -46,7 +47,7 @@ pub(crate) fn check_signature(name: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Checks a text that may hold anything but what PostgreSQL has no room for.
+/// Rejects the zero byte, which PostgreSQL cannot store in text.
 pub(crate) fn check_text(field: &'static str, text: &str) -> Result<(), StoreError> {
     if text.contains('\0') {
         return Err(StoreError::invalid(field, "must not contain a zero byte"));
@@ -54,7 +55,6 @@ pub(crate) fn check_text(field: &'static str, text: &str) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Checks a path.
 pub(crate) fn check_path(field: &'static str, path: &str) -> Result<(), StoreError> {
     check_text(field, path)?;
     if path.len() > MAX_PATH_BYTES {

@@ -1,4 +1,4 @@
-//! Workspaces.
+//! Workspaces: creation, settings, archiving.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -34,7 +34,6 @@ pub(crate) fn read_workspace(row: &mut Columns<'_>) -> Result<Workspace, StoreEr
 }
 
 impl Store {
-    /// Makes a workspace.
     pub fn create_workspace<'a>(
         &'a self,
         new: WorkspaceCreateParams,
@@ -73,7 +72,7 @@ impl Store {
         })
     }
 
-    /// Changes a workspace's own fields.
+    /// Changes a workspace's settings.
     pub fn update_workspace<'a>(
         &'a self,
         changes: WorkspaceUpdateParams,
@@ -114,7 +113,7 @@ impl Store {
         })
     }
 
-    /// Hides a workspace and frees its name; one that is archived already stays as it is.
+    /// Hides a workspace and frees its name. An archived one is left as it is.
     pub fn archive_workspace<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -123,7 +122,7 @@ impl Store {
         self.set_archived(workspace_id, TreeChange::WorkspaceArchived, actor)
     }
 
-    /// Brings an archived workspace back; refused where another one has its name by now.
+    /// Restores an archived workspace. Fails if another one has its name by now.
     pub fn restore_workspace<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -163,7 +162,6 @@ impl Store {
         .boxed()
     }
 
-    /// One workspace.
     pub fn workspace<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -172,7 +170,7 @@ impl Store {
         self.read(async move |tx: &mut Tx<'_>| find(tx, &workspace_id).await).boxed()
     }
 
-    /// All workspaces, oldest first, archived ones too.
+    /// Returns all workspaces, oldest first, including archived ones.
     pub fn workspaces(&self) -> BoxFuture<'_, Result<Vec<Workspace>, StoreError>> {
         const ALL: &str = concat!("SELECT ", workspace_columns!(), " FROM workspace w ORDER BY w.id");
         self.read(async |tx: &mut Tx<'_>| tx.all(ALL, &[], |mut row| read_workspace(&mut row)).await).boxed()
@@ -185,7 +183,9 @@ async fn find(tx: &mut Tx<'_>, workspace_id: &WorkspaceId) -> Result<Workspace, 
     found.ok_or_else(|| StoreError::not_found(ErrorSubject::Workspace, workspace_id))
 }
 
-/// Refuses a name that a workspace in use has. Two that look at once meet at the index.
+/// Rejects a name that an active workspace has.
+// Two callers that check at the same time both pass; the unique index then fails one of them, which is retried and gets
+// this error.
 async fn check_free(tx: &mut Tx<'_>, name: &str) -> Result<(), StoreError> {
     const TAKEN: &str = "SELECT id FROM workspace WHERE name = $1 AND archived_at IS NULL";
     let other: Option<WorkspaceId> = tx.one_by_key(TAKEN, values![name], |mut row| row.next()).await?;

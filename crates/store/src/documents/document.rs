@@ -23,7 +23,7 @@ use crate::validation;
 use crate::write::workspace_write::WorkspaceWrite;
 use crate::{Scope, Store, StoreError};
 
-/// The columns that [`read_document`] reads, of a table that is called `d`.
+/// The columns that [`read_document`] reads, from a table named `d`.
 macro_rules! document_columns {
     () => {
         "d.id, d.workspace_id, d.folder_id, d.status, d.title, d.content, d.content_sha256, d.version, d.char_count,
@@ -51,17 +51,17 @@ pub(crate) fn read_document(mut row: Columns<'_>) -> Result<Document, StoreError
     })
 }
 
-/// A scope's own document, and the one effective there.
+/// A scope's own document, and its effective one.
 type OwnAndEffective = (Option<Document>, Option<ResolvedDocument>);
 
 impl Store {
-    /// A scope's own document, and the one effective there, of one moment.
+    /// Returns a scope's own document and its effective one, both from the same snapshot.
     pub fn document<'a>(&'a self, scope: &'a Scope) -> BoxFuture<'a, Result<OwnAndEffective, StoreError>> {
         let scope = scope.clone();
         self.read_snapshot(async move |tx: &mut Tx<'_>| {
             let effective = resolution::resolve_for_scope(tx, &scope).await?;
             let explicit = match &effective {
-                // The nearest active document is the scope's own one: no need to look for it again.
+                // The nearest active document is the scope's own one, so it need not be read again.
                 Some(resolved) if !resolved.inherited => Some(resolved.doc.clone()),
                 _ => find_live(tx, &scope).await?,
             };
@@ -70,7 +70,7 @@ impl Store {
         .boxed()
     }
 
-    /// Saves a scope's document, and answers with it as it now is: identical text changes nothing.
+    /// Saves a scope's document and returns its current state. Saving identical text changes nothing.
     pub fn save_document<'a>(
         &'a self,
         save: DocumentSaveParams,
@@ -109,10 +109,11 @@ impl Store {
             let scope = Scope { workspace_id, folder_id };
             let cause =
                 Cause { restored_from: Some(version), ..Cause::new(RevisionReason::Restore, message)? };
-            // A revision never changes, so it is read and hashed before anybody has to wait.
+            // Revisions never change, so the text is read and hashed before the workspace is locked.
             let text = match self.revision(&scope, version).await {
                 Ok(revision) => Some(Text::new(&revision.content)?),
-                // A folder that is gone is what the caller hears of first.
+                // A missing folder is reported before a missing revision, so this error waits for the checks under the
+                // lock.
                 Err(StoreError::NotFound { what: ErrorSubject::Revision, .. }) => None,
                 Err(error) => return Err(error),
             };
@@ -126,7 +127,7 @@ impl Store {
         })
     }
 
-    /// Archives a scope's document; false when there is none.
+    /// Archives a scope's document. Returns false if there is none.
     pub fn archive_document<'a>(
         &'a self,
         scope: &'a Scope,
@@ -253,7 +254,7 @@ fn read_if_there(row: Columns<'_>) -> Result<Option<Document>, StoreError> {
     if row.is_null()? { Ok(None) } else { read_document(row).map(Some) }
 }
 
-/// The document of a scope, unless it is archived.
+/// Returns the document of a scope, or `None` if it has none or only an archived one.
 async fn find_live(tx: &mut Tx<'_>, scope: &Scope) -> Result<Option<Document>, StoreError> {
     let select = in_scope!(
         scope,
@@ -263,7 +264,7 @@ async fn find_live(tx: &mut Tx<'_>, scope: &Scope) -> Result<Option<Document>, S
     tx.one_by_key(select, values![&scope.workspace_id, scope.folder_id.as_ref()], read_document).await
 }
 
-/// A document with another text.
+/// Returns the next version of a document, with a new text.
 fn next_version(document: Document, text: Text, now: Timestamp, actor: Option<String>) -> Document {
     Document {
         status: text.status,
@@ -277,7 +278,7 @@ fn next_version(document: Document, text: Text, now: Timestamp, actor: Option<St
     }
 }
 
-/// A normalised text within its limit.
+/// A normalised text within its size limit.
 #[derive(Clone)]
 pub(crate) struct Text {
     content: String,
@@ -301,7 +302,7 @@ impl Text {
     }
 }
 
-/// Why a version is made.
+/// Reason for a new version.
 #[derive(Debug, Clone)]
 pub(crate) struct Cause {
     reason: RevisionReason,
@@ -311,7 +312,7 @@ pub(crate) struct Cause {
 
 impl Cause {
     fn new(reason: RevisionReason, message: Option<String>) -> Result<Self, StoreError> {
-        // A message without words says nothing.
+        // A message of white space carries no information.
         let message = message.filter(|message| !message.trim().is_empty());
         if let Some(message) = &message {
             validation::check_text("message", message)?;
@@ -342,7 +343,8 @@ fn check_version(expected: Option<Version>, live: Option<&Document>) -> Result<(
     }
 }
 
-/// The live document of the folder `$2`, in a row that is there if the folder is.
+/// The live document of the folder `$2`, in a row that exists if the folder does.
+// The LEFT JOIN distinguishes a missing folder (no row) from a folder without a document (a row of NULLs) in one query.
 const LIVE_IN_FOLDER: &str = concat!(
     "SELECT ",
     document_columns!(),
@@ -352,7 +354,7 @@ const LIVE_IN_FOLDER: &str = concat!(
 );
 
 impl WorkspaceWrite<'_, '_> {
-    /// The document of a scope that exists, unless it is archived.
+    /// Returns the document of an existing scope, or `None` if it has none or only an archived one.
     pub(crate) async fn live_document(&mut self, scope: &Scope) -> Result<Option<Document>, StoreError> {
         let Some(folder_id) = &scope.folder_id else { return find_live(self.tx, scope).await };
         let values = values![&scope.workspace_id, folder_id];
@@ -360,7 +362,7 @@ impl WorkspaceWrite<'_, '_> {
         found.ok_or_else(|| StoreError::not_found(ErrorSubject::Folder, folder_id))
     }
 
-    /// Writes a text as the next version of a scope whose live document is given, unless the text is the same.
+    /// Writes a text as the next version of a scope, given the live document. Identical text changes nothing.
     pub(crate) async fn put(
         &mut self,
         scope: &Scope,
@@ -457,7 +459,8 @@ impl WorkspaceWrite<'_, '_> {
         self.tree_changed(TreeChange::AgentsDoc, after.folder_id, None)
     }
 
-    /// Updates a document only if it is still at the version before, whatever else may have gone wrong.
+    /// Updates a document only if it is still at the expected version.
+    // The workspace's lock already orders writers; the condition protects the document should that ever fail.
     async fn update_guarded(&mut self, after: &Document, expected: Version) -> Result<(), StoreError> {
         const UPDATE: &str = "UPDATE thread_agents_doc SET status = $1, content = $2, content_sha256 = $3,
             char_count = $4, version = $5, updated_at = $6, archived_at = $7, updated_by = $8

@@ -9,11 +9,13 @@ use crate::connection::{Columns, Tx};
 use crate::documents::document::{document_columns, read_document};
 use crate::{Scope, Store, StoreError};
 
-/// From the subject's folder up to the root: the nearest active document, and the names of the folders above it.
+/// Selects the nearest active document from the subject's folder up to the root, and the names of the folders above it.
 ///
-/// One row for each folder from the root down to the one that holds the document, the document's columns only in
-/// the last; one row without a folder when the root holds it, or nothing does; no row when there is no subject.
-/// The status is asked for twice because SQLite uses a partial index only for its own condition, word for word.
+/// The result has one row for each folder from the root down to the one with the document, and the document's columns
+/// only in the last row; one row without a folder if the root has the document or there is none; no row if the subject
+/// does not exist.
+// The condition on the status is repeated because SQLite uses a partial index only if the query contains the index's
+// own condition, word for word.
 macro_rules! resolve {
     ($subject:literal) => {
         concat!(
@@ -60,7 +62,7 @@ const RESOLVE_FOR_FOLDER: &str = resolve!(
 );
 
 impl Store {
-    /// The document effective for a thread.
+    /// Returns the document effective for a thread.
     pub fn resolve_for_thread<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -78,7 +80,7 @@ impl Store {
         .boxed()
     }
 
-    /// The document effective for a scope.
+    /// Returns the document effective for a scope.
     pub fn resolve_for_folder<'a>(
         &'a self,
         scope: &'a Scope,
@@ -105,7 +107,7 @@ pub(crate) async fn resolve_for_scope(
 
 /// A row of the query.
 struct Ancestor {
-    /// The folder asked about; none for the root.
+    /// The requested folder; `None` for the root.
     subject: Option<FolderId>,
     name: Option<String>,
     document: Option<Document>,

@@ -11,7 +11,7 @@ use crate::tree::folders;
 use crate::{Scope, Store, StoreError};
 
 impl Store {
-    /// A scope's revisions before a version, newest first, without their texts.
+    /// Returns a scope's revisions before a version, newest first, without their texts.
     pub fn history<'a>(
         &'a self,
         scope: &'a Scope,
@@ -35,7 +35,7 @@ impl Store {
         .boxed()
     }
 
-    /// One revision with its text.
+    /// Returns one revision with its text.
     pub fn revision<'a>(
         &'a self,
         scope: &'a Scope,
@@ -76,7 +76,7 @@ fn read_summary(row: &mut Columns<'_>) -> Result<RevisionSummary, StoreError> {
 
 async fn check_scope(tx: &mut Tx<'_>, scope: &Scope) -> Result<(), StoreError> {
     match &scope.folder_id {
-        // What a deleted folder's document said stays readable.
+        // Revisions of a deleted folder's document remain readable.
         Some(folder_id) => folders::check_existed(tx, &scope.workspace_id, folder_id).await,
         None => tx.sequence(&scope.workspace_id).await.map(drop),
     }

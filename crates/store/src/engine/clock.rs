@@ -1,4 +1,4 @@
-//! The database's clock. Gateways of one database agree on it, whatever their machines' clocks say.
+//! The database's clock, which all gateways of one database share regardless of their machines' clocks.
 
 use std::time::Duration;
 
@@ -6,14 +6,15 @@ use parking_lot::Mutex;
 use protocol::Timestamp;
 use rustix::time::{ClockId, clock_gettime};
 
-/// A time of the database, and when it was asked for. The time since is measured by a clock that nobody sets, and that goes
-/// on while the machine sleeps.
+/// A time of the database, and when it was read.
+// The time since then is measured with a monotonic clock that includes suspension: nobody can set it, and a laptop that
+// wakes up must not believe that its leases are still valid.
 #[derive(Debug)]
 pub(crate) struct DatabaseClock {
     asked: Mutex<(Timestamp, Duration)>,
 }
 
-/// How long the machine has been on, sleep included.
+/// Returns the time since the machine started, including suspension.
 pub(crate) fn up_time() -> Duration {
     #[cfg(target_os = "linux")]
     let clock = ClockId::Boottime;

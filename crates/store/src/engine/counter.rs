@@ -1,8 +1,8 @@
-//! How much is asked of the database, for tests and benchmarks that hold a bound.
+//! Counts of database work, for tests and benchmarks that enforce a bound.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a store has asked of its database so far.
+/// Number of statements and transactions so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statements {
     /// Statements, without those that begin and end transactions.

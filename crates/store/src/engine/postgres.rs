@@ -1,4 +1,4 @@
-//! A PostgreSQL server, through a pool of connections.
+//! A PostgreSQL server, used through a pool of connections.
 
 use std::str::FromStr as _;
 use std::sync::Arc;
@@ -29,19 +29,19 @@ use announcements::{Announcements, announce};
 pub(crate) use pool::SESSION;
 use pool::{Borrowed, Pool};
 
-/// Connections that writers may have at once. The others are left to reads, so that writers who wait for a lock do not
-/// keep everybody from everything.
+/// Connections for writers.
+// The rest is reserved for reads, which must not starve while writers wait for locks.
 const WRITERS: usize = 12;
-/// How often the database is asked for its time.
+/// Interval between readings of the database's clock.
 const ASK_TIME_EVERY: Duration = Duration::from_secs(10);
-/// How long a transaction, or a read, may take from its first statement to its last, and how long a writer waits for its
-/// turn. A server that is frozen, or cut off without a word, says nothing by itself for a quarter of an hour.
+/// Time limit for a transaction or read, and for the wait of a writer.
+// TCP alone reports a frozen or unreachable server only after a quarter of an hour.
 const WORK_TIME: Duration = Duration::from_secs(30);
-/// How long other gateways are still told of the last changes when a store is closed.
+/// Time limit for the last announcements when a store is closed.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// How often a transaction that deadlocked or could not be serialised is run in all.
+/// Attempts for a transaction that deadlocked or could not be serialized.
 const ATTEMPTS: u32 = 4;
-/// All reads of such a transaction see the moment of the first.
+/// All reads of such a transaction see the state at its first one.
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 pub(crate) struct Postgres {
@@ -60,7 +60,7 @@ impl Postgres {
         let pool = Pool::open(options).await?;
         let mut connection = pool.acquire().await?;
         let mut transaction = connection.begin().await?;
-        // Another gateway may be migrating, and that may take as long as it takes.
+        // Another gateway may be running migrations, which have no time limit.
         sqlx::raw_sql("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0")
             .execute(&mut *transaction)
             .await?;
@@ -87,17 +87,17 @@ impl Postgres {
         })
     }
 
-    /// The time of the database's clock.
+    /// Returns the time of the database's clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Whether nobody of this gateway writes to a workspace.
+    /// Returns true if this gateway has no writer for a workspace.
     pub(crate) fn has_no_writers(&self, workspace_id: &WorkspaceId) -> bool {
         self.workspace_writers.has_no_writers(workspace_id)
     }
 
-    /// A place among the writers of a workspace.
+    /// Waits for permission to write to a workspace.
     pub(crate) async fn workspace_permit(
         &self,
         workspace_id: &WorkspaceId,
@@ -106,8 +106,7 @@ impl Postgres {
         in_time(WORK_TIME, writers.acquire_owned()).await?.map_err(StoreError::unavailable)
     }
 
-    /// Runs a change in a transaction. One that was given up because of others beside it left no trace, and is run again
-    /// as a whole.
+    /// Runs a change in a transaction. A transaction that was aborted because of concurrent ones is run again.
     pub(crate) async fn write<T, F>(&self, counter: &Counter, change: F) -> Result<T, StoreError>
     where
         F: AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Clone,
@@ -124,7 +123,7 @@ impl Postgres {
         }
     }
 
-    /// Runs a change that is one statement, and so a transaction of its own.
+    /// Runs a change that is one statement, and therefore needs no explicit transaction.
     pub(crate) async fn write_alone<T, F>(&self, counter: &Counter, change: F) -> Result<T, StoreError>
     where
         F: AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Clone,
@@ -139,7 +138,7 @@ impl Postgres {
                 outcome.map(|value| (value, left))
             });
             let outcome = match done.await {
-                // What the server refused is over with its answer, and there is nothing to roll back.
+                // A rejected statement has already been rolled back by the server, so the connection can be reused.
                 Ok(Err(error)) if error.sql_state().is_some() => {
                     connection.release();
                     Err(error)
@@ -148,7 +147,7 @@ impl Postgres {
             };
             drop(writer);
             match outcome {
-                // What is taken already will be at the second try too.
+                // A unique violation would happen again.
                 Err(error) if error.is_retryable() && !error.is_taken() && attempt < ATTEMPTS => {
                     tracing::debug!(%error, attempt, "a statement is run again");
                     attempt += 1;
@@ -162,13 +161,13 @@ impl Postgres {
         }
     }
 
-    /// Wakes whoever follows what was committed, here and at other gateways.
+    /// Sends wakes after commit, here and to other gateways.
     fn tell(&self, wakes: Vec<Wake>) {
         for wake in wakes {
             if let Some(workspace_id) = wake.workspace_id() {
                 self.announcements.add(workspace_id.clone());
             }
-            // Nobody listening is fine: the log is there for whoever comes later.
+            // Having no receiver is fine: the log is there for later ones.
             let _ = self.wakes.send(wake);
         }
     }
@@ -182,7 +181,7 @@ impl Postgres {
         let work = async {
             let mut transaction = begin(&mut connection, None).await?;
             let (outcome, left) = run_job(&mut transaction, counter, &self.clock, change).await;
-            // After a failed statement a commit would succeed too, and undo everything: never get there with an error.
+            // After a failed statement, COMMIT succeeds and silently rolls back, so an error must never get there.
             let value = outcome?;
             end(transaction, if left.discarded { End::Rollback } else { End::Commit }).await?;
             Ok((value, left))
@@ -226,7 +225,7 @@ impl Postgres {
     }
 
     pub(crate) async fn close(&self) {
-        // Who does not hear it now looks by itself, a few seconds later.
+        // A gateway that misses the announcement finds the change on its timer.
         let _ = tokio::time::timeout(LAST_WORDS, self.announcements.send(&self.pool)).await;
         self.background.iter().for_each(|task| task.abort());
         self.pool.close().await;
@@ -240,7 +239,7 @@ enum End {
     Rollback,
 }
 
-// Boxed, like `end` below, so that the driver's futures are not part of every function of the store.
+// Boxed, like `end` below, to keep the driver's futures out of every function of the store.
 
 fn begin<'c>(
     connection: &'c mut PgConnection,
@@ -264,7 +263,7 @@ fn end(transaction: Transaction<'_>, end: End) -> BoxFuture<'_, Result<(), Store
     })
 }
 
-/// Waits no longer than that.
+/// Applies a time limit.
 async fn in_time<T>(time: Duration, waiting: impl Future<Output = T>) -> Result<T, StoreError> {
     tokio::time::timeout(time, waiting).await.map_err(|_| {
         let message = format!("the database did not answer within {} s", time.as_secs());
@@ -272,8 +271,9 @@ async fn in_time<T>(time: Duration, waiting: impl Future<Output = T>) -> Result<
     })
 }
 
-/// What was done in time. Nothing that is done with a connection waits for ever: one that did nothing in that time is not
-/// used again, and one whose work failed is looked after before it is.
+/// Disposes of a connection according to the outcome.
+// No work with a connection waits forever: after a timeout the connection is closed, and after an error it is rolled
+// back before it is used again.
 fn leave<T>(connection: Borrowed, done: Result<Result<T, StoreError>, StoreError>) -> Result<T, StoreError> {
     match &done {
         Ok(Ok(_)) => connection.release(),
@@ -283,7 +283,8 @@ fn leave<T>(connection: Borrowed, done: Result<Result<T, StoreError>, StoreError
     done?
 }
 
-/// The database's time, and when it had it as far as can be known from here.
+/// Reads the database's time.
+// The answer was made between sending and receiving, so it is attributed to the middle.
 async fn ask_time(pool: &Pool) -> Result<(Timestamp, Duration), StoreError> {
     let mut connection = pool.acquire().await?;
     let asked = up_time();
@@ -294,12 +295,12 @@ async fn ask_time(pool: &Pool) -> Result<(Timestamp, Duration), StoreError> {
     Ok((Timestamp::from_milliseconds(milliseconds), asked + up_time().saturating_sub(asked) / 2))
 }
 
-/// Asks for the time again and again, for as long as the store lives, and looks after the pool.
+/// Reads the time periodically for the lifetime of the store, and closes idle connections.
 async fn follow_clock(pool: Pool, clock: Arc<DatabaseClock>) {
     loop {
         tokio::time::sleep(ASK_TIME_EVERY).await;
         pool.close_idle();
-        // While the database does not answer, the time since its last answer goes on being added.
+        // While the database does not answer, the last known time continues to advance.
         if let Ok((time, at)) = ask_time(&pool).await {
             clock.set(time, at);
         }

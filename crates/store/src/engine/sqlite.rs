@@ -1,8 +1,8 @@
-//! An SQLite file: one thread that writes, and a few that read.
-//!
-//! What waits to be written shares a commit: up to [`MAX_JOBS`] jobs run in one transaction, each in a savepoint of its
-//! own, and none is answered before the commit. So a hundred callers wait for one sync of the disk instead of for a
-//! hundred, and a job that fails or panics takes nobody with it.
+//! An SQLite file: one writer thread and a few reader threads.
+
+// Queued writes share a commit: up to [`MAX_JOBS`] jobs run in one transaction, each in its own savepoint, and all are
+// answered after the commit. So a hundred callers wait for one disk sync instead of a hundred, and a job that fails or
+// panics affects no other.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,19 +21,19 @@ use crate::connection::{self, Tx};
 use crate::engine::counter::Counter;
 use crate::migrations;
 
-/// Threads that read.
+/// Number of reader threads.
 const READERS: usize = 4;
 /// Jobs that share a commit.
 const MAX_JOBS: usize = 64;
-/// Bytes after which a transaction takes no further job.
+/// Parameter bytes after which a transaction takes no further job.
 const MAX_BYTES: usize = 4 << 20;
-/// Jobs that may wait, for the writer and for the readers; whoever comes later waits to be let in.
+/// Queue length for the writer and for the readers. Further callers wait before they enter the queue.
 const MAX_WAITING: usize = 1024;
-/// How long another process may keep the file locked before the database counts as unavailable.
+/// Time that another process may lock the file before the database counts as unavailable.
 pub(crate) const BUSY_TIME: Duration = Duration::from_secs(5);
-/// How long readers of the write-ahead log are waited for when it is to be emptied.
+/// Time to wait for readers before emptying the write-ahead log.
 const LOG_TIME: Duration = Duration::from_secs(1);
-/// Statements that a connection keeps prepared; the store has somewhat fewer.
+/// Prepared statements per connection: slightly more than the store has.
 const STATEMENTS: usize = 200;
 
 /// The threads of an open file.
@@ -43,25 +43,25 @@ pub(crate) struct Sqlite {
     file: Arc<OpenedFile>,
 }
 
-/// Runs on the writer's connection, or hears why it cannot.
+/// A job for the writer. It gets an error if there is no connection.
 type WriteJob = Box<dyn FnOnce(Result<&mut Connection, &StoreError>) -> Done + Send>;
 type ReadJob = Box<dyn FnOnce(Result<&mut Connection, &StoreError>) + Send>;
 
-/// A job that has run, and whose transaction is still open.
+/// A finished job whose transaction is still open.
 struct Done {
-    /// Whether what it wrote stays.
+    /// False if the job's writes are rolled back.
     keep: bool,
     wakes: Vec<Wake>,
     bytes: usize,
     error: Option<StoreError>,
-    /// Answers the caller, when it is known what became of the transaction.
+    /// Sends the result to the caller, once the outcome of the transaction is known.
     answer: Answer,
 }
 
 type Answer = Box<dyn FnOnce(Result<(), &StoreError>)>;
 
 impl Sqlite {
-    /// Opens a file, makes it when there is none, and brings its schema up to date.
+    /// Opens a file and brings its schema up to date. A missing file is created.
     pub(crate) async fn open(path: &Path, wakes: broadcast::Sender<Wake>) -> Result<Self, StoreError> {
         let path = path.to_owned();
         tokio::task::spawn_blocking(move || Self::open_now(path, wakes))
@@ -73,8 +73,8 @@ impl Sqlite {
         make_private_file(&path)?;
         let mut connection = connect(&path, OpenFlags::empty())?;
         migrate(&mut connection)?;
-        // The file is there now. A connection that is opened later must not put an empty one in its place when it was
-        // moved away, and use that one, with the other's write-ahead log, ever after.
+        // From here on the file must exist. If it was moved away, a connection that is opened later must not create an
+        // empty one and use it with the old file's write-ahead log.
         let file = Arc::new(OpenedFile::remember(path));
         let (writer, jobs, running) = Queue::new();
         let thread = Writer { file: file.clone(), connection: Some(connection), jobs, wakes };
@@ -92,9 +92,9 @@ impl Sqlite {
         Ok(Self { writer, readers, file })
     }
 
-    /// Runs a change in a transaction, and answers when it is committed. An error leaves no trace.
+    /// Runs a change in a transaction and returns after its commit. An error leaves no trace.
     ///
-    /// The change happens even if nobody waits for it any more.
+    /// The change happens even if the caller stops waiting.
     pub(crate) async fn write<T, F>(&self, counter: Arc<Counter>, change: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -109,7 +109,8 @@ impl Sqlite {
                 bytes: left.bytes,
                 error: outcome.as_ref().err().map(StoreError::clone_for_batch),
                 answer: Box::new(move |committed| {
-                    // A refusal waits for the commit too: it may tell of what the same transaction has written.
+                    // An error waits for the commit too, because it may refer to data that the same transaction has
+                    // written.
                     let _ = sender.send(committed.map_err(StoreError::clone_for_batch).and(outcome));
                 }),
             }
@@ -118,7 +119,7 @@ impl Sqlite {
         answered.await.map_err(|_| closed())?
     }
 
-    /// Runs a job whose reads all see one moment.
+    /// Runs a job whose reads all see the same state.
     pub(crate) async fn read<T, F>(&self, counter: Arc<Counter>, job: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -134,8 +135,8 @@ impl Sqlite {
         answered.await.map_err(|_| closed())?
     }
 
-    /// Moves the write-ahead log into the file and empties it, so that no page of before is in either. Whoever reads is
-    /// waited for, but not for long.
+    /// Moves the write-ahead log into the file and truncates it, so that neither contains overwritten pages. Waits
+    /// briefly for readers.
     pub(crate) async fn empty_log(&self) -> Result<(), StoreError> {
         let file = Arc::clone(&self.file);
         let emptied = tokio::task::spawn_blocking(move || {
@@ -151,8 +152,8 @@ impl Sqlite {
         emptied.await.map_err(StoreError::unavailable)?
     }
 
-    /// Whether the file is still the one that was opened, and can be read. A disk may take its time to say so, which is
-    /// why a reader asks it.
+    /// Checks that the path still refers to the opened file and that it can be read.
+    // Runs on a reader thread, because a slow disk may block.
     pub(crate) async fn ping(&self) -> Result<(), StoreError> {
         let (sender, answered) = oneshot::channel();
         let file = Arc::clone(&self.file);
@@ -167,14 +168,16 @@ impl Sqlite {
         answered.await.map_err(|_| closed())?
     }
 
-    /// Ends the threads when what waits is done; the writer goes last and leaves no write-ahead log behind.
+    /// Ends the threads after they finish queued jobs.
+    // The writer ends last, because the last connection to close removes the write-ahead log.
     pub(crate) async fn close(&self) {
         self.readers.close().await;
         self.writer.close().await;
     }
 }
 
-/// Runs a job to its end, whatever it does. On SQLite it has nothing to wait for.
+/// Runs a job to completion.
+// On SQLite a job never has to wait, so polling it once is enough; one that is still pending has a bug.
 fn run_job<T, F>(
     connection: Result<&mut Connection, &StoreError>,
     job: F,
@@ -203,10 +206,10 @@ fn closed() -> StoreError {
     StoreError::unavailable("it was closed")
 }
 
-/// A way to threads that take jobs from it.
+/// A queue of jobs for threads.
 struct Queue<J> {
     jobs: Mutex<Option<mpsc::Sender<J>>>,
-    /// Every thread holds a sender of it, on which nothing is sent: it is closed when all of them have ended.
+    /// Each thread holds a sender, on which nothing is sent: the channel closes when all threads have ended.
     ended: tokio::sync::Mutex<mpsc::Receiver<()>>,
 }
 
@@ -243,7 +246,7 @@ fn spawn(
 
 struct Writer {
     file: Arc<OpenedFile>,
-    /// None after a transaction was lost, until the next one needs it.
+    /// `None` after a transaction was lost, until the next one needs a connection.
     connection: Option<Connection>,
     jobs: mpsc::Receiver<WriteJob>,
     wakes: broadcast::Sender<Wake>,
@@ -261,7 +264,7 @@ impl Writer {
         }
     }
 
-    /// Runs waiting jobs in one transaction, and answers them.
+    /// Runs queued jobs in one transaction and answers them.
     fn batch(&mut self, waiting: &mut VecDeque<WriteJob>) {
         let mut done = Vec::with_capacity(waiting.len());
         let committed = self.transaction(waiting, &mut done);
@@ -270,7 +273,7 @@ impl Writer {
         }
         if committed.is_ok() {
             for wake in done.iter_mut().filter(|done| done.keep).flat_map(|done| done.wakes.drain(..)) {
-                // Nobody listening is fine: the log is there for whoever comes later.
+                // Having no receiver is fine: the log is there for later ones.
                 let _ = self.wakes.send(wake);
             }
         }
@@ -297,13 +300,13 @@ impl Writer {
         if committed.is_ok() {
             self.connection = Some(connection);
         }
-        // A connection that lost its transaction is closed: on a full disk or a failed write, SQLite may have ended
-        // the transaction by itself, and whatever ran on it afterwards would be committed alone.
+        // A connection that lost its transaction is closed: on a full disk or a failed write, SQLite may have ended the
+        // transaction on its own, and later statements would be committed individually.
         committed
     }
 }
 
-/// Runs jobs in the transaction that was begun, and commits it.
+/// Runs jobs in the open transaction and commits it.
 fn run_all(
     connection: &mut Connection,
     waiting: &mut VecDeque<WriteJob>,
@@ -368,8 +371,8 @@ fn execute(connection: &Connection, sql: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Makes the file where there is none, for this user alone whatever the umask says. SQLite gives the files that it
-/// makes beside it the same mode.
+/// Creates a missing file that only this user can read, whatever the umask. SQLite gives its auxiliary files the same
+/// mode.
 pub(crate) fn make_private_file(path: &Path) -> Result<(), StoreError> {
     let mut options = std::fs::File::options();
     options.write(true).create_new(true);
@@ -396,7 +399,7 @@ pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Store
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // What was forgotten or pruned is overwritten, and not only unlisted.
+    // Overwrites deleted content with zeros instead of only unlinking it.
     connection.pragma_update(None, "secure_delete", true)?;
     Ok(connection)
 }
@@ -407,7 +410,7 @@ fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// Whatever is missing is made in one transaction, or nothing is.
+/// Runs the migrations in one transaction.
 fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     execute(connection, "BEGIN IMMEDIATE")?;
     let job = async |tx: &mut Tx<'_>| migrations::migrate(tx).await;
@@ -416,7 +419,7 @@ fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
     migrated
 }
 
-/// The file that was opened, to notice when another one, or none, stands at its path.
+/// The file that was opened, to notice when its path leads to another file or to none.
 struct OpenedFile {
     path: PathBuf,
     identity: Option<(u64, u64)>,
@@ -427,7 +430,7 @@ impl OpenedFile {
         Self { identity: identity(&path), path }
     }
 
-    /// Refuses to write into a file that was moved or deleted: what is written there would be lost.
+    /// Rejects writes to a file that was moved or deleted, because they would be lost.
     fn check(&self) -> Result<(), StoreError> {
         if identity(&self.path) == self.identity {
             return Ok(());

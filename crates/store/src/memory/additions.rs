@@ -1,4 +1,4 @@
-//! Remembering.
+//! Adding items to memory.
 
 use futures_util::future::BoxFuture;
 use memory::IndexTerms;
@@ -15,16 +15,16 @@ use crate::{Store, StoreError};
 /// Items that one write marks as expired.
 const BATCH: u64 = 1_000;
 
-/// Something to be remembered.
+/// An item to be remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMemory {
     pub place: MemoryPlace,
     pub category: String,
     pub text: String,
-    /// The turn that it comes from, if a model had it remembered.
+    /// The turn that it comes from, if a model added it.
     pub source_turn: Option<TurnId>,
     pub expires_at: Option<Timestamp>,
-    /// The item whose place it takes.
+    /// The item that it replaces.
     pub supersedes: Option<MemoryItemId>,
 }
 
@@ -32,12 +32,12 @@ pub struct NewMemory {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Added {
     pub item: MemoryItem,
-    /// Whether the same text was remembered there before.
+    /// Set if the same text was already remembered there.
     pub was_there: bool,
 }
 
 impl Store {
-    /// Remembers something; the same text in the same place is remembered once.
+    /// Remembers an item. The same text is remembered once in each place.
     pub fn add_memory<'a>(
         &'a self,
         view: &'a MemoryView,
@@ -46,7 +46,7 @@ impl Store {
     ) -> BoxFuture<'a, Result<Added, StoreError>> {
         Box::pin(async move {
             check(&new, self.now())?;
-            // Outside of the job, which others wait for.
+            // Outside the job, because other writers wait for a running job.
             let terms = IndexTerms::of(&new.text);
             let view = view.clone();
             let actor = actor.map(str::to_owned);
@@ -55,10 +55,10 @@ impl Store {
         })
     }
 
-    /// Marks what is past its time as expired, and says how many items that were.
+    /// Marks items past their time as expired and returns their number.
     pub fn expire_memories(&self, now: Timestamp) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(async move {
-            // A row that another gateway marks just now is left to it.
+            // Rows that another gateway is marking are left to it.
             let lock = if self.is_postgres() { " FOR UPDATE SKIP LOCKED" } else { "" };
             let sql = format!(
                 "UPDATE memory_item SET status = 'expired' WHERE number IN (SELECT number FROM memory_item
@@ -120,7 +120,7 @@ pub(crate) async fn add(
     let owner = new.place.owner();
     let workspace_id = new.place.workspace_id();
     let thread_id = new.place.thread_id();
-    // What nobody has marked as expired yet must not stand in the way.
+    // An item that has expired but is not marked yet must not block its text from being remembered again.
     tx.execute(EXPIRE_SAME, values![&scope, &sha256, owner, workspace_id, thread_id, now]).await?;
     let id = MemoryItemId::new();
     if insert(tx, new, &id, &sha256, terms, actor).await? {
@@ -141,7 +141,7 @@ pub(crate) async fn add(
     Ok(Added { item, was_there: true })
 }
 
-/// A view in which an item of a place is, whoever looks.
+/// Returns a view that includes the items of a place, independent of the caller.
 fn seeing(view: &MemoryView, place: &MemoryPlace) -> MemoryView {
     MemoryView {
         workspace_id: place.workspace_id().unwrap_or(&view.workspace_id).clone(),
@@ -150,7 +150,7 @@ fn seeing(view: &MemoryView, place: &MemoryPlace) -> MemoryView {
     }
 }
 
-/// Inserts an item and its terms; false when its text is there already.
+/// Inserts an item and its terms. Returns false if its text exists already.
 async fn insert(
     tx: &mut Tx<'_>,
     new: &NewMemory,
@@ -198,15 +198,15 @@ async fn insert(
     Ok(is_new)
 }
 
-/// Terms as SQLite's index takes them: as often as they occur.
+/// Formats terms for SQLite's index, each as often as it occurs.
 fn words(terms: &IndexTerms) -> String {
     let all = terms.iter().flat_map(|(term, places)| std::iter::repeat_n(term, places.len()));
     all.collect::<Vec<_>>().join(" ")
 }
 
-/// Terms as PostgreSQL takes them. Its parser of texts, whose rules depend on a locale, has no part in it.
+/// Formats terms for PostgreSQL without its text search parser, whose rules depend on a locale.
 fn vector(terms: &IndexTerms) -> String {
-    /// It keeps no more places of one term.
+    /// PostgreSQL keeps no more positions of one term.
     const MAX_PLACES: usize = 255;
     let all = terms.iter().map(|(term, places)| {
         let places: Vec<String> = places.iter().take(MAX_PLACES).map(u32::to_string).collect();

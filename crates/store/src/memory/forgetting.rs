@@ -1,9 +1,9 @@
-//! Forgetting: first the item itself, then what carried it, turn by turn.
-//!
-//! An item may have been told in very many turns, and everybody who writes would wait for one transaction that reads them
-//! all. So the item is marked as deleted first, from when on every new use of it is purged as it is written; and the turns
-//! that used it before are gone through in batches, each in a write of its own. What is left to do is a row, so that a purge
-//! survives its gateway.
+//! Forgetting: first the item itself, then everything that carried its text, turn by turn.
+
+// An item may have been recalled in very many turns, and a single transaction over all of them would block every
+// writer. So the item is marked as deleted first, and from then on each new use of it is purged as it is written; the
+// earlier turns are purged in batches, each in its own write. The remaining work is a row, so a purge survives its
+// gateway.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,21 +21,21 @@ use crate::memory::purge::{self, Carriers};
 use crate::memory::uses::Carrier;
 use crate::{Store, StoreError, audit};
 
-/// Turns that one write takes a text out of.
+/// Turns that one write purges.
 const BATCH: u64 = 32;
-/// How long nobody has gone on with a purge whose gateway counts as gone.
+/// Time without progress after which the gateway of a purge counts as gone.
 const ABANDONED_AFTER: Duration = Duration::from_secs(30);
 
-/// What is left of an item that was forgotten.
+/// The remains of a forgotten item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forgotten {
     pub item: MemoryItem,
     pub removed: MemoryRemoved,
-    /// Whether it was forgotten before.
+    /// Set if it had been forgotten before.
     pub was_forgotten: bool,
 }
 
-/// A purge that has not come to its end.
+/// An unfinished purge.
 struct Purge {
     scope: MemoryScope,
     workspace_id: Option<WorkspaceId>,
@@ -50,8 +50,8 @@ enum Progress {
 }
 
 impl Store {
-    /// Forgets an item, and removes its text from whatever is recorded to carry it. Forgetting it again changes nothing, unless
-    /// the first time was interrupted: then it is brought to its end.
+    /// Forgets an item and purges its text from everything that is recorded to carry it. Forgetting it again changes
+    /// nothing, but completes an interrupted purge.
     pub fn forget_memory<'a>(
         &'a self,
         view: &'a MemoryView,
@@ -69,7 +69,7 @@ impl Store {
         })
     }
 
-    /// Goes on with purges that nobody has gone on with for a while, and says how many came to their end.
+    /// Resumes purges that have made no progress for a while, and returns how many were completed.
     pub fn resume_purges(&self) -> BoxFuture<'_, Result<usize, StoreError>> {
         Box::pin(async move {
             const ABANDONED: &str =
@@ -88,7 +88,7 @@ impl Store {
         })
     }
 
-    /// Takes the text of an item that was marked as deleted out of all that carried it.
+    /// Purges the text of a deleted item from everything that carried it.
     async fn purge_item(&self, id: &MemoryItemId) -> Result<MemoryRemoved, StoreError> {
         loop {
             let item_id = id.clone();
@@ -101,7 +101,7 @@ impl Store {
     }
 }
 
-/// Deletes an item, and writes down that what carried it is to be purged; also whether that was done before.
+/// Marks an item as deleted and records the pending purge. Also returns true if it had been deleted before.
 async fn mark(
     tx: &mut Tx<'_>,
     view: &MemoryView,
@@ -119,8 +119,8 @@ async fn mark(
         tx.discard();
         return Ok((item, true));
     }
-    // Who records a use of the item waits for this row, and then finds that it is gone. None is changed where somebody else
-    // forgets it at the same time.
+    // A writer that records a use of the item waits for this row lock and then sees the deletion. The update changes no
+    // row if another caller forgets the item at the same time.
     let is_first = tx.execute(FORGET, values![id]).await? > 0;
     if is_first {
         let about: Option<&WorkspaceId> = (item.scope != MemoryScope::User).then_some(&view.workspace_id);
@@ -130,7 +130,7 @@ async fn mark(
     Ok((items::find_or_missing(tx, view, id, now).await?, !is_first))
 }
 
-/// Purges the next turns that used an item. The last batch also ends the purge, and says so in the audit.
+/// Purges the next turns that used an item. The last batch also ends the purge and records it in the audit log.
 async fn purge_batch(tx: &mut Tx<'_>, id: &MemoryItemId) -> Result<Progress, StoreError> {
     const TURNS: &str = "SELECT DISTINCT turn_id FROM memory_use WHERE item_id = $1 AND turn_id > $2
         ORDER BY turn_id LIMIT $3";
@@ -139,7 +139,7 @@ async fn purge_batch(tx: &mut Tx<'_>, id: &MemoryItemId) -> Result<Progress, Sto
     const GO_ON: &str =
         "UPDATE memory_purge SET after_turn = $1, removed = $2, updated_at = $3 WHERE item_id = $4";
     let Some(Purge { scope, workspace_id, actor, after_turn, mut removed }) = find(tx, id).await? else {
-        // There was none, or another gateway has come to its end.
+        // There was no purge, or another gateway has completed it.
         tx.discard();
         return Ok(Progress::Done(MemoryRemoved::default()));
     };
@@ -167,7 +167,8 @@ async fn purge_batch(tx: &mut Tx<'_>, id: &MemoryItemId) -> Result<Progress, Sto
     Ok(Progress::Done(removed))
 }
 
-/// The purge of an item, locked: of two who go on with it, one waits for the other's batch.
+/// Returns the locked purge of an item.
+// The lock makes a second gateway wait for the first one's batch, and then continue after it.
 async fn find(tx: &mut Tx<'_>, id: &MemoryItemId) -> Result<Option<Purge>, StoreError> {
     let lock = if tx.is_postgres() { " FOR UPDATE OF p" } else { "" };
     let select = format!(

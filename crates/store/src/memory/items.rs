@@ -1,4 +1,4 @@
-//! What is remembered: who may see which item, and reading them.
+//! Memory items: visibility and reading.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -10,8 +10,8 @@ use crate::column::{Value, enum_str, values};
 use crate::connection::{Columns, Tx};
 use crate::{Store, StoreError};
 
-/// The columns that [`read_item`] reads, at the moment `$1`: what is past its time has expired, whether or not anybody has
-/// written that down.
+/// The columns that [`read_item`] reads, at the time `$1`.
+// Items past their time count as expired even before a gateway has marked them.
 macro_rules! memory_columns {
     () => {
         "m.id, m.scope, m.thread_id, m.category, m.text, m.source_turn,
@@ -21,7 +21,8 @@ macro_rules! memory_columns {
 }
 pub(crate) use memory_columns;
 
-/// Whether somebody may see an item: `$2` is the workspace, `$3` their own name, `$4` the thread if there is but one.
+/// The condition for items that a caller may see: `$2` is the workspace, `$3` the caller's name, `$4` the thread or
+/// NULL for all.
 macro_rules! is_visible {
     () => {
         "(m.scope = 'user' AND m.owner = $3 OR m.scope = 'workspace' AND m.workspace_id = $2
@@ -30,26 +31,26 @@ macro_rules! is_visible {
 }
 pub(crate) use is_visible;
 
-/// What somebody can see of what is remembered.
+/// The part of memory that a caller can see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryView {
     pub workspace_id: WorkspaceId,
-    /// Whose own items are among them; none for somebody who is bound to the workspace, and has none.
+    /// Owner of the private items; `None` for callers that are bound to the workspace and have none.
     pub owner: Option<String>,
-    /// The only thread whose items are among them; none: all threads of the workspace.
+    /// The only thread whose items are visible; `None` for all threads of the workspace.
     pub thread_id: Option<ThreadId>,
 }
 
-/// Where something is remembered.
+/// The place where an item is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemoryPlace {
-    /// With whoever has this name, in all workspaces.
+    /// With the user of this name, in all workspaces.
     User(String),
     Workspace(WorkspaceId),
     Thread(WorkspaceId, ThreadId),
 }
 
-/// Why somebody cannot have something remembered in a place.
+/// Reason for rejecting a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryPlaceError {
     #[error("`thread_id` is missing: the scope is `thread`")]
@@ -61,7 +62,7 @@ pub enum MemoryPlaceError {
 }
 
 impl MemoryPlace {
-    /// Where somebody who has a view of memory remembers something.
+    /// Returns the place for a new item of the view's owner.
     pub fn of(
         view: &MemoryView,
         scope: MemoryScope,
@@ -109,23 +110,23 @@ impl MemoryPlace {
     }
 }
 
-/// Which items to list.
+/// Selects items.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemoryFilter {
     pub scope: Option<MemoryScope>,
     pub category: Option<String>,
     pub status: MemoryStatus,
-    /// Only what comes before this one, newest first;
+    /// Only items older than this one, newest first.
     pub before: Option<MemoryItemId>,
-    /// or only what comes after this one, oldest first.
+    /// Only items newer than this one, oldest first.
     pub after: Option<MemoryItemId>,
-    /// Whether the oldest come first, also from the beginning.
+    /// Lists the oldest items first, also without `after`.
     pub oldest_first: bool,
     pub limit: u64,
 }
 
 impl MemoryView {
-    /// `$2` to `$4` of a statement.
+    /// Returns the parameters `$2` to `$4`.
     pub(crate) fn values(&self) -> [Value<'_>; 3] {
         [Value::from(&self.workspace_id), Value::from(&self.owner), Value::from(self.thread_id.as_ref())]
     }
@@ -147,7 +148,7 @@ pub(crate) fn read_item(row: &mut Columns<'_>) -> Result<MemoryItem, StoreError>
 }
 
 impl Store {
-    /// Items, newest first unless the filter says otherwise.
+    /// Returns items, newest first unless the filter says otherwise.
     pub fn memories<'a>(
         &'a self,
         view: &'a MemoryView,
@@ -162,7 +163,7 @@ impl Store {
         .boxed()
     }
 
-    /// One item; one that somebody may not see is not there.
+    /// Returns one item. An item that the view excludes counts as missing.
     pub fn memory<'a>(
         &'a self,
         view: &'a MemoryView,
@@ -231,8 +232,8 @@ pub(crate) async fn find_or_missing(
     }
 }
 
-/// The items that are in what a model reads of a thread already: recalled by turns that are sent again. What stood beside an
-/// item of somebody else's own is not sent again.
+/// Returns the items that the thread's model has in its context: those recalled by turns that are sent again.
+// Sections that also contained private items of another user are not sent again, so their items do not count.
 pub(crate) async fn recalled(
     tx: &mut Tx<'_>,
     view: &MemoryView,

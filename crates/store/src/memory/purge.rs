@@ -1,6 +1,7 @@
-//! Taking a text out of what is kept of a turn, where it is known what carried it. Nothing is searched for words.
-//!
-//! A row stays where it was, and says that something was purged: whoever reads it must not take it for what was sent.
+//! Purging texts from the records of a turn, wherever it is known what carried them. Records are not searched for
+//! words.
+
+// A purged row stays and says so: a reader must not mistake it for what was sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,23 +17,23 @@ use crate::column::{from_json, to_json, values};
 use crate::connection::{Columns, Tx};
 use crate::memory::uses::Carrier;
 
-/// What carried a text in one turn.
+/// Carriers of a text in one turn.
 pub(crate) type Carriers = BTreeSet<Carrier>;
 
-/// Stands in the place of what is purged.
+/// Replaces purged content.
 const PURGED: Redaction = Redaction {
     note: "[foreword: purged: something remembered that was here has been forgotten]",
     result: "[foreword: purged: something remembered that was in this result has been forgotten]",
 };
 
-/// Takes texts out of turns, and out of the summaries that were made from them.
+/// Purges texts from turns, and from the summaries that were made from them.
 pub(crate) async fn purge_turns(
     tx: &mut Tx<'_>,
     uses: &BTreeMap<(WorkspaceId, TurnId), Carriers>,
 ) -> Result<MemoryRemoved, StoreError> {
     const TURN: &str = "SELECT thread_id, ordinal FROM turn WHERE id = $1";
     let mut removed = MemoryRemoved::default();
-    // The first of each thread's: what was summarised from a later one was summarised from it, too.
+    // The first purged turn of each thread: a summary through any later turn includes it too.
     let mut threads: BTreeMap<(&WorkspaceId, ThreadId), u64> = BTreeMap::new();
     for ((workspace_id, turn_id), carriers) in uses {
         removed += purge_turn(tx, workspace_id, turn_id, carriers).await?;
@@ -48,7 +49,7 @@ pub(crate) async fn purge_turns(
     Ok(removed)
 }
 
-/// Takes texts out of a turn: out of its prompts, its messages and the questions about its calls.
+/// Purges texts from a turn: its prompts, its messages and its approval requests.
 async fn purge_turn(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,
@@ -86,7 +87,8 @@ async fn replace_item(tx: &mut Tx<'_>, item_id: &TurnItemId, content: &str) -> R
     tx.execute("UPDATE turn_item SET content = $1 WHERE id = $2", values![content, item_id]).await.map(drop)
 }
 
-/// The row stays: it says that the text was purged, also to whoever would put it there again.
+/// Empties a text.
+// The row stays and records the purge, also for writers that would store the same text again.
 async fn purge_text(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,
@@ -97,7 +99,7 @@ async fn purge_text(
     tx.execute(PURGE, values![tx.now(), workspace_id, sha256]).await
 }
 
-/// Whoever was asked about a call was shown all of it.
+/// An approval request contains all arguments of its call.
 async fn purge_question(tx: &mut Tx<'_>, turn_id: &TurnId, call_id: &str) -> Result<(), StoreError> {
     const REQUEST: &str = "SELECT request FROM turn_approval WHERE turn_id = $1 AND call_id = $2";
     const REPLACE: &str = "UPDATE turn_approval SET request = $1 WHERE turn_id = $2 AND call_id = $3";
@@ -109,10 +111,10 @@ async fn purge_question(tx: &mut Tx<'_>, turn_id: &TurnId, call_id: &str) -> Res
     tx.execute(REPLACE, values![&to_json(&request)?, turn_id, call_id]).await.map(drop)
 }
 
-/// Forgets the summaries that a thread's turn of this ordinal was part of. The thread's next turn reads its turns anew, without what was purged, and
-/// summarises those that no longer fit.
-///
-/// Also where there is none: one may be in the making, from what was read before, and must not be saved over the new version.
+/// Deletes the summaries that cover a thread's turn of this ordinal. The thread's next turn reads its history again,
+/// without what was purged, and summarizes what no longer fits.
+// The version is increased even without a summary: one may be in the making from the old history, and must not be saved
+// over the purge.
 async fn purge_summaries(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,

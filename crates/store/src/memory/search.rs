@@ -1,4 +1,4 @@
-//! Looking for what is remembered, by its terms.
+//! Searching memory by terms.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -10,19 +10,19 @@ use crate::connection::Tx;
 use crate::memory::items::{self, MemoryFilter, MemoryView, is_visible, memory_columns, read_item};
 use crate::{Store, StoreError};
 
-/// Which items a query finds.
+/// How the terms of a query are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordMatch {
-    /// Those that have all its terms.
+    /// Items with all terms.
     All,
-    /// Those that have any of them.
+    /// Items with any term.
     Any,
-    /// Those that have all; where none has, those that have any.
+    /// Items with all terms; if there are none, items with any.
     AllElseAny,
 }
 
 impl Store {
-    /// Active items that have words, best first.
+    /// Returns active items that match terms, best first.
     pub fn search_memory<'a>(
         &'a self,
         view: &'a MemoryView,
@@ -47,8 +47,8 @@ impl Store {
         .boxed()
     }
 
-    /// What a turn could be told: the newest items of a category that is always recalled, and those that have words of the
-    /// message, best first. What the thread's model has before it already is not among them.
+    /// Returns items that a turn could recall: the newest ones of the category that is always recalled, and those that
+    /// match terms of the message, best first. Items that the thread's model already has in its context are excluded.
     pub fn memories_to_recall<'a>(
         &'a self,
         view: &'a MemoryView,
@@ -79,14 +79,14 @@ impl Store {
     }
 }
 
-/// What a turn could be told of what is remembered.
+/// Items that a turn could recall.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recallable {
     pub always: Vec<MemoryItem>,
     pub found: Vec<MemoryItem>,
 }
 
-/// A query in the words of a database. Terms are letters and digits, so that nothing in them has to be escaped.
+/// Formats a query for the database. Terms are letters and digits, so nothing needs escaping.
 fn expression(tx: &Tx<'_>, terms: &QueryTerms, matching: WordMatch) -> String {
     let (quote, between) = match (tx.is_postgres(), matching) {
         (true, WordMatch::Any) => ('\'', " | "),
@@ -133,16 +133,17 @@ async fn search(
     tx.all(sqlite::ALL, &values, |mut row| read_item(&mut row)).await
 }
 
-/// How SQLite is asked. It must ask its index of words once, and not once for every item that somebody could see: which of two
-/// tables comes first is its own choice unless it is told.
+/// The queries for SQLite.
+// They must visit the word index once, and not once for each visible item. CROSS JOIN fixes the order of the tables,
+// which the planner would otherwise choose itself.
 mod sqlite {
     use super::{is_visible, memory_columns};
 
-    /// The best of everybody's, of which few are usually somebody else's.
+    /// The best items of all users, few of which usually belong to others.
     pub(super) const BEST: &str = "SELECT number FROM
         (SELECT rowid AS number, rank FROM memory_term WHERE memory_term MATCH $1 ORDER BY rank LIMIT $2)
         ORDER BY rank, number DESC";
-    /// Those of them that somebody may see.
+    /// The visible ones among them.
     pub(super) const NUMBERED: &str = concat!(
         "SELECT ",
         memory_columns!(),
@@ -151,7 +152,7 @@ mod sqlite {
         is_visible!(),
         " ORDER BY found.key LIMIT $6"
     );
-    /// All that match, each looked at: only where the best were not enough.
+    /// All matching items, each checked for visibility. Only needed if the best ones were not enough.
     pub(super) const ALL: &str = concat!(
         "SELECT ",
         memory_columns!(),

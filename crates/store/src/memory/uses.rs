@@ -1,4 +1,4 @@
-//! Where items of memory were used: written with what carries them, and followed when one is forgotten.
+//! Uses of memory items: written with what carries them, and followed when an item is forgotten.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::column::{Value, values};
 use crate::connection::{Columns, MAX_ROWS, Tx, numbered};
 use crate::memory::purge::{self, Carriers};
 
-/// What carried an item.
+/// Something that carried an item.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Carrier {
     /// A section of a prompt, by the digest of its text.
@@ -41,10 +41,10 @@ impl Carrier {
     }
 }
 
-/// The items that a turn used, and what carried each.
+/// The items that a turn used, each with its carrier.
 pub(crate) type Uses = BTreeSet<(MemoryItemId, Carrier)>;
 
-/// What the sections of a prompt say they were made from.
+/// Returns the items that the sections of a prompt name as sources.
 pub(crate) fn of_manifest(manifest: &PromptManifest) -> Uses {
     let of_memory =
         |kind: &PromptSourceKind| matches!(kind, PromptSourceKind::Other(name) if name == MEMORY_SOURCE);
@@ -56,7 +56,7 @@ pub(crate) fn of_manifest(manifest: &PromptManifest) -> Uses {
     sections.collect()
 }
 
-/// What the calls of messages say they carried.
+/// Returns the items that the calls of messages report as used.
 pub(crate) fn of_items(items: &[TurnItem]) -> Uses {
     let messages = items.iter().filter_map(|item| match item {
         TurnItem::Message(message) => Some(message),
@@ -70,7 +70,7 @@ pub(crate) fn of_items(items: &[TurnItem]) -> Uses {
     used.collect()
 }
 
-/// Records what a turn used. What was forgotten meanwhile is taken out of the turn again.
+/// Records the items that a turn used, and purges those that were forgotten meanwhile.
 pub(crate) async fn record(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,
@@ -81,7 +81,8 @@ pub(crate) async fn record(
         uses.iter().map(|(id, _)| id).collect::<BTreeSet<_>>().into_iter().collect();
     let mut found: BTreeMap<MemoryItemId, MemoryStatus> = BTreeMap::new();
     for batch in ids.chunks(MAX_ROWS) {
-        // Locked, so that one who forgets an item at the same time waits for this use, or this use for the forgetting.
+        // The lock orders this use and a concurrent deletion: either the purge finds the use, or the use finds the
+        // deletion. The rows are locked by id, so that two turns cannot deadlock.
         let lock = if tx.is_postgres() { " ORDER BY id FOR SHARE" } else { "" };
         let select =
             format!("SELECT id, status FROM memory_item WHERE id IN ({}){lock}", numbered(1, batch.len()));

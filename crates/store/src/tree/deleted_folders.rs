@@ -1,4 +1,4 @@
-//! Folders that were deleted, and bringing them back.
+//! Deleted folders and how they are restored.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -16,8 +16,8 @@ use crate::tree::relocated_children::{RelocatedChildren, StoredChildren};
 use crate::write::workspace_write::WorkspaceWrite;
 use crate::{Scope, Store, StoreError};
 
-/// The document `d` that was archived because its folder `f` was deleted: by that very change, which gave both the same
-/// time. One that was archived before is not part of the deletion.
+/// Joins the document `d` that was archived because its folder `f` was deleted.
+// Both changes have the same time. A document that was archived earlier is not part of the deletion.
 macro_rules! with_its_document {
     () => {
         "LEFT JOIN thread_agents_doc_revision r ON r.workspace_id = f.workspace_id AND r.folder_id = f.id
@@ -46,10 +46,9 @@ const FOLDER_WITH_DOCUMENT: &str = concat!(
     " WHERE f.id = $2 AND f.workspace_id = $1"
 );
 
-/// The nearest folder above `$1` that is not deleted.
-///
-/// A deleted folder keeps the parent it had, which may have been deleted after it, but never before: what is in a folder
-/// moves out when it is deleted. So the way up ends.
+/// Selects the nearest folder above `$1` that is not deleted.
+// A deleted folder keeps its parent, which can only have been deleted after it, because deleting a folder moves its
+// children out. So the recursion ends.
 const LIVING_ANCESTOR: &str = "
 WITH RECURSIVE ancestry(depth, id, parent_id, deleted_at) AS (
     SELECT CAST(0 AS BIGINT), id, parent_folder_id, deleted_at FROM folder WHERE id = $1
@@ -58,23 +57,23 @@ WITH RECURSIVE ancestry(depth, id, parent_id, deleted_at) AS (
 )
 SELECT id FROM ancestry WHERE deleted_at IS NULL ORDER BY depth LIMIT 1";
 
-/// A folder that is back, and what is not as it was.
+/// A restored folder, and how it differs from before its deletion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredFolder {
-    /// Where it is now.
+    /// In its current place.
     pub folder: Folder,
-    /// The document that came back with it.
+    /// The document that was restored with it.
     pub document: Option<Document>,
-    /// What was in it and stays where it is; not known of a folder that an older version deleted.
+    /// Former children, which stay where they are.
     pub moved_out: Option<RelocatedChildren>,
-    /// Whether it could not go back to its own parent, which is deleted.
+    /// Set if its former parent is deleted, so that it has another one now.
     pub parent_deleted: bool,
-    /// Whether another folder beside it has the same name.
+    /// Set if another folder beside it has the same name.
     pub name_repeats: bool,
 }
 
 impl Store {
-    /// The deleted folders of a workspace, the last one first.
+    /// Returns the deleted folders of a workspace, the last one first.
     pub fn deleted_folders<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -87,8 +86,8 @@ impl Store {
         .boxed()
     }
 
-    /// Brings a deleted folder back below its nearest living ancestor, with the document that was archived with it.
-    /// Folders and threads that were in it stay where they are.
+    /// Restores a deleted folder below its nearest living ancestor, with the document that was archived with it. Its
+    /// former folders and threads stay where they are.
     pub fn restore_folder<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,

@@ -11,7 +11,7 @@ use crate::validation;
 use crate::write::workspace_write::WorkspaceWrite;
 use crate::{Scope, Store, StoreError};
 
-/// Whether the folder `$2` is `$1` or is below it.
+/// Returns a row if the folder `$2` is `$1` or below it.
 const IS_BELOW: &str = "
 WITH RECURSIVE ancestry(id, parent_id) AS (
     SELECT id, parent_folder_id FROM folder WHERE id = $2
@@ -24,7 +24,7 @@ pub(crate) fn read_folder(mut row: Columns<'_>) -> Result<Folder, StoreError> {
     read_folder_columns(&mut row)
 }
 
-/// The same from a row that has more columns after the folder's.
+/// Reads a folder from a row that continues with other columns.
 pub(crate) fn read_folder_columns(row: &mut Columns<'_>) -> Result<Folder, StoreError> {
     Ok(Folder {
         id: row.next()?,
@@ -36,7 +36,7 @@ pub(crate) fn read_folder_columns(row: &mut Columns<'_>) -> Result<Folder, Store
     })
 }
 
-/// A folder that exists in this workspace.
+/// Returns an existing folder of this workspace.
 async fn find(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,
@@ -47,7 +47,7 @@ async fn find(
     tx.one_by_key(FOLDER, values![folder_id, workspace_id], read_folder).await
 }
 
-/// The same, or why there is none.
+/// Returns a folder, or the error for a missing one.
 pub(crate) async fn find_or_missing(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,
@@ -59,7 +59,7 @@ pub(crate) async fn find_or_missing(
     }
 }
 
-/// Checks that there is such a folder in this workspace, or was before it was deleted.
+/// Checks that a folder exists in this workspace, or existed before it was deleted.
 pub(crate) async fn check_existed(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,
@@ -75,7 +75,6 @@ pub(crate) async fn check_existed(
 }
 
 impl Store {
-    /// Makes a folder.
     pub fn create_folder<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -112,7 +111,6 @@ impl Store {
         })
     }
 
-    /// One folder.
     pub fn folder<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -123,7 +121,6 @@ impl Store {
         self.read(async move |tx: &mut Tx<'_>| find_or_missing(tx, &workspace_id, &folder_id).await).boxed()
     }
 
-    /// Gives a folder another name.
     pub fn rename_folder<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -146,7 +143,7 @@ impl Store {
         })
     }
 
-    /// Moves a folder into another one, or to the workspace root; never below itself.
+    /// Moves a folder into another one or to the workspace root, but never below itself.
     pub fn move_folder<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -170,7 +167,7 @@ impl Store {
         .boxed()
     }
 
-    /// Deletes a folder: its document is archived, its folders and threads move to its parent.
+    /// Deletes a folder: its document is archived, and its children move to its parent.
     pub fn delete_folder<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -186,8 +183,8 @@ impl Store {
                     write.archive(document).await?;
                     write.now
                 }
-                // Restoring the folder brings back the document that was archived at the same time: never one that
-                // was archived before, not even in this millisecond.
+                // Restoring a folder restores the document that was archived at the same time. Without a live document
+                // the deletion gets the next millisecond, so that a document archived in this one is not taken for it.
                 None => Timestamp::from_milliseconds(write.now.milliseconds() + 1),
             };
             write.move_out(&folder).await?;
@@ -200,7 +197,7 @@ impl Store {
 }
 
 impl WorkspaceWrite<'_, '_> {
-    /// The folder, unless it is deleted or of another workspace.
+    /// Returns a folder, unless it is deleted or belongs to another workspace.
     pub(crate) async fn folder(&mut self, folder_id: &FolderId) -> Result<Folder, StoreError> {
         let found = find(self.tx, &self.workspace_id, folder_id).await?;
         found.ok_or_else(|| StoreError::not_found(ErrorSubject::Folder, folder_id))

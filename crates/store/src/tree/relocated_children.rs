@@ -1,5 +1,6 @@
-//! What moves out of a folder that is deleted. It is written down, because afterwards nobody can tell it from what was in
-//! the parent before.
+//! The children that leave a folder when it is deleted.
+
+// They are recorded because afterwards nothing distinguishes them from the parent's other children.
 
 use protocol::{Folder, FolderId, ThreadId};
 use serde::{Deserialize, Serialize};
@@ -9,28 +10,25 @@ use crate::column::{Value, to_json, values};
 use crate::connection::numbered;
 use crate::write::workspace_write::WorkspaceWrite;
 
-/// How many folders, and how many threads, are written down; the others are counted.
+/// Number of folders, and of threads, that are recorded. Further ones are only counted.
 const MAX_KEPT: usize = 20;
 
-/// Folders and threads that were moved out of a folder when it was deleted.
+/// Children that moved out of a folder when it was deleted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RelocatedChildren {
-    /// Its folders.
     pub folders: Moved,
-    /// Its threads.
     pub threads: Moved,
 }
 
-/// Things of one kind that were moved.
+/// Moved children of one kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// How many there were.
     pub count: u64,
-    /// What some of those that are still there are called now.
+    /// Current names of some that still exist.
     pub names: Vec<String>,
 }
 
-/// The same as it is stored: names change, ids do not.
+/// The stored form, with ids: names may change.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct StoredChildren {
     folders: u64,
@@ -40,7 +38,7 @@ pub(crate) struct StoredChildren {
 }
 
 impl WorkspaceWrite<'_, '_> {
-    /// Moves what is in a folder to its parent, and writes down what that was.
+    /// Moves the children of a folder to its parent and records them.
     pub(crate) async fn move_out(&mut self, folder: &Folder) -> Result<(), StoreError> {
         let moved = self.contents(folder).await?;
         let parent = folder.parent_folder_id.as_ref();
@@ -82,7 +80,7 @@ impl WorkspaceWrite<'_, '_> {
         Ok(counted.unwrap_or_default())
     }
 
-    /// What was written down when a folder was deleted, by the names that things have now.
+    /// Returns the recorded children by their current names.
     pub(crate) async fn moved_out(
         &mut self,
         stored: &StoredChildren,

@@ -18,15 +18,16 @@ const FOLDERS: &str = "SELECT id, parent_folder_id, name, created_at, updated_at
 const THREADS: &str =
     "SELECT id, title, mode, created_at, updated_at, parent_thread_id, parent_turn_id FROM thread
     WHERE workspace_id = $1 AND archived_at IS NULL ORDER BY id";
-// Archived threads are few, so what is not wanted is looked for, and nothing is looked up for what is.
+// Archived threads are few, so excluding them is cheaper than looking up each thread that is wanted.
 const PLACEMENTS: &str = "SELECT thread_id, folder_id FROM thread_placement WHERE workspace_id = $1
     AND thread_id NOT IN (SELECT id FROM thread WHERE workspace_id = $1 AND archived_at > 0) ORDER BY thread_id";
 const DOCUMENTS: &str = "SELECT id, folder_id, status, content_sha256, version, char_count, updated_at
     FROM thread_agents_doc WHERE workspace_id = $1 AND status IN ('draft', 'active') ORDER BY id";
 
 impl Store {
-    /// Folders, threads, placements and document summaries, and the sequence number they are true for, as the JSON of a
-    /// [`ThreadTreeResult`]. It is written while the rows arrive: a large tree is in memory once, and only as the answer.
+    /// Returns folders, threads, placements and document summaries with the sequence number of their state, as the JSON
+    /// of a [`ThreadTreeResult`].
+    // The JSON is written while the rows arrive, so a large tree is in memory only once.
     pub fn tree_json<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -46,7 +47,7 @@ impl Store {
         .boxed()
     }
 
-    /// A part of the tree, and what it leaves out.
+    /// Returns a part of the tree, and counts of what it leaves out.
     pub fn tree_part(&self, part: ThreadTreeParams) -> BoxFuture<'_, Result<ThreadTreeResult, StoreError>> {
         self.read_snapshot(async move |tx: &mut Tx<'_>| {
             let seq = tx.sequence(&part.workspace_id).await?;
@@ -71,9 +72,9 @@ impl Store {
         .boxed()
     }
 
-    /// The threads of one folder, or of the root, a page at a time.
+    /// Returns the threads of one folder or of the root, page by page.
     pub fn threads_in(&self, page: ThreadListParams) -> BoxFuture<'_, Result<ThreadListResult, StoreError>> {
-        // From the folder's placements, which are in order, and not from all threads of the workspace.
+        // Starts from the folder's placements, which an index has in order, and not from all threads of the workspace.
         const OF_FOLDER: &str =
             "SELECT t.id, t.title, t.mode, t.created_at, t.updated_at, t.parent_thread_id,
         t.parent_turn_id FROM thread_placement p CROSS JOIN thread t
@@ -86,7 +87,7 @@ impl Store {
         self.read_snapshot(async move |tx: &mut Tx<'_>| {
             let workspace_id = &page.workspace_id;
             let after = page.after.as_ref().map_or("", |thread_id| thread_id.as_str());
-            // One more than asked for says whether there is a next page.
+            // One more than requested shows whether there is a next page.
             let limit = u64::from(page.limit) + 1;
             let read = |row: Columns<'_>| thread(workspace_id, row);
             let mut threads = match &page.folder_id {
@@ -108,7 +109,7 @@ impl Store {
     }
 }
 
-/// What is left out, by folder.
+/// Counts of what is left out, by folder.
 #[derive(Default)]
 struct More(HashMap<Option<FolderId>, TreeMore>);
 
@@ -125,7 +126,7 @@ impl More {
     }
 }
 
-/// A common table of the folders of a part: `$1` is the workspace, `$2` the folder or null, `$3` the depth.
+/// Returns a common table of the folders of a part: `$1` is the workspace, `$2` the folder or NULL, `$3` the depth.
 fn below(part: &ThreadTreeParams) -> String {
     let first = match part.folder_id {
         Some(_) => "parent_folder_id = $2",
@@ -191,14 +192,15 @@ async fn threads_in(
     let workspace_id = &part.workspace_id;
     let place = part.folder_id.as_ref().map(FolderId::as_str);
     let limit = part.thread_limit.map_or(u64::MAX, u64::from);
-    // Of every folder at least one, which says how many there are.
+    // At least one thread of each folder, because its row carries the folder's count.
     let shown = limit.max(1);
     let read = |mut row: Columns<'_>| {
         let thread = thread_of(&mut row)?;
         Ok((thread, row.next::<Option<FolderId>>()?, row.next::<u64>()?, row.next::<u64>()?))
     };
     let own = if place.is_some() { "UNION ALL SELECT $2" } else { "" };
-    // To SQLite a cross join says in which order to look: from the few folders, not from all threads of the workspace.
+    // CROSS JOIN makes SQLite visit the tables in this order: from the few folders, not from all threads of the
+    // workspace.
     let placed = format!(
         "{}, place (id) AS (SELECT id FROM below {own})
             SELECT {SUMMARY}, place, number, total FROM (
@@ -212,7 +214,8 @@ async fn threads_in(
     );
     let mut rows = tx.all(placed, values![workspace_id, place, depth(part), shown], read).await?;
     if place.is_none() {
-        // Those of the root may be all there are, of which few are shown: an index counts them, and finds the first.
+        // The root may have all threads of a workspace, of which few are returned: an index counts them and finds the
+        // first.
         let loose = format!(
             "SELECT {OF_THREAD}, CAST(NULL AS TEXT), CAST(1 AS BIGINT),
                 (SELECT count(*) FROM thread c WHERE c.workspace_id = $1 AND c.archived_at IS NULL AND c.is_placed = 0)
@@ -263,7 +266,7 @@ fn field(json: &mut Vec<u8>, name: &str, value: &impl Serialize) -> Result<(), S
     write(json, value)
 }
 
-/// A list that is written while its rows arrive.
+/// Writes a list while its rows arrive.
 async fn rows<T: Serialize>(
     json: &mut Vec<u8>,
     tx: &mut Tx<'_>,
@@ -272,7 +275,7 @@ async fn rows<T: Serialize>(
     workspace_id: &WorkspaceId,
     read: fn(&WorkspaceId, Columns<'_>) -> Result<T, StoreError>,
 ) -> Result<(), StoreError> {
-    // An empty list, which is opened again.
+    // Writes an empty list and removes its closing bracket.
     field(json, name, &[(); 0])?;
     json.pop();
     let mut is_first = true;

@@ -1,4 +1,4 @@
-//! Threads and where they stand.
+//! Threads and their placements.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -13,7 +13,6 @@ use crate::write::workspace_write::WorkspaceWrite;
 use crate::{Store, StoreError};
 
 impl Store {
-    /// Makes a thread.
     pub fn create_thread<'a>(
         &'a self,
         new: ThreadCreateParams,
@@ -46,7 +45,7 @@ impl Store {
         })
     }
 
-    /// One thread, an archived one too.
+    /// Returns a thread, even if it is archived.
     pub fn thread<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -57,7 +56,6 @@ impl Store {
         self.read(async move |tx: &mut Tx<'_>| find_or_missing(tx, &workspace_id, &thread_id).await).boxed()
     }
 
-    /// Gives a thread another title.
     pub fn rename_thread<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -80,7 +78,7 @@ impl Store {
         })
     }
 
-    /// Moves a thread into a folder, or to the workspace root.
+    /// Moves a thread into a folder or to the workspace root.
     pub fn move_thread<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -107,7 +105,7 @@ impl Store {
         .boxed()
     }
 
-    /// Takes a thread out of the tree; archiving it again changes nothing.
+    /// Removes a thread from the tree. Archiving it again changes nothing.
     pub fn archive_thread<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -133,14 +131,14 @@ impl WorkspaceWrite<'_, '_> {
         found.ok_or_else(|| StoreError::not_found(ErrorSubject::Thread, thread_id))
     }
 
-    /// The thread, unless it is archived.
+    /// Returns the thread, unless it is archived.
     pub(crate) async fn live_thread(&mut self, thread_id: &ThreadId) -> Result<Thread, StoreError> {
         let thread = self.thread(thread_id).await?;
         check_live(thread_id, thread.archived_at)?;
         Ok(thread)
     }
 
-    /// Writes a new thread and its place.
+    /// Inserts a new thread and its placement.
     pub(crate) async fn insert_thread(&mut self, thread: &Thread) -> Result<(), StoreError> {
         const INSERT: &str = "INSERT INTO thread (id, workspace_id, title, mode, created_at, updated_at,
             parent_thread_id, parent_turn_id, inherits_document) VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8)";
@@ -234,7 +232,7 @@ async fn find(
     tx.one_by_key(THREAD, values![thread_id, workspace_id], |mut row| read_thread(&mut row)).await
 }
 
-/// A thread of this workspace, an archived one too, or why there is none.
+/// Returns a thread of this workspace, even an archived one, or the error for a missing one.
 pub(crate) async fn find_or_missing(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,

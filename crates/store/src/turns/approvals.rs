@@ -1,4 +1,4 @@
-//! Approvals: tool calls that wait for somebody to decide.
+//! Approvals: tool calls that wait for a decision.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -35,22 +35,22 @@ fn read_approval(mut row: Columns<'_>) -> Result<TurnApproval, StoreError> {
     Ok(TurnApproval { turn_id: None, request, requested_at, expires_at, decision })
 }
 
-/// An answer to a question about a call.
+/// A decision about a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ApprovalAnswer {
-    /// Whether the call may run.
+    /// Allows the call.
     pub allow: bool,
-    /// What the answer is about; absent: whatever the call is about now.
+    /// Digest of the request that the decision is about; `None` for whatever the request is now.
     pub digest: Option<ContentHash>,
-    /// How the answer came about.
+    /// Origin of the decision.
     pub how: HowDecided,
-    /// Who answers.
+    /// The person or program that decides.
     pub actor: Option<String>,
 }
 
 impl Store {
-    /// Asks for the approval of a call in a turn that `owner` runs, until a moment; of one call only the last request
-    /// counts.
+    /// Requests the approval of a call in a turn that `owner` runs, until `expires_at`. A later request for the same
+    /// call replaces it.
     pub fn request_approval<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -87,7 +87,7 @@ impl Store {
         })
     }
 
-    /// Decides, whoever runs the turn, and tells of it; deciding the same again changes nothing.
+    /// Records a decision, whichever gateway runs the turn, and logs it. Repeating the same decision changes nothing.
     pub fn answer_approval<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -126,8 +126,8 @@ impl Store {
         })
     }
 
-    /// Denies a call of a turn that `owner` runs because its time is over, unless somebody has decided; answers with what
-    /// counts.
+    /// Denies a call of a turn that `owner` runs because its time is over, unless it was decided. Returns the decision
+    /// that counts.
     pub fn expire_approval<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -153,7 +153,7 @@ impl Store {
         .boxed()
     }
 
-    /// The approvals of a turn, oldest first.
+    /// Returns the approvals of a turn, oldest first.
     pub fn approvals<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -176,8 +176,7 @@ impl Store {
         .boxed()
     }
 
-    /// The calls of turns that a turn gave work to, and of theirs, that nobody has decided about and whose time is not over,
-    /// oldest first.
+    /// Returns the pending calls of turns that a turn delegated, directly or indirectly, oldest first.
     pub fn delegated_approvals<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -219,7 +218,7 @@ async fn question(
     present.ok_or_else(|| StoreError::not_found(ErrorSubject::Approval, call_id))
 }
 
-/// Writes a decision with its event and its entry in the audit.
+/// Writes a decision, its event and its audit entry.
 async fn decide(
     write: &mut WorkspaceWrite<'_, '_>,
     turn: &Turn,
@@ -243,7 +242,7 @@ async fn decide(
     let allowed = *allowed;
     let how = *how;
     let event = AuditEvent::ApprovalDecided { turn_id, call_id, tool, digest, allowed, how, identity };
-    // Nobody decides what expires; then it is the gateway that says no.
+    // An expired request has no decider. The audit log attributes the denial to the gateway.
     let by = if how == HowDecided::Expired { Some(GATEWAY_ACTOR) } else { decided_by.as_deref() };
     audit::record(write.tx, by, Some(&write.workspace_id), event).await?;
     Ok(TurnApproval { decision: Some(decision), ..asked })

@@ -1,4 +1,4 @@
-//! Stops: a turn is asked to end, and whoever runs it hears of that.
+//! Cancellation: a turn is asked to stop, and the gateway that runs it notices.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -11,18 +11,19 @@ use crate::turns::lease;
 use crate::turns::turn::{read_turn, turn_columns};
 use crate::{Store, StoreError};
 
-/// A turn that failed or was stopped.
+/// A turn that failed or was cancelled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnansweredTurn {
     pub turn: Turn,
-    /// Who asked it to stop, if somebody did.
+    /// Author of the request to stop, if there was one.
     pub stopped_by: Option<String>,
 }
 
 impl Store {
-    /// Asks a running turn to stop, whoever runs it, and wakes the workspace; a turn that has ended is left alone.
+    /// Asks a running turn to stop, whichever gateway runs it, and wakes the workspace. A turn that has ended is left
+    /// alone.
     ///
-    /// The first request counts. The turn ends when its owner has heard of it.
+    /// Only the first request counts. The turn ends when its owner has noticed it.
     pub fn request_stop<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -52,7 +53,8 @@ impl Store {
         })
     }
 
-    /// The newest turns of a thread between two ordinals, both exclusive, that ended without an answer, newest first.
+    /// Returns the newest turns of a thread between two ordinals, both exclusive, that ended without an answer, newest
+    /// first.
     pub fn unanswered_turns<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,

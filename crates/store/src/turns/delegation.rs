@@ -1,4 +1,4 @@
-//! Work that turns give to others: threads and turns that know where they come from.
+//! Delegation: threads and turns that other turns have created.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -12,21 +12,21 @@ use crate::validation;
 use crate::write::workspace_write::WorkspaceWrite;
 use crate::{Store, StoreError};
 
-/// A thread for work that a turn gives to another agent.
+/// A new thread for delegated work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewChildThread {
     pub workspace_id: WorkspaceId,
-    /// The thread it is beside.
+    /// The thread whose folder it is placed in.
     pub parent_thread_id: ThreadId,
-    /// The turn that gives the work.
+    /// The turn that delegates the work.
     pub parent_turn_id: TurnId,
     pub title: String,
-    /// Whether its turns get the document that its place in the tree has.
+    /// Makes its turns use the document that is effective at its place in the tree.
     pub inherits_document: bool,
 }
 
 impl Store {
-    /// Makes a thread for work that a turn gives to another agent, in the folder of that turn's thread.
+    /// Creates a thread for delegated work, in the folder of the delegating turn's thread.
     pub fn create_child_thread<'a>(
         &'a self,
         new: NewChildThread,
@@ -57,7 +57,7 @@ impl Store {
         })
     }
 
-    /// How many threads are above a thread: 0 for one that a person made.
+    /// Returns the number of threads above a thread: 0 for one that a person created.
     pub fn thread_depth<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -77,8 +77,8 @@ impl Store {
         .boxed()
     }
 
-    /// The turns that a turn gave work to, and theirs, in the order in which they began, without their answers, and with no
-    /// more of each task than says what it is: a list of a hundred is sent with every look at the turn.
+    /// Returns the turns that a turn delegated, directly or indirectly, in order of creation and without their answers.
+    // Tasks are shortened, because a list of a hundred is sent with each request for the turn.
     pub fn delegated_turns<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -90,7 +90,7 @@ impl Store {
     }
 }
 
-/// Characters of a task in a list.
+/// Characters of each task in a list.
 const MAX_TASK_CHARS: usize = 1_000;
 
 async fn below(

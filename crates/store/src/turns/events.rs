@@ -95,7 +95,7 @@ impl Store {
                 lease::lock_held_turn(tx, &workspace_id, &turn_id, &owner).await?;
                 return change(tx).await;
             }
-            // The number first: it locks the workspace's row, and everybody locks that one before a turn's.
+            // The sequence number first: it locks the workspace's row, which every writer locks before a turn's.
             let mut write = WorkspaceWrite::begin(tx, workspace_id, None).await?;
             let (turn, hold) = lease::lock_turn_of_locked(write.tx, &write.workspace_id, &turn_id).await?;
             lease::check_held(&turn_id, &hold, &owner)?;

@@ -1,4 +1,4 @@
-//! Records of hook runs: written in batches, read by turn, forgotten by age.
+//! Records of hook runs: written in batches, read by turn, pruned by age.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -21,7 +21,7 @@ const HOOK_RUNS: OldRows = OldRows {
 };
 
 impl Store {
-    /// Keeps records, in their order: all of them, or none.
+    /// Stores records in their order: all of them or none.
     pub fn record_hook_runs<'a>(&'a self, runs: &'a [HookRun]) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             if runs.is_empty() {
@@ -36,7 +36,7 @@ impl Store {
         })
     }
 
-    /// The runs of a turn, by start.
+    /// Returns the hook runs of a turn, by start.
     pub fn hook_runs<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -57,7 +57,7 @@ impl Store {
         .boxed()
     }
 
-    /// Forgets the runs that started before a moment, of one workspace or of all, and says how many.
+    /// Deletes runs that started before a time, of one workspace or all, and returns their number.
     pub fn prune_hook_runs<'a>(
         &'a self,
         workspace_id: Option<&'a WorkspaceId>,
@@ -67,7 +67,7 @@ impl Store {
     }
 }
 
-/// A run as it is written: the record is the whole of it, and the other columns are what rows are found by.
+/// A run in its stored form: `record` is complete, and the other columns only serve queries.
 #[derive(Clone)]
 pub(crate) struct HookRunRow {
     id: HookRunId,
@@ -124,7 +124,7 @@ pub(crate) fn insert(rows: &[HookRunRow]) -> Vec<Statement<'_>> {
     inserts(INSERT, 12, &columns, "")
 }
 
-/// Refuses workspaces, threads and turns that are not there, or are of another workspace.
+/// Rejects workspaces, threads and turns that do not exist or belong to another workspace.
 async fn check_owners(tx: &mut Tx<'_>, rows: &[HookRunRow]) -> Result<(), StoreError> {
     let mut workspaces = BTreeSet::new();
     let mut threads = BTreeSet::new();
@@ -140,7 +140,7 @@ async fn check_owners(tx: &mut Tx<'_>, rows: &[HookRunRow]) -> Result<(), StoreE
     check_there(tx, ErrorSubject::Turn, "SELECT id, workspace_id FROM turn WHERE id IN", turns).await
 }
 
-/// Checks that each id is there, in the workspace beside it.
+/// Checks that each id exists in the workspace beside it.
 async fn check_there(
     tx: &mut Tx<'_>,
     what: ErrorSubject,

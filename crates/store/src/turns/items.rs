@@ -1,4 +1,4 @@
-//! Items of a turn: what was said and done, in the order it happened.
+//! Items of a turn: its messages, contexts and rounds, in order.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -28,7 +28,7 @@ macro_rules! item_columns {
 
 pub(crate) use item_columns;
 
-/// None is an item of a kind that this version does not know: a later one may have been here, and has kept it.
+/// Reads an item. `None` for a kind that this version does not know, which a later version may have written.
 pub(crate) fn read_item(row: &mut Columns<'_>) -> Result<Option<StoredItem>, StoreError> {
     let turn_id = row.next()?;
     let ordinal = row.next()?;
@@ -42,27 +42,27 @@ pub(crate) fn read_item(row: &mut Columns<'_>) -> Result<Option<StoredItem>, Sto
     Ok(Some(StoredItem { turn_id, ordinal, created_at, item }))
 }
 
-/// An item, and where and since when it is kept.
+/// A stored item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredItem {
     pub turn_id: TurnId,
-    /// Counts the turn's items from 1.
+    /// Position in the turn, from 1.
     pub ordinal: u64,
     pub created_at: Timestamp,
     pub item: TurnItem,
 }
 
-/// Some of a thread's turns.
+/// A range of a thread's turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnRange {
-    /// Those with a higher ordinal than this,
+    /// Only turns with a higher ordinal.
     pub after: u64,
-    /// and a lower one than this.
+    /// Only turns with a lower ordinal.
     pub before: u64,
     pub part: RangePart,
 }
 
-/// How many turns of a range are wanted, and from which end.
+/// Limits the turns of a range, from either end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RangePart {
     All,
@@ -71,7 +71,7 @@ pub enum RangePart {
 }
 
 impl Store {
-    /// Adds items to the end of a turn that `owner` runs, and tells of the events: all of it, or nothing.
+    /// Appends items to a turn that `owner` runs and logs the events, all or nothing.
     pub fn add_turn_items<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -116,7 +116,7 @@ impl Store {
         })
     }
 
-    /// The items of a thread's completed turns, each with the ordinal of its turn, in order.
+    /// Returns the items of a thread's completed turns in order, each with the ordinal of its turn.
     pub fn completed_items<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -129,7 +129,7 @@ impl Store {
             .boxed()
     }
 
-    /// A turn's items, in order.
+    /// Returns a turn's items in order.
     pub fn turn_items<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -190,11 +190,11 @@ pub(crate) async fn completed_items(
     Ok(items.await?.into_iter().flatten().collect())
 }
 
-/// Items as they are written.
+/// Items in their stored form.
 #[derive(Clone)]
 pub(crate) struct NewItems {
     rows: Vec<ItemRow>,
-    /// What of memory their calls carried.
+    /// The memory items that their calls used.
     uses: Uses,
 }
 
@@ -233,7 +233,7 @@ pub(crate) fn prepare(items: &[TurnItem]) -> Result<NewItems, StoreError> {
     Ok(NewItems { rows, uses: uses::of_items(items) })
 }
 
-/// Adds items to the end of a turn, whose row is locked.
+/// Appends items to a turn whose row is locked.
 pub(crate) async fn insert(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,
@@ -245,8 +245,9 @@ pub(crate) async fn insert(
     uses::record(tx, workspace_id, turn_id, &items.uses).await
 }
 
-/// Takes the summary out of a context that was just written, unless it still is the thread's: what was in it has been forgotten
-/// since the turn read it. Last, because whoever forgets locks a thread's summary after everything else.
+/// Removes the summary from a context that was just written, unless it is still the thread's.
+// If it is not, something in it has been forgotten since the turn read it. This comes last, because a purge locks a
+// thread's summary after everything else, and the opposite order would deadlock.
 pub(crate) async fn drop_forgotten_summary(
     tx: &mut Tx<'_>,
     turn_id: &TurnId,
@@ -266,7 +267,8 @@ pub(crate) async fn drop_forgotten_summary(
     Ok(())
 }
 
-/// The same without what of memory they carried. The second statement counts from where the first one ended.
+/// Builds the statements that append items.
+// Each statement continues from the highest ordinal, so the second one sees where the first has ended.
 pub(crate) fn inserts<'a>(
     workspace_id: &'a WorkspaceId,
     turn_id: &'a TurnId,
@@ -292,7 +294,7 @@ pub(crate) fn inserts<'a>(
 }
 
 impl NewItems {
-    /// Whether they are written in one statement, with nothing that depends on what is there.
+    /// Returns true if the items are written by one statement that depends on nothing else.
     pub(crate) fn are_plain(&self) -> bool {
         self.rows.len() <= MAX_ROWS
             && self.uses.is_empty()

@@ -1,4 +1,4 @@
-//! Leases: which gateway runs a turn, and when the others may take it for dead.
+//! Leases: which gateway runs a turn, and until when it counts as alive.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -14,17 +14,17 @@ use crate::{Store, StoreError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub owner: String,
-    /// Until when the turn counts as alive.
+    /// Time until which the turn counts as alive.
     pub expires_at: Timestamp,
 }
 
-/// What gateways know of a turn between them. It is apart from [`Turn`], which people are shown.
+/// The state of a turn that gateways share. Clients see [`Turn`] instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnHold {
     pub status: TurnStatus,
-    /// Who runs it, or ran it last.
+    /// The gateway that runs the turn, or ran it last.
     pub owner: Option<String>,
-    /// Until when it counts as alive; none when it has ended.
+    /// Time until which the turn counts as alive; `None` if it has ended.
     pub expires_at: Option<Timestamp>,
     pub stop_requested_at: Option<Timestamp>,
 }
@@ -46,7 +46,7 @@ pub(crate) fn read_hold(row: &mut Columns<'_>) -> Result<TurnHold, StoreError> {
 }
 
 impl Store {
-    /// Who runs a turn, until when, and whether it was asked to stop.
+    /// Returns the lease of a turn and whether it was asked to stop.
     pub fn turn_hold<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -66,7 +66,7 @@ impl Store {
         .boxed()
     }
 
-    /// Keeps a turn alive; refused once it has ended, or is not `lease.owner`'s.
+    /// Extends the lease of a turn. Fails if the turn has ended or belongs to another owner.
     pub fn renew_lease<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -85,15 +85,15 @@ impl Store {
             }
             let (turn, hold) = lock_turn(tx, &workspace_id, &turn_id).await?;
             check_held(&turn.id, &hold, &lease.owner)?;
-            // It was ours when it was looked at again, so the update must have found it: it changed hands in between.
+            // The update did not match, and yet the turn is running and ours: it changed hands twice in between. The
+            // caller must treat it as lost.
             Err(StoreError::NotHolder { turn_id, holder: None, owner: lease.owner })
         })
         .boxed()
     }
 
-    /// Running turns whose lease is over at `now`, the longest dead first, at most `limit`.
-    ///
-    /// Of all workspaces: it is a gateway's own question, and no client's.
+    /// Returns running turns of all workspaces whose lease is over at `now`, the oldest lease first, at most `limit`.
+    /// Only gateways use it.
     pub fn expired_turns(&self, now: Timestamp, limit: u64) -> BoxFuture<'_, Result<Vec<Turn>, StoreError>> {
         const EXPIRED: &str = concat!(
             "SELECT ",
@@ -107,10 +107,10 @@ impl Store {
         .boxed()
     }
 
-    /// Fails the turns that [`Store::expired_turns`] finds, and answers with those that were failed here.
+    /// Fails the turns that [`Store::expired_turns`] returns, and returns those that were failed here.
     ///
-    /// A turn whose lease was renewed in between, or that was ended by another, is left alone; so is one of `living`,
-    /// which runs although its gateway was asleep.
+    /// A turn that was renewed or ended in between is left alone, and so is one of `living`: it is running in this
+    /// process, which was asleep.
     pub fn fail_expired_turns<'a>(
         &'a self,
         now: Timestamp,
@@ -124,8 +124,9 @@ impl Store {
         })
     }
 
-    /// Fails running turns whose lease ends after `latest`, and so later than any that could have been given by now: the
-    /// clock was set back since, and whoever ran them is gone. Only in an SQLite file, which has one gateway at a time.
+    /// Fails running turns whose lease ends after `latest`, which is later than any valid lease.
+    // The clock was set back since then, and their gateway is gone. Only for an SQLite file, which has one gateway at a
+    // time.
     pub fn fail_turns_leased_beyond<'a>(
         &'a self,
         latest: Timestamp,
@@ -151,7 +152,7 @@ impl Store {
         })
     }
 
-    /// Fails those of some turns that are not `living` and for which the guard still holds.
+    /// Fails those turns that are not `living` and for which the guard still holds.
     async fn fail_turns(
         &self,
         turns: Vec<Turn>,
@@ -163,7 +164,7 @@ impl Store {
         for Turn { id, workspace_id, .. } in turns.into_iter().filter(|turn| !living.contains(&turn.id)) {
             let end = EndTurn::new(FinishTurn::new(TurnEnd::Failed(error.clone())))?;
             let guard = guard.clone();
-            // A renewal does not wait for the workspace: whether the lease is over is asked again by the statement.
+            // Renewals do not lock the workspace, so the update itself checks again that the lease is over.
             let ended =
                 self.write_workspace(&workspace_id, None, async move |write: &mut WorkspaceWrite<'_, '_>| {
                     write.end_turn(&id, &end, &guard).await
@@ -174,7 +175,7 @@ impl Store {
     }
 }
 
-/// A running turn that `owner` runs, locked until the transaction ends.
+/// Returns a running turn of `owner`, locked until the transaction ends.
 pub(crate) async fn lock_held_turn(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,
@@ -186,15 +187,16 @@ pub(crate) async fn lock_held_turn(
     Ok(turn)
 }
 
-/// A turn, whoever runs it, locked until the transaction ends.
+/// Returns a turn of any owner, locked until the transaction ends.
 pub(crate) async fn lock_turn(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,
     turn_id: &TurnId,
 ) -> Result<(Turn, TurnHold), StoreError> {
     if tx.is_postgres() {
-        // First the workspace and then the turn, as everybody else: what is inserted for the turn needs the
-        // workspace's row too, and who ends the turn has locked that one already.
+        // Every writer locks the workspace before the turn. Rows that are inserted for the turn lock the workspace too,
+        // through their foreign key, and a writer that ends the turn already holds it: the opposite order would
+        // deadlock.
         let lock = "SELECT id FROM workspace WHERE id = $1 FOR KEY SHARE";
         let found: Option<WorkspaceId> =
             tx.one_by_key(lock, values![workspace_id], |mut row| row.next()).await?;
@@ -203,7 +205,7 @@ pub(crate) async fn lock_turn(
     lock_turn_of_locked(tx, workspace_id, turn_id).await
 }
 
-/// The same where the workspace's row is locked already.
+/// Locks a turn whose workspace is already locked.
 pub(crate) async fn lock_turn_of_locked(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,
@@ -231,7 +233,7 @@ pub(crate) async fn lock_turn_of_locked(
     }
 }
 
-/// A running turn that `owner` runs, as the subject of a larger statement.
+/// Selects a running turn of `owner`, as the subject of a larger statement.
 pub(crate) fn held_subject<'a>(
     workspace_id: &'a WorkspaceId,
     turn_id: &'a TurnId,
@@ -246,7 +248,7 @@ pub(crate) fn held_subject<'a>(
     Statement { sql: HELD.into(), values: values![turn_id, workspace_id, owner].to_vec() }
 }
 
-/// Refuses a turn that has ended, or that another runs.
+/// Rejects a turn that has ended or belongs to another owner.
 pub(crate) fn check_held(turn_id: &TurnId, hold: &TurnHold, owner: &str) -> Result<(), StoreError> {
     if hold.status != TurnStatus::Running {
         return Err(StoreError::TurnEnded { turn_id: turn_id.clone(), status: hold.status });

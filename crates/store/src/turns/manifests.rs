@@ -1,4 +1,4 @@
-//! Manifests: what the prompt of each round of a turn was made of.
+//! Manifests: the composition of the prompt in each round of a turn.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -13,7 +13,7 @@ use crate::turns::turn;
 use crate::validation;
 use crate::{Store, StoreError};
 
-/// A manifest as its column has it. Most rounds of a turn have the manifest of an earlier one, and only say so.
+/// A manifest in its stored form. Most rounds have the manifest of an earlier one and only refer to it.
 enum StoredManifest {
     SameAs(u32),
     Own(Box<PromptManifest>),
@@ -29,7 +29,7 @@ fn read_manifest(mut row: Columns<'_>) -> Result<(u32, StoredManifest), StoreErr
     Ok((round, stored))
 }
 
-/// Every round with its manifest; the rounds are in order, so what a round refers to comes before it.
+/// Resolves references between rounds. A round only refers to earlier ones, which come first.
 fn resolve(stored: Vec<(u32, StoredManifest)>) -> Result<Vec<RoundManifest>, StoreError> {
     let mut manifests: BTreeMap<u32, PromptManifest> = BTreeMap::new();
     for (round, stored) in stored {
@@ -47,7 +47,7 @@ fn resolve(stored: Vec<(u32, StoredManifest)>) -> Result<Vec<RoundManifest>, Sto
 }
 
 impl Store {
-    /// The manifests of a turn, by round.
+    /// Returns the manifests of a turn, by round.
     pub fn manifests<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -76,7 +76,7 @@ async fn find(
     resolve(tx.all(select, values![workspace_id, turn_id], read_manifest).await?)
 }
 
-/// A manifest as it is written.
+/// A manifest in its stored form.
 #[derive(Clone)]
 pub(crate) struct ManifestRow {
     manifest: RoundManifest,
@@ -88,14 +88,14 @@ pub(crate) fn prepare(manifest: RoundManifest) -> Result<ManifestRow, StoreError
     Ok(ManifestRow { text: to_json(&manifest.manifest)?, manifest })
 }
 
-/// Whether the round was new, or begun before.
+/// The effect of inserting a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Inserted {
     New,
     Before,
 }
 
-/// Writes the manifest of a round; what a round of this turn has already is not written again.
+/// Inserts the manifest of a round. A manifest that an earlier round of the turn has is stored as a reference.
 pub(crate) async fn insert(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,
@@ -115,7 +115,7 @@ pub(crate) async fn insert(
     )))
 }
 
-/// Writes a row, or none where the round has one.
+/// Builds the INSERT, which writes no row if the round already has a manifest.
 pub(crate) fn insert_statement<'a>(
     workspace_id: &'a WorkspaceId,
     turn_id: &'a TurnId,

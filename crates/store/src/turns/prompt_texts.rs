@@ -1,4 +1,4 @@
-//! Texts of prompts, each kept once by its digest, for as long as it is used.
+//! Texts of prompts, each stored once under its digest while it is in use.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -12,16 +12,15 @@ use crate::retention::OldRows;
 use crate::validation;
 use crate::{Store, StoreError};
 
-/// A text and the digest that it is asked for by.
+/// A text and its digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptText {
-    /// SHA-256 of the text.
     pub sha256: ContentHash,
     pub content: String,
 }
 
 impl PromptText {
-    /// A text with its digest.
+    /// Computes the digest of a text.
     pub fn new(content: impl Into<String>) -> Self {
         let content = content.into();
         Self { sha256: ContentHash::of(&content), content }
@@ -35,7 +34,7 @@ const PROMPT_TEXTS: OldRows = OldRows {
 };
 
 impl Store {
-    /// Whether a text was kept and then purged, because something in it was forgotten.
+    /// Returns true if a text was stored and then purged, because something in it was forgotten.
     pub fn is_purged<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -51,7 +50,7 @@ impl Store {
         .boxed()
     }
 
-    /// The texts with these digests; one that is not kept, or no longer, is absent.
+    /// Returns the texts with these digests. Texts that are not stored are missing from the result.
     pub fn prompt_texts<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -73,9 +72,9 @@ impl Store {
         .boxed()
     }
 
-    /// Forgets the texts that were last used before a moment, of one workspace or of all, and says how many.
+    /// Deletes texts that were last used before a time, of one workspace or all, and returns their number.
     ///
-    /// A text may have been used for up to an hour longer than its mark says.
+    /// The recorded time of the last use may be up to an hour old.
     pub fn prune_prompt_texts<'a>(
         &'a self,
         workspace_id: Option<&'a WorkspaceId>,
@@ -100,8 +99,8 @@ fn by_digest<'a>(
     )
 }
 
-/// Texts that are what their digests say: in order, so that of two gateways neither waits for a row of the other's,
-/// and each only once.
+/// Verifies texts against their digests, and sorts and deduplicates them.
+// Sorted, because two gateways that write the same rows in different orders could deadlock.
 pub(crate) fn in_order(texts: &[PromptText]) -> Result<BTreeMap<ContentHash, String>, StoreError> {
     let mut wanted = BTreeMap::new();
     for text in texts {
@@ -111,7 +110,7 @@ pub(crate) fn in_order(texts: &[PromptText]) -> Result<BTreeMap<ContentHash, Str
     Ok(wanted)
 }
 
-/// Keeps texts, or marks those as used whose last use was more than an hour ago.
+/// Builds the statements that store texts, or mark existing ones as used. The mark is refreshed once an hour.
 pub(crate) fn put<'a>(
     workspace_id: &'a WorkspaceId,
     texts: &'a BTreeMap<ContentHash, String>,
@@ -119,8 +118,9 @@ pub(crate) fn put<'a>(
 ) -> Vec<Statement<'a>> {
     const INSERT: &str =
         "INSERT INTO prompt_text (workspace_id, sha256, content, chars, last_used_at) VALUES";
-    // Compared with the new mark, which is bound: a time in the text would make every statement a new one. A text that was
-    // purged and is used again has been remembered again; whoever writes one that is forgotten purges it again thereafter.
+    // The limit is computed from the new mark, which is a parameter: a time in the text would make each statement a new
+    // one to prepare. A purged text that is used again has been remembered again; writing one that is forgotten purges
+    // it again afterwards.
     const USED: &str = "ON CONFLICT (workspace_id, sha256) DO UPDATE SET last_used_at = excluded.last_used_at,
             content = CASE WHEN prompt_text.purged_at IS NULL THEN prompt_text.content ELSE excluded.content END,
             chars = CASE WHEN prompt_text.purged_at IS NULL THEN prompt_text.chars ELSE excluded.chars END,

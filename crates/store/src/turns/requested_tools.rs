@@ -1,4 +1,4 @@
-//! The hidden tools that threads have asked for.
+//! The hidden tools that threads have requested.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -9,7 +9,7 @@ use crate::connection::{Columns, Statement, Tx};
 use crate::{Store, StoreError};
 
 impl Store {
-    /// The hidden tools that a thread has asked for, in the order in which it did.
+    /// Returns the hidden tools that a thread has requested, in the order of the requests.
     pub fn requested_tools<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -38,7 +38,8 @@ macro_rules! write_names {
     };
 }
 
-/// Replaces what a thread has asked for. Whoever writes runs the thread's turn, so nobody else does.
+/// Replaces the list of a thread.
+// No concurrent writer exists: only the thread's running turn writes it.
 pub(crate) async fn write(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,

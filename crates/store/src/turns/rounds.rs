@@ -1,8 +1,7 @@
-//! What a turn needs of the store, in as few statements as it takes: three transactions and eighteen statements for a
-//! question and its answer.
+//! The statements of a turn: three transactions for a question and its answer.
 //!
-//! The start is written by [`Store::create_turn`], before it is answered; the round's proof by [`Store::begin_round`],
-//! before a model is asked; the answer with the end, by [`Store::finish_turn`].
+//! [`Store::create_turn`] writes the start before it is acknowledged, [`Store::begin_round`] the prompt's manifest
+//! before the model is called, and [`Store::finish_turn`] the answer with the end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,31 +37,31 @@ use crate::workspaces::{read_workspace, workspace_columns};
 use crate::write::single_statement::{Author, StatementList};
 use crate::{Store, StoreError};
 
-/// What a turn is about.
+/// The workspace and thread of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnSubject {
     pub workspace: Workspace,
-    /// An archived one too.
+    /// May be archived.
     pub thread: Thread,
 }
 
-/// What is sent of a thread's earlier turns.
+/// The stored part of a thread's history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredHistory {
-    /// Which turns are left out, and what stands for them.
+    /// The turns that are left out, and their summary.
     pub context: Option<ThreadContext>,
-    /// The items of the newest completed turns that are not, each with the ordinal of its turn, in order.
+    /// Items of the newest completed turns that are not left out, each with the ordinal of its turn, in order.
     pub items: Vec<(u64, StoredItem)>,
 }
 
-/// What a turn starts from.
+/// The state from which a turn starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnStart {
-    /// None before the thread's first turn.
+    /// `None` before the thread's first completed turn.
     pub session: Option<ThreadSession>,
-    /// The hidden tools that the thread has asked for, in the order in which it did.
+    /// The hidden tools that the thread has requested, in the order of the requests.
     pub requested_tools: Vec<String>,
-    /// Whether anything is remembered that the turn can see.
+    /// Set if the turn can see any memory item.
     pub has_memories: bool,
 }
 
@@ -73,14 +72,14 @@ fn read_start(mut row: Columns<'_>) -> Result<TurnStart, StoreError> {
     Ok(TurnStart { session, requested_tools, has_memories })
 }
 
-/// What is kept of a round before a model is asked.
+/// The start of a round, stored before the model is called.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BeginRound {
-    /// The hooks that ran since the round before.
+    /// Hooks that ran since the previous round.
     pub hook_runs: Vec<HookRun>,
-    /// Items that open the turn, or go between its rounds.
+    /// Items that precede the round.
     pub items: Vec<TurnItem>,
-    /// The texts that the manifest names, and that no earlier round of the turn has brought.
+    /// Texts that the manifest names and that no earlier round of the turn has stored.
     pub texts: Vec<PromptText>,
     pub manifest: RoundManifest,
     pub events: Vec<TurnEvent>,
@@ -91,8 +90,8 @@ fn read_subject(mut row: Columns<'_>) -> Result<TurnSubject, StoreError> {
 }
 
 impl Store {
-    /// A workspace, one of its threads, and where it is. Not its session: until the turn is written, another may end and
-    /// save a later one.
+    /// Returns a workspace and one of its threads.
+    // Not the session: another turn may end and save a later one before this turn is created.
     pub fn turn_subject<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -118,7 +117,7 @@ impl Store {
         .boxed()
     }
 
-    /// What can be sent of the turns before an ordinal, of one moment: the newest `max_turns` that completed.
+    /// Returns the history before an ordinal: the newest `max_turns` completed turns, read in one snapshot.
     pub fn stored_history<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -126,7 +125,7 @@ impl Store {
         before: u64,
         max_turns: u64,
     ) -> BoxFuture<'a, Result<StoredHistory, StoreError>> {
-        // The context is the first row, and has no turn; so all of it is of one moment, in one statement.
+        // One statement, so that context and items belong together. The context is the first row, which has no turn.
         const HISTORY: &str = concat!(
             "SELECT CAST(0 AS BIGINT), thread_id, through, updated_at, summary, CAST(version AS TEXT)
                 FROM thread_context WHERE thread_id = $2 AND workspace_id = $1
@@ -160,7 +159,7 @@ impl Store {
         .boxed()
     }
 
-    /// What a turn that was begun starts from; `view` says whose memory counts.
+    /// Returns the state from which a created turn starts; `view` selects the visible memory.
     pub fn turn_start<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -190,9 +189,9 @@ impl Store {
         .boxed()
     }
 
-    /// Keeps what a round of a turn that `owner` runs begins with, in one transaction: all of it, or nothing.
+    /// Stores the start of a round of a turn that `owner` runs, all or nothing.
     ///
-    /// A round has one manifest: beginning it again with the same one changes nothing, another one is refused.
+    /// A round has one manifest: beginning it again with the same one changes nothing, and another one is rejected.
     pub fn begin_round<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -216,7 +215,8 @@ impl Store {
                 manifest: manifests::prepare(manifest)?,
                 texts: prompt_texts::in_order(&texts)?,
             });
-            // What uses memory locks it before it is known what can be written.
+            // A round that uses memory must lock the items before it is known what can be written, so it takes several
+            // statements.
             if uses.is_empty() && round.items.are_plain() && !events.is_empty() && self.is_postgres() {
                 let workspace = workspace.clone();
                 let turn = turn.clone();
@@ -239,7 +239,8 @@ impl Store {
                 tx.execute_all(prompt_texts::put(&workspace, &round.texts, now)).await?;
                 tx.execute_all(hook_runs::insert(&round.hook_runs)).await?;
                 items::insert(tx, &workspace, &turn, &round.items).await?;
-                // Last, because what was forgotten meanwhile is taken out of all that is there by now.
+                // Last, because items that were forgotten meanwhile are purged from everything that has been written by
+                // then.
                 uses::record(tx, &workspace, &turn, &uses).await?;
                 items::drop_forgotten_summary(tx, &turn, &round.items).await
             })
@@ -248,7 +249,7 @@ impl Store {
     }
 }
 
-/// What a round begins with, as it is written.
+/// The start of a round in its stored form.
 struct RoundRows {
     hook_runs: Vec<HookRunRow>,
     items: NewItems,

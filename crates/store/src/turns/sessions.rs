@@ -1,4 +1,4 @@
-//! Sessions: what a thread carries from one turn to the next.
+//! Sessions: the state that a thread carries from one turn to the next.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -10,7 +10,7 @@ use crate::tree::threads;
 use crate::{Store, StoreError};
 
 impl Store {
-    /// A thread's session, if it has one.
+    /// Returns a thread's session, if it has one.
     pub fn session<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -28,8 +28,10 @@ impl Store {
         .boxed()
     }
 
-    /// Saves a thread's session over the version that it is based on; 0 means that there is none yet.
-    /// [`StoreError::SessionChanged`] says that somebody else saved in between, and that nothing was written.
+    /// Saves a thread's session over the version that it is based on, or version 0 if there is none.
+    ///
+    /// [`StoreError::SessionChanged`] means that it was saved by another caller in between and that nothing was
+    /// written.
     pub fn save_session<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -41,7 +43,7 @@ impl Store {
             let workspace_id = workspace_id.clone();
             let thread_id = thread_id.clone();
             let text = to_json(&state)?;
-            // Without the workspace's lock: the statement itself holds the guard, and a thread is never deleted.
+            // The workspace need not be locked: the statement itself checks the version, and threads are never deleted.
             self.write(async move |tx: &mut Tx<'_>| {
                 threads::find_or_missing(tx, &workspace_id, &thread_id).await?;
                 let (version, updated_at) = write(tx, &workspace_id, &thread_id, &text, expected).await?;
@@ -52,8 +54,8 @@ impl Store {
     }
 }
 
-/// Inserts the first session of a thread, or replaces the version that it is based on; `$1` to `$4` are the text, the new
-/// version, the time, and the workspace or the version that is replaced.
+/// Inserts the first session of a thread, or replaces the version that it is based on. `$1` to `$4` are the text, the
+/// new version, the time, and the workspace or the replaced version.
 macro_rules! write_session {
     (first, $thread:literal) => {
         concat!(
@@ -70,7 +72,7 @@ macro_rules! write_session {
     };
 }
 
-/// Writes a session's text over the version that it is based on.
+/// Writes a session over the version that it is based on.
 pub(crate) async fn write(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,
@@ -125,7 +127,8 @@ pub(crate) fn read_session(row: &mut Columns<'_>) -> Result<ThreadSession, Store
     let version = row.next()?;
     let updated_at = row.next()?;
     let text: String = row.next()?;
-    // Not as any other JSON: a session says which format it has, and one of another is refused by name.
+    // Parsed by the protocol and not as ordinary JSON: a session names its format, and one of another format is
+    // rejected with that name.
     let state =
         protocol::parse_session(text.as_bytes()).map_err(|error| StoreError::unreadable("session", error))?;
     Ok(ThreadSession { thread_id, version, updated_at, state })

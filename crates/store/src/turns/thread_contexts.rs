@@ -1,4 +1,4 @@
-//! Contexts: which turns of a thread the model no longer reads, and the summary that stands for them.
+//! Contexts: the turns that a thread leaves out of requests, and the summary in their place.
 
 use futures_util::future::BoxFuture;
 use protocol::{ThreadId, Timestamp, Version, WorkspaceId};
@@ -9,25 +9,24 @@ use crate::tree::threads;
 use crate::validation;
 use crate::{Store, StoreError};
 
-/// A thread's context as it is stored.
+/// A stored context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadContext {
     pub thread_id: ThreadId,
     /// Turns up to this ordinal are left out of requests.
     pub through: u64,
-    /// What stands for them.
+    /// The summary of the turns that are left out.
     pub summary: Option<String>,
-    /// Counts the saves from 1.
+    /// Number of saves, from 1.
     pub version: Version,
-    /// When it was saved.
     pub updated_at: Timestamp,
 }
 
 impl Store {
-    /// Saves a thread's context over the version that it is based on; 0 means that there is none yet.
+    /// Saves a thread's context over the version that it is based on, or version 0 if there is none.
     ///
-    /// None says that somebody else saved in between, or that something in the turns was forgotten, and that nothing was
-    /// written.
+    /// Returns `None` and writes nothing if another caller saved in between, or if something in the turns was
+    /// forgotten.
     pub fn save_thread_context<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -47,7 +46,7 @@ impl Store {
             let workspace_id = workspace_id.clone();
             let thread_id = thread_id.clone();
             let summary = summary.map(str::to_owned);
-            // Without the workspace's lock: the statement itself holds the guard, and a thread is never deleted.
+            // The workspace need not be locked: the statement itself checks the version, and threads are never deleted.
             self.write(async move |tx: &mut Tx<'_>| {
                 threads::find_or_missing(tx, &workspace_id, &thread_id).await?;
                 let version = expected.next();
@@ -72,7 +71,7 @@ impl Store {
     }
 }
 
-/// A context as the first row of a history has it.
+/// Reads a context from the first row of a history.
 pub(crate) fn read_first_row(row: &mut Columns<'_>) -> Result<ThreadContext, StoreError> {
     let thread_id = row.next()?;
     let through = row.next()?;

@@ -1,4 +1,4 @@
-//! Turns: begun under a lease, ended once, and kept whatever becomes of their thread.
+//! Turns: started under a lease, ended once, and kept even if their thread is archived.
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -31,7 +31,7 @@ macro_rules! turn_columns {
 }
 pub(crate) use turn_columns;
 
-/// The answer is among the turn's items, and not read here.
+/// Reads a turn. The answer is among its items and not read here.
 pub(crate) fn read_turn(row: &mut Columns<'_>) -> Result<Turn, StoreError> {
     Ok(Turn {
         id: row.next()?,
@@ -52,28 +52,28 @@ pub(crate) fn read_turn(row: &mut Columns<'_>) -> Result<Turn, StoreError> {
     })
 }
 
-/// Who begins a turn.
+/// The caller that starts a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TurnActor {
-    /// What is written into `created_by`.
+    /// Value of `created_by`.
     pub name: Option<String>,
-    /// The token that they have shown. The turn ends with it; none where there is none.
+    /// The token used, if any. When it is revoked, the turn is stopped.
     pub token_id: Option<TokenId>,
-    /// The turn that gives the work to another agent; none where a person begins it.
+    /// The turn that delegates the work; `None` if a person starts it.
     pub parent_turn_id: Option<TurnId>,
 }
 
-/// Somebody without a token.
+/// Makes an actor without a token.
 impl From<Option<&str>> for TurnActor {
     fn from(name: Option<&str>) -> Self {
         Self { name: name.map(str::to_owned), ..Self::default() }
     }
 }
 
-/// How a turn ends: a [`TurnStatus`] with what only that one has.
+/// The end of a turn: a [`TurnStatus`] with the data that belongs to it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnEnd {
-    /// With its answer, and what the thread carries on from here, over the version that it is based on.
+    /// The answer is complete. `session` is the thread's new state and the version that it is based on.
     Completed {
         session: Option<Box<(Session, Version)>>,
     },
@@ -105,28 +105,29 @@ impl TurnEnd {
     }
 }
 
-/// The end of a turn.
+/// The end of a turn, and what is stored with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FinishTurn {
     pub end: TurnEnd,
     pub usage: Option<TokenUsage>,
-    /// The turn's last items: they are added with the end, or not at all.
+    /// The turn's last items.
     pub items: Vec<TurnItem>,
-    /// What happened last, which is told before the end.
+    /// Events that are logged before the end.
     pub events: Vec<TurnEvent>,
-    /// The hidden tools that the thread has asked for by now; none where it has not asked for more. Kept if the turn
-    /// completed: the call that asked is not replayed otherwise.
+    /// All hidden tools that the thread has requested; `None` if nothing was added. Only stored for a completed turn:
+    /// otherwise the requesting call is not replayed.
     pub requested_tools: Option<Vec<String>>,
 }
 
 impl FinishTurn {
-    /// An end without costs and last words.
+    /// Makes an end without usage, items and events.
     pub fn new(end: TurnEnd) -> Self {
         Self { end, usage: None, items: Vec::new(), events: Vec::new(), requested_tools: None }
     }
 }
 
-/// An end as it is written. It is made before the job, because while a job runs no other one writes.
+/// An end in its stored form.
+// It is serialized before the job, because no other job writes while one runs.
 #[derive(Clone)]
 pub(crate) struct EndTurn {
     finish: FinishTurn,
@@ -149,8 +150,8 @@ impl EndTurn {
 }
 
 impl Store {
-    /// Begins the next turn of a thread under a lease; refused while another one of the thread runs, or `max_running` of
-    /// the workspace.
+    /// Starts the next turn of a thread under a lease. Fails if the thread has a running turn, or the workspace
+    /// `max_running`.
     pub fn create_turn<'a>(
         &'a self,
         start: TurnStartParams,
@@ -166,7 +167,8 @@ impl Store {
             validation::check("lease_owner", &lease.owner)?;
             let workspace_id = start.workspace_id.clone();
             let max_running = max_running.unwrap_or(u64::MAX);
-            // Where others write, somebody has likely taken a number before this one gets the lock.
+            // With concurrent writers, another one would likely take a number before this statement gets the lock, and
+            // it would fail.
             if self.postgres().is_some_and(|postgres| postgres.has_no_writers(&workspace_id)) {
                 let start = start.clone();
                 let lease = lease.clone();
@@ -191,7 +193,8 @@ impl Store {
         })
     }
 
-    /// Ends a turn that `owner` runs. Saying the same again changes nothing, so a lost answer can be asked for again.
+    /// Ends a turn that `owner` runs. Repeating the same end changes nothing, so a caller whose response was lost can
+    /// retry.
     pub fn finish_turn<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -232,14 +235,14 @@ impl Store {
         })
     }
 
-    /// What the turns of a workspace that ended since `since` have cost, those that run so far, and the background jobs.
+    /// Returns the usage of turns that ended since a time, of running turns so far, and of background jobs.
     pub fn usage_since<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
         since: Timestamp,
     ) -> BoxFuture<'a, Result<TokenUsage, StoreError>> {
-        // In one statement, so that a turn that ends meanwhile is counted once.
-        // What a turn gave to others is counted with it once it has ended, and by itself until then.
+        // One statement, so that a turn that ends meanwhile is counted once. The usage of delegated turns is included
+        // in their parent's once that has ended, and counted separately until then.
         const USAGE: &str = "SELECT CAST(0 AS BIGINT), usage FROM turn
             WHERE workspace_id = $1 AND finished_at >= $2 AND usage IS NOT NULL
             AND NOT EXISTS (SELECT 1 FROM turn parent WHERE parent.id = turn.parent_turn_id
@@ -270,7 +273,7 @@ impl Store {
         .boxed()
     }
 
-    /// How many turns run, in one workspace or in all, without those that other turns gave work to.
+    /// Returns the number of running turns in one workspace or all, without delegated ones.
     pub fn running_turns<'a>(
         &'a self,
         workspace_id: Option<&'a WorkspaceId>,
@@ -285,7 +288,7 @@ impl Store {
         .boxed()
     }
 
-    /// One turn, without its answer.
+    /// Returns a turn without its answer.
     pub fn turn<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -296,13 +299,13 @@ impl Store {
         self.read(async move |tx: &mut Tx<'_>| find_or_missing(tx, &workspace_id, &turn_id).await).boxed()
     }
 
-    /// The turns of a workspace that people began last, newest first, without their answers.
+    /// Returns the newest turns of a workspace that people started, newest first, without their answers.
     pub fn latest_turns<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
         limit: u64,
     ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>> {
-        // Ids are made in the order of time.
+        // Ids are UUIDs of version 7, which sort by time.
         const TURNS: &str = concat!(
             "SELECT ",
             turn_columns!(),
@@ -316,7 +319,7 @@ impl Store {
         .boxed()
     }
 
-    /// A thread's turns before an ordinal, newest first, without their answers; those of an archived thread too.
+    /// Returns a thread's turns before an ordinal, newest first, without their answers. The thread may be archived.
     pub fn turns<'a>(
         &'a self,
         workspace_id: &'a WorkspaceId,
@@ -342,19 +345,21 @@ impl Store {
     }
 }
 
-/// What must still be true of a turn when it is ended. It is asked again in the statement itself.
+/// A condition for ending a turn.
+// The update itself checks it, because leases change without the workspace's lock.
 #[derive(Clone)]
 pub(crate) enum EndGuard {
     /// This gateway runs it.
     Owner(String),
-    /// Its lease is over at this moment.
+    /// Its lease is over at this time.
     ExpiredAt(Timestamp),
-    /// Its lease ends after this moment, and so later than any that could have been given by now.
+    /// Its lease ends after this time, which is later than any valid lease.
     LeasedBeyond(Timestamp),
 }
 
-/// Inserts the next turn of a thread, unless one of it runs or too many of the workspace do. Those that run have not
-/// finished: that it says so lets SQLite find them among all that ever ran.
+/// Inserts the next turn of a thread, unless the thread has a running one or the workspace too many.
+// Running turns have no `finished_at`. The redundant condition lets SQLite use an index instead of visiting every turn
+// that ever ran.
 macro_rules! insert_turn {
     ($from:literal, $and:literal) => {
         concat!(
@@ -375,7 +380,7 @@ macro_rules! insert_turn {
     };
 }
 
-/// How a turn is begun.
+/// The statement that starts a turn.
 pub const INSERT_TURN: &str = insert_turn!("", "");
 
 fn new_turn<'a>(
@@ -461,7 +466,7 @@ impl WorkspaceWrite<'_, '_> {
         }
     }
 
-    /// Ends a running turn and logs it; none says that the guard does not hold, and that nothing was written.
+    /// Ends a running turn and logs it. Returns `None` and writes nothing if the guard does not hold.
     pub(crate) async fn end_turn(
         &mut self,
         turn_id: &TurnId,
@@ -469,7 +474,7 @@ impl WorkspaceWrite<'_, '_> {
         guard: &EndGuard,
     ) -> Result<Option<Turn>, StoreError> {
         let status = enum_str(end.finish.end.status());
-        // Whoever ran it cannot say any more what it has cost; its rounds can.
+        // A gateway that is gone cannot report the usage, but the turn's rounds recorded theirs.
         let usage = match (guard, &end.usage) {
             (EndGuard::Owner(_), usage) | (_, usage @ Some(_)) => usage.clone(),
             _ => self.rounds_usage(turn_id).await?.as_ref().map(to_json).transpose()?,
@@ -490,7 +495,7 @@ impl WorkspaceWrite<'_, '_> {
         Ok(Some(turn))
     }
 
-    /// What the rounds of a turn have cost together, as far as they were kept; none where there are none.
+    /// Returns the recorded usage of a turn's rounds; `None` if there are no rounds.
     async fn rounds_usage(&mut self, turn_id: &TurnId) -> Result<Option<TokenUsage>, StoreError> {
         const ROUNDS: &str = "SELECT content FROM turn_item WHERE turn_id = $1 AND kind = 'round'";
         let read = |mut row: Columns<'_>| row.json::<RoundOutcome>("round of a turn");
@@ -501,7 +506,7 @@ impl WorkspaceWrite<'_, '_> {
         }))
     }
 
-    /// The turn if it was ended like this before, or why it cannot be ended now.
+    /// Returns the turn if it was ended identically before, or the reason that it cannot be ended.
     async fn ended_before(
         &mut self,
         turn_id: &TurnId,
@@ -516,11 +521,11 @@ impl WorkspaceWrite<'_, '_> {
             return Ok(turn);
         }
         lease::check_held(turn_id, &hold, owner)?;
-        // Held and running, and yet the update did not find it: it was ended in between.
+        // The turn is running and ours, but the update did not find it: it was ended in between.
         Err(StoreError::TurnEnded { turn_id: turn_id.clone(), status: turn.status })
     }
 
-    /// Whether the session that a turn ends with is the thread's already, or was until a later one.
+    /// Returns true if the session that a turn ends with has been saved, even if a later one replaced it.
     async fn has_saved(
         &mut self,
         thread_id: &ThreadId,
@@ -535,7 +540,7 @@ impl WorkspaceWrite<'_, '_> {
     }
 }
 
-/// A turn of this workspace, or why there is none.
+/// Returns a turn of this workspace, or the error for a missing one.
 pub(crate) async fn find_or_missing(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,

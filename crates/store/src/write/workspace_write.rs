@@ -1,4 +1,4 @@
-//! A change of one workspace: locked, logged and committed as one.
+//! A change of one workspace: locked, logged and committed together.
 
 use std::sync::Arc;
 
@@ -17,18 +17,17 @@ use crate::connection::Tx;
 use crate::{Store, StoreError, audit};
 
 /// Takes the next sequence number of the workspace `$1`, and with it the lock of its row, which orders writers.
-///
-/// What depends on the lock is read by later statements, because on PostgreSQL a statement that waited for a lock
-/// still sees other tables as they were when it began.
+// Data that depends on the lock must be read by later statements: on PostgreSQL, a statement that waited for a lock
+// still sees other tables as they were when it began.
 const TAKE_SEQUENCE: &str = "UPDATE workspace SET seq = seq + 1 WHERE id = $1 RETURNING seq";
 
-/// A running change of one workspace. One that logs nothing leaves no trace.
+/// A running change of one workspace. A change that logs nothing leaves no trace.
 pub(crate) struct WorkspaceWrite<'a, 'c> {
     pub(crate) tx: &'a mut Tx<'c>,
     pub(crate) workspace_id: WorkspaceId,
     pub(crate) actor: Option<String>,
     pub(crate) now: Timestamp,
-    /// The number that the workspace's row already has; the first change is logged under it.
+    /// The sequence number that the workspace's row already has, which is the first change's.
     taken: Sequence,
     changes: Vec<Logged>,
 }
@@ -58,7 +57,7 @@ pub(crate) trait Log {
     }
 }
 
-/// Which turn something is told of.
+/// The turn that an entry is about.
 #[derive(Clone)]
 pub(crate) struct TurnInLog {
     pub(crate) workspace_id: WorkspaceId,
@@ -88,7 +87,7 @@ impl Log for WorkspaceWrite<'_, '_> {
 }
 
 impl Store {
-    /// Runs a change of a workspace when its turn has come, logs what it tells of, and wakes whoever follows.
+    /// Runs a change of a workspace, logs it and wakes its followers.
     pub(crate) async fn write_workspace<T, F>(
         &self,
         workspace_id: &WorkspaceId,
@@ -123,7 +122,7 @@ impl<'a, 'c> WorkspaceWrite<'a, 'c> {
         Ok(Self::numbered(tx, workspace_id, actor, taken))
     }
 
-    /// A change whose number is already in the workspace's row, or in the row that is being made.
+    /// Wraps a change whose sequence number is already in the workspace's row, or in the row that is being created.
     pub(crate) fn numbered(
         tx: &'a mut Tx<'c>,
         workspace_id: WorkspaceId,
@@ -133,12 +132,12 @@ impl<'a, 'c> WorkspaceWrite<'a, 'c> {
         Self { now: tx.now(), tx, workspace_id, actor, taken, changes: Vec::new() }
     }
 
-    /// Tells the audit of it.
+    /// Records an event in the audit log.
     pub(crate) async fn audit(&mut self, event: AuditEvent) -> Result<(), StoreError> {
         audit::record(self.tx, self.actor.as_deref(), Some(&self.workspace_id), event).await
     }
 
-    /// Logs that a document changed.
+    /// Logs a change of a document.
     pub(crate) fn document_changed(
         &mut self,
         folder_id: Option<FolderId>,
@@ -149,7 +148,7 @@ impl<'a, 'c> WorkspaceWrite<'a, 'c> {
         self.log(|seq| DocumentChanged { seq, workspace_id, folder_id, summary, effective_changed })
     }
 
-    /// Logs that the tree changed.
+    /// Logs a change of the tree.
     pub(crate) fn tree_changed(
         &mut self,
         reason: TreeChange,
@@ -160,7 +159,7 @@ impl<'a, 'c> WorkspaceWrite<'a, 'c> {
         self.log(|seq| TreeChanged { seq, workspace_id, reason, folder_id, thread_id })
     }
 
-    /// Writes the log, and lets whoever follows the workspace be woken.
+    /// Writes the log and wakes the workspace's followers after commit.
     pub(crate) async fn finish(self) -> Result<(), StoreError> {
         let Some(newest) = self.changes.last().map(|change| change.seq) else {
             self.tx.discard();

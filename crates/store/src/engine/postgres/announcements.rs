@@ -1,8 +1,10 @@
-//! Tells other gateways that there is something new.
+//! Announces changes to other gateways.
 //!
-//! Not in the transaction that writes it: whoever notifies holds a lock of the whole server until the commit is on the
-//! disk, so that all commits would wait for each other. What is lost between a commit and its announcement, because a
-//! gateway ends there, others find when they look by themselves, which they do every few seconds.
+//! A change that is lost between its commit and its announcement, because a gateway ends there, is found by the other
+//! gateways' timers within seconds.
+
+// The announcement is not part of the writing transaction: NOTIFY holds a lock of the whole server until the commit is
+// on disk, so all commits would wait for each other.
 
 use std::collections::BTreeSet;
 
@@ -19,9 +21,9 @@ use crate::engine::postgres::listener::CHANGE;
 
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
-/// Workspaces that others have not been told of yet.
+/// Workspaces whose changes have not been announced yet.
 pub(super) struct Announcements {
-    /// Says who announces, so that nobody is woken by their own word.
+    /// Identifies this store, which ignores its own announcements.
     origin: InstanceId,
     waiting: Mutex<BTreeSet<WorkspaceId>>,
     added: Notify,
@@ -41,7 +43,7 @@ impl Announcements {
         self.added.notify_one();
     }
 
-    /// Announces what waits, all of it at once.
+    /// Announces all pending workspaces in one statement.
     pub(super) async fn send(&self, pool: &Pool) -> Result<(), StoreError> {
         const SEND: &str =
             "SELECT pg_notify($1, value) FROM json_array_elements_text(CAST($2 AS json)) AS value";
@@ -67,7 +69,8 @@ impl Announcements {
     }
 }
 
-/// Announces for as long as the store lives. What comes while one announcement is on its way goes with the next.
+/// Announces changes for the lifetime of the store. Changes that arrive during an announcement are part of the next
+/// one.
 pub(super) async fn announce(pool: Pool, announcements: std::sync::Arc<Announcements>) {
     loop {
         announcements.added.notified().await;

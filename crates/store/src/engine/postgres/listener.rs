@@ -1,7 +1,8 @@
-//! Hears from PostgreSQL that another gateway has written something.
+//! Listens for announcements of other gateways.
 //!
-//! A notification only wakes; what happened is read from the change log. So a lost connection costs time, not
-//! changes: after every reconnect everybody is told to look.
+//! A notification only wakes; the changes are read from the log.
+
+// So a lost connection costs time but no changes: after every reconnect all receivers are woken.
 
 use std::time::Duration;
 
@@ -12,16 +13,17 @@ use tokio::sync::broadcast;
 use crate::change_log::Wake;
 use crate::engine::postgres::SESSION;
 
-/// How often a connection that says nothing is asked whether it is still there, and how long that may take.
+/// Interval between checks of an idle connection, and the time limit of a check.
+// A peer that disappears without closing the connection sends nothing, which looks the same as having nothing to send.
 const ASK_EVERY: Duration = Duration::from_secs(30);
 const ANSWER_TIME: Duration = Duration::from_secs(10);
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 pub(crate) const CHANGE: &str = "foreword_change";
 const TOKEN: &str = "foreword_token";
 
-/// Turns notifications into wakes for as long as the store lives.
+/// Turns notifications into wakes for the lifetime of the store.
 pub(crate) async fn listen(options: PgConnectOptions, own: String, wakes: broadcast::Sender<Wake>) {
-    // A connection of its own, which the driver takes only from a pool of its own.
+    // The driver's listener can only be made from a pool, and must not occupy a connection of ours.
     let pool = PgPoolOptions::new()
         .max_connections(1)
         .max_lifetime(None)
@@ -43,19 +45,19 @@ async fn listen_once(pool: &PgPool, own: &str, wakes: &broadcast::Sender<Wake>) 
     loop {
         let received = match tokio::time::timeout(ASK_EVERY, listener.try_recv()).await {
             Ok(received) => received?,
-            // Nothing happens, or nothing is left of the connection but this end.
+            // Either nothing happens, or the server is gone and only this end of the connection is left.
             Err(_) => {
                 let asked = tokio::time::timeout(ANSWER_TIME, listener.execute("SELECT 1")).await;
                 asked.map_err(|_| sqlx::Error::PoolTimedOut)??;
                 continue;
             }
         };
-        // `None` says that the connection was lost, so notifications may have been too.
+        // `None` means that the connection was lost, and notifications with it.
         let Some(notification) = received else { return Ok(()) };
         let said = notification.payload();
         let (origin, workspace_id) = said.split_once(' ').unwrap_or(("", said));
         let wake = match notification.channel() {
-            // Whoever wrote it was woken when it was committed.
+            // Our own writers were woken when they committed.
             CHANGE if origin == own => continue,
             CHANGE => workspace_id.parse().map_or(Wake::Everything, Wake::Workspace),
             _ => Wake::Tokens,

@@ -1,7 +1,7 @@
-//! The connections of a PostgreSQL server.
-//!
-//! A pool of the driver asks every connection that it gets back whether it is still there: one more round trip for every
-//! read. Here a connection whose work was done goes back as it is, and only one whose work was not is asked.
+//! The connections to a PostgreSQL server.
+
+// The driver's own pool tests every connection that is returned, which is one more round trip for each read. Here only
+// connections whose work was interrupted are tested.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -14,37 +14,36 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::StoreError;
 
-/// Connections, readers and writers together.
+/// Connections for readers and writers together.
 pub(super) const CONNECTIONS: u32 = 16;
-/// How long a request waits for a connection before the database counts as unavailable.
+/// Time that a request waits for a connection before the database counts as unavailable.
 pub(super) const ACQUIRE_TIME: Duration = Duration::from_secs(5);
-/// How long the reason is looked for why nobody could connect.
+/// Time limit for finding out why no connection could be made.
 const LOOK_TIME: Duration = Duration::from_secs(2);
-/// Between two tries to connect to a server that is being started.
+/// Pauses between attempts to connect to a server that is starting: they double up to the longest one.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
-/// A connection that was idle for longer is tried before it is used.
+/// Connections that were idle for longer are tested before use.
 const TRUSTED_IDLE_TIME: Duration = Duration::from_millis(500);
-/// How long trying it may take, so that there is time for another one.
+/// Time limit of such a test, short enough to try another connection afterwards.
 const PING_TIME: Duration = Duration::from_secs(1);
-/// A connection that nobody has needed for longer is closed.
+/// Connections that were idle for longer are closed.
 const IDLE_TIME: Duration = Duration::from_secs(600);
-/// A connection that is older is closed: what a server keeps for it only grows.
+/// Connections that are older are closed, because the server's memory for a session only grows.
 const LIFE_TIME: Duration = Duration::from_secs(1800);
-/// Statements that a connection keeps prepared: all that the store has.
+/// Prepared statements per connection: more than the store has.
 const STATEMENTS: usize = 500;
-/// What holds for every connection.
-///
-/// A gateway that is frozen in the middle of a transaction keeps the rows that it has locked. The server ends such a
-/// transaction after a while, and whoever waits for its locks gives up, and tries again, soon enough to be answered.
-///
-/// A statement ends before whoever waits for it gives up, so that nothing runs on for nobody, and the server notices a
-/// gateway whose machine is gone.
+/// Settings of every connection.
+// A gateway that is frozen inside a transaction keeps its row locks. The server ends such a transaction after a while,
+// and writers that wait for its locks give up and retry early enough to be answered.
+//
+// A statement ends before its caller gives up, so that the server does no work for absent callers, and keepalives make
+// the server notice a gateway whose machine is gone.
 pub(crate) const SESSION: &str = "SET idle_in_transaction_session_timeout = '4s'; SET lock_timeout = '3s';
     SET statement_timeout = '20s'; SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5;
     SET tcp_keepalives_count = 3";
 
-/// At most so many connections, made when they are needed.
+/// A limited number of connections, which are made on demand.
 #[derive(Clone)]
 pub(super) struct Pool {
     options: Arc<PgConnectOptions>,
@@ -59,7 +58,7 @@ struct Idle {
 }
 
 impl Pool {
-    /// A pool whose first connection has been made.
+    /// Opens a pool and makes its first connection, so that a wrong address fails here.
     pub(super) async fn open(options: PgConnectOptions) -> Result<Self, StoreError> {
         let pool = Self {
             options: Arc::new(options.statement_cache_capacity(STATEMENTS)),
@@ -74,11 +73,11 @@ impl Pool {
         &self.options
     }
 
-    /// A connection that answers, the one that was used last where there is one.
+    /// Returns a working connection, preferably the one that was used last.
     pub(super) async fn acquire(&self) -> Result<Borrowed, StoreError> {
         match tokio::time::timeout(ACQUIRE_TIME, self.acquire_at_last()).await {
             Ok(acquired) => acquired,
-            // That somebody waited does not say for what.
+            // The timeout does not say what was wrong, so the server is contacted once more for its error.
             Err(_) => Err(self.why_unreachable().await),
         }
     }
@@ -89,7 +88,7 @@ impl Pool {
             let Some(Idle { mut connection, made, since }) = self.take_idle() else {
                 break (self.connect().await?, Instant::now());
             };
-            // One that was lost meanwhile is dropped, and the next is tried.
+            // A connection that was lost meanwhile is dropped, and the next one is tried.
             if since.elapsed() < TRUSTED_IDLE_TIME || is_alive(&mut connection).await {
                 break (connection, made);
             }
@@ -97,7 +96,7 @@ impl Pool {
         Ok(Borrowed { pool: self.clone(), inner: Some((connection, made, place)) })
     }
 
-    /// A new connection. A server that is being started is waited for.
+    /// Makes a connection. Waits for a server that is starting.
     async fn connect(&self) -> Result<PgConnection, StoreError> {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -126,13 +125,13 @@ impl Pool {
         }
     }
 
-    /// Closes what nobody has needed for long.
+    /// Closes connections that were idle for long.
     pub(super) fn close_idle(&self) {
         let mut idle = self.idle.lock();
         idle.retain(|idle| idle.since.elapsed() < IDLE_TIME);
     }
 
-    /// What a server says, or what keeps it from saying anything.
+    /// Returns the server's error, or a timeout if it gives none.
     async fn why_unreachable(&self) -> StoreError {
         match tokio::time::timeout(LOOK_TIME, PgConnection::connect_with(&self.options)).await {
             Ok(Err(error)) => error.into(),
@@ -140,9 +139,9 @@ impl Pool {
         }
     }
 
-    /// Waits for every connection that is in use, and closes all.
+    /// Waits for the connections in use, then closes all of them.
     pub(super) async fn close(&self) {
-        // Whoever waits for one now is told that there are none any more.
+        // Requests that wait for a permit fail from here on.
         let _all = self.places.acquire_many(CONNECTIONS).await;
         self.places.close();
         while let Some(Idle { connection, .. }) = self.take_idle() {
@@ -151,7 +150,7 @@ impl Pool {
     }
 }
 
-/// Whether the same may succeed in a moment.
+/// Returns true if connecting may succeed in a moment.
 fn is_starting(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(error) => error.kind() == std::io::ErrorKind::ConnectionRefused,
@@ -164,15 +163,16 @@ async fn is_alive(connection: &mut PgConnection) -> bool {
     matches!(tokio::time::timeout(PING_TIME, connection.ping()).await, Ok(Ok(())))
 }
 
-/// A connection of the pool, and its place there. One that is dropped without having been given back was left in the
-/// middle of something: whoever waits for an answer may stop waiting at any moment.
+/// A borrowed connection and its permit.
+// A connection that is dropped without [`Borrowed::release`] was left in the middle of its work, because any caller may
+// stop waiting at any await. It must not be reused before its transaction is rolled back.
 pub(super) struct Borrowed {
     pool: Pool,
     inner: Option<(PgConnection, Instant, OwnedSemaphorePermit)>,
 }
 
 impl Borrowed {
-    /// Gives back a connection with which everything was done that was begun.
+    /// Returns a connection whose work is complete.
     pub(super) fn release(mut self) {
         if let Some((connection, made, place)) = self.inner.take() {
             self.pool.put_back(connection, made);
@@ -180,7 +180,7 @@ impl Borrowed {
         }
     }
 
-    /// Closes a connection that says nothing, so that its place is free for another.
+    /// Closes an unresponsive connection and frees its permit.
     pub(super) fn discard(mut self) {
         self.inner = None;
     }
@@ -207,8 +207,8 @@ impl Drop for Borrowed {
         let Some((mut connection, made, place)) = self.inner.take() else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let pool = self.pool.clone();
-        // What was asked is answered first. The driver rolls back what it knows to have begun, which a transaction is not
-        // while its beginning is not answered; without one this is a warning in the server's log at most.
+        // The pending answer is read first. The driver only rolls back transactions whose BEGIN was answered, so
+        // ROLLBACK is sent in any case; without a transaction it is merely a warning in the server's log.
         runtime.spawn(async move {
             let rollback = async { connection.execute("ROLLBACK").await.map(drop) };
             if let Ok(Ok(())) = tokio::time::timeout(ACQUIRE_TIME, rollback).await {

@@ -1,4 +1,4 @@
-//! What a PostgreSQL server says about itself, for whoever looks for what is wrong with a set-up.
+//! Facts about a PostgreSQL server, for `foreword doctor`.
 
 use std::str::FromStr as _;
 use std::time::Duration;
@@ -11,24 +11,24 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use crate::StoreError;
 use crate::migrations;
 
-/// How long a server may take to answer at all.
+/// Time limit for connecting.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
 
-/// The facts; nothing in the database is changed to learn them.
+/// Facts that are read without changing the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PostgresReport {
-    /// As a number, such as 170002.
+    /// Version as a number, such as 170002.
     pub version: i64,
     pub max_connections: i64,
-    /// How far its clock is ahead of this machine's.
+    /// Milliseconds that the server's clock is ahead of this machine's.
     pub clock_ahead_ms: i64,
-    /// A migration that this version of foreword does not know.
+    /// A migration that this version does not know.
     pub newer_schema: Option<String>,
-    /// How many migrations it has not had; none of a database that is still empty.
+    /// Number of migrations that the database has not had; 0 for an empty database.
     pub missing_migrations: usize,
 }
 
-/// Asks a server, over a connection of its own.
+/// Queries a server over a separate connection.
 pub fn ask_postgres(address: &str) -> BoxFuture<'_, Result<PostgresReport, StoreError>> {
     Box::pin(async move {
         let options = PgConnectOptions::from_str(address)?;

@@ -1,4 +1,4 @@
-//! What one gateway may do to the others of its database.
+//! Gateways must not block the others of their database.
 
 use std::time::{Duration, Instant};
 
@@ -14,12 +14,12 @@ use crate::database::Engine;
 use crate::engine::clock::up_time;
 use crate::{Database, Store, StoreError};
 
-/// How long others may be held up by a gateway that is frozen.
+/// Longest acceptable delay that a frozen gateway causes.
 const MAX_STALL: Duration = Duration::from_secs(10);
 
 struct Given {
     store: Store,
-    /// A transaction of another gateway is begun here.
+    /// Connections of a second gateway, for transactions that get in the way.
     other: Pool,
     _place: TestDatabase,
 }
@@ -50,7 +50,7 @@ async fn a_frozen_gateway_does_not_stop_the_others() {
     let given = given().await;
     let held = workspace(&given.store, "held").await;
     let free = workspace(&given.store, "free").await;
-    // A gateway that is frozen has locked the row and says nothing more.
+    // A frozen gateway has locked the row and never continues.
     let mut connection = given.other.acquire().await.unwrap();
     let mut frozen = connection.begin().await.unwrap();
     sqlx::query("UPDATE workspace SET seq = seq + 1 WHERE id = $1")
@@ -60,7 +60,7 @@ async fn a_frozen_gateway_does_not_stop_the_others() {
         .unwrap();
 
     let started = Instant::now();
-    // More of them than there are connections.
+    // More writers than there are connections.
     let waiting: Vec<_> = (0..CONNECTIONS * 2)
         .map(|_| {
             let store = given.store.clone();
@@ -68,7 +68,7 @@ async fn a_frozen_gateway_does_not_stop_the_others() {
             tokio::spawn(async move { rename(&store, &held).await })
         })
         .collect();
-    // Saves go another way.
+    // Saves use a different code path from other writes.
     let saving: Vec<_> = (0..CONNECTIONS * 2)
         .map(|number| {
             let store = given.store.clone();
@@ -83,7 +83,7 @@ async fn a_frozen_gateway_does_not_stop_the_others() {
             tokio::spawn(async move { store.save_document(save, None).await.map(drop) })
         })
         .collect();
-    // Meanwhile another workspace is served at once, and so is whoever only reads.
+    // Meanwhile, writers of other workspaces and readers are served immediately.
     tokio::time::timeout(Duration::from_secs(2), rename(&given.store, &free)).await.unwrap().unwrap();
     tokio::time::timeout(Duration::from_secs(2), given.store.workspaces()).await.unwrap().unwrap();
     for waited in waiting.into_iter().chain(saving) {
@@ -94,7 +94,7 @@ async fn a_frozen_gateway_does_not_stop_the_others() {
     drop(frozen);
 }
 
-/// A server that has accepted a connection and says nothing more, as one that is frozen or cut off.
+/// The server has accepted a connection and sends nothing, like one that is frozen or cut off.
 #[tokio::test]
 async fn whoever_waits_for_a_silent_database_is_told_and_its_place_is_free_again() {
     let given = given().await;
@@ -116,7 +116,7 @@ async fn whoever_waits_for_a_silent_database_is_told_and_its_place_is_free_again
         assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
         assert!(error.to_string().contains("did not answer within"), "{error}");
     }
-    // Every connection was taken by somebody who gave up.
+    // Every connection was taken by a caller that gave up.
     given.store.workspaces().await.unwrap();
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
@@ -131,7 +131,7 @@ async fn a_statement_that_takes_too_long_says_that_the_database_is_unavailable()
     assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
 }
 
-/// What is told by time, and forgotten by it, is timed by the clock that all gateways share.
+/// Timestamps come from the clock that all gateways share.
 #[tokio::test]
 async fn changes_and_the_audit_have_the_databases_time() {
     let given = given().await;
@@ -168,13 +168,13 @@ async fn the_time_is_the_databases() {
     let mut connection = postgres.acquire().await.unwrap();
     let database: i64 = sqlx::query_scalar(asked).fetch_one(&mut *connection).await.unwrap();
     assert!(apart(database) < 1000, "{} ms", apart(database));
-    // Were the database an hour ahead, so would be everything that is timed by it, whatever this machine thinks.
+    // Pretends that the database is an hour ahead. Timestamps must follow it and not this machine.
     let hour = 60 * 60 * 1000;
     postgres.clock.set(Timestamp::from_milliseconds(database + hour), up_time());
     assert!(apart(database + hour) < 5000, "{} ms", apart(database + hour));
 }
 
-/// Somebody who stops waiting leaves a transaction behind; the next who gets the connection must not be in it.
+/// A caller that stops waiting leaves a transaction behind. The connection's next user must not end up in it.
 #[tokio::test]
 async fn a_transaction_that_was_left_is_over_before_its_connection_is_used_again() {
     let given = given().await;
@@ -193,7 +193,8 @@ async fn a_transaction_that_was_left_is_over_before_its_connection_is_used_again
     drop(connection);
     rename(&given.store, &workspace_id).await.unwrap();
     assert_eq!(given.store.workspace(&workspace_id).await.unwrap().name, "demo");
-    // It was rolled back from here: the server would have ended the connection with its transaction.
+    // The same backend is still there, so the transaction was rolled back by us; the server's timeout would have closed
+    // the connection.
     let mut all = Vec::new();
     let mut processes = Vec::new();
     for _ in 0..CONNECTIONS {
@@ -205,21 +206,21 @@ async fn a_transaction_that_was_left_is_over_before_its_connection_is_used_again
     assert!(processes.contains(&process), "{process} is not among {processes:?}");
 }
 
-/// Whoever stops waiting while a transaction begins does not know whether it has.
+/// A caller that stops waiting while BEGIN is on its way does not know whether the transaction exists.
 #[tokio::test]
 async fn a_transaction_that_was_left_while_it_began_is_over_too() {
     let given = given().await;
     for _ in 0..20 {
         let mut connection = given.other.acquire().await.unwrap();
         let mut beginning = Box::pin(super::begin(&mut connection, Some(super::BEGIN_SNAPSHOT)));
-        // Sent, and mostly not answered yet.
+        // The statement is sent, and usually not answered yet.
         let begun = futures_util::poll!(beginning.as_mut());
         drop((begun, beginning));
         drop(connection);
         let mut all = Vec::new();
         for _ in 0..CONNECTIONS {
             let mut connection = given.other.acquire().await.unwrap();
-            // In a transaction that only reads this fails.
+            // Fails inside a transaction that only reads.
             sqlx::query("CREATE TEMPORARY TABLE IF NOT EXISTS here (a INT)")
                 .execute(&mut *connection)
                 .await
@@ -242,7 +243,7 @@ async fn a_connection_that_the_server_has_ended_is_replaced() {
     sqlx::query("SELECT pg_terminate_backend($1, 5000)").bind(process).execute(&mut *second).await.unwrap();
     drop(first);
     second.release();
-    // Those that are there are one after another: none of them may be the one that is gone.
+    // Takes every connection once: none of them may be the one that the server ended.
     let mut all = Vec::new();
     for _ in 0..CONNECTIONS {
         let mut connection = given.other.acquire().await.unwrap();

@@ -1,4 +1,4 @@
-//! How many connections of the pool writers may take, and those of one workspace.
+//! Limits the connections that the writers of one workspace may take.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -7,8 +7,9 @@ use parking_lot::Mutex;
 use protocol::WorkspaceId;
 use tokio::sync::Semaphore;
 
-/// Writers of one workspace at once. They would wait for each other in the database anyway, each with a connection that
-/// others need: the first runs, the second is ready as soon as it has committed.
+/// Concurrent writers of one workspace.
+// They wait for the same row lock anyway, each with a connection that others need. With two, the second is ready as
+// soon as the first has committed.
 const WRITERS_OF_A_WORKSPACE: usize = 2;
 
 /// A semaphore for each workspace that has a writer.
@@ -18,14 +19,14 @@ pub(crate) struct WorkspaceWriters {
 }
 
 impl WorkspaceWriters {
-    /// Whether nobody writes to a workspace.
+    /// Returns true if this gateway has no writer for a workspace.
     pub(crate) fn has_no_writers(&self, workspace_id: &WorkspaceId) -> bool {
         let workspaces = self.workspaces.lock();
         let permits = workspaces.get(workspace_id).and_then(Weak::upgrade);
         permits.is_none_or(|permits| permits.available_permits() == WRITERS_OF_A_WORKSPACE)
     }
 
-    /// The semaphore of a workspace; it is fair.
+    /// Returns the fair semaphore of a workspace.
     pub(crate) fn of(&self, workspace_id: &WorkspaceId) -> Arc<Semaphore> {
         let mut workspaces = self.workspaces.lock();
         if let Some(permits) = workspaces.get(workspace_id).and_then(Weak::upgrade) {

@@ -1,4 +1,4 @@
-//! What only the threads themselves can show: jobs that fail, panic or wait among others that do not.
+//! Behavior of the threads: jobs that fail, panic or block among others that do not.
 
 use std::sync::Barrier;
 
@@ -45,7 +45,7 @@ impl Given {
         tokio::spawn(async { answered.await.unwrap() })
     }
 
-    /// Inserts a number, and wakes.
+    /// Inserts a number and sends a wake.
     fn insert(&self, number: i64) -> JoinHandle<Result<u64, StoreError>> {
         self.write(async move |tx: &mut Tx<'_>| {
             tx.wake(Wake::Tokens);
@@ -53,7 +53,7 @@ impl Given {
         })
     }
 
-    /// Keeps the writer busy until [`Held::release`], so that what is sent meanwhile shares a transaction.
+    /// Keeps the writer busy until [`Held::release`], so that later jobs share one transaction.
     async fn hold_writer(&self) -> Held {
         let barrier = Arc::new(Barrier::new(2));
         let held = barrier.clone();
@@ -67,7 +67,7 @@ impl Given {
         Held { barrier, job }
     }
 
-    /// Waits until that many jobs wait for the writer.
+    /// Waits until that many jobs are queued for the writer.
     async fn waiting(&self, jobs: usize) {
         loop {
             let sender = self.sqlite.writer.jobs.lock().clone().unwrap();
@@ -173,7 +173,7 @@ fn a_job_that_is_discarded_leaves_no_trace_and_wakes_nobody() {
     });
 }
 
-/// As on a full disk, where SQLite may end a transaction by itself.
+/// A full disk has this effect: SQLite may end a transaction on its own.
 #[test]
 fn a_transaction_that_is_lost_fails_every_job_in_it_and_the_next_one_succeeds() {
     run(async |given| {
@@ -188,7 +188,7 @@ fn a_transaction_that_is_lost_fails_every_job_in_it_and_the_next_one_succeeds() 
         let last = given.insert(3);
         given.waiting(3).await;
         held.barrier.wait();
-        // The job that held the writer was alone in its transaction.
+        // The job that held the writer ran alone in its transaction.
         held.job.await.unwrap().unwrap();
         assert!(matches!(first.await.unwrap(), Err(StoreError::DiskFull)));
         assert!(matches!(ending.await.unwrap(), Err(StoreError::DiskFull)));
@@ -216,7 +216,7 @@ fn waiting_jobs_share_transactions_of_a_bounded_number_of_bytes() {
                 let path = path.clone();
                 given.write(async move |tx: &mut Tx<'_>| {
                     tx.execute("INSERT INTO text VALUES ($1)", values![&*text]).await?;
-                    // What another connection sees is what was committed before this transaction.
+                    // A second connection sees only what was committed before this transaction.
                     let beside = Connection::open(path)?;
                     let count = "SELECT count(*) FROM text";
                     Ok(beside.query_row(count, [], |row| row.get::<_, i64>(0))?)

@@ -1,4 +1,4 @@
-//! What SQLite makes of a search: the work must grow with what is found, not with what is remembered.
+//! Query plans of SQLite: the work must grow with the results and not with the number of items.
 
 use rusqlite::StatementStatus;
 
@@ -6,12 +6,12 @@ use super::sqlite::{ALL, BEST, NUMBERED};
 use crate::connection::{DriverConnection, Tx};
 use crate::migrations;
 
-/// Items that one workspace remembers; every tenth has the word `tenth`, one has `once`.
+/// Items in one workspace. Every tenth has the word `tenth`, and one has `once`.
 const ITEMS: i64 = 100_000;
 
 fn database() -> rusqlite::Connection {
     let mut connection = rusqlite::Connection::open_in_memory().unwrap();
-    // Nothing waits on SQLite, so that any runtime will do.
+    // SQLite jobs never wait, so any runtime works.
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
         let mut tx = Tx::new(DriverConnection::Sqlite(&mut connection), None);
@@ -36,7 +36,7 @@ fn database() -> rusqlite::Connection {
     connection
 }
 
-/// The tables in the order in which a statement goes through them.
+/// Returns the tables in the order in which a statement visits them.
 fn plan(connection: &rusqlite::Connection, sql: &str) -> Vec<String> {
     let sql = format!("EXPLAIN QUERY PLAN {}", sql.replace('$', "?"));
     let mut statement = connection.prepare(&sql).unwrap();
@@ -48,7 +48,7 @@ fn plan(connection: &rusqlite::Connection, sql: &str) -> Vec<String> {
     steps.into_iter().filter(|step| step.starts_with("SCAN") || step.starts_with("SEARCH")).collect()
 }
 
-/// How many steps of its machine SQLite takes for the items that have a word.
+/// Returns the number of results and of virtual machine steps for a query.
 fn steps(connection: &rusqlite::Connection, sql: &str, query: &str) -> (usize, i32) {
     let mut statement = connection.prepare(&sql.replace('$', "?")).unwrap();
     let null: Option<&str> = None;
@@ -85,7 +85,7 @@ fn words_that_few_items_have_cost_little() {
         assert_eq!(found, expected, "{query}");
         assert!(steps < 500, "{query}: {steps} steps for {ITEMS} items");
     }
-    // What many have is looked at one by one, so that the measure measures something.
+    // A frequent word is visited row by row, which shows that the count above measures something.
     let (found, steps) = steps(&connection, ALL, "\"tenth\"");
     assert!(found == 10 && steps > 2_000, "{found} in {steps} steps");
 }

@@ -1,4 +1,4 @@
-//! Beginning and ending a turn in one statement.
+//! Starting and ending a turn in one statement.
 
 use protocol::method::TurnStartParams;
 use protocol::{Turn, TurnId, TurnStatus, WorkspaceId};
@@ -15,8 +15,9 @@ use crate::turns::sessions;
 use crate::write::single_statement::{Author, PendingEntries, StatementList};
 use crate::write::workspace_write::{Log as _, TurnInLog};
 
-/// Begins a turn in one statement. What it counts is what there was before it waited for the workspace's lock; so it
-/// refuses itself if somebody else has taken a number since.
+/// Starts a turn in one statement.
+// The statement counts running turns in the state before it waited for the workspace's lock, so it fails if another
+// writer has taken a number since.
 pub(super) async fn begin(
     tx: &mut Tx<'_>,
     start: &TurnStartParams,
@@ -51,7 +52,7 @@ pub(super) async fn begin(
     change.run(tx).await
 }
 
-/// Ends a turn that its owner runs, in one statement.
+/// Ends a turn of its owner in one statement.
 pub(super) async fn end(
     tx: &mut Tx<'_>,
     (workspace_id, turn_id, owner): (&WorkspaceId, &TurnId, &str),
