@@ -31,6 +31,9 @@ mod pictures;
 mod real_agents;
 #[cfg(target_os = "linux")]
 #[cfg(test)]
+mod real_model;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod sandbox;
 #[cfg(test)]
 mod support;
