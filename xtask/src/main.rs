@@ -18,6 +18,7 @@ mod language;
 mod metadata;
 mod prerequisites;
 mod process;
+mod real_model;
 mod size;
 mod stress;
 mod survey;
@@ -100,6 +101,8 @@ enum Task {
     },
     /// Install real coding agents and let them run our hook, offline, against a scripted model
     Agents,
+    /// Install a small real model and try turns with it through three APIs, offline after the installation
+    RealModel,
     /// Install real coding agents and hold our profiles against them, offline, over layouts made at random
     Oracle(agents::OracleArguments),
     /// Print which agent loses what in the repositories that are checked out in a folder; clones nothing
@@ -163,6 +166,7 @@ fn main() -> ExitCode {
         Task::Torture { minutes, seed } => stress::torture(minutes, seed),
         Task::RandomCalls { minutes, seed } => stress::random_calls(minutes, seed),
         Task::Agents => agents::run(root()),
+        Task::RealModel => real_model::run(root()),
         Task::Oracle(arguments) => agents::oracle(root(), &arguments),
         Task::Survey { folder } => survey::run(&folder),
         Task::Load(arguments) => stress::load(&arguments),

@@ -170,7 +170,7 @@ fn a_full_context_ends_the_turn_and_not_the_thread() {
     for api in APIS {
         let conversation = Conversation::start(api, None, Ending::Endless);
         let mut answers = Vec::new();
-        for text in ["Count from 1 to 2000.", "Go on.", "Go on.", "What is two plus two?"] {
+        for text in ["Count from 1 to 2000.", "Go on.", "What is two plus two?"] {
             answers.push(conversation.ask(text));
         }
         let turns = conversation.turns();
