@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Asks a model through the gateway on this machine, and says which instructions it had: agent.py WORKSPACE QUESTION.
+"""Asks a model through the gateway on this machine and prints the instructions it had: agent.py WORKSPACE QUESTION.
 
-Python's own library is enough: the class speaks WebSocket and JSON-RPC, the function below it is the agent.
+Needs only the standard library. The class speaks WebSocket and JSON-RPC; the function below it is the agent.
 """
 import base64, collections, json, os, pathlib, socket, struct, sys, urllib.parse
 
@@ -32,13 +32,13 @@ class Gateway:
 
     def receive(self):
         text = b""
-        while (head := self.stream.read(2)) and head[0] & 0x0F != 8:  # 8 closes
+        while (head := self.stream.read(2)) and head[0] & 0x0F != 8:  # 8 is a close frame
             length = head[1] & 0x7F
             if length > 125:
                 length = int.from_bytes(self.stream.read(2 if length == 126 else 8), "big")
             data = self.stream.read(length)
             kind = head[0] & 0x0F
-            if kind == 9:  # a ping wants its pong
+            if kind == 9:  # answer a ping with a pong
                 self.send(10, data)
             elif kind in (0, 1):
                 text += data
@@ -70,7 +70,7 @@ def ask(gateway, workspace, question):
         event = gateway.notification()
         method, params = event["method"], event["params"]
         if params.get("turn_id") != turn:
-            method = None  # somebody else's
+            method = None  # of another turn
         elif method == "turn/delta":
             print(params["text"], end="", flush=True)
         elif method == "turn/tool_started":

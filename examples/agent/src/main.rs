@@ -1,9 +1,9 @@
-//! Asks a model through the gateway on this machine, and says which instructions it had.
+//! Asks a model through the gateway on this machine and prints the instructions it had.
 //!
 //! ```sh
 //! cargo run -p example-agent -- WORKSPACE QUESTION
 //! ```
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to whoever runs it")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command-line program")]
 
 use std::io::Write as _;
 use std::path::PathBuf;
