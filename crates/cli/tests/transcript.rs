@@ -10,13 +10,12 @@ use crate::support::{Machine, finish};
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explain.md");
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-const INTRODUCTION: &str = "# What `foreword explain` says
+const INTRODUCTION: &str = "# `foreword explain`, recorded
 
 <!-- Recorded by crates/cli/tests/transcript.rs; record again: UPDATE_DOCS=1 cargo test -p foreword transcript -->
 
-Every outcome once, each in a real run. What they mean is in [files.md](files.md#outcomes). `+` is in the text, `~` in part; `-` is not,
-as it should be; `!` is not, and somebody should look. Only the count of tokens of the whole text is left out here: it depends on where a project
-stands.
+Every outcome in a real run; [files.md](files.md#outcomes) explains them. `+` marks a file whose text is included and `~` one that is cut; `-` is
+left out as intended, and `!` needs attention. The number of tokens of the whole text is omitted here because it depends on the project's path.
 ";
 
 /// One run: what it shows, and the command.
@@ -30,20 +29,20 @@ struct Scene {
 const SCENES: &[Scene] = &[
     Scene {
         title: "A chain with everything in it",
-        story: "From the root down: a file that hides another, a blank one, a link to a file that is already used, a link that leads nowhere, a\n\
-                directory, a link that leads to itself, a link out of the project, another agent's file, and a file above the root.",
+        story: "From the root down: a file that hides another, a blank one, a link to a file that is already used, a broken link, a\n\
+                directory, a link to itself, a link out of the project, another agent's file, and a file above the root.",
         variables: &[],
         words: "explain services/billing/tests",
     },
     Scene {
-        title: "What is not there",
-        story: "With `--all`, names that were looked for and not found are listed, too.",
+        title: "Missing files",
+        story: "`--all` also lists names that were not found.",
         variables: &[],
         words: "explain services --all",
     },
     Scene {
         title: "A limit that is too small",
-        story: "The nearest file is kept, the next is cut at the end of a line, the rest stays outside. The text has a mark where something is missing.",
+        story: "The nearest file is kept, the next one is cut at the end of a line, and the rest is left out. A mark in the text shows each gap.",
         variables: &[],
         words: "explain docs/guide --max-bytes 60",
     },
@@ -61,20 +60,20 @@ const SCENES: &[Scene] = &[
     },
     Scene {
         title: "Switched off",
-        story: "Settings can say that nothing is read.",
+        story: "Settings can disable reading.",
         variables: &[("FOREWORD_AGENTS_ENABLED", "false")],
         words: "explain services",
     },
     Scene {
-        title: "Text that hides something",
-        story: "What is found in a text is told after the files. By our rules it has been made harmless in what the model gets.",
+        title: "Hidden text",
+        story: "Findings in a text are listed after the files. By our rules, the text for the model is made harmless.",
         variables: &[],
         words: "explain vendor",
     },
     Scene {
         title: "Imports and rules",
-        story: "A file that others are imported into, one import too deep, a rule for other paths and a file for delegates. Where text is lost, a\n\
-                warning says so on standard error.",
+        story: "A file with imports, an import that is too deep, a rule for other paths and a file for delegates. A warning on standard\n\
+                error reports lost text.",
         variables: &[],
         words: "explain web",
     },
@@ -174,7 +173,7 @@ fn page() -> String {
         ));
     }
     page.push_str(&format!(
-        "\n## This repository\n\nIts own root, for a user without a file of their own.\n\n\
+        "\n## This repository\n\nThe root of this repository, for a user without an own file.\n\n\
          ```console\n$ foreword explain --all --root .\n{}```\n",
         of_this_repository()
     ));

@@ -11,16 +11,15 @@ use serde_json::Value;
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/agents.md");
 
 const INTRODUCTION: &str = "\
-# Which agent reads what
+# Rules of each agent
 
-Agents differ in the names they read, how far up they look, the order they use, their limits, and what they do with imports and blank
-files. Foreword has the rules of each as a *profile*: `foreword show --profile claude-code` prints what that agent would get in a
-directory, and `foreword explain --profile claude-code` says why; `foreword compare` has them side by side ([compare.md](compare.md)). `foreword profile list` and `foreword profile show NAME` print what is
-below.
+Agents differ in the names they read, how far up they look, their order and limits, and their treatment of imports and blank files. Foreword
+has the rules of each as a *profile*. `foreword show --profile claude-code` prints the text that this agent would get in a directory,
+`foreword explain --profile claude-code` the reasons, and `foreword compare` all agents side by side ([compare.md](compare.md)). `foreword
+profile list` and `foreword profile show NAME` print the rules below.
 
-Each rule says how it is known: *observed* means that the agent was run and what it sent to its model was recorded, *source* that it was
-read in the agent's code, *documented* that only its documentation says so, *defined* that it is ours to say. This page is written from
-the profiles.
+Each rule has its evidence: *observed* in recorded requests of the real agent, *source* from the agent's code, *documented* only in its
+documentation, *defined* by us. This page is generated from the profiles.
 ";
 
 /// What the overview has columns for.
@@ -75,9 +74,9 @@ fn page() -> String {
         page.push('\n');
     }
     page.push_str(
-        "\n## How well they agree\n\nCases recorded from the real agents, and how many of them the profile answers with the same \
-         text, byte for byte.\nWhere a recording leaves out the middle of a long text, its length is compared; files of one folder of \
-         rules may stand in\nanother order where the agent takes them as the file system lists them.\n\n\
+        "\n## Agreement with the real agents\n\nCases recorded from the real agents, and how many of them the profile answers with the same \
+         text, byte for byte.\nIf a recording omits the middle of a long text, its length is compared. Files of one folder of rules may \
+         be in another\norder if the agent reads them in the order of the file system.\n\n\
          | profile | version | cases | agree |\n| --- | --- | --- | --- |\n",
     );
     for (name, files) in RECORDED {

@@ -11,34 +11,33 @@ const INTRODUCTION: &str = r#"# Configuration
 
 <!-- Written from the table in crates/cli/src/config/table.rs; regenerate: UPDATE_DOCS=1 cargo test -p foreword reference -->
 
-Foreword works without any configuration. When you change something, it can always tell you which value holds and who set it:
+Foreword works without any configuration. This command shows every setting with its value and its origin, also with `--format json`:
 
 ```console
 $ foreword config
 ```
 
-lists every setting with its value and its origin; `foreword config --format json` gives the same to programs. The shortest way to
-try a setting is a variable in front of a command:
+The shortest way to try a setting is a variable in front of a command:
 
 ```console
 $ FOREWORD_AGENTS_PROFILE=codex foreword config
 ```
 
-## Where settings come from
+## Sources
 
-Lowest to highest; a higher place replaces the value as a whole, lists too.
+From lowest to highest priority. A higher source replaces the whole value, including lists.
 
-| place | what it is |
+| source | location |
 | --- | --- |
 | built-in | the defaults in the tables below |
 | system | `/etc/foreword/config.toml` |
 | user | `config.toml` in your configuration directory (`~/.config/foreword` on Linux), or the file of `--config FILE` instead |
-| project | `.foreword/config.toml` at the project's root: the nearest directory, from where you are upwards, with `.foreword`, `.git`, `.jj` or `.hg` |
-| environment | variables that start with `FOREWORD_`; above them the variables of the agent whose rules hold |
+| project | `.foreword/config.toml` at the project's root: the nearest directory, upward from the working directory, with `.foreword`, `.git`, `.jj` or `.hg` |
+| environment | variables that start with `FOREWORD_`; above them the variables of the chosen agent |
 | flags | flags of the command |
 
-Files that do not exist are skipped, except the one named by `--config`. A mistake is not: an unknown key, a wrong type or text that is not
-TOML is an error that names the file, the line and what was probably meant. An unknown `FOREWORD_…` variable only gives a warning.
+Missing files are skipped, except the one named by `--config`. An unknown key, a wrong type or invalid TOML is an error that names the file,
+the line and the likely intention. An unknown `FOREWORD_…` variable only causes a warning.
 
 ## Examples
 
@@ -75,28 +74,28 @@ max_files_per_resolve = 4
 ```
 
 In the environment, lists are separated by commas (`,` alone is the empty list), switches are `true` or `false` (also `1`/`0`, `yes`/`no`,
-`on`/`off`), and an empty variable counts as not set:
+`on`/`off`), and an empty variable counts as unset:
 
 ```console
 $ export FOREWORD_AGENTS_MARKERS=.git,.hg
 ```
 
-A relative path counts from the directory of the file it is in; in a variable or a flag, from the working directory. Passwords in URLs are
-never shown.
+A relative path is relative to the directory of its file; in a variable or a flag, to the working directory. Passwords in URLs are never
+shown.
 
-`NAME` in a key stands for a name that you choose, of letters, digits, `_` and `-`: `[providers.local]` makes the models of that provider
-`local/…`. The providers `anthropic` and `openai` are built in and take the variables that their vendors' own programs take, `ANTHROPIC_API_KEY`,
-`ANTHROPIC_BASE_URL`, `OPENAI_API_KEY` and `OPENAI_BASE_URL`; a table of that name overrides them. Keys of providers are never in a configuration file, only
-the variable or the file that holds them, and the variable is that of the gateway's process. [turns.md](turns.md) covers the rest.
+`NAME` in a key is a name that you choose, of letters, digits, `_` and `-`: models of `[providers.local]` are called `local/…`. The providers
+`anthropic` and `openai` are built in and read the usual variables `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`, `OPENAI_API_KEY` and
+`OPENAI_BASE_URL`; a table of that name overrides them. A configuration file never contains the key of a provider, only the name of the gateway's
+variable or the file with the key. [turns.md](turns.md#keys) has the details.
 
-An agent whose rules are followed may have variables of its own. They are read only with its profile, win over ours and lose to flags; they are
-listed [below](#variables-of-other-agents).
+Another agent's profile may read variables of that agent, with priority over ours but not over flags; they are listed
+[below](#variables-of-other-agents).
 
-## What a project may set
+## Settings of a project
 
-A repository you have cloned must not be able to give itself more access. Its file may set the keys marked **free**, and may lower, never
-raise, those marked **lower only**: the number must not be above the one that holds without the project's file, which is the profile's own
-limit when nobody has set one. Any other key in it is an error, which tells you where the key can be set instead.
+A cloned repository must not give itself more access. Its file may set the keys marked **free**, and may lower, never raise, those marked
+**lower only**: the number must not exceed the one without the project's file, by default the profile's own limit. Any other key is an error,
+with a hint about the right place for it.
 
 ## Settings
 "#;
