@@ -2,6 +2,7 @@
 
 pub(crate) mod book;
 mod deny;
+mod references;
 mod threats;
 mod tidy;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use crate::check::threats;
+use crate::check::{references, threats};
 use crate::failure::check_failed;
 use crate::metadata::{self, Dependency, Kind, Metadata, Package};
 use crate::print_status;
@@ -142,6 +142,7 @@ fn problems(root: &Path) -> Result<Vec<String>> {
     let mut problems = dependencies(&metadata);
     problems.extend(openings(root, &metadata)?);
     problems.extend(threats::problems(root)?);
+    problems.extend(references::problems(root)?);
     for directory in SOURCES {
         lengths(root, &root.join(directory), &mut problems)?;
     }
