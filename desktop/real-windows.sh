@@ -92,7 +92,7 @@ shows_the_document() {
     [ "$(text_of "$1")" = "${2:-# Rules}" ]
 }
 
-# A picture of the screen, where somebody wants one.
+# Takes a picture of the screen if it is requested.
 picture() {
     [ -z "${PICTURES:-}" ] || import -window root "$PICTURES/$1.png"
 }

@@ -1,4 +1,4 @@
-//! What can be done in the window, and the keys that do it.
+//! The actions of the window and their keys.
 
 use gpui_kit::{App, KeyBinding, actions};
 
@@ -75,15 +75,19 @@ macro_rules! with_main {
     };
 }
 
-/// A key that decides something in the midst of a text. On macOS Option alone writes letters.
+/// A key that works while text is being edited.
 macro_rules! with_alt {
     ($key:literal) => {
+        // Option alone types special letters on macOS, so the key needs Command as well.
         if cfg!(target_os = "macos") { concat!("cmd-alt-", $key) } else { concat!("alt-", $key) }
     };
 }
 
 /// Binds the keys.
 pub fn bind_keys(cx: &mut App) {
+    // A context limits a key to the focused part of the window, so that Delete or Ctrl+V in the tree cannot
+    // fire while text is being edited. Keys without a letter-producing meaning are bound for the whole
+    // window.
     let everywhere = Some(WORKBENCH);
     let tree = Some(SIDEBAR);
     let document = Some(DOCUMENT);
@@ -144,7 +148,7 @@ pub fn bind_keys(cx: &mut App) {
     ]);
 }
 
-/// The keys for people, in groups, as the help shows them.
+/// Returns the keys in groups, as the help shows them.
 pub fn listed() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
     use crate::strings::keys;
     vec![

@@ -2,17 +2,17 @@
 
 use diff::Run;
 
-/// What a line is to the text before both edits.
+/// Relation of a line to the text before both edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     Same,
     Added,
     Removed,
-    /// Nothing stands here, because another column has a line here.
+    /// An empty cell beside a line that only another column has.
     Gap,
 }
 
-/// A line of one column: its number there, counted from 1, what it is, and its text.
+/// A line of one column: its number from 1, its mark and its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     pub number: Option<usize>,
@@ -44,12 +44,12 @@ impl AlignedRow {
     }
 }
 
-/// What one edit does around the lines of the base.
+/// One edit in terms of the lines of the base.
 struct Edit<'a> {
     lines: Vec<&'a str>,
-    /// The edit's lines that stand before each line of the base, and after the last.
+    /// Indexes of the lines added before each line of the base and after the last one.
     before: Vec<Vec<usize>>,
-    /// The edit's line that is the base's line; none when it was removed.
+    /// Index of the edit's copy of each line of the base, or `None` if the edit removed it.
     kept: Vec<Option<usize>>,
 }
 
@@ -68,7 +68,8 @@ impl<'a> Edit<'a> {
                     kept[old] = Some(new);
                 }
             } else {
-                // What replaces lines stands after them.
+                // A replacement is drawn below the lines that it replaces, so it belongs to the gap after
+                // them. Both columns use the same gap, which puts two replacements of one line side by side.
                 before[old.end].extend(new);
             }
         }
@@ -86,41 +87,45 @@ impl<'a> Edit<'a> {
     }
 }
 
-/// A part of the rows as they are shown.
+/// An entry of the folded list of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shown {
+pub enum FoldedRow {
     Row(AlignedRow),
-    /// So many rows that are the same everywhere, left out.
+    /// Number of consecutive rows that are equal in all columns.
     Folded(usize),
 }
 
-/// Lines around a change that are shown with it.
+/// Equal lines shown on both sides of a change.
 const CONTEXT: usize = 2;
 
-/// Leaves out what is the same in all three, except next to a change.
-pub fn fold(rows: Vec<AlignedRow>) -> Vec<Shown> {
+/// Folds rows that are equal in all columns, except next to a change.
+pub fn fold(rows: Vec<AlignedRow>) -> Vec<FoldedRow> {
     let changed: Vec<usize> = (0..rows.len()).filter(|&index| !rows[index].is_same()).collect();
     let near = |index: usize| {
+        // `changed` is sorted, so a binary search finds the only candidate. A linear scan would make a long
+        // document with many changes quadratic, and this runs at every keystroke during a conflict.
         let after = changed.partition_point(|&change| change + CONTEXT < index);
         changed.get(after).is_some_and(|&change| change <= index + CONTEXT)
     };
-    let mut shown: Vec<Shown> = Vec::new();
+    let mut shown: Vec<FoldedRow> = Vec::new();
     for (index, row) in rows.into_iter().enumerate() {
         match shown.last_mut() {
-            _ if near(index) => shown.push(Shown::Row(row)),
-            Some(Shown::Folded(count)) => *count += 1,
-            _ => shown.push(Shown::Folded(1)),
+            _ if near(index) => shown.push(FoldedRow::Row(row)),
+            Some(FoldedRow::Folded(count)) => *count += 1,
+            _ => shown.push(FoldedRow::Folded(1)),
         }
     }
     shown
 }
 
-/// Aligns two edits with the text before them.
+/// Aligns two edits with their common base.
 pub fn align(base: &str, local: &str, remote: &str) -> Vec<AlignedRow> {
     let lines: Vec<&str> = base.split_inclusive('\n').collect();
     let (local, remote) = (Edit::new(&lines, local), Edit::new(&lines, remote));
     let mut rows = Vec::new();
     for gap in 0..=lines.len() {
+        // Additions of both edits share rows, and the shorter list leaves gaps. Otherwise equal lines below
+        // them would no longer be in one row.
         let added = local.before[gap].len().max(remote.before[gap].len());
         for index in 0..added {
             let base = Cell::gap();
@@ -154,12 +159,12 @@ mod tests {
     }
 
     #[test]
-    fn equal_lines_stand_in_one_row() {
+    fn equal_lines_share_a_row() {
         assert_eq!(drawn("a\nb\n", "a\nb\n", "a\nb\n"), [" a| a| a", " b| b| b"]);
     }
 
     #[test]
-    fn two_edits_of_one_line_stand_beside_each_other() {
+    fn edits_of_one_line_are_side_by_side() {
         assert_eq!(
             drawn("a\nb\nc\n", "a\nB\nc\n", "a\nbee\nc\n"),
             [" a| a| a", "-b|~|~", "~|+B|+bee", " c| c| c"]
@@ -173,22 +178,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_far_from_a_change_is_left_out() {
+    fn rows_far_from_changes_are_folded() {
         let base: String = (0..20).map(|line| format!("{line}\n")).collect();
         let shown = fold(align(&base, &base.replace("10\n", "ten\n"), &base));
         let counts: Vec<usize> = shown
             .iter()
             .map(|part| match part {
-                Shown::Row(_) => 1,
-                Shown::Folded(count) => *count,
+                FoldedRow::Row(_) => 1,
+                FoldedRow::Folded(count) => *count,
             })
             .collect();
         assert_eq!(counts, [8, 1, 1, 1, 1, 1, 1, 7]);
-        assert!(matches!(fold(align("a\n", "a\n", "a\n")).as_slice(), [Shown::Folded(1)]));
+        assert!(matches!(fold(align("a\n", "a\n", "a\n")).as_slice(), [FoldedRow::Folded(1)]));
     }
 
     #[test]
     fn every_line_of_every_text_is_there_once() {
+        // All triples of these texts: losing or doubling a line in the conflict view would hide what a choice
+        // discards.
         let texts = ["", "a\n", "a\nb\n", "b\na", "a\n\n\nb\n", "c\nd\n", "a\nc\nb\nd"];
         for base in texts {
             for local in texts {

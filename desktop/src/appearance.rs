@@ -7,22 +7,24 @@ use gpui_kit::{App, Window, px};
 
 use crate::settings::{Appearance, Settings};
 
-/// The toolkit's own sizes, which everything else is measured in.
+/// Default sizes of the toolkit, in pixels; all other sizes are multiples of them.
 const TEXT: f32 = 16.;
 const CODE: f32 = 13.;
-/// A step of the zoom, and how far it goes.
+/// Factor of a zoom step, and the range of steps.
 const STEP: f32 = 0.1;
 pub const ZOOM: std::ops::RangeInclusive<i8> = -5..=15;
 
-/// How much larger than usual the system wants text.
+/// Text scale requested by the system.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemScale(f32);
 
 impl gpui_kit::Global for SystemScale {}
 
 impl SystemScale {
-    /// Desktops of the GNOME family keep it in their settings; elsewhere the window's own scale already has it.
+    /// Reads the scale from the settings of GNOME and its relatives.
     pub fn find() -> Self {
+        // Other desktops include it in the scale factor of the window, so a missing command means 1. It is
+        // read once, at the start, because it takes a process.
         let asked = Command::new("gsettings")
             .args(["get", "org.gnome.desktop.interface", "text-scaling-factor"])
             .output()
@@ -32,11 +34,13 @@ impl SystemScale {
     }
 
     fn parse(answer: &str) -> f32 {
+        // A wrong value must not make the window unreadable: there would be no way to correct it in the
+        // window.
         answer.trim().parse::<f32>().ok().filter(|scale| (0.5..=3.).contains(scale)).unwrap_or(1.)
     }
 }
 
-/// Applies what the user and the system want.
+/// Applies the user's and the system's settings to a window.
 pub fn apply(settings: &Settings, window: &mut Window, cx: &mut App) {
     match settings.appearance {
         Appearance::System => Theme::sync_system_appearance(Some(window), cx),
@@ -46,6 +50,7 @@ pub fn apply(settings: &Settings, window: &mut Window, cx: &mut App) {
     let system = cx.try_global::<SystemScale>().map_or(1., |scale| scale.0);
     let scale = system * (1. + STEP * f32::from(settings.zoom));
     Theme::update(cx, |theme| {
+        // Rounded to whole pixels, in which the toolkit gives its own sizes.
         theme.font_size = px((TEXT * scale).round());
         theme.mono_font_size = px((CODE * scale).round());
     });
@@ -56,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_strange_answer_changes_nothing() {
+    fn invalid_scales_are_ignored() {
         let cases = [("1.5\n", 1.5), ("", 1.), ("No such schema", 1.), ("40", 1.), ("-2", 1.), ("0.8", 0.8)];
         for (answer, scale) in cases {
             assert!((SystemScale::parse(answer) - scale).abs() < f32::EPSILON, "{answer:?}");

@@ -1,5 +1,5 @@
-//! Between GPUI and tokio: one thread with a runtime owns the connection; calls go in as commands and come back as futures
-//! that any executor can wait for, what the gateway tells goes out on a channel.
+//! Connects GPUI to tokio. One thread with a runtime owns the connection. Calls go in as commands and return
+//! futures for any executor; notifications come out of a channel.
 
 mod thread;
 
@@ -9,23 +9,23 @@ use client::{Caller, ClientError, Notification, Target};
 use protocol::{InstanceId, Method, Sequence, WorkspaceId};
 use tokio::sync::{mpsc, oneshot};
 
-/// The state of the connection, for people.
+/// State of the connection as shown to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Link {
-    /// No gateway was chosen yet.
+    /// No gateway is chosen yet.
     Idle,
     Connecting,
     Connected {
         instance: InstanceId,
         server: String,
     },
-    /// It failed in a way that may pass; another try follows by itself.
+    /// A temporary failure; the next attempt is automatic.
     Waiting {
         reason: String,
         /// Nothing runs on this machine's data directory, so a gateway can be started.
         not_running: bool,
     },
-    /// It failed in a way that does not pass by itself.
+    /// A permanent failure, such as a revoked token.
     Refused {
         reason: String,
     },
@@ -36,18 +36,18 @@ impl Link {
         matches!(self, Self::Connected { .. })
     }
 
-    /// Whether starting a gateway on this machine would help.
+    /// Returns true if starting a gateway on this machine would help.
     pub fn wants_gateway(&self) -> bool {
         matches!(self, Self::Waiting { not_running: true, .. })
     }
 }
 
-/// What comes out of the bridge.
+/// Output of the bridge.
 #[derive(Debug)]
 pub enum Incoming {
     Link(Link),
     Notification(Notification),
-    /// What is known of the workspace no longer holds: the log has gaps, or the database is another one.
+    /// All loaded data of the workspace is stale: the log has gaps, or the database is another one.
     Reload,
 }
 
@@ -60,15 +60,17 @@ enum Command {
     Retry,
 }
 
-/// A way to the gateway; clones share the connection.
+/// Handle to the gateway connection. Clones share it.
 #[derive(Clone)]
 pub struct Gateway {
     commands: mpsc::UnboundedSender<Command>,
 }
 
 impl Gateway {
-    /// Starts the thread. It ends when the last clone is gone.
+    /// Starts the thread, which ends with the last clone.
     pub fn start() -> io::Result<(Self, mpsc::UnboundedReceiver<Incoming>)> {
+        // The client's sockets need tokio, and GPUI brings executors of its own. One worker is enough for one
+        // connection.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let (commands, receiver) = mpsc::unbounded_channel();
         let (events, incoming) = mpsc::unbounded_channel();
@@ -80,22 +82,22 @@ impl Gateway {
         Ok((Self { commands }, incoming))
     }
 
-    /// Leaves the gateway it talks to and connects to another one.
+    /// Disconnects and connects to another gateway.
     pub fn connect(&self, target: Target) {
         self.send(Command::Connect(target));
     }
 
-    /// Tries again at once.
+    /// Reconnects immediately.
     pub fn retry(&self) {
         self.send(Command::Retry);
     }
 
-    /// From now on the changes of this workspace arrive, first those after `since`; those of another one no longer.
+    /// Follows the changes of this workspace after `since`, and no longer those of another one.
     pub fn follow(&self, workspace_id: WorkspaceId, since: Sequence) {
         self.send(Command::Follow { workspace_id, since });
     }
 
-    /// Calls a method. Fails at once where there is no connection.
+    /// Calls a method. Fails immediately without a connection.
     pub fn call<M: Method>(
         &self,
         params: M::Params,
@@ -107,10 +109,11 @@ impl Gateway {
         let (answer, waiting) = oneshot::channel();
         self.send(Command::Call(Box::new(move |caller| {
             let Some(caller) = caller.cloned() else {
-                // Whoever asked may be gone.
+                // The receiver is gone if the view was closed meanwhile, which is not an error.
                 let _ = answer.send(Err(ClientError::NotConnected));
                 return;
             };
+            // A task for each call, so that a slow call does not delay the next command.
             tokio::spawn(async move {
                 let result = caller.call::<M::Result>(M::NAME, &params).await;
                 let _ = answer.send(result.map_err(ClientError::from));

@@ -1,5 +1,5 @@
-//! The editor of a scope's own document, in the main area. It draws what [`client::Editing`] says and feeds it with what the
-//! user types, what the gateway answers and what time it is.
+//! Editor of a scope's own document. It draws the state of [`client::Editing`] and feeds it with keystrokes,
+//! answers of the gateway and the time.
 
 mod conflict;
 mod find;
@@ -32,7 +32,7 @@ use crate::drafts::DraftFile;
 use crate::hidden;
 use crate::icons::IconName;
 use crate::notices;
-use crate::session::{Place, Session, SessionEvent, Subject};
+use crate::session::{PageId, Session, SessionEvent, Subject};
 use crate::strings::{self, editor as words};
 
 pub struct DocumentEditor {
@@ -41,10 +41,10 @@ pub struct DocumentEditor {
     scope: Scope,
     editing: Editing,
     editor: Entity<EditorState>,
-    /// The epoch of the text that the editor shows.
+    /// Epoch of the text in the editor widget.
     epoch: u64,
     draft: Option<DraftFile>,
-    /// Why drafts cannot be kept, once.
+    /// Reason why drafts cannot be kept.
     draft_problem: Option<String>,
     inherited: Inherited,
     show_inherited: bool,
@@ -61,7 +61,7 @@ impl Focusable for DocumentEditor {
 }
 
 impl DocumentEditor {
-    /// Opens the document of a scope; it need not exist.
+    /// Opens the document of a scope, which need not exist.
     pub fn new(
         session: Entity<Session>,
         workspace_id: WorkspaceId,
@@ -88,6 +88,8 @@ impl DocumentEditor {
             (_, Err(problem)) => (None, Some(problem.to_owned())),
             (None, Ok(_)) => (None, None),
         };
+        // The draft is loaded before the document. Its base version decides later if the gateway's text is a
+        // conflict.
         let mut problems = Vec::new();
         let left = draft.as_ref().and_then(|file| match file.load(&mut problems) {
             Ok(left) => left,
@@ -119,7 +121,7 @@ impl DocumentEditor {
         if !was_connected {
             this.editing.disconnected();
         }
-        // What was left of an earlier run is there before the document is.
+        // A draft of an earlier run is shown immediately, even if the gateway cannot be reached.
         this.show_text(window, cx);
         this.load_inherited(cx);
         this.proceed(window, cx);
@@ -138,22 +140,22 @@ impl DocumentEditor {
         &self.editing
     }
 
-    /// The text as the user sees it.
+    /// Returns the text of the state machine.
     pub fn text(&self) -> &str {
         self.editing.text()
     }
 
-    /// The text as the editor has it on the screen, which is the same.
+    /// Returns the text of the editor widget, which must be the same.
     pub fn shown_text(&self, cx: &App) -> SharedString {
         self.editor.read(cx).value()
     }
 
-    /// Somebody looks at something else now: what is typed is saved at once.
+    /// Saves immediately because the user switches to something else.
     pub fn leave(&mut self, window: &mut Window, cx: &mut Context<Self>) {
         self.input(window, cx, |editing, now| editing.leave(now));
     }
 
-    /// Whether it can be dropped without losing anything.
+    /// Returns true if the editor can be dropped without losing text.
     pub fn is_settled(&self) -> bool {
         self.editing.is_settled()
     }
@@ -184,6 +186,8 @@ impl DocumentEditor {
     ) {
         match event {
             SessionEvent::Link => {
+                // The event is sent for every change of the state, such as a new reason of the same failure.
+                // Only the transitions matter to the state machine.
                 let connected = session.read(cx).link().is_connected();
                 if connected != self.was_connected {
                     self.was_connected = connected;
@@ -197,7 +201,8 @@ impl DocumentEditor {
                 }
             }
             SessionEvent::Reload => {
-                // What is at the gateway has to be looked at again, as after a lost connection.
+                // The log has a gap, so a save of another client may have gone unnoticed. A reconnect makes
+                // the state machine fetch the document again, with the text that is being typed kept.
                 self.editing.disconnected();
                 self.editing.reconnected(cx.background_executor().now());
                 self.load_inherited(cx);
@@ -210,6 +215,7 @@ impl DocumentEditor {
                 if change.workspace_id != self.workspace_id {
                     return;
                 }
+                // Documents above this one matter only for the inherited pane.
                 if change.folder_id == self.scope {
                     self.editing.remote_changed(change.summary.as_ref());
                     self.proceed(window, cx);
@@ -221,9 +227,10 @@ impl DocumentEditor {
         }
     }
 
-    /// After every input: drafts are kept or forgotten, requests sent, the clock set, the text shown.
+    /// Processes the state after an input: draft, requests, timer, text.
     fn proceed(&mut self, window: &mut Window, cx: &mut Context<Self>) {
         let now = cx.background_executor().now();
+        // The draft comes first: if the program crashes during a request, the text is already on the disk.
         self.keep_draft();
         while let Some(request) = self.editing.poll(now) {
             match request.call {
@@ -238,6 +245,8 @@ impl DocumentEditor {
                 this.update_in(cx, |this, window, cx| this.proceed(window, cx)).ok();
             })
         });
+        // The epoch changes only when the text came from elsewhere. Replacing the text after each keystroke
+        // would move the caret and break the undo history.
         if self.editing.text_epoch() != self.epoch {
             self.epoch = self.editing.text_epoch();
             self.show_text(window, cx);
@@ -245,7 +254,7 @@ impl DocumentEditor {
         cx.notify();
     }
 
-    /// Puts another text into the editor; the caret and the part that is seen stay where they were.
+    /// Replaces the text in the editor widget and keeps caret and scroll position.
     fn show_text(&mut self, window: &mut Window, cx: &mut Context<Self>) {
         let text = SharedString::from(self.editing.text().to_owned());
         self.editor.update(cx, |editor, cx| {
@@ -269,6 +278,8 @@ impl DocumentEditor {
         self.draft_problem = written.err().map(|error| error.to_string());
     }
 
+    // Each request carries a number, so that a late answer to an older save is not mistaken for that of a
+    // newer one.
     fn send(&mut self, number: RequestNumber, save: Save, window: &mut Window, cx: &mut Context<Self>) {
         let params = DocumentSaveParams {
             workspace_id: self.workspace_id.clone(),
@@ -278,7 +289,7 @@ impl DocumentEditor {
             save_reason: Some(save.reason),
             message: None,
         };
-        self.ask::<DocumentSave>(params, window, cx, move |editing, answer, now| match answer {
+        self.request::<DocumentSave>(params, window, cx, move |editing, answer, now| match answer {
             Ok(result) => editing.saved(number, &result.doc, now),
             Err(ClientError::Refused(error)) if error.kind() == Some(ErrorKind::VersionConflict) => {
                 let current = error.data.and_then(|data| data.current);
@@ -291,14 +302,14 @@ impl DocumentEditor {
     fn fetch(&mut self, number: RequestNumber, window: &mut Window, cx: &mut Context<Self>) {
         let params =
             DocumentScopeParams { workspace_id: self.workspace_id.clone(), folder_id: self.scope.clone() };
-        self.ask::<DocumentGet>(params, window, cx, move |editing, answer, now| match answer {
+        self.request::<DocumentGet>(params, window, cx, move |editing, answer, now| match answer {
             Ok(result) => editing.fetched(number, result.explicit.as_ref(), now),
             Err(error) => editing.failed(number, Failure::from(&error), now),
         });
     }
 
-    /// Calls a method and reports what became of it.
-    fn ask<M: Method>(
+    /// Calls a method and passes the answer to the state machine.
+    fn request<M: Method>(
         &mut self,
         params: M::Params,
         window: &mut Window,
@@ -319,7 +330,7 @@ impl DocumentEditor {
         .detach();
     }
 
-    /// Feeds the machine and does what it asks for.
+    /// Feeds the state machine and processes its new state.
     fn input(
         &mut self,
         window: &mut Window,
@@ -333,14 +344,14 @@ impl DocumentEditor {
 
     fn take_remote(&mut self, window: &mut Window, cx: &mut Context<Self>) {
         if let Some(given_up) = self.editing.take_remote() {
-            // Not gone: it can be pasted back.
+            // The discarded text exists nowhere else, so the clipboard keeps it for a change of mind.
             cx.write_to_clipboard(ClipboardItem::new_string(given_up));
             notices::done(strings::conflict::GIVEN_UP, window, cx);
         }
         self.choose(window, cx, |_, _| {});
     }
 
-    /// Ends a conflict, and goes on in the text.
+    /// Ends a conflict and returns the focus to the text.
     fn choose(
         &mut self,
         window: &mut Window,
@@ -359,8 +370,8 @@ impl DocumentEditor {
         let key = client::RowKey::Document(self.scope.clone());
         let session = self.session.clone();
         let place = session.read(cx).path_of(&self.scope);
-        use strings::ask as questions;
-        crate::ask::confirm(
+        use strings::dialogs as questions;
+        crate::dialogs::confirm(
             questions::archive_document(&place),
             questions::ARCHIVE_DOCUMENT,
             questions::ARCHIVE,
@@ -408,13 +419,13 @@ impl DocumentEditor {
             )
             .child(button("history", IconName::FileClock, strings::sidebar::HISTORY).on_click(cx.listener(
                 move |this, _, _, cx| {
-                    let place = Place::History(history.clone());
+                    let place = PageId::History(history.clone());
                     this.session.update(cx, |session, cx| session.open(place, cx));
                 },
             )))
             .child(button("effective", IconName::Layers, strings::sidebar::EFFECTIVE).on_click(cx.listener(
                 move |this, _, _, cx| {
-                    let place = Place::Effective(Subject::Scope(effective.clone()));
+                    let place = PageId::Effective(Subject::Scope(effective.clone()));
                     this.session.update(cx, |session, cx| session.open(place, cx));
                 },
             )))
@@ -441,7 +452,8 @@ impl Render for DocumentEditor {
         let main =
             v_flex().size_full().children(self.find_bar(cx)).child(div().flex_1().min_h_0().child(editor));
         let body = if self.is_in_conflict() {
-            // The editor stays where the caret is: what is typed while somebody else saves must not go nowhere.
+            // The editor stays visible and focused. A conflict can appear in the middle of a word, and the
+            // rest of it must not be lost or trigger a button.
             v_resizable("document-conflict")
                 .child(resizable_panel().size(px(420.)).child(self.conflict_view(cx)))
                 .child(resizable_panel().child(main))

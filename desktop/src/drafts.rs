@@ -1,8 +1,8 @@
-//! What was typed and is not yet at the gateway, kept on this machine so that a crash loses nothing.
+//! Drafts: unsaved text kept on this machine, so that a crash loses nothing.
 //!
-//! Several windows may edit one document, in one program or in several, and none may overwrite another's draft. So each window
-//! has a folder of its own, which it holds by a lock; what a window that is gone left in its folder is taken over by
-//! whoever opens that document next.
+//! Several windows, in one process or several, may edit one document, and none may overwrite another's draft.
+//! Each window locks a folder of its own. The next window that opens a document takes over the drafts of
+//! windows that are gone.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use protocol::{InstanceId, WorkspaceId};
 
 use crate::files::{self, FileError};
 
-/// More windows than anybody opens.
+/// Limit of folders, far above the number of windows in practice.
 const MOST_FOLDERS: u32 = 1000;
 
 /// The drafts of one window.
@@ -22,14 +22,17 @@ const MOST_FOLDERS: u32 = 1000;
 pub struct Drafts {
     all: PathBuf,
     own: PathBuf,
-    /// Held for as long as the window is there.
+    /// Lock that is held while the window exists.
     _lock: File,
 }
 
 impl Drafts {
-    /// Takes the first folder that no window holds.
+    /// Locks the first free folder.
     pub fn open(state: &Path) -> io::Result<Self> {
         let all = state.join("drafts");
+        // Numbers are reused, so that a restarted application finds its drafts in the folder it had before.
+        // The lock ends with the process, even after a crash; a file with a process id would have to be
+        // cleaned up.
         for number in 1..=MOST_FOLDERS {
             let own = all.join(number.to_string());
             if let Some(lock) = lock(&own)? {
@@ -39,14 +42,15 @@ impl Drafts {
         Err(io::Error::other("too many windows are open"))
     }
 
-    /// How many documents of a workspace have a draft that no other window works with.
+    /// Counts the documents of a workspace with a draft that no other window uses.
     pub fn left(&self, instance: &InstanceId, workspace_id: &WorkspaceId) -> usize {
         let Ok(folders) = fs::read_dir(&self.all) else { return 0 };
         let place = PathBuf::from(plain(instance.as_str())).join(plain(workspace_id.as_str()));
         let mut documents = HashSet::new();
         for folder in folders.flatten().map(|entry| entry.path()) {
             let Ok(files) = fs::read_dir(folder.join(&place)) else { continue };
-            // Held for a moment, so that nobody begins to work with it meanwhile.
+            // Locks the folder while its files are listed, so that no window starts to use them meanwhile. A
+            // window's own folder is locked already, and a second lock of it in the same process would fail.
             let lock = if folder == self.own { None } else { lock(&folder).ok().flatten() };
             if folder == self.own || lock.is_some() {
                 let names = files.flatten().map(|file| file.file_name());
@@ -57,8 +61,10 @@ impl Drafts {
         documents.len()
     }
 
-    /// The draft of one document: a database, a workspace, a place in it.
+    /// Returns the draft file of a document.
     pub fn of(&self, instance: &InstanceId, workspace_id: &WorkspaceId, scope: &Scope) -> DraftFile {
+        // The database is part of the path: after a restore or on another gateway, equal ids may belong to
+        // different documents.
         let place = scope.as_ref().map_or_else(|| "root".to_owned(), |id| plain(id.as_str()));
         let name = PathBuf::from(plain(instance.as_str()))
             .join(plain(workspace_id.as_str()))
@@ -67,7 +73,7 @@ impl Drafts {
     }
 }
 
-/// Holds a folder; none when somebody else does.
+/// Locks a folder. `None` if another window holds it.
 fn lock(folder: &Path) -> io::Result<Option<File>> {
     files::make_directory(folder)?;
     let file = File::create(folder.join("lock"))?;
@@ -91,8 +97,8 @@ impl DraftFile {
         self.own.join(&self.name)
     }
 
-    /// What a crash left behind, in this window's folder or in that of one that is gone. One that cannot be read is set
-    /// aside, so that what is typed next does not overwrite it, and told by the problems.
+    /// Loads the draft that a crash left in this window's folder or in that of a window that is gone. A
+    /// damaged draft is set aside, so that new text does not overwrite it, and added to `problems`.
     pub fn load(&self, problems: &mut Vec<DraftProblem>) -> Result<Option<LocalDraft>, FileError> {
         if let Some(draft) = read(&self.path(), problems)? {
             return Ok(Some(draft));
@@ -103,9 +109,10 @@ impl DraftFile {
             if !left.is_file() {
                 continue;
             }
-            // Whoever still works with it keeps it.
+            // A locked folder belongs to a living window, which keeps its draft.
             let Ok(Some(_lock)) = lock(&folder) else { continue };
             if let Some(draft) = read(&left, problems)? {
+                // Written before it is removed: a crash in between leaves two equal drafts instead of none.
                 files::write(&self.path(), &draft)?;
                 files::remove(&left)?;
                 return Ok(Some(draft));
@@ -133,6 +140,7 @@ pub struct DraftProblem {
 
 fn read(path: &Path, problems: &mut Vec<DraftProblem>) -> Result<Option<LocalDraft>, FileError> {
     files::read(path).or_else(|source| {
+        // Other errors, such as missing permissions, may pass, and the draft is still intact.
         if !source.is_damage() {
             return Err(source);
         }
@@ -141,8 +149,10 @@ fn read(path: &Path, problems: &mut Vec<DraftProblem>) -> Result<Option<LocalDra
     })
 }
 
-/// An id as the name of a file: a gateway chooses ids, and must not choose places on this machine.
+/// Turns an id into a file name.
 fn plain(id: &str) -> String {
+    // A gateway chooses its ids. Without this, a malicious one could name paths like `../..` and have files
+    // written there.
     id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 
@@ -169,10 +179,10 @@ mod tests {
         assert_eq!(file(&first).load(&mut Vec::new()).unwrap(), Some(draft("first")));
         let left = |drafts: &Drafts| drafts.left(&"i".parse().unwrap(), &"../w".parse().unwrap());
         file(&first).forget().unwrap();
-        assert_eq!(left(&first), 0, "what another window works with is its own");
+        assert_eq!(left(&first), 0, "another window uses that draft");
         drop(second);
         assert_eq!(left(&first), 1);
-        // The one that is gone left something, which a new window takes over, whichever folder it has.
+        // Any window takes over the draft of the one that is gone, whatever the numbers of their folders.
         assert_eq!(file(&first).load(&mut Vec::new()).unwrap(), Some(draft("second")));
         let third = Drafts::open(state.path()).unwrap();
         assert_eq!(file(&third).load(&mut Vec::new()).unwrap(), None, "it was taken over already");

@@ -1,5 +1,5 @@
-//! Writes this program's own files so that a crash leaves the old or the new content, never half of one, and nobody else
-//! can read them.
+//! Reads and writes this program's own files. A crash leaves the old or the new content, and other users
+//! cannot read them.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Damaged versions of one file that are kept.
+/// Limit of damaged versions kept beside a file.
 const MAX_SET_ASIDE: u32 = 100;
 
-/// A file of ours that could not be read or written.
+/// Error of reading or writing one of this program's files.
 #[derive(Debug, thiserror::Error)]
 #[error("could not {what} {}: {source}", path.display())]
 pub struct FileError {
@@ -21,24 +21,28 @@ pub struct FileError {
 }
 
 impl FileError {
-    /// Whether the file was read, and is not what it should be. Any other reason may pass, and the file is as good as before.
+    /// Returns true if the file was read but its content is invalid.
     pub fn is_damage(&self) -> bool {
+        // All other errors may be temporary, and then the file is still intact: setting it aside would lose
+        // its content.
         matches!(self.source.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
     }
 }
 
-/// Replaces a file; its directory is made where it is missing.
+/// Replaces a file and creates missing directories.
 pub fn write(path: &Path, value: &impl Serialize) -> Result<(), FileError> {
     let failed = |source| FileError { what: "write", path: path.to_owned(), source };
     let bytes = serde_json::to_vec_pretty(value).map_err(|error| failed(error.into()))?;
     let directory = path.parent().unwrap_or(Path::new("."));
     make_directory(directory).map_err(failed)?;
+    // A rename within a directory is atomic. Writing in place could leave half a file after a crash or on a
+    // full disk.
     let new = path.with_extension("new");
     private_file(&new).and_then(|mut file| file.write_all(&bytes)).map_err(failed)?;
     fs::rename(&new, path).map_err(failed)
 }
 
-/// Reads a file; none when there is none.
+/// Reads a file. `None` if it does not exist.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
     let failed = |source| FileError { what: "read", path: path.to_owned(), source };
     match fs::read(path) {
@@ -48,7 +52,7 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
     }
 }
 
-/// Removes a file; it may be gone already.
+/// Removes a file if it exists.
 pub fn remove(path: &Path) -> Result<(), FileError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -58,13 +62,13 @@ pub fn remove(path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// Puts a file that cannot be understood out of the way, where nobody overwrites it. Returns where it is now.
+/// Renames a damaged file so that it is not overwritten. Returns its new path.
 pub fn set_aside(path: &Path) -> Result<PathBuf, FileError> {
     let failed = |source| FileError { what: "set aside", path: path.to_owned(), source };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     for number in 1..=MAX_SET_ASIDE {
         let aside = path.with_file_name(format!("{name}.damaged-{number}"));
-        // What was set aside before stays.
+        // A file that was set aside earlier may hold other text, so it is never replaced.
         if !aside.exists() {
             return fs::rename(path, &aside).map(|()| aside).map_err(failed);
         }
@@ -86,7 +90,8 @@ pub fn make_directory(path: &Path) -> io::Result<()> {
 #[cfg(unix)]
 pub fn private_file(path: &Path) -> io::Result<fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;
-    // One left by a crash may have another mode.
+    // `mode` applies only to new files, and a file left by a crash may be readable by others. `create_new`
+    // also refuses a link that another user has put there meanwhile.
     let _ = fs::remove_file(path);
     fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
@@ -101,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_ours_alone_and_whole() {
+    fn written_files_are_private_and_complete() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("deep/er/file.json");
         assert_eq!(read::<Vec<u32>>(&path).unwrap(), None);

@@ -1,4 +1,4 @@
-//! The page of gateways: this machine's, and others by address and token.
+//! Page with the list of gateways: this machine's, and others by address and token.
 
 use client::{GatewayEntry, GatewayPlace};
 use gpui_kit::component::button::{Button, ButtonVariants as _};
@@ -14,7 +14,7 @@ use secrecy::SecretString;
 use crate::icons::IconName;
 use crate::session::Session;
 use crate::strings::{gateways as words, link};
-use crate::tokens::{self, Kept};
+use crate::tokens::{self, TokenStorage};
 use crate::workbench::Workbench;
 
 pub struct GatewaysView {
@@ -23,7 +23,7 @@ pub struct GatewaysView {
     name: Entity<InputState>,
     address: Entity<InputState>,
     token: Entity<InputState>,
-    /// What went wrong, or where a token was put.
+    /// Last error, or the storage of the last token.
     note: Option<SharedString>,
     focus: FocusHandle,
 }
@@ -52,6 +52,7 @@ impl GatewaysView {
     fn add(&mut self, window: &mut Window, cx: &mut Context<Self>) {
         let text = |input: &Entity<InputState>| input.read(cx).value().trim().to_owned();
         let (name, url, token) = (text(&self.name), text(&self.address), text(&self.token));
+        // Checked before the address is stored: an entry without a token could never connect.
         if token.is_empty() {
             self.note = Some(words::TOKEN_NEEDED.into());
             cx.notify();
@@ -74,7 +75,9 @@ impl GatewaysView {
                 return;
             }
         };
-        let state = self.session.read(cx).places().state.clone();
+        // The fields are cleared while the keyring still works: it may show a dialog of its own, and the
+        // token should not stay in the window meanwhile.
+        let state = self.session.read(cx).paths().state.clone();
         let keeping = tokens::keep(&state, &url, SecretString::from(token), cx);
         for input in [&self.name, &self.address, &self.token] {
             input.update(cx, |input, cx| input.set_value("", window, cx));
@@ -83,8 +86,8 @@ impl GatewaysView {
             let kept = keeping.await;
             this.update(cx, |this, cx| {
                 this.note = Some(match kept {
-                    Ok(Kept::Keyring) => words::IN_KEYRING.into(),
-                    Ok(Kept::File) => words::IN_FILE.into(),
+                    Ok(TokenStorage::Keyring) => words::IN_KEYRING.into(),
+                    Ok(TokenStorage::File) => words::IN_FILE.into(),
                     Err(problem) => problem.into(),
                 });
                 cx.notify();
@@ -98,13 +101,13 @@ impl GatewaysView {
         self.workbench
             .update(cx, |workbench, cx| {
                 workbench.change_settings(window, cx, |settings| {
-                    // Two clicks on one button remove it once.
+                    // A double click removes it once; the second attempt finds nothing.
                     let _ = settings.gateways.remove(name);
                 });
             })
             .ok();
         if let Some(url) = url {
-            let state = self.session.read(cx).places().state.clone();
+            let state = self.session.read(cx).paths().state.clone();
             tokens::forget(&state, url, cx).detach();
         }
         cx.notify();
@@ -128,6 +131,7 @@ impl GatewaysView {
                     .small()
                     .ghost()
                     .label(words::REMOVE)
+                    // Removing the gateway in use would leave the window connected to an unlisted one.
                     .disabled(current)
                     .on_click(cx.listener(move |this, _, window, cx| {
                         this.remove(&removed, url.as_deref(), window, cx);
@@ -175,7 +179,7 @@ impl Render for GatewaysView {
     fn render(&mut self, _: &mut Window, cx: &mut Context<Self>) -> impl IntoElement {
         let Some(workbench) = self.workbench.upgrade() else { return div().into_any_element() };
         let settings = workbench.read(cx).settings().clone();
-        let data = self.session.read(cx).places().data.display().to_string();
+        let data = self.session.read(cx).paths().data.display().to_string();
         let local = self.line(words::LOCAL, data, settings.gateway.is_none(), None, cx);
         let others: Vec<AnyElement> = settings
             .gateways

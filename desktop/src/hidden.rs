@@ -1,18 +1,18 @@
-//! Characters that hide something: others choose names and texts, and people decide by what they see of them.
+//! Makes hidden characters visible. Names and texts come from others, and people decide by what they see.
 
 use gpui_kit::SharedString;
 
-/// A text with everything that cannot be seen made visible: what a person decides about must be all of what runs.
+/// Spells out every hidden character of a text that a person decides about.
 pub fn visible(text: &str) -> SharedString {
     spelled_out(text, |character| is_hidden(character) && !is_space(character))
 }
 
-/// A text for people. What joins the signs of a script or of an emoji stays.
+/// Spells out hidden characters of a text, except joiners in scripts and emoji.
 pub fn text(text: &str) -> SharedString {
     spelled_out(text, |character| is_hidden(character) && !is_space(character) && !joins(character))
 }
 
-/// The name of something, in one line.
+/// Spells out hidden characters and line breaks of a name.
 pub fn name(text: &str) -> SharedString {
     spelled_out(text, |character| is_hidden(character) && !joins(character))
 }
@@ -22,10 +22,12 @@ fn is_space(character: char) -> bool {
 }
 
 fn joins(character: char) -> bool {
+    // Persian, Indic scripts and emoji need these to be displayed correctly; spelling them out would garble
+    // honest names.
     matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
-/// A message of several lines, in one.
+/// Joins the lines of a message.
 pub fn line(text: &str) -> SharedString {
     name(&text.lines().collect::<Vec<_>>().join("; "))
 }
@@ -58,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_hides_in_what_somebody_decides_about() {
+    fn visible_text_hides_nothing() {
         assert_eq!(visible("a\tb\n"), "a\tb\n");
         assert_eq!(visible("rm\u{202e}x\u{200b}\u{1b}"), "rm⟨U+202E⟩x⟨U+200B⟩⟨U+001B⟩");
     }

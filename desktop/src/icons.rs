@@ -1,3 +1,3 @@
-//! The icons that are used; one name for them everywhere.
+//! Icons of the toolkit under one name.
 
 pub use gpui_kit::assets::IconName;

@@ -1,11 +1,11 @@
-//! The native application of Foreword: a client of the gateway's protocol and nothing else. It knows no database and reads
-//! no instruction files; its own settings and drafts are its only files.
+//! The native application of Foreword, a client of the gateway's protocol. It uses no database and reads no
+//! instruction files; its settings and drafts are its only files.
 
 pub mod actions;
 pub mod alignment;
 pub mod appearance;
-pub mod ask;
 pub mod bridge;
+pub mod dialogs;
 pub mod document;
 pub mod drafts;
 pub mod files;
@@ -14,7 +14,7 @@ pub mod hidden;
 pub mod icons;
 pub mod local_gateway;
 pub mod notices;
-pub mod places;
+pub mod paths;
 pub mod session;
 pub mod settings;
 pub mod sidebar;
@@ -29,20 +29,22 @@ use gpui_kit::{AnyWindowHandle, App, Bounds, Entity, WindowBounds, WindowOptions
 
 pub use bridge::{Gateway, Link};
 pub use document::DocumentEditor;
-pub use places::{Arguments, Places, UsageError};
-pub use session::{Place, Session, SessionEvent, Subject};
+pub use paths::{DesktopArguments, Paths, UsageError};
+pub use session::{PageId, Session, SessionEvent, Subject};
 pub use settings::{Appearance, Settings};
 pub use workbench::Workbench;
 
 /// Opens the application and returns when its last window is closed.
-pub fn run(places: Places) {
+pub fn run(paths: Paths) {
     gpui_kit::application().with_assets(gpui_kit::assets::AllAssets).run(move |cx| {
         init(cx);
         cx.set_global(appearance::SystemScale::find());
-        if open_window(places, cx).is_err() {
+        if open_window(paths, cx).is_err() {
             cx.quit();
             return;
         }
+        // There is no tray icon and no menu outside the windows, so a process without a window could only be
+        // killed.
         cx.on_window_closed(|cx, _| {
             if cx.windows().is_empty() {
                 cx.quit();
@@ -53,16 +55,18 @@ pub fn run(places: Places) {
     });
 }
 
-/// What has to be there before the first window.
+/// Initializes the toolkit and the keys before the first window.
 pub fn init(cx: &mut App) {
     gpui_kit::init(cx);
     actions::bind_keys(cx);
 }
 
 /// Opens a window and connects to the gateway that was used last.
-pub fn open_window(places: Places, cx: &mut App) -> gpui_kit::Result<(AnyWindowHandle, Entity<Workbench>)> {
+pub fn open_window(paths: Paths, cx: &mut App) -> gpui_kit::Result<(AnyWindowHandle, Entity<Workbench>)> {
     let (gateway, incoming) = Gateway::start()?;
-    let (settings, problem) = match Settings::load(&places.state) {
+    // Broken settings must not keep the window from opening. The first change in the window sets the damaged
+    // file aside.
+    let (settings, problem) = match Settings::load(&paths.state) {
         Ok(settings) => (settings, None),
         Err(error) => (Settings::default(), Some(error.to_string())),
     };
@@ -73,7 +77,7 @@ pub fn open_window(places: Places, cx: &mut App) -> gpui_kit::Result<(AnyWindowH
         ..TitleBar::window_options()
     };
     gpui_kit::open_window(options, cx, |window, cx| {
-        let session = cx.new(|cx| Session::new(gateway, incoming, places, cx));
+        let session = cx.new(|cx| Session::new(gateway, incoming, paths, cx));
         workbench::connect(&session, &settings, cx).detach();
         if let Some(problem) = problem {
             notices::problem(&problem, window, cx);

@@ -1,4 +1,4 @@
-//! Short messages over the window. Each is an element of its own, so that assistive technology reads it.
+//! Short messages above the window, each announced to assistive technology.
 
 use gpui_kit::component::WindowExt as _;
 use gpui_kit::component::notification::{Notification, NotificationType};
@@ -7,31 +7,26 @@ use gpui_kit::{App, Role, SharedString, TestSupportExt as _, Window, div};
 
 use crate::hidden;
 
-/// What went wrong. It stays until somebody has closed it.
+/// Shows an error until the user closes it.
 pub fn problem(text: &str, window: &mut Window, cx: &mut App) {
     push(text, NotificationType::Error, Role::Alert, false, window, cx);
 }
 
-/// Something to know that somebody has to do something about.
+/// Shows a reminder of a task until the user closes it.
 pub fn reminder(text: &str, window: &mut Window, cx: &mut App) {
     push(text, NotificationType::Info, Role::Status, false, window, cx);
 }
 
-/// Something that was done. It goes by itself.
+/// Shows a success notice that dismisses itself.
 pub fn done(text: &str, window: &mut Window, cx: &mut App) {
     push(text, NotificationType::Info, Role::Status, true, window, cx);
 }
 
-fn push(
-    text: &str,
-    kind: NotificationType,
-    role: Role,
-    goes_by_itself: bool,
-    window: &mut Window,
-    cx: &mut App,
-) {
+fn push(text: &str, kind: NotificationType, role: Role, autohide: bool, window: &mut Window, cx: &mut App) {
+    // The text may quote a gateway or a file name. The element gets its own label because the toolkit's
+    // notification has none that a screen reader could announce.
     let text: SharedString = hidden::visible(text);
-    let notice = Notification::new().with_type(kind).autohide(goes_by_itself).content(move |_, _, _| {
+    let notice = Notification::new().with_type(kind).autohide(autohide).content(move |_, _, _| {
         let words = div().id("notice").role(role).aria_label(text.clone());
         words.test_support().text_sm().child(text.clone()).into_any_element()
     });

@@ -1,4 +1,4 @@
-//! What all views share: the way to the gateway, the state of the connection, and the workspace that is open.
+//! State shared by all views: the connection to the gateway and the open workspace.
 
 mod changes;
 mod tree;
@@ -14,21 +14,21 @@ use tokio::sync::mpsc;
 
 use crate::bridge::{Gateway, Incoming, Link};
 use crate::drafts::Drafts;
-use crate::places::Places;
+use crate::paths::Paths;
 
-/// The pause after which workspaces are asked for again.
-const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// Pause before the list of workspaces is requested again.
+const WORKSPACES_RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// What an effective document is asked for.
+/// Folder or thread whose effective document is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Subject {
     Scope(Scope),
     Thread(ThreadId),
 }
 
-/// What the main area can show.
+/// Identifies a page of the main area.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum PageId {
     Document(Scope),
     History(Scope),
     Effective(Subject),
@@ -38,41 +38,41 @@ pub enum Place {
     Gateways,
 }
 
-/// What a view may want to know.
+/// Event for the views.
 #[derive(Debug, Clone)]
 pub enum SessionEvent {
-    /// The state of the connection is another one.
+    /// The state of the connection changed.
     Link,
-    /// The list of workspaces, or which one is open.
+    /// The list of workspaces or the open workspace changed.
     Workspaces,
-    /// Something happened in the open workspace.
+    /// A notification about the open workspace arrived.
     Notification(Rc<Notification>),
-    /// Everything that was read of the workspace has to be read again.
+    /// All loaded data of the workspace must be loaded again.
     Reload,
-    /// Somebody asks the window to show something.
-    Open(Place),
-    /// What was asked for could not be done, in words.
+    /// A page should be shown.
+    Open(PageId),
+    /// A request failed; contains the message.
     Problem(String),
-    /// So many documents of the workspace have text that was typed earlier and not saved.
+    /// Number of documents of the workspace with drafts of an earlier run.
     DraftsLeft(usize),
 }
 
-/// A connection and the workspace that is open.
+/// A connection and the open workspace.
 pub struct Session {
     gateway: Gateway,
-    places: Places,
-    /// Where drafts are kept; why they cannot be where they cannot.
+    paths: Paths,
+    /// Storage of drafts, or the reason why it is unavailable.
     drafts: Result<Drafts, String>,
     link: Link,
     instance: Option<InstanceId>,
     workspaces: Vec<Workspace>,
-    /// Asks for them again where that failed for now.
+    /// Requests the workspaces again after a temporary failure.
     workspaces_timer: Option<Task<()>>,
     workspace: Option<Workspace>,
     tree: Option<LiveTree>,
-    /// Wakes the tree where something is to be tried again.
+    /// Wakes the tree for a retry.
     tree_timer: Option<Task<()>>,
-    /// Whether the changes of the open workspace are followed.
+    /// The changes of the open workspace are being followed.
     followed: bool,
     _incoming: Task<()>,
 }
@@ -83,9 +83,11 @@ impl Session {
     pub fn new(
         gateway: Gateway,
         mut incoming: mpsc::UnboundedReceiver<Incoming>,
-        places: Places,
+        paths: Paths,
         cx: &mut Context<Self>,
     ) -> Self {
+        // The receiver is polled on GPUI's executor, so that all state changes happen on the main thread. The
+        // task ends with the session, because it holds only a weak reference.
         let task = cx.spawn(async move |this, cx| {
             while let Some(arrived) = incoming.recv().await {
                 if this.update(cx, |this, cx| this.receive(arrived, cx)).is_err() {
@@ -93,10 +95,10 @@ impl Session {
                 }
             }
         });
-        let drafts = Drafts::open(&places.state).map_err(|error| error.to_string());
+        let drafts = Drafts::open(&paths.state).map_err(|error| error.to_string());
         Self {
             gateway,
-            places,
+            paths,
             drafts,
             link: Link::Idle,
             instance: None,
@@ -114,8 +116,8 @@ impl Session {
         &self.gateway
     }
 
-    pub fn places(&self) -> &Places {
-        &self.places
+    pub fn paths(&self) -> &Paths {
+        &self.paths
     }
 
     pub fn drafts(&self) -> Result<&Drafts, &str> {
@@ -138,18 +140,18 @@ impl Session {
         self.workspace.as_ref().map(|workspace| &workspace.id)
     }
 
-    /// The database that the gateway works on; none before the first connection.
+    /// Identity of the gateway's database. `None` before the first connection.
     pub fn instance(&self) -> Option<&InstanceId> {
         self.instance.as_ref()
     }
 
-    /// Asks the window to show something.
-    pub fn open(&mut self, place: Place, cx: &mut Context<Self>) {
+    /// Shows a page in the main area.
+    pub fn open(&mut self, place: PageId, cx: &mut Context<Self>) {
         cx.emit(SessionEvent::Open(place));
     }
 
-    /// Calls a method for a view or a menu: what goes wrong is told in words, what goes well is passed on.
-    pub fn ask<M: Method>(
+    /// Calls a method, passes the result to `then`, and reports a failure as a problem.
+    pub fn request<M: Method>(
         &mut self,
         params: M::Params,
         cx: &mut Context<Self>,
@@ -184,6 +186,8 @@ impl Session {
                 }
             }
             Incoming::Notification(notification) => {
+                // The tree is updated before the views are notified, because they read it while handling the
+                // event.
                 self.note_change(&notification, cx);
                 cx.emit(SessionEvent::Notification(Rc::new(notification)));
             }
@@ -195,8 +199,10 @@ impl Session {
         cx.notify();
     }
 
-    /// Connects to another gateway: nothing that is known holds there.
+    /// Connects to another gateway and drops all data of the previous one.
     pub fn connect(&mut self, target: client::Target, cx: &mut Context<Self>) {
+        // Everything is dropped before the new connection exists. Ids of two databases may be equal, so data
+        // of one must never be combined with requests to the other.
         self.workspaces.clear();
         self.workspace = None;
         self.tree = None;
@@ -221,6 +227,8 @@ impl Session {
             (&self.drafts, &self.instance, self.workspace_id())
         {
             match drafts.left(instance, workspace_id) {
+                // Drafts are not opened automatically: saving them could start a conflict that the user did
+                // not expect.
                 0 => {}
                 documents => cx.emit(SessionEvent::DraftsLeft(documents)),
             }
@@ -239,12 +247,13 @@ impl Session {
     fn workspaces_loaded(&mut self, answer: Result<Vec<Workspace>, ClientError>, cx: &mut Context<Self>) {
         let workspaces = match answer {
             Ok(workspaces) => workspaces,
-            // A lost connection is told by its state, and the list is asked for again when it is back.
+            // The state of the connection already shows this, and the list is requested again after the
+            // reconnect.
             Err(ClientError::Lost | ClientError::NotConnected) => return,
-            // Such as too many questions at once: there is no window without a workspace, so it is asked again.
+            // A rate limit, for example. Without the list the window is useless, so it is requested again.
             Err(error) if error.is_transient() => {
                 self.workspaces_timer = Some(cx.spawn(async move |this, cx| {
-                    cx.background_executor().timer(ASKED_AGAIN_AFTER).await;
+                    cx.background_executor().timer(WORKSPACES_RETRY_PAUSE).await;
                     this.update(cx, |this, cx| this.load_workspaces(cx)).ok();
                 }));
                 return;
@@ -256,6 +265,8 @@ impl Session {
         };
         self.workspaces = workspaces;
         let open = self.workspace_id().cloned();
+        // The open workspace stays open if it still exists. After an archive by another client the first one
+        // takes its place.
         let still = self.workspaces.iter().find(|workspace| Some(&workspace.id) == open.as_ref());
         self.workspace = still.or(self.workspaces.first()).cloned();
         if self.workspace_id().cloned() != open || self.tree.is_none() {

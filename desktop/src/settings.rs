@@ -1,4 +1,4 @@
-//! What the user chose, kept between runs.
+//! Settings of the user, kept between runs.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::{self, FileError};
 
-/// Light, dark, or as the system has it.
+/// Light, dark, or the system's choice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Appearance {
@@ -19,14 +19,15 @@ pub enum Appearance {
 
 /// The content of `settings.json`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+// Missing fields get their defaults, so that files of earlier versions stay valid.
 #[serde(default)]
 pub struct Settings {
     /// Gateways besides the one of this machine.
     pub gateways: GatewayList,
-    /// The name of the one in use; none for this machine's.
+    /// Name of the gateway in use. `None` for this machine's.
     pub gateway: Option<String>,
     pub appearance: Appearance,
-    /// Text size in steps of ten per cent around the system's.
+    /// Text size in steps of ten percent around the system's.
     pub zoom: i8,
 }
 
@@ -35,17 +36,20 @@ impl Settings {
         state.join("settings.json")
     }
 
-    /// Settings that cannot be read are not a reason not to start; when something is changed, the file is set aside.
+    /// Loads the settings, or the defaults if there is no file.
     pub fn load(state: &Path) -> Result<Self, FileError> {
         Ok(files::read(&Self::path(state))?.unwrap_or_default())
     }
 
-    /// Changes what is kept, not what this window read when it was opened: another window may have changed it since.
-    /// Where that cannot be read, what this window knows is what is changed. The change holds here also where it cannot be kept.
+    /// Changes the stored settings. Returns the new settings, even if they could not be stored.
     pub fn change(&self, state: &Path, change: impl FnOnce(&mut Self)) -> (Self, Result<(), FileError>) {
+        // The file is read again, because another window may have changed it since this one opened. Writing
+        // this window's copy would undo that change.
         let path = Self::path(state);
         let (mut settings, readable) = match Self::load(state) {
             Ok(settings) => (settings, Ok(())),
+            // A damaged file is set aside and replaced by what this window knows. After any other error the
+            // file may be intact, so it is not overwritten and the change lasts only until the window closes.
             Err(error) if error.is_damage() => (self.clone(), files::set_aside(&path).map(drop)),
             Err(error) => (self.clone(), Err(error)),
         };
@@ -81,12 +85,12 @@ mod tests {
         let (_, stored) = known.change(state.path(), |settings| settings.appearance = Appearance::Dark);
         stored.unwrap();
         let kept = Settings::load(state.path()).unwrap();
-        assert_eq!((kept.zoom, kept.appearance), (2, Appearance::Dark), "what the window knew is not lost");
+        assert_eq!((kept.zoom, kept.appearance), (2, Appearance::Dark), "the window's own settings are kept");
         assert_eq!(std::fs::read_dir(state.path()).unwrap().count(), 2);
     }
 
     #[test]
-    fn what_cannot_be_kept_holds_all_the_same_and_a_file_that_cannot_be_read_stays() {
+    fn failed_writes_keep_the_change_and_the_file() {
         let state = tempfile::tempdir().unwrap();
         std::fs::create_dir(state.path().join("settings.json")).unwrap();
         let (changed, stored) = Settings::default().change(state.path(), |settings| settings.zoom = 1);

@@ -1,4 +1,4 @@
-//! The tree of the open workspace: folders, threads and the documents of each place.
+//! The tree of the open workspace: folders, threads and documents.
 
 mod menu;
 mod row;
@@ -22,10 +22,10 @@ use self::row::DraggedRow;
 use crate::actions::{self, *};
 use crate::hidden;
 use crate::icons::IconName;
-use crate::session::{Place, Session, SessionEvent, Subject};
+use crate::session::{PageId, Session, SessionEvent, Subject};
 use crate::strings::{self, sidebar as words};
 
-/// Rows that a page of the keyboard jumps over.
+/// Rows skipped by Page Up and Page Down.
 const PAGE: usize = 20;
 
 pub struct Sidebar {
@@ -33,7 +33,7 @@ pub struct Sidebar {
     focus: FocusHandle,
     filter: Entity<InputState>,
     scroll: UniformListScrollHandle,
-    /// What was picked up to be moved.
+    /// Row that was cut to be moved.
     carried: Option<RowKey>,
     shown: Range<usize>,
     _subscriptions: Vec<Subscription>,
@@ -51,6 +51,7 @@ impl Sidebar {
         let subscriptions = vec![
             cx.observe(&session, |_, _, cx| cx.notify()),
             cx.subscribe(&session, |this, _, event: &SessionEvent, _| {
+                // A row that was cut in another workspace cannot be pasted into this one.
                 if matches!(event, SessionEvent::Workspaces) {
                     this.carried = None;
                 }
@@ -85,6 +86,7 @@ impl Sidebar {
 
     fn on_tree(&mut self, cx: &mut Context<Self>, change: impl FnOnce(&mut client::LiveTree)) {
         self.session.update(cx, |session, cx| session.change_tree(cx, change));
+        // Keys can move the selection out of sight; the mouse cannot, so only this path scrolls.
         let selected = self.session.read(cx).tree().and_then(client::LiveTree::selected_index);
         if let Some(index) = selected {
             self.scroll.scroll_to_item(index, ScrollStrategy::Nearest);
@@ -99,7 +101,7 @@ impl Sidebar {
         self.session.update(cx, |session, cx| session.change_tree(cx, |tree| tree.select(Some(key))));
     }
 
-    /// The place that a new thing goes to: the folder that is selected, or the one that holds the row.
+    /// Returns the folder for a new entry: the selected one, or the one that contains the selected row.
     fn place(&self, cx: &App) -> Option<FolderId> {
         let key = self.selected(cx)?;
         self.place_of(&key, cx)
@@ -113,16 +115,17 @@ impl Sidebar {
         }
     }
 
-    /// Opens what stands in a row.
+    /// Opens the entry of a row.
     fn open(&mut self, key: &RowKey, cx: &mut Context<Self>) {
         match key {
+            // Folders have no page. Their document is a row of its own.
             RowKey::Folder(id) => self.on_tree(cx, |tree| tree.toggle(id)),
             RowKey::Document(scope) => {
-                let place = Place::Document(scope.clone());
+                let place = PageId::Document(scope.clone());
                 self.session.update(cx, |session, cx| session.open(place, cx));
             }
             RowKey::Thread(id) => {
-                let place = Place::Thread(id.clone());
+                let place = PageId::Thread(id.clone());
                 self.session.update(cx, |session, cx| session.open(place, cx));
             }
             RowKey::More(_) => {}
@@ -130,12 +133,12 @@ impl Sidebar {
     }
 
     fn open_document(&mut self, folder_id: Option<FolderId>, cx: &mut Context<Self>) {
-        self.session.update(cx, |session, cx| session.open(Place::Document(folder_id), cx));
+        self.session.update(cx, |session, cx| session.open(PageId::Document(folder_id), cx));
     }
 
     fn show_history(&mut self, key: Option<RowKey>, cx: &mut Context<Self>) {
         let folder_id = key.and_then(|key| self.place_of(&key, cx));
-        self.session.update(cx, |session, cx| session.open(Place::History(folder_id), cx));
+        self.session.update(cx, |session, cx| session.open(PageId::History(folder_id), cx));
     }
 
     fn show_effective(&mut self, key: Option<RowKey>, cx: &mut Context<Self>) {
@@ -143,15 +146,16 @@ impl Sidebar {
             Some(RowKey::Thread(id)) => Subject::Thread(id),
             key => Subject::Scope(key.and_then(|key| self.place_of(&key, cx))),
         };
-        self.session.update(cx, |session, cx| session.open(Place::Effective(subject), cx));
+        self.session.update(cx, |session, cx| session.open(PageId::Effective(subject), cx));
     }
 
     fn show_prompt(&mut self, key: Option<RowKey>, cx: &mut Context<Self>) {
         if let Some(RowKey::Thread(id)) = key {
-            self.session.update(cx, |session, cx| session.open(Place::Prompt(id), cx));
+            self.session.update(cx, |session, cx| session.open(PageId::Prompt(id), cx));
         }
     }
 
+    // Cut and paste move rows by keys, for people who cannot or do not want to drag.
     fn pick_up(&mut self, key: Option<RowKey>, cx: &mut Context<Self>) {
         self.carried = key.filter(|key| matches!(key, RowKey::Folder(_) | RowKey::Thread(_)));
         cx.notify();
@@ -256,7 +260,8 @@ impl Sidebar {
     fn rows(&mut self, range: Range<usize>, cx: &mut Context<Self>) -> Vec<AnyElement> {
         if self.shown != range {
             self.shown = range.clone();
-            // Asking for what is missing changes the tree, and drawing must not.
+            // This runs while the list is drawn. Requesting missing rows changes the session, which must not
+            // happen during a draw, so it is deferred.
             let (session, shown) = (self.session.clone(), range.clone());
             cx.defer(move |cx| session.update(cx, |session, cx| session.shown(shown, cx)));
         }
@@ -270,7 +275,7 @@ impl Render for Sidebar {
         let carrying =
             self.carried.as_ref().map(|key| words::carrying(&hidden::name(&self.name_of(key, cx))));
         let session = self.session.read(cx);
-        // Without a connection the line at the bottom says enough.
+        // Without a connection every load fails, and the line at the bottom already explains that.
         let tree = session.tree().filter(|_| session.link().is_connected());
         let problem =
             tree.and_then(client::LiveTree::problem).map(|reason| words::incomplete(&hidden::line(reason)));
@@ -330,6 +335,8 @@ impl Render for Sidebar {
                         if count == 0 {
                             return area.child(self.empty(cx));
                         }
+                        // All rows have one height, so only the visible ones are built. A workspace may have
+                        // 100,000 threads.
                         let list = uniform_list(
                             "rows",
                             count,

@@ -1,12 +1,14 @@
-//! Every word that people read in the window, in one place.
+//! All texts of the window.
 
 pub mod views;
 
 pub const APPLICATION: &str = "Foreword";
 pub const DOCUMENT: &str = "AGENTS.md";
-/// What the root of a workspace is called where a folder's name would stand.
+/// Name of the root where a folder's name would be shown.
 pub const ROOT: &str = "workspace root";
 
+// Grouped by view, so that a view imports only its own texts. Nothing is translated yet, but all texts are
+// here and in `views`, where a translation could replace them.
 pub mod link {
     pub const IDLE: &str = "No gateway chosen";
     pub const CONNECTING: &str = "Connecting…";
@@ -17,7 +19,7 @@ pub mod link {
     pub const RETRY: &str = "Try again";
     pub const START: &str = "Start a gateway";
     pub const START_TIP: &str =
-        "Runs `foreword serve` on this machine; it goes on after the window is closed";
+        "Runs `foreword serve` on this machine; it keeps running after the window is closed";
     pub const STARTING: &str = "Starting a gateway…";
     pub const NOT_FOUND: &str = "the command `foreword` was not found beside this program or on the PATH\nhint: install it with \
                                  `cargo install --locked --path crates/cli`, or name it with --foreword FILE";
@@ -52,25 +54,25 @@ pub mod sidebar {
     pub const ARCHIVE: &str = "Archive…";
     pub const OPEN: &str = "Open";
     pub const HISTORY: &str = "History";
-    pub const EFFECTIVE: &str = "What applies here";
+    pub const EFFECTIVE: &str = "Effective document";
     pub const PROMPT: &str = "Prompt";
     pub const COMPARE: &str = "Compare agents";
     pub const DRAFT: &str = "draft";
     pub const INHERITED: &str = "inherited";
     pub const NEW: &str = "new";
     pub const ACTIVE_TIP: &str = "Agents here read this document";
-    pub const DRAFT_TIP: &str = "Only white space: agents here still read what is inherited";
+    pub const DRAFT_TIP: &str = "Only white space: agents here still read the inherited document";
     pub const NEW_TIP: &str = "Nothing is saved here yet, and nothing is inherited";
     pub const FOLDER_OWN_TIP: &str = "This folder has its own document";
     pub const FOLDER_DRAFT_TIP: &str =
-        "This folder has a draft: only white space, so what is inherited counts";
+        "This folder has a draft: only white space, so the inherited document applies";
     pub const RETRY: &str = "Try again";
     pub const FOLDER_INHERITS_TIP: &str = "This folder inherits its document";
     pub const LOADING: &str = "Loading…";
     pub const NOTHING: &str = "Nothing here yet";
     pub const NOTHING_HINT: &str = "Right-click, or use the buttons above, to write an AGENTS.md for everything in \
-                                    this workspace, or to make a folder or a thread.";
-    pub const NO_MATCH: &str = "Nothing has this in its name";
+                                    this workspace, or to create a folder or a thread.";
+    pub const NO_MATCH: &str = "No name contains this";
 
     pub fn inherited_from(place: &str) -> String {
         format!("Nothing is saved here: agents read the document of {place}")
@@ -82,14 +84,14 @@ pub mod sidebar {
         format!("{threads} more threads")
     }
     pub fn carrying(name: &str) -> String {
-        format!("Moving “{name}”: choose a folder and press Ctrl+V, or Escape to leave it")
+        format!("Moving “{name}”: choose a folder and press Ctrl+V, or Escape to cancel")
     }
     pub fn put_here(name: &str) -> String {
         format!("Move “{name}” here")
     }
 }
 
-pub mod ask {
+pub mod dialogs {
     pub const OK: &str = "OK";
     pub const CANCEL: &str = "Cancel";
     pub const CREATE: &str = "Create";
@@ -104,7 +106,7 @@ pub mod ask {
     pub const NEW_FOLDER: &str = "New folder";
     pub const NEW_THREAD: &str = "New thread";
     pub const THREAD_IS_AGENT: &str = "May use tools (agent)";
-    pub const EMPTY_NAME: &str = "a name is needed";
+    pub const EMPTY_NAME: &str = "enter a name";
 
     pub fn rename(name: &str) -> String {
         format!("Rename “{name}”")
@@ -122,7 +124,7 @@ pub mod ask {
         format!("Archive the AGENTS.md of {place}?")
     }
     pub const ARCHIVE_DOCUMENT: &str =
-        "Agents here then read what is inherited. The history keeps every version.";
+        "Agents here then read the inherited document. The history keeps every version.";
 }
 
 pub mod editor {
@@ -131,20 +133,19 @@ pub mod editor {
     pub const UNSAVED: &str = "Not saved yet";
     pub const SAVING: &str = "Saving…";
     pub const LOADING: &str = "Loading…";
-    pub const OFFLINE: &str =
-        "Offline: what you type is kept on this machine and saved when the gateway is back";
-    pub const CONFLICT: &str = "Somebody else saved meanwhile: choose what to keep";
+    pub const OFFLINE: &str = "Offline: your text is kept on this machine and saved when the gateway is back";
+    pub const CONFLICT: &str = "Someone else saved meanwhile: choose a text to keep";
     pub const UNMERGED: &str =
-        "Both texts stand between the marks: edit them into one, or press Ctrl+S to save as it is";
+        "Both texts are between the marks: edit them into one, or press Ctrl+S to save as it is";
     pub const NOTHING_SAVED: &str = "Nothing is saved here yet";
     pub const RETRY: &str = "Save again";
     pub const PLACEHOLDER: &str = "# Instructions\n\nWrite what agents in this part of the tree should know.";
     pub const INHERITED_TITLE: &str = "Inherited";
-    pub const INHERITED_SHOW: &str = "Show what is inherited";
+    pub const INHERITED_SHOW: &str = "Show the inherited document";
     pub const INHERITED_NOTHING: &str = "Nothing";
     pub const INHERITED_NOTHING_HINT: &str = "No folder above has an active document.";
     pub const INHERITED_ROOT_HINT: &str =
-        "This is the workspace root: every folder below inherits what is written here.";
+        "This is the workspace root: every folder below inherits this document.";
     pub const HIDDEN: &str = "hidden by the text on the left";
     pub const APPLIES: &str = "applies until something is written on the left";
     pub const READ_ONLY: &str = "read-only";
@@ -154,16 +155,14 @@ pub mod editor {
     pub const FIND_CLOSE: &str = "Close";
     pub const NO_MATCH: &str = "no match";
     pub const OVER: &str = "only the first 16,000 reach a prompt";
-    pub const DRAFT_FAILED: &str = "what you type cannot be kept on this machine";
+    pub const DRAFT_FAILED: &str = "unsaved text cannot be kept on this machine";
 
     pub fn drafts_left(documents: usize) -> String {
         let documents = match documents {
             1 => "one document".to_owned(),
             documents => format!("{documents} documents"),
         };
-        format!(
-            "What was typed in {documents} of this workspace was kept and is not saved. Open it to save it."
-        )
+        format!("Unsaved text of {documents} in this workspace was kept. Open it to save it.")
     }
     pub fn saved_version(version: u64) -> String {
         format!("{SAVED} · version {version}")
@@ -190,7 +189,7 @@ pub mod conflict {
     pub const REMOTE: &str = "On the gateway";
     pub const ARCHIVED: &str = "archived meanwhile";
     pub fn equal_lines(count: usize) -> String {
-        format!("{count} lines that are the same")
+        format!("{count} equal lines")
     }
     pub const RELOAD: &str = "Reload remote";
     pub const RELOAD_TIP: &str = "Take the gateway's text; yours goes to the clipboard (Alt+R)";
@@ -206,8 +205,8 @@ pub mod conflict {
 
 pub mod gateways {
     pub const TITLE: &str = "Gateways";
-    pub const HINT: &str = "A gateway keeps the documents, resolves what applies, and runs turns. One runs on this \
-                            machine; others are reached by address and token.";
+    pub const HINT: &str = "A gateway keeps documents and runs turns. One runs on this machine; others need an address \
+                            and a token.";
     pub const LOCAL: &str = "This machine";
     pub const NAME: &str = "Name";
     pub const ADDRESS: &str = "Address, such as https://gateway.example";
@@ -218,9 +217,9 @@ pub mod gateways {
     pub const CURRENT: &str = "in use";
     pub const IN_KEYRING: &str = "token in the keyring";
     pub const IN_FILE: &str = "no keyring here: the token is kept in a file that only you can read";
-    pub const NO_TOKEN: &str = "its token is not on this machine any more; remove it and add it again";
+    pub const NO_TOKEN: &str = "its token is no longer on this machine; remove the gateway and add it again";
     pub const TOKEN_NEEDED: &str =
-        "a token is needed; the gateway's owner makes one with `foreword token create`";
+        "enter a token; the gateway's owner creates one with `foreword token create`";
 }
 
 pub mod keys {
@@ -229,11 +228,11 @@ pub mod keys {
     pub const TREE: &str = "Tree";
     pub const EDITOR: &str = "Document";
     pub const FOCUS_SIDEBAR: &str = "Go to the tree";
-    pub const FOCUS_MAIN: &str = "Go to what is open";
+    pub const FOCUS_MAIN: &str = "Go to the open page";
     pub const FOCUS_FILTER: &str = "Filter the tree";
     pub const ZOOM_IN: &str = "Larger text";
     pub const ZOOM_OUT: &str = "Smaller text";
-    pub const ZOOM_RESET: &str = "Text as the system wants it";
+    pub const ZOOM_RESET: &str = "Text size of the system";
     pub const THEME: &str = "Light or dark";
     pub const GATEWAYS: &str = "Gateways";
     pub const RECONNECT: &str = "Connect again";
@@ -244,17 +243,17 @@ pub mod keys {
     pub const NEW_FOLDER: &str = "New folder";
     pub const NEW_THREAD: &str = "New thread";
     pub const RENAME: &str = "Rename";
-    pub const PICK_UP: &str = "Pick up, to move";
-    pub const PUT_DOWN: &str = "Put down here";
+    pub const PICK_UP: &str = "Cut, to move";
+    pub const PUT_DOWN: &str = "Paste here";
     pub const DELETE: &str = "Delete or archive";
     pub const HISTORY: &str = "History";
-    pub const EFFECTIVE: &str = "What applies here";
+    pub const EFFECTIVE: &str = "Effective document";
     pub const PROMPT: &str = "Prompt of the thread";
     pub const COMPARE: &str = "Compare agents";
     pub const SAVE: &str = "Save now";
     pub const FIND: &str = "Find";
     pub const FIND_NEXT: &str = "Next match";
-    pub const INHERITED: &str = "Show or hide what is inherited";
+    pub const INHERITED: &str = "Show or hide the inherited document";
     pub const ARCHIVE: &str = "Archive";
     pub const TAKE_REMOTE: &str = "Conflict: reload remote";
     pub const OVERWRITE: &str = "Conflict: overwrite remote";
@@ -263,8 +262,8 @@ pub mod keys {
     pub const START: &str = "Start a gateway on this machine";
     pub const THREAD: &str = "Thread";
     pub const SEND: &str = "Send the message";
-    pub const ALLOW: &str = "Allow the call that asks";
-    pub const DENY: &str = "Deny it";
+    pub const ALLOW: &str = "Allow the pending call";
+    pub const DENY: &str = "Deny the pending call";
     pub const CANCEL: &str = "Stop the running turn";
     pub const LISTS: &str = "History and everywhere else";
     pub const NEWER: &str = "Newer version";
@@ -273,11 +272,11 @@ pub mod keys {
 }
 
 pub mod welcome {
-    pub const TITLE: &str = "What agents read first";
+    pub const TITLE: &str = "Instructions that agents read first";
     pub const HINT: &str = "Choose a document or a thread on the left. Press F1 for all keys.";
     pub const NO_WORKSPACE_TITLE: &str = "No workspace yet";
     pub const NO_WORKSPACE_HINT: &str = "A workspace holds the folders, threads and documents of one project or team. \
-                                         Make one here, or run `foreword init` in a project.";
+                                         Create one here, or run `foreword init` in a project.";
     pub const OFFLINE_TITLE: &str = "No gateway";
     pub const OFFLINE_HINT: &str = "Documents and threads are kept by a gateway. Start one on this machine, or connect to \
                                     another one.";
@@ -288,7 +287,7 @@ pub mod theme {
     pub const KEYS_TIP: &str = "Keys (F1)";
 }
 
-/// A number with its thousands apart.
+/// Formats a number with separated thousands.
 pub fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -310,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thousands_stand_apart() {
+    fn thousands_are_separated() {
         let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (16000, "16,000"), (1234567, "1,234,567")];
         for (number, text) in cases {
             assert_eq!(thousands(number), text);

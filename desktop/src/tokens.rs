@@ -1,4 +1,4 @@
-//! The tokens of gateways: in the system's keyring where there is one, else in a file that only the user can read.
+//! Tokens of gateways, in the system's keyring or in a file that only the user can read.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::files;
 
-/// Who keyring entries belong to.
+/// User name of the keyring entries.
 const USER: &str = "foreword";
 
-/// Where a token was put.
+/// Storage of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum TokenStorage {
     Keyring,
     File,
 }
@@ -24,26 +24,27 @@ fn path(state: &Path) -> PathBuf {
 
 type Tokens = BTreeMap<String, String>;
 
-/// Keeps the token of an address.
-pub fn keep(state: &Path, url: &str, token: SecretString, cx: &App) -> Task<Result<Kept, String>> {
+/// Stores the token of an address.
+pub fn keep(state: &Path, url: &str, token: SecretString, cx: &App) -> Task<Result<TokenStorage, String>> {
     let written = cx.write_credentials(url, USER, token.expose_secret().as_bytes());
     let (state, url) = (state.to_owned(), url.to_owned());
     cx.spawn(async move |cx| {
-        // A keyring that takes a token and does not give it back is none.
+        // A keyring may accept an entry and not return it. The token is read back, because a token that
+        // cannot be found at the next start is worse than one in a private file.
         if written.await.is_ok() {
             let read = cx.update(|cx| cx.read_credentials(&url));
             if read.await.is_ok_and(|found| found.is_some()) {
-                return Ok(Kept::Keyring);
+                return Ok(TokenStorage::Keyring);
             }
         }
         let mut tokens: Tokens = files::read(&path(&state)).map_err(text)?.unwrap_or_default();
         tokens.insert(url, token.expose_secret().to_owned());
         files::write(&path(&state), &tokens).map_err(text)?;
-        Ok(Kept::File)
+        Ok(TokenStorage::File)
     })
 }
 
-/// The token of an address, from wherever it is.
+/// Finds the token of an address in the keyring or the file.
 pub fn find(state: &Path, url: &str, cx: &App) -> Task<Option<SecretString>> {
     let read = cx.read_credentials(url);
     let (state, url) = (state.to_owned(), url.to_owned());
@@ -58,12 +59,12 @@ pub fn find(state: &Path, url: &str, cx: &App) -> Task<Option<SecretString>> {
     })
 }
 
-/// Forgets the token of an address.
+/// Removes the token of an address from both storages.
 pub fn forget(state: &Path, url: &str, cx: &App) -> Task<Result<(), String>> {
     let deleted = cx.delete_credentials(url);
     let (state, url) = (state.to_owned(), url.to_owned());
     cx.background_executor().spawn(async move {
-        // There may be no keyring, or nothing in it.
+        // Fails if there is no keyring or no entry in it; the file below is checked in any case.
         let _ = deleted.await;
         let Some(mut tokens) = files::read::<Tokens>(&path(&state)).map_err(text)? else { return Ok(()) };
         if tokens.remove(&url).is_some() {

@@ -1,4 +1,4 @@
-//! What the main area shows besides the editor.
+//! Pages of the main area besides the editor.
 
 pub mod compare;
 pub mod effective;

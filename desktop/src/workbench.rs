@@ -1,4 +1,4 @@
-//! The window: the sidebar, what is open beside it, and the line at the bottom.
+//! The window: the sidebar, the open page, and the line at the bottom.
 
 mod page;
 mod welcome;
@@ -19,15 +19,15 @@ use gpui_kit::{
 use self::page::Page;
 use crate::actions::{self, *};
 use crate::appearance;
-use crate::ask::{self, Field};
 use crate::bridge::Link;
+use crate::dialogs::{self, Field};
 use crate::document::DocumentEditor;
 use crate::hidden;
 use crate::icons::IconName;
 use crate::local_gateway;
 use crate::notices;
-use crate::places::Places;
-use crate::session::{Place, Session, SessionEvent};
+use crate::paths::Paths;
+use crate::session::{PageId, Session, SessionEvent};
 use crate::settings::{Appearance, Settings};
 use crate::sidebar::Sidebar;
 use crate::strings::{self, link as link_words};
@@ -36,13 +36,13 @@ use crate::tokens;
 pub struct Workbench {
     session: Entity<Session>,
     sidebar: Entity<Sidebar>,
-    /// What is open; none when nothing is.
+    /// The open page.
     page: Option<Page>,
-    /// Editors that are no longer shown and have something to save.
+    /// Closed editors with unsaved text.
     leaving: Vec<Entity<DocumentEditor>>,
     settings: Settings,
     focus: FocusHandle,
-    /// Whether a gateway was started and has not answered yet.
+    /// A gateway was started and has not answered yet.
     starting: bool,
     _tasks: Vec<Task<()>>,
     _subscriptions: Vec<Subscription>,
@@ -64,7 +64,8 @@ impl Workbench {
         let sidebar = cx.new(|cx| Sidebar::new(session.clone(), window, cx));
         let subscriptions = vec![
             cx.subscribe_in(&session, window, Self::on_session),
-            // Keys must lead somewhere, also after what had them is gone.
+            // Without this, no key would work after the focused element disappears, for example with a closed
+            // dialog.
             cx.on_focus_lost(window, |this, window, cx| match &this.page {
                 Some(page) => page.focus_handle(cx).focus(window, cx),
                 None => this.sidebar.focus_handle(cx).focus(window, cx),
@@ -100,7 +101,7 @@ impl Workbench {
         &self.settings
     }
 
-    /// The editor that is shown.
+    /// Returns the open editor.
     pub fn document(&self) -> Option<&Entity<DocumentEditor>> {
         self.page.as_ref()?.document()
     }
@@ -122,16 +123,17 @@ impl Workbench {
             }
             _ => {}
         }
+        // Every event may be the answer that settles the last unsaved text of a closed editor.
         self.leaving.retain(|editor| !editor.read(cx).is_settled());
         cx.notify();
     }
 
-    /// Shows something in the main area.
-    pub fn open(&mut self, place: Place, window: &mut Window, cx: &mut Context<Self>) {
+    /// Opens a page in the main area.
+    pub fn open(&mut self, place: PageId, window: &mut Window, cx: &mut Context<Self>) {
         if self.page.as_ref().map(Page::place) != Some(&place) {
             self.leave(window, cx);
             self.page = match place {
-                Place::Document(scope) => self.open_document(scope, window, cx),
+                PageId::Document(scope) => self.open_document(scope, window, cx),
                 place => Page::open(&self.session, place, window, cx),
             };
         }
@@ -153,7 +155,8 @@ impl Workbench {
                 tree.reveal(RowKey::Document(scope.clone()));
             });
         });
-        // One that still saves is taken up again: two editors of one document would be in conflict with each other.
+        // An editor that is still saving is reused. A second editor of the same document would load the old
+        // text and then be in conflict with the save of the first.
         let same = |editor: &Entity<DocumentEditor>| {
             let editor = editor.read(cx);
             editor.scope() == &scope && editor.workspace_id() == &workspace_id
@@ -168,7 +171,7 @@ impl Workbench {
         Some(Page::of_document(editor, cx))
     }
 
-    /// Leaves what is shown; an editor stays alive until everything is saved.
+    /// Closes the page. An editor stays alive until its text is saved.
     fn leave(&mut self, window: &mut Window, cx: &mut Context<Self>) {
         let Some(editor) = self.document().cloned() else { return };
         self.page = None;
@@ -180,7 +183,7 @@ impl Workbench {
         }
     }
 
-    /// What belongs to a workspace that is no longer open is left.
+    /// Closes a page of a workspace that is no longer open.
     fn close_foreign(&mut self, window: &mut Window, cx: &mut Context<Self>) {
         let open = self.session.read(cx).workspace_id().cloned();
         let page = self.page.as_ref().and_then(Page::workspace_id);
@@ -190,15 +193,18 @@ impl Workbench {
         }
     }
 
-    /// What is typed is kept in a file in any case; where the gateway is there, it is saved first.
+    /// Saves and closes. Returns true if the window may close immediately.
     fn may_close(&mut self, window: &mut Window, cx: &mut Context<Self>) -> bool {
+        // Unsaved text is in the drafts in any case. With a connection the window stays open for a moment to
+        // save it, so that the next start does not begin with a reminder.
         self.leave(window, cx);
         let saving = self.session.read(cx).link().is_connected() && !self.leaving.is_empty();
         if !saving {
             return true;
         }
         let task = cx.spawn_in(window, async move |this, cx| {
-            // Long enough for a save; a conflict waits for the next start.
+            // Two seconds are enough for a save. A conflict cannot be resolved without the user and waits for
+            // the next start.
             for _ in 0..40 {
                 cx.background_executor().timer(std::time::Duration::from_millis(50)).await;
                 let done = this.update(cx, |this, cx| {
@@ -221,7 +227,7 @@ impl Workbench {
         cx: &mut Context<Self>,
         change: impl FnOnce(&mut Settings),
     ) {
-        let state = self.session.read(cx).places().state.clone();
+        let state = self.session.read(cx).paths().state.clone();
         let (settings, stored) = self.settings.change(&state, change);
         self.settings = settings;
         if let Err(error) = stored {
@@ -231,10 +237,11 @@ impl Workbench {
         cx.notify();
     }
 
-    /// Connects to a gateway of the list, or to this machine's.
+    /// Connects to a listed gateway, or to this machine's.
     pub(crate) fn use_gateway(&mut self, name: Option<String>, window: &mut Window, cx: &mut Context<Self>) {
         self.leave(window, cx);
-        // They would talk to the other gateway. What they have not saved is in their drafts.
+        // These editors would send their text to the new gateway. Their drafts belong to the old one and are
+        // offered again when the user returns to it.
         self.leaving.clear();
         self.change_settings(window, cx, |settings| settings.gateway = name);
         let connecting = connect(&self.session, &self.settings, cx);
@@ -244,6 +251,7 @@ impl Workbench {
     fn zoom(&mut self, step: i8, window: &mut Window, cx: &mut Context<Self>) {
         self.change_settings(window, cx, |settings| {
             let (low, high) = (*appearance::ZOOM.start(), *appearance::ZOOM.end());
+            // A step of 0 resets the zoom.
             settings.zoom = if step == 0 { 0 } else { (settings.zoom + step).clamp(low, high) };
         });
     }
@@ -254,54 +262,66 @@ impl Workbench {
     }
 
     fn start_gateway(&mut self, window: &mut Window, cx: &mut Context<Self>) {
-        // Another one would only get into the way of the one that runs, or that was chosen.
+        // A second gateway on the data directory would be refused, and one beside a chosen remote gateway
+        // would not be used.
         if self.starting || !self.session.read(cx).link().wants_gateway() {
             return;
         }
-        let places = self.session.read(cx).places().clone();
-        let mut child = match local_gateway::find_and_start(&places) {
+        let paths = self.session.read(cx).paths().clone();
+        let mut child = match local_gateway::find_and_start(&paths) {
             Ok(child) => child,
             Err(error) => return notices::problem(&error.to_string(), window, cx),
         };
+        // The connection keeps retrying with growing pauses. Retrying now starts with short ones, so that the
+        // window connects soon after the gateway listens.
         self.starting = true;
         self.session.read(cx).gateway().retry();
         let (ended, waiting) = tokio::sync::oneshot::channel();
         std::thread::spawn(move || {
-            // Whoever starts a process has to hear of its end; the window may be gone by then.
+            // Waiting reaps the process; otherwise it would stay as a zombie. A thread is used because the
+            // window, and with it every task, may end earlier.
             let _ = child.wait();
             let _ = ended.send(());
         });
         let task = cx.spawn_in(window, async move |this, cx| {
             if waiting.await.is_ok() {
-                this.update_in(cx, |this, window, cx| this.gateway_ended(&places, window, cx)).ok();
+                this.update_in(cx, |this, window, cx| this.gateway_ended(&paths, window, cx)).ok();
             }
         });
         self._tasks.push(task);
         cx.notify();
     }
 
-    /// A gateway that was started here is no longer there. One that worked is missed by the connection.
-    fn gateway_ended(&mut self, places: &Places, window: &mut Window, cx: &mut Context<Self>) {
+    /// Reports that a gateway ended before it answered.
+    fn gateway_ended(&mut self, paths: &Paths, window: &mut Window, cx: &mut Context<Self>) {
+        // If it had answered, `starting` is false and the lost connection is already shown.
         if self.starting {
             self.starting = false;
-            notices::problem(&link_words::ended(&local_gateway::last_words(places)), window, cx);
+            notices::problem(&link_words::ended(&local_gateway::last_words(paths)), window, cx);
             cx.notify();
         }
     }
 
     fn new_workspace(&mut self, window: &mut Window, cx: &mut Context<Self>) {
-        use strings::ask as questions;
+        use strings::dialogs as questions;
         let session = self.session.clone();
         let fields = vec![
             Field::new("workspace-name", questions::WORKSPACE_NAME),
             Field::new("workspace-root", questions::WORKSPACE_ROOT).optional(),
         ];
-        ask::texts(questions::NEW_WORKSPACE, questions::CREATE, fields, window, cx, move |texts, _, cx| {
-            let mut texts = texts.into_iter();
-            let name = texts.next().unwrap_or_default();
-            let root = texts.next().filter(|root| !root.is_empty());
-            session.update(cx, |session, cx| session.create_workspace(name, root, cx));
-        });
+        dialogs::form(
+            questions::NEW_WORKSPACE,
+            questions::CREATE,
+            fields,
+            window,
+            cx,
+            move |texts, _, cx| {
+                let mut texts = texts.into_iter();
+                let name = texts.next().unwrap_or_default();
+                let root = texts.next().filter(|root| !root.is_empty());
+                session.update(cx, |session, cx| session.create_workspace(name, root, cx));
+            },
+        );
     }
 
     fn show_keys(&mut self, window: &mut Window, cx: &mut Context<Self>) {
@@ -411,18 +431,20 @@ impl Workbench {
     }
 }
 
-/// Connects a session to the gateway that the settings name.
+/// Connects a session to the gateway in the settings.
 pub(crate) fn connect(session: &Entity<Session>, settings: &Settings, cx: &mut App) -> Task<()> {
-    let places = session.read(cx).places().clone();
+    let paths = session.read(cx).paths().clone();
     let chosen = settings.gateway.as_ref();
     let entry = chosen.and_then(|name| settings.gateways.get(name)).cloned();
     let session = session.clone();
     let Some(entry) = entry else {
-        session.update(cx, |session, cx| session.connect(Target::Local { data: places.data }, cx));
+        session.update(cx, |session, cx| session.connect(Target::Local { data: paths.data }, cx));
         return Task::ready(());
     };
+    // The keyring may ask the user to unlock it, so the token is awaited in a task and the window opens
+    // without it.
     let finding = match &entry.place {
-        GatewayPlace::Address(url) => tokens::find(&places.state, url, cx),
+        GatewayPlace::Address(url) => tokens::find(&paths.state, url, cx),
         GatewayPlace::Local(_) => Task::ready(None),
     };
     cx.spawn(async move |cx| {
@@ -434,12 +456,12 @@ pub(crate) fn connect(session: &Entity<Session>, settings: &Settings, cx: &mut A
     })
 }
 
-/// A key as people know it.
+/// Formats a key as it is labeled on keyboards.
 fn shown_key(key: &str) -> String {
     let main = if cfg!(target_os = "macos") { "⌘" } else { "Ctrl" };
     let words = key.split('-').map(|part| match part {
         "secondary" => main.to_owned(),
-        // The key of the minus sign itself.
+        // Splitting `secondary--` at the dashes leaves empty parts for the minus key.
         "" => "−".to_owned(),
         part => {
             let mut letters = part.chars();
@@ -462,7 +484,8 @@ impl Render for Workbench {
             .size_full()
             .bg(cx.theme().background)
             .text_color(cx.theme().foreground)
-            // Every window saves first; the last one that is closed ends the application.
+            // Every window saves first, and closing the last one ends the application. The windows are closed
+            // after this action, because this window is borrowed while it handles the action.
             .on_action(cx.listener(|_, _: &Quit, _, cx| {
                 for window in cx.windows() {
                     cx.defer(move |cx| {
@@ -478,8 +501,8 @@ impl Render for Workbench {
                 }
             }))
             .on_action(cx.listener(|this, _: &NewWindow, window, cx| {
-                let places = this.session.read(cx).places().clone();
-                if let Err(error) = crate::open_window(places, cx) {
+                let paths = this.session.read(cx).paths().clone();
+                if let Err(error) = crate::open_window(paths, cx) {
                     notices::problem(&error.to_string(), window, cx);
                 }
             }))
@@ -492,9 +515,11 @@ impl Render for Workbench {
             .on_action(cx.listener(|this, _: &StartGateway, window, cx| this.start_gateway(window, cx)))
             .on_action(cx.listener(|this, _: &NewWorkspace, window, cx| this.new_workspace(window, cx)))
             .on_action(
-                cx.listener(|this, _: &ShowGateways, window, cx| this.open(Place::Gateways, window, cx)),
+                cx.listener(|this, _: &ShowGateways, window, cx| this.open(PageId::Gateways, window, cx)),
             )
-            .on_action(cx.listener(|this, _: &ShowCompare, window, cx| this.open(Place::Compare, window, cx)))
+            .on_action(
+                cx.listener(|this, _: &ShowCompare, window, cx| this.open(PageId::Compare, window, cx)),
+            )
             .on_action(cx.listener(|this, _: &FocusSidebar, window, cx| {
                 this.sidebar.focus_handle(cx).focus(window, cx);
             }))
@@ -511,21 +536,23 @@ impl Render for Workbench {
             .on_action(cx.listener(|this, _: &NewThread, window, cx| {
                 this.sidebar.update(cx, |sidebar, cx| sidebar.new_thread_here(window, cx));
             }))
+            // An action on the open page has priority over the selected row, because the page is what the
+            // user looks at.
             .on_action(cx.listener(|this, _: &ShowHistory, window, cx| {
                 match this.page.as_ref().and_then(Page::scope) {
-                    Some(scope) => this.open(Place::History(scope), window, cx),
+                    Some(scope) => this.open(PageId::History(scope), window, cx),
                     None => this.sidebar.update(cx, |sidebar, cx| sidebar.history_here(cx)),
                 }
             }))
             .on_action(cx.listener(|this, _: &ShowEffective, window, cx| {
                 match this.page.as_ref().and_then(Page::subject) {
-                    Some(subject) => this.open(Place::Effective(subject), window, cx),
+                    Some(subject) => this.open(PageId::Effective(subject), window, cx),
                     None => this.sidebar.update(cx, |sidebar, cx| sidebar.effective_here(cx)),
                 }
             }))
             .on_action(cx.listener(|this, _: &ShowPrompt, window, cx| {
                 match this.page.as_ref().and_then(Page::thread) {
-                    Some(thread) => this.open(Place::Prompt(thread), window, cx),
+                    Some(thread) => this.open(PageId::Prompt(thread), window, cx),
                     None => this.sidebar.update(cx, |sidebar, cx| sidebar.prompt_here(cx)),
                 }
             }))
@@ -548,7 +575,7 @@ impl Render for Workbench {
                         .xsmall()
                         .ghost()
                         .label(link_words::CHOOSE)
-                        .on_click(cx.listener(|this, _, window, cx| this.open(Place::Gateways, window, cx))),
+                        .on_click(cx.listener(|this, _, window, cx| this.open(PageId::Gateways, window, cx))),
                 ),
             )
     }
@@ -559,7 +586,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_for_people() {
+    fn keys_are_formatted_as_on_keyboards() {
         let main = if cfg!(target_os = "macos") { "⌘" } else { "Ctrl" };
         assert_eq!(shown_key("secondary-shift-n"), format!("{main}+Shift+N"));
         assert_eq!(shown_key("secondary--"), format!("{main}+−"));

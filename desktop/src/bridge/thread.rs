@@ -1,4 +1,5 @@
-//! The thread that owns the connection. [`client::Connection`] says what to do; here it is done and reported.
+//! The thread that owns the connection. It executes the requests of [`client::Connection`] and reports their
+//! outcomes.
 
 use std::time::Instant;
 
@@ -16,13 +17,13 @@ use tokio::task::JoinHandle;
 
 use super::{Command, Incoming, Link};
 
-/// What became of something that was started, and for which target.
-struct Reported {
+/// Report of a task with the target that it worked for.
+struct TargetReport {
     target: u64,
-    report: Report,
+    report: ConnectionReport,
 }
 
-enum Report {
+enum ConnectionReport {
     Connected { generation: u64, client: Client, answer: Box<InitializeResult> },
     Failed { generation: u64, error: ClientError },
     Lost { generation: u64 },
@@ -30,7 +31,7 @@ enum Report {
     Subscribed { generation: u64, workspace_id: WorkspaceId, outcome: Result<(), ClientError> },
 }
 
-/// Serves until the window is gone.
+/// Runs until the last handle to the bridge is dropped.
 pub(super) async fn run(
     mut commands: mpsc::UnboundedReceiver<Command>,
     events: mpsc::UnboundedSender<Incoming>,
@@ -38,14 +39,14 @@ pub(super) async fn run(
     let (sender, mut reported) = mpsc::unbounded_channel();
     let mut bridge = Bridge {
         events,
-        reports: Reports { target: 0, sender },
+        reports: ReportSender { target: 0, sender },
         target: None,
         connection: Connection::default(),
         current: None,
         followed: None,
         not_running: false,
         server: None,
-        told: Link::Idle,
+        reported_link: Link::Idle,
     };
     loop {
         bridge.proceed();
@@ -61,8 +62,9 @@ pub(super) async fn run(
                 Some(command) => bridge.command(command),
                 None => return,
             },
-            // What is told about a gateway that was left is of no interest.
-            Some(Reported { target, report }) = reported.recv() => if target == bridge.reports.target {
+            // Tasks are not canceled when the target changes, so their late reports must not reach the new
+            // connection.
+            Some(TargetReport { target, report }) = reported.recv() => if target == bridge.reports.target {
                 bridge.report(report);
             },
             () = asleep => {}
@@ -70,47 +72,49 @@ pub(super) async fn run(
     }
 }
 
-/// Where those that were started report.
+/// Sends reports of tasks for the current target.
 #[derive(Clone)]
-struct Reports {
-    /// Counts the targets.
+struct ReportSender {
+    /// Number of the target, increased with each one.
     target: u64,
-    sender: mpsc::UnboundedSender<Reported>,
+    sender: mpsc::UnboundedSender<TargetReport>,
 }
 
-impl Reports {
-    /// Whether anybody listens.
-    fn send(&self, report: Report) -> bool {
-        self.sender.send(Reported { target: self.target, report }).is_ok()
+impl ReportSender {
+    /// Returns false if the bridge is gone.
+    fn send(&self, report: ConnectionReport) -> bool {
+        self.sender.send(TargetReport { target: self.target, report }).is_ok()
     }
 }
 
-/// The connection that is there.
+/// An established connection.
 struct Current {
     caller: Caller,
-    /// Owns the connection's other half and passes on what arrives.
+    /// Task that owns the receiving half and forwards notifications.
     listener: JoinHandle<()>,
 }
 
 impl Drop for Current {
     fn drop(&mut self) {
+        // A dropped handle would only detach the task, and two listeners would forward notifications of two
+        // connections.
         self.listener.abort();
     }
 }
 
 struct Bridge {
     events: mpsc::UnboundedSender<Incoming>,
-    reports: Reports,
+    reports: ReportSender,
     target: Option<Target>,
     connection: Connection,
     current: Option<Current>,
     followed: Option<WorkspaceId>,
-    /// Whether the last try found no gateway on this machine.
+    /// The last attempt found no gateway on this machine.
     not_running: bool,
-    /// The database and the program of the gateway.
+    /// Database and program name of the connected gateway.
     server: Option<(InstanceId, String)>,
-    /// What the window was told last.
-    told: Link,
+    /// State that was last sent to the window.
+    reported_link: Link,
 }
 
 impl Bridge {
@@ -126,6 +130,8 @@ impl Bridge {
                 self.connection.follow(workspace_id, since);
             }
             Command::Connect(target) => {
+                // Nothing of the previous target may survive: its data would be shown as that of the new
+                // gateway.
                 self.target = Some(target);
                 self.current = None;
                 self.followed = None;
@@ -136,8 +142,10 @@ impl Bridge {
         }
     }
 
-    /// Does what the connection asks for, and tells the window where it stands.
+    /// Executes all requests of the connection and reports a changed state.
     fn proceed(&mut self) {
+        // The state machine may answer an input with several requests. All of them must be executed before
+        // the thread sleeps again, because its wake time assumes that none is pending.
         while let Some(request) = self.connection.poll(Instant::now()) {
             match request {
                 ConnectionRequest::Connect { generation } => self.connect(generation),
@@ -146,22 +154,23 @@ impl Bridge {
                     self.subscribe(generation, workspace_id, since);
                 }
                 ConnectionRequest::Unsubscribe { workspace_id, .. } => self.unsubscribe(workspace_id),
-                ConnectionRequest::Reload { .. } => self.tell(Incoming::Reload),
+                ConnectionRequest::Reload { .. } => self.send_event(Incoming::Reload),
             }
         }
         let link = self.link();
-        if link != self.told {
-            self.told = link.clone();
-            self.tell(Incoming::Link(link));
+        if link != self.reported_link {
+            self.reported_link = link.clone();
+            self.send_event(Incoming::Link(link));
         }
     }
 
     fn link(&self) -> Link {
         match self.connection.state() {
             ConnectionState::Stopped => Link::Idle,
-            // What it waits for is told until it is there.
-            ConnectionState::Connecting { attempt } if *attempt > 1 => match &self.told {
-                Link::Waiting { .. } => self.told.clone(),
+            // Keeps showing the failure while retrying. Otherwise the line at the bottom would flicker
+            // between the reason and `Connecting` every few seconds.
+            ConnectionState::Connecting { attempt } if *attempt > 1 => match &self.reported_link {
+                Link::Waiting { .. } => self.reported_link.clone(),
                 _ => Link::Connecting,
             },
             ConnectionState::Connecting { .. } => Link::Connecting,
@@ -176,8 +185,8 @@ impl Bridge {
         }
     }
 
-    fn tell(&self, incoming: Incoming) {
-        // The window may be gone; then the commands end, too.
+    fn send_event(&self, incoming: Incoming) {
+        // Fails only if the window is gone; then the commands end as well.
         let _ = self.events.send(incoming);
     }
 
@@ -187,19 +196,23 @@ impl Bridge {
         let reports = self.reports.clone();
         tokio::spawn(async move {
             let report = match introduce(&target).await {
-                Ok((client, answer)) => Report::Connected { generation, client, answer: Box::new(answer) },
-                Err(error) => Report::Failed { generation, error },
+                Ok((client, answer)) => {
+                    ConnectionReport::Connected { generation, client, answer: Box::new(answer) }
+                }
+                Err(error) => ConnectionReport::Failed { generation, error },
             };
             reports.send(report);
         });
     }
 
-    fn report(&mut self, report: Report) {
+    fn report(&mut self, report: ConnectionReport) {
         let now = Instant::now();
         match report {
-            Report::Connected { generation, client, answer } => {
+            ConnectionReport::Connected { generation, client, answer } => {
                 self.connection.connected(generation, &answer.instance, now);
                 if self.connection.generation() == generation && self.connection.is_connected() {
+                    // The check of the generation above matters: the user may have retried while this attempt
+                    // was still running, and only the newest attempt may become the connection.
                     self.not_running = false;
                     let program = format!("{} {}", answer.server.name, answer.server.version);
                     self.server = Some((answer.instance, program));
@@ -208,20 +221,22 @@ impl Bridge {
                     self.current = Some(Current { caller, listener });
                 }
             }
-            Report::Failed { generation, error } => {
+            ConnectionReport::Failed { generation, error } => {
                 if self.connection.generation() == generation {
                     self.not_running = matches!(error, ClientError::NotRunning { .. });
                 }
                 self.connection.failed(generation, Failure::from(&error), now);
             }
-            Report::Lost { generation } => {
+            ConnectionReport::Lost { generation } => {
                 if self.connection.generation() == generation {
                     self.current = None;
                 }
                 self.connection.lost(generation, ClientError::Lost.to_string(), now);
             }
-            Report::Notification { generation, notification } => self.pass_on(generation, notification),
-            Report::Subscribed { generation, workspace_id, outcome } => match outcome {
+            ConnectionReport::Notification { generation, notification } => {
+                self.pass_on(generation, notification)
+            }
+            ConnectionReport::Subscribed { generation, workspace_id, outcome } => match outcome {
                 Ok(()) => self.connection.subscribed(generation, &workspace_id),
                 Err(error) if error.kind() == Some(ErrorKind::LogPruned) => {
                     self.connection.log_pruned(generation, &workspace_id);
@@ -242,7 +257,7 @@ impl Bridge {
             let answer =
                 caller.call::<<EventsSubscribe as Method>::Result>(EventsSubscribe::NAME, &params).await;
             let outcome = answer.map(|_| ()).map_err(ClientError::from);
-            reports.send(Report::Subscribed { generation, workspace_id, outcome });
+            reports.send(ConnectionReport::Subscribed { generation, workspace_id, outcome });
         });
     }
 
@@ -251,7 +266,7 @@ impl Bridge {
         let caller = current.caller.clone();
         tokio::spawn(async move {
             let params = EventsUnsubscribeParams { workspace_id };
-            // A workspace that is still followed only costs a few messages that nobody looks at.
+            // If this fails, the gateway sends some notifications that the event filter drops.
             let _ =
                 caller.call::<<EventsUnsubscribe as Method>::Result>(EventsUnsubscribe::NAME, &params).await;
         });
@@ -259,22 +274,23 @@ impl Bridge {
 
     fn pass_on(&mut self, generation: u64, notification: Notification) {
         #[derive(serde::Deserialize)]
-        struct Place {
+        struct LogPosition {
             seq: Sequence,
             workspace_id: WorkspaceId,
         }
-        // What has no number, such as a piece of an answer, is not in the log and cannot come twice.
-        let is_new = match serde_json::from_str::<Place>(notification.params.get()) {
+        // Notifications without a number, such as deltas of an answer, are not in the log and cannot arrive
+        // twice. All others may be repeated after a reconnect and must pass the filter of the connection.
+        let is_new = match serde_json::from_str::<LogPosition>(notification.params.get()) {
             Ok(place) => self.connection.event(generation, &place.workspace_id, place.seq),
             Err(_) => generation == self.connection.generation(),
         };
         if is_new {
-            self.tell(Incoming::Notification(notification));
+            self.send_event(Incoming::Notification(notification));
         }
     }
 }
 
-/// Connects, says who we are and finds out whose database it is.
+/// Connects, identifies this program and learns the identity of the gateway's database.
 async fn introduce(target: &Target) -> Result<(Client, InitializeResult), ClientError> {
     let client = Client::connect(target).await?;
     let program =
@@ -283,11 +299,11 @@ async fn introduce(target: &Target) -> Result<(Client, InitializeResult), Client
     Ok((client, answer))
 }
 
-async fn listen(generation: u64, mut client: Client, reports: Reports) {
+async fn listen(generation: u64, mut client: Client, reports: ReportSender) {
     while let Some(notification) = client.notification().await {
-        if !reports.send(Report::Notification { generation, notification }) {
+        if !reports.send(ConnectionReport::Notification { generation, notification }) {
             return;
         }
     }
-    reports.send(Report::Lost { generation });
+    reports.send(ConnectionReport::Lost { generation });
 }

@@ -1,4 +1,4 @@
-//! Two edits of one document: the text before both, this one and the gateway's side by side, and what to do.
+//! View of a conflict: the common base, the local text and the gateway's side by side, with the choices.
 
 use client::Merged;
 use gpui_kit::component::button::{Button, ButtonVariants as _};
@@ -7,7 +7,7 @@ use gpui_kit::prelude::*;
 use gpui_kit::{AnyElement, App, Context, FontWeight, div, px, rems};
 
 use super::DocumentEditor;
-use crate::alignment::{Cell, Mark, Shown, align, fold};
+use crate::alignment::{Cell, FoldedRow, Mark, align, fold};
 use crate::hidden;
 use crate::icons::IconName;
 use crate::strings::{conflict as words, editor};
@@ -15,7 +15,11 @@ use crate::strings::{conflict as words, editor};
 impl DocumentEditor {
     pub(super) fn conflict_view(&self, cx: &mut Context<Self>) -> impl IntoElement + use<> {
         let remote = self.editing.remote().flatten().unwrap_or_default();
+        // `Some(None)` means that the other client archived the document, `None` that its text is not loaded
+        // yet.
         let archived = matches!(self.editing.remote(), Some(None));
+        // Unchanged parts are folded, because every row is an element and documents may have thousands of
+        // lines.
         let rows = fold(align(self.editing.base(), self.editing.text(), remote));
         let clean = matches!(self.editing.merged(), Some(Merged::Clean(_)));
         let theme = cx.theme();
@@ -111,16 +115,16 @@ impl DocumentEditor {
     }
 }
 
-fn row(shown: &Shown, cx: &App) -> AnyElement {
+fn row(shown: &FoldedRow, cx: &App) -> AnyElement {
     match shown {
-        Shown::Row(row) => h_flex()
+        FoldedRow::Row(row) => h_flex()
             .w_full()
             .items_stretch()
             .child(cell(&row.base, cx))
             .child(cell(&row.local, cx))
             .child(cell(&row.remote, cx))
             .into_any_element(),
-        Shown::Folded(count) => h_flex()
+        FoldedRow::Folded(count) => h_flex()
             .w_full()
             .px_3()
             .gap_2()
@@ -139,6 +143,7 @@ fn cell(cell: &Cell, cx: &App) -> impl IntoElement + use<> {
         Mark::Same => (" ", None),
         Mark::Added => ("+", Some(theme.success.opacity(0.15))),
         Mark::Removed => ("−", Some(theme.danger.opacity(0.15))),
+        // The sign differs as well as the color, for people who cannot distinguish the colors.
         Mark::Gap => (" ", Some(theme.muted.opacity(0.5))),
     };
     let number = cell.number.map(|number| number.to_string()).unwrap_or_default();

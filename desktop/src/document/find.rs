@@ -1,4 +1,4 @@
-//! The find bar. The toolkit's own loses the first letter that is typed into it.
+//! The find bar of the editor.
 
 use gpui_kit::component::button::{Button, ButtonVariants as _};
 use gpui_kit::component::input::{Input, InputEvent, InputState};
@@ -11,6 +11,8 @@ use crate::actions;
 use crate::icons::IconName;
 use crate::strings::editor as words;
 
+// The toolkit has a find bar, too, but it loses the first letter that is typed into it. This one only drives
+// the editor's search.
 pub(super) struct FindBar {
     input: Entity<InputState>,
     open: bool,
@@ -34,6 +36,7 @@ impl DocumentEditor {
         self.find.open = true;
         self.find.input.update(cx, |input, cx| input.select_all(window, cx));
         self.find.input.focus_handle(cx).focus(window, cx);
+        // The bar keeps its text while it is closed, so opening it again repeats the search.
         self.search(cx);
         cx.notify();
     }

@@ -1,4 +1,4 @@
-//! What would apply here without this document: shown beside it, read-only.
+//! Read-only pane with the document that would apply without this one.
 
 use client::Failure;
 use gpui_kit::component::text::TextView;
@@ -17,7 +17,7 @@ use crate::strings::{self, editor as words};
 pub(super) enum Inherited {
     #[default]
     Unknown,
-    /// The root has nothing above it.
+    /// The root inherits nothing.
     AtRoot,
     Nothing,
     Document(Box<ResolvedDocument>),
@@ -25,12 +25,14 @@ pub(super) enum Inherited {
 }
 
 impl DocumentEditor {
-    /// Asks what the folder above gets, which is what this one would get.
+    /// Loads the document that applies to the parent folder.
     pub(super) fn load_inherited(&mut self, cx: &mut Context<Self>) {
         let Some(folder_id) = &self.scope else {
             self.inherited = Inherited::AtRoot;
             return;
         };
+        // There is no method for "without this document", but a folder without one gets the document of its
+        // parent.
         let session = self.session.read(cx);
         let above = session
             .tree()
@@ -75,6 +77,7 @@ impl DocumentEditor {
                     [] => strings::ROOT.to_owned(),
                     names => hidden::name(&names.join(" / ")).to_string(),
                 };
+                // White space alone is a draft and hides nothing, in the gateway as here.
                 let own = !self.editing.text().trim().is_empty();
                 let note = if own { words::HIDDEN } else { words::APPLIES };
                 v_flex()

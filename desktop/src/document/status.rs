@@ -1,4 +1,4 @@
-//! The line below the text: what is saved, what is not and why, and how long the text is.
+//! The line below the text: the state of saving and the number of characters.
 
 use client::EditingStatus;
 use gpui_kit::component::button::Button;
@@ -12,7 +12,7 @@ use crate::icons::IconName;
 use crate::strings::{self, editor as words};
 
 impl DocumentEditor {
-    /// The state of the document in words.
+    /// Returns the state of the document in words.
     pub fn status_text(&self) -> String {
         match self.editing.status() {
             EditingStatus::Loading => words::LOADING.to_owned(),
@@ -26,6 +26,7 @@ impl DocumentEditor {
             EditingStatus::Conflict => words::CONFLICT.to_owned(),
             EditingStatus::Unmerged => words::UNMERGED.to_owned(),
             EditingStatus::TooLong { bytes, limit } => words::too_long(bytes, limit),
+            // The message comes from a gateway and may contain line breaks or hidden characters.
             EditingStatus::Failed { message, .. } => words::failed(&hidden::line(&message)),
         }
     }

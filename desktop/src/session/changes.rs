@@ -1,4 +1,4 @@
-//! What people do to the tree. The tree itself changes when the gateway tells that it did.
+//! Changes of the tree by the user. The displayed tree changes only through the gateway's notifications.
 
 use client::RowKey;
 use gpui_kit::Context;
@@ -10,12 +10,13 @@ use protocol::method::{
 };
 use protocol::{FolderId, ThreadMode};
 
-use super::{Place, Session};
+use super::{PageId, Session};
 
 impl Session {
     pub fn create_workspace(&mut self, name: String, root_path: Option<String>, cx: &mut Context<Self>) {
         let params = WorkspaceCreateParams { name, root_path, agents: None };
-        self.ask::<WorkspaceCreate>(params, cx, |this, answer, cx| {
+        self.request::<WorkspaceCreate>(params, cx, |this, answer, cx| {
+            // Notifications arrive only for the followed workspace, so the new one is added to the list here.
             let id = answer.workspace.id.clone();
             this.workspaces.push(answer.workspace);
             this.open_workspace(&id, cx);
@@ -24,9 +25,10 @@ impl Session {
 
     pub fn create_folder(&mut self, parent: Option<FolderId>, name: String, cx: &mut Context<Self>) {
         let Some(workspace_id) = self.workspace_id().cloned() else { return };
+        // The parent is expanded, because a new folder in a collapsed one would be invisible.
         let above = parent.clone();
         let params = FolderCreateParams { workspace_id, parent_folder_id: parent, name };
-        self.ask::<FolderCreate>(params, cx, move |this, answer, cx| {
+        self.request::<FolderCreate>(params, cx, move |this, answer, cx| {
             this.change_tree(cx, |tree| {
                 if let Some(above) = &above {
                     tree.expand(above);
@@ -46,7 +48,7 @@ impl Session {
         let Some(workspace_id) = self.workspace_id().cloned() else { return };
         let above = folder_id.clone();
         let params = ThreadCreateParams { workspace_id, folder_id, title, mode };
-        self.ask::<ThreadCreate>(params, cx, move |this, answer, cx| {
+        self.request::<ThreadCreate>(params, cx, move |this, answer, cx| {
             let id = answer.thread.id;
             this.change_tree(cx, |tree| {
                 if let Some(above) = &above {
@@ -54,7 +56,7 @@ impl Session {
                 }
                 tree.select(Some(RowKey::Thread(id.clone())));
             });
-            this.open(Place::Thread(id), cx);
+            this.open(PageId::Thread(id), cx);
         });
     }
 
@@ -63,11 +65,11 @@ impl Session {
         match key.clone() {
             RowKey::Folder(folder_id) => {
                 let params = FolderRenameParams { workspace_id, folder_id, name };
-                self.ask::<FolderRename>(params, cx, |_, _, _| {});
+                self.request::<FolderRename>(params, cx, |_, _, _| {});
             }
             RowKey::Thread(thread_id) => {
                 let params = ThreadRenameParams { workspace_id, thread_id, title: name };
-                self.ask::<ThreadRename>(params, cx, |_, _, _| {});
+                self.request::<ThreadRename>(params, cx, |_, _, _| {});
             }
             RowKey::Document(_) | RowKey::More(_) => {}
         }
@@ -76,17 +78,19 @@ impl Session {
     /// Moves a folder or a thread into a folder, or to the root.
     pub fn move_row(&mut self, key: &RowKey, target: Option<FolderId>, cx: &mut Context<Self>) {
         let Some(workspace_id) = self.workspace_id().cloned() else { return };
+        // The gateway would refuse these moves with an error, but dropping a row where it already is should
+        // do nothing.
         if !self.tree.as_ref().is_some_and(|tree| tree.can_move(key, &target)) {
             return;
         }
         match key.clone() {
             RowKey::Folder(folder_id) => {
                 let params = FolderMoveParams { workspace_id, folder_id, parent_folder_id: target };
-                self.ask::<FolderMove>(params, cx, |_, _, _| {});
+                self.request::<FolderMove>(params, cx, |_, _, _| {});
             }
             RowKey::Thread(thread_id) => {
                 let params = ThreadMoveParams { workspace_id, thread_id, folder_id: target };
-                self.ask::<ThreadMove>(params, cx, |_, _, _| {});
+                self.request::<ThreadMove>(params, cx, |_, _, _| {});
             }
             RowKey::Document(_) | RowKey::More(_) => {}
         }
@@ -98,15 +102,15 @@ impl Session {
         match key.clone() {
             RowKey::Folder(folder_id) => {
                 let params = FolderGetParams { workspace_id, folder_id };
-                self.ask::<FolderDelete>(params, cx, |_, _, _| {});
+                self.request::<FolderDelete>(params, cx, |_, _, _| {});
             }
             RowKey::Thread(thread_id) => {
                 let params = ThreadGetParams { workspace_id, thread_id };
-                self.ask::<ThreadArchive>(params, cx, |_, _, _| {});
+                self.request::<ThreadArchive>(params, cx, |_, _, _| {});
             }
             RowKey::Document(folder_id) => {
                 let params = DocumentArchiveParams { workspace_id, folder_id, expected_version: None };
-                self.ask::<DocumentArchive>(params, cx, |_, _, _| {});
+                self.request::<DocumentArchive>(params, cx, |_, _, _| {});
             }
             RowKey::More(_) => {}
         }

@@ -1,4 +1,4 @@
-//! Feeds the tree of the open workspace: with the parts it asks for, and with what happens.
+//! Feeds the tree of the open workspace with the parts it requests and with notifications.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -18,7 +18,7 @@ impl Session {
         self.tree.as_ref()
     }
 
-    /// Changes the tree, asks for what it now needs and draws it anew.
+    /// Changes the tree, sends its requests and redraws it.
     pub fn change_tree(&mut self, cx: &mut Context<Self>, change: impl FnOnce(&mut LiveTree)) {
         let Some(tree) = &mut self.tree else { return };
         change(tree);
@@ -26,7 +26,7 @@ impl Session {
         cx.notify();
     }
 
-    /// These rows are on the screen.
+    /// Notes the visible rows.
     pub fn shown(&mut self, rows: Range<usize>, cx: &mut Context<Self>) {
         if let Some(tree) = &mut self.tree {
             tree.shown(rows);
@@ -34,7 +34,7 @@ impl Session {
         }
     }
 
-    /// A place for people: the names of its folders, or what the root is called.
+    /// Returns the displayed path of a scope.
     pub fn path_of(&self, scope: &Scope) -> String {
         match (&self.tree, scope) {
             (Some(tree), Some(_)) => hidden::name(&tree.path(scope).join(" / ")).to_string(),
@@ -47,6 +47,8 @@ impl Session {
     }
 
     pub(super) fn start_tree(&mut self, cx: &mut Context<Self>) {
+        // Following starts only when the first part of the tree has arrived: its sequence number is where the
+        // notifications have to begin.
         self.tree = self.workspace.as_ref().map(|workspace| LiveTree::new(workspace.id.clone()));
         self.followed = false;
         self.feed_tree(cx);
@@ -60,7 +62,7 @@ impl Session {
         }
     }
 
-    /// Asks again for what could not be loaded, because the connection is back or somebody wants it.
+    /// Retries failed loads after a reconnect or on request of the user.
     pub fn resume_tree(&mut self, cx: &mut Context<Self>) {
         if let Some(tree) = &mut self.tree {
             tree.retry();
@@ -76,6 +78,7 @@ impl Session {
             match serde_json::from_str::<TreeChanged>(params) {
                 Ok(change) if Some(&change.workspace_id) == open => {
                     tree.tree_changed(&change);
+                    // Names and roots of workspaces are in the list, not in the tree.
                     if is_about_workspace(change.reason) {
                         self.load_workspaces(cx);
                     }
@@ -93,7 +96,7 @@ impl Session {
         self.feed_tree(cx);
     }
 
-    /// Asks for what the tree wants, and sees to it that it is woken.
+    /// Sends the requests of the tree and sets its timer.
     fn feed_tree(&mut self, cx: &mut Context<Self>) {
         let now = cx.background_executor().now();
         while let Some(request) = self.tree.as_mut().and_then(|tree| tree.poll(now)) {
@@ -148,7 +151,7 @@ impl Session {
         cx.spawn(async move |this, cx| {
             let answer = call.await;
             this.update(cx, |this, cx| {
-                // Another workspace may be open by now.
+                // The user may have opened another workspace meanwhile, whose tree must not get this answer.
                 if this.workspace_id() != workspace_id.as_ref() {
                     return;
                 }
@@ -168,8 +171,10 @@ impl Session {
         .detach();
     }
 
-    /// Follows the workspace from where its tree was read.
+    /// Follows the workspace from the sequence number of its tree.
     fn follow_tree(&mut self) {
+        // Subscribing before the tree is loaded could apply a change that the tree already contains;
+        // subscribing without the number could miss one that happened in between.
         if self.followed {
             return;
         }
@@ -186,6 +191,7 @@ fn is_about_workspace(change: TreeChange) -> bool {
     matches!(change, WorkspaceArchived | WorkspaceCreated | WorkspaceRestored | WorkspaceUpdated)
 }
 
+// A folder or thread that vanished before its details were loaded is not an error: the tree just drops it.
 fn request_failed(tree: &mut LiveTree, request: &TreeRequest, error: &ClientError, now: Instant) {
     let gone = error.kind() == Some(ErrorKind::NotFound);
     match request {

@@ -1,4 +1,4 @@
-//! The menus of the tree, and what they do. Everything in them has a key as well.
+//! Context menus of the tree. Every entry also has a key.
 
 use client::RowKey;
 use gpui_kit::component::Icon;
@@ -7,13 +7,13 @@ use gpui_kit::{App, Context, Entity, Window};
 use protocol::{FolderId, ThreadMode};
 
 use super::Sidebar;
-use crate::ask::{self, Field};
+use crate::dialogs::{self, Field};
 use crate::hidden;
 use crate::icons::IconName;
-use crate::session::Place;
-use crate::strings::{ask as questions, sidebar as words};
+use crate::session::PageId;
+use crate::strings::{dialogs as questions, sidebar as words};
 
-/// An entry that acts on the sidebar.
+/// Creates an entry that acts on the sidebar.
 fn entry(
     sidebar: &Entity<Sidebar>,
     label: impl Into<gpui_kit::SharedString>,
@@ -26,10 +26,18 @@ fn entry(
     })
 }
 
-/// What can be made in a place, and what was picked up and can be put there.
-fn makings(menu: PopupMenu, sidebar: &Entity<Sidebar>, folder_id: Option<FolderId>, cx: &App) -> PopupMenu {
-    let (document, folder, thread, put) =
-        (folder_id.clone(), folder_id.clone(), folder_id.clone(), folder_id.clone());
+/// Adds the entries that create something in a folder or paste the cut row.
+fn creation_entries(
+    menu: PopupMenu,
+    sidebar: &Entity<Sidebar>,
+    folder_id: Option<FolderId>,
+    cx: &App,
+) -> PopupMenu {
+    // Each entry owns a closure that outlives this call, so each needs its own copy of the folder.
+    let document = folder_id.clone();
+    let folder = folder_id.clone();
+    let thread = folder_id.clone();
+    let put = folder_id.clone();
     let exists = sidebar.read(cx).session.read(cx).has_document(&folder_id);
     let label = if exists { words::OPEN_DOCUMENT } else { words::NEW_DOCUMENT };
     let menu = menu
@@ -51,22 +59,22 @@ fn makings(menu: PopupMenu, sidebar: &Entity<Sidebar>, folder_id: Option<FolderI
     }
 }
 
-/// The menu of the empty area: the workspace's root.
+/// Builds the menu of the empty area, for the workspace's root.
 pub(super) fn of_root(
     menu: PopupMenu,
     sidebar: &Entity<Sidebar>,
     _: &mut Window,
     cx: &mut Context<PopupMenu>,
 ) -> PopupMenu {
-    makings(menu, sidebar, None, cx)
+    creation_entries(menu, sidebar, None, cx)
         .separator()
         .item(entry(sidebar, words::EFFECTIVE, IconName::Layers, |this, _, cx| this.show_effective(None, cx)))
         .item(entry(sidebar, words::COMPARE, IconName::Columns3, |this, _, cx| {
-            this.session.update(cx, |session, cx| session.open(Place::Compare, cx));
+            this.session.update(cx, |session, cx| session.open(PageId::Compare, cx));
         }))
 }
 
-/// The menu of a row.
+/// Builds the menu of a row.
 pub(super) fn of_row(
     menu: PopupMenu,
     sidebar: &Entity<Sidebar>,
@@ -80,6 +88,7 @@ pub(super) fn of_row(
     let menu = match key {
         RowKey::More(_) => return menu,
         RowKey::Document(scope) => {
+            // An inherited row has no document of its own, which could be archived.
             let is_there = sidebar.read(cx).session.read(cx).has_document(scope);
             return menu
                 .item(entry(sidebar, words::OPEN, IconName::FileText, move |this, _, cx| {
@@ -99,7 +108,7 @@ pub(super) fn of_row(
                     .disabled(!is_there),
                 );
         }
-        RowKey::Folder(id) => makings(menu, sidebar, Some(id.clone()), cx).separator(),
+        RowKey::Folder(id) => creation_entries(menu, sidebar, Some(id.clone()), cx).separator(),
         RowKey::Thread(_) => menu
             .item(entry(sidebar, words::OPEN, IconName::MessageSquare, move |this, _, cx| {
                 this.open(&open, cx);
@@ -124,7 +133,7 @@ pub(super) fn of_row(
 }
 
 impl Sidebar {
-    /// Opens the document of the place that is selected; it need not exist.
+    /// Opens the document of the selected folder, which need not exist.
     pub fn new_document(&mut self, cx: &mut Context<Self>) {
         let place = self.place(cx);
         self.open_document(place, cx);
@@ -158,7 +167,7 @@ impl Sidebar {
     fn new_folder(&mut self, parent: Option<FolderId>, window: &mut Window, cx: &mut Context<Self>) {
         let session = self.session.clone();
         let fields = vec![Field::new("folder-name", questions::FOLDER_NAME)];
-        ask::texts(questions::NEW_FOLDER, questions::CREATE, fields, window, cx, move |texts, _, cx| {
+        dialogs::form(questions::NEW_FOLDER, questions::CREATE, fields, window, cx, move |texts, _, cx| {
             let parent = parent.clone();
             session.update(cx, |session, cx| session.create_folder(parent, first(texts), cx));
         });
@@ -166,11 +175,11 @@ impl Sidebar {
 
     fn new_thread(&mut self, folder_id: Option<FolderId>, window: &mut Window, cx: &mut Context<Self>) {
         let session = self.session.clone();
-        // A workspace with a directory is for agents that work in it.
+        // Tools need a directory. In a workspace without one, an agent would have nothing to work on.
         let works = session.read(cx).workspace().is_some_and(|workspace| workspace.root_path.is_some());
         let mode = if works { ThreadMode::Agent } else { ThreadMode::Chat };
         let fields = vec![Field::new("thread-title", questions::THREAD_TITLE)];
-        ask::texts(questions::NEW_THREAD, questions::CREATE, fields, window, cx, move |texts, _, cx| {
+        dialogs::form(questions::NEW_THREAD, questions::CREATE, fields, window, cx, move |texts, _, cx| {
             let folder_id = folder_id.clone();
             session.update(cx, |session, cx| session.create_thread(folder_id, first(texts), mode, cx));
         });
@@ -187,7 +196,7 @@ impl Sidebar {
         let session = self.session.clone();
         let fields = vec![Field::new("new-name", label).value(name.clone())];
         let title = questions::rename(&hidden::name(&name));
-        ask::texts(title, questions::RENAME, fields, window, cx, move |texts, _, cx| {
+        dialogs::form(title, questions::RENAME, fields, window, cx, move |texts, _, cx| {
             session.update(cx, |session, cx| session.rename_row(&key, first(texts), cx));
         });
     }
@@ -209,7 +218,7 @@ impl Sidebar {
             RowKey::More(_) => return,
         };
         let session = self.session.clone();
-        ask::confirm(title, description, ok, window, cx, move |_, cx| {
+        dialogs::confirm(title, description, ok, window, cx, move |_, cx| {
             session.update(cx, |session, cx| session.remove_row(&key, cx));
         });
     }

@@ -1,4 +1,5 @@
-//! How a row of the tree looks. Active, draft and inherited differ by icon, word and slant, not by colour alone.
+//! Appearance of the tree's rows. Active, draft and inherited differ by icon, word and slant, not by color
+//! alone.
 
 use client::{DocumentRow, DocumentState, FolderRow, RowKey, TreeRowKind};
 use gpui_kit::component::menu::ContextMenuExt as _;
@@ -16,19 +17,19 @@ use crate::hidden;
 use crate::icons::IconName;
 use crate::strings::{self, sidebar as words};
 
-/// Rows further down are not moved to the right any more, so that names of deep trees can be read.
+/// Deepest level that is still indented.
 const DEEPEST_INDENT: usize = 12;
 
-/// A row on its way to another folder.
+/// A row that is being dragged.
 pub(super) struct DraggedRow {
     pub(super) key: RowKey,
     name: SharedString,
 }
 
-/// What follows the pointer.
-struct Ghost(SharedString);
+/// Label that follows the pointer during a drag.
+struct DragPreview(SharedString);
 
-impl Render for Ghost {
+impl Render for DragPreview {
     fn render(&mut self, _: &mut Window, cx: &mut Context<Self>) -> impl IntoElement {
         div()
             .px_2()
@@ -43,8 +44,8 @@ impl Render for Ghost {
     }
 }
 
-/// What is drawn of a row, whatever it stands for.
-struct Look {
+/// Appearance of a row.
+struct RowStyle {
     icon: IconName,
     label: SharedString,
     /// A word after the label.
@@ -53,13 +54,13 @@ struct Look {
     muted: bool,
     slanted: bool,
     strong: bool,
-    /// Whether it can be opened and closed, and is open.
+    /// `Some(true)` if expanded, `None` if the row cannot be expanded.
     expanded: Option<bool>,
-    /// A sign of the document that applies in a folder.
+    /// Icon and tooltip for the document that applies in a folder.
     document: Option<(IconName, &'static str)>,
 }
 
-impl Look {
+impl RowStyle {
     fn new(icon: IconName, label: impl Into<SharedString>) -> Self {
         Self {
             icon,
@@ -130,7 +131,7 @@ impl Look {
     }
 }
 
-/// How elements are told apart, also when rows move.
+/// Returns an id that stays the same when rows move.
 fn element_id(key: &RowKey) -> ElementId {
     let name = match key {
         RowKey::Document(scope) => match scope {
@@ -158,14 +159,14 @@ impl Sidebar {
                     DocumentState::Inherited(scope) => session.path_of(scope),
                     _ => String::new(),
                 };
-                Look::of_document(document, &from)
+                RowStyle::of_document(document, &from)
             }
-            TreeRowKind::Folder(folder) => Look::of_folder(folder),
-            TreeRowKind::Thread(thread) => Look::of_thread(thread),
+            TreeRowKind::Folder(folder) => RowStyle::of_folder(folder),
+            TreeRowKind::Thread(thread) => RowStyle::of_thread(thread),
             TreeRowKind::More { threads, .. } => {
                 // Folders, or how many threads there are, are not known yet.
                 let label = if *threads == 0 { words::LOADING.to_owned() } else { words::more(*threads) };
-                let mut look = Look::new(IconName::Ellipsis, label);
+                let mut look = RowStyle::new(IconName::Ellipsis, label);
                 look.muted = true;
                 look
             }
@@ -181,13 +182,14 @@ impl Sidebar {
         &self,
         key: RowKey,
         depth: usize,
-        look: Look,
+        look: RowStyle,
         selected: bool,
         open: bool,
         cx: &mut Context<Self>,
     ) -> AnyElement {
         let theme = cx.theme();
         #[expect(clippy::cast_precision_loss, reason = "it is a small number")]
+        // Without a limit, the names in a tree of 40 levels would be outside the sidebar.
         let indent = depth.min(DEEPEST_INDENT) as f32;
         let muted = theme.muted_foreground;
         let color: Hsla = if look.muted { muted } else { theme.sidebar_foreground };
@@ -259,6 +261,7 @@ impl Sidebar {
                 this.select(clicked.clone(), cx);
                 this.open(&clicked, cx);
             }))
+            // A right click selects first, so that the menu and the highlighted row agree.
             .on_mouse_down(
                 gpui_kit::MouseButton::Right,
                 cx.listener(move |this, _, _, cx| this.select(chosen.clone(), cx)),
@@ -266,11 +269,13 @@ impl Sidebar {
             .when(movable, |this| {
                 this.on_drag(dragged, |dragged, _, _, cx| {
                     let name = dragged.name.clone();
-                    cx.new(|_| Ghost(name))
+                    cx.new(|_| DragPreview(name))
                 })
             })
             .drag_over::<DraggedRow>(|style, _, _, cx| style.bg(cx.theme().drop_target))
             .on_drop(cx.listener(move |this, dragged: &DraggedRow, _, cx| {
+                // The area around the rows accepts drops as well, for the root. Without this, a drop on a row
+                // would also move the entry to the root.
                 cx.stop_propagation();
                 let target = this.place_of(&dropped, cx);
                 this.session.update(cx, |session, cx| session.move_row(&dragged.key, target, cx));

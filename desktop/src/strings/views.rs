@@ -1,4 +1,4 @@
-//! The words of the views of history, effective documents, prompts, threads and agents.
+//! Texts of the views of history, effective documents, prompts, threads and agents.
 
 pub const LOADING: &str = "Loading…";
 pub const TRY_AGAIN: &str = "Try again";
@@ -7,7 +7,7 @@ pub const OPEN: &str = "Open";
 
 pub mod history {
     pub const EMPTY: &str =
-        "Nothing was saved here yet. What you type in the editor becomes the first revision.";
+        "Nothing was saved here yet. Your first text in the editor becomes the first revision.";
     pub const OLDER: &str = "Load older revisions";
     pub const SIDE_BY_SIDE: &str = "Side by side";
     pub const RESTORE_TIP: &str = "Make this text current again, as a new version";
@@ -20,7 +20,7 @@ pub mod history {
     pub const SAVED: &str = "saved";
     pub const ARCHIVED: &str = "archived";
     pub const RESTORED: &str = "restored";
-    pub const SOMEBODY: &str = "somebody";
+    pub const UNKNOWN_ACTOR: &str = "unknown";
 
     pub fn restored_from(version: u64) -> String {
         format!("{RESTORED} from {version}")
@@ -40,7 +40,7 @@ pub mod history {
 
     pub fn conflict(actual: u64) -> String {
         format!(
-            "Somebody saved version {actual} meanwhile. Look at it, then restore again if you still want to."
+            "Someone saved version {actual} meanwhile. Review it, then restore again if you still want to."
         )
     }
 
@@ -54,16 +54,16 @@ pub mod history {
 }
 
 pub mod effective {
-    pub const OF_THREAD: &str = "What applies in this thread";
-    pub const NONE: &str = "No document counts here. Make an AGENTS.md in this folder or in one above it.";
-    pub const COUNTS: &str = "counts here";
-    pub const DRAFT: &str = "draft: only white space, so it counts for nothing";
+    pub const OF_THREAD: &str = "Effective document of this thread";
+    pub const NONE: &str = "No document applies here. Create an AGENTS.md in this folder or in one above it.";
+    pub const APPLIES: &str = "applies here";
+    pub const DRAFT: &str = "draft: only white space, so it does not apply";
     pub const HIDDEN: &str = "hidden by the nearer one";
     pub const ROOT: &str = "Workspace root";
-    pub const OWN: &str = "It is this place's own document.";
+    pub const OWN: &str = "It is defined here.";
 
     pub fn title(place: &str) -> String {
-        format!("What applies in {place}")
+        format!("Effective document of {place}")
     }
 
     pub fn inherited(from: &str) -> String {
@@ -84,10 +84,10 @@ pub mod prompt {
     pub const NO_DIAGNOSTICS: &str = "Nothing was cut or left out.";
     pub const NO_TURN: &str = "There is no earlier turn to compare with.";
     pub const CUT: &str = "cut";
-    pub const SAID_EARLIER: &str = "said in an earlier turn";
+    pub const SAID_EARLIER: &str = "already in an earlier turn";
     pub const STABLE: &str = "the same in every session";
     pub const SESSION: &str = "the same for this thread";
-    pub const TURN: &str = "of this turn alone";
+    pub const TURN: &str = "only for this turn";
 
     pub fn size(tokens: u64, chars: u64) -> String {
         format!("{tokens} tokens, {chars} characters")
@@ -123,7 +123,7 @@ pub mod prompt {
     }
 
     pub fn lost_prefix(tokens: u64) -> String {
-        format!("{tokens} tokens before the history have to be read again.")
+        format!("{tokens} tokens before the history must be processed again.")
     }
 
     pub const KEPT_PREFIX: &str = "Everything before the history is kept; only this turn's own part differs.";
@@ -141,18 +141,19 @@ pub mod thread {
     pub const CANCEL: &str = "Cancel";
     pub const CANCEL_TIP: &str = "Stop the running turn (Alt+C)";
     pub const ALLOW: &str = "Allow";
-    pub const ALLOW_TIP: &str = "Let exactly this run (Alt+A, for the first of several questions)";
+    pub const ALLOW_TIP: &str = "Run exactly this call (Alt+A, for the first of several)";
     pub const DENY: &str = "Deny";
-    pub const DENY_TIP: &str = "The model is told that the call was denied, and continues (Alt+D, for the first of several questions)";
+    pub const DENY_TIP: &str =
+        "Deny the call; the model continues without it (Alt+D, for the first of several)";
     pub const EARLIER: &str = "Load earlier turns";
     pub const PROMPT: &str = "Prompt";
-    pub const PROMPT_TIP: &str = "Look at the prompt of the next turn";
+    pub const PROMPT_TIP: &str = "Show the prompt of the next turn";
     pub const EFFECTIVE: &str = "AGENTS.md";
-    pub const EFFECTIVE_TIP: &str = "See which document counts here";
+    pub const EFFECTIVE_TIP: &str = "Show the document that applies here";
     pub const YOU: &str = "You";
     pub const MODEL: &str = "Model";
     pub const REMINDER: &str = "Reminder to the model";
-    pub const SHOW_ALL_TIP: &str = "Show everything that the tool answered";
+    pub const SHOW_ALL_TIP: &str = "Show the whole result of the tool";
     pub const SHOW_LESS: &str = "Show less";
     pub const TURN_RUNNING: &str = "running";
     pub const TURN_COMPLETED: &str = "completed";
@@ -163,7 +164,7 @@ pub mod thread {
     pub const DONE: &str = "done";
     pub const FAILED: &str = "failed";
     pub const ABANDONED: &str = "without an answer";
-    pub const NEW_FILE: &str = "The file is not there yet.";
+    pub const NEW_FILE: &str = "The file does not exist yet.";
 
     pub fn call(tool: &str, state: &str) -> String {
         format!("⚙ {tool} ({state})")
@@ -190,18 +191,18 @@ pub mod thread {
     }
 
     pub fn retrying(attempt: u32, seconds: u64, message: &str) -> String {
-        format!("The provider failed {attempt} times ({message}); it is asked again in {seconds} s.")
+        format!("The provider failed {attempt} times ({message}); the next attempt is in {seconds} s.")
     }
 }
 
 pub mod compare {
-    pub const TITLE: &str = "What each agent reads";
+    pub const TITLE: &str = "Files that each agent reads";
     pub const NO_ROOT: &str =
         "This workspace has no directory. Give it one with `foreword workspace update --root DIR`.";
     pub const PATH: &str = "Directory in the workspace";
     pub const READING: &str = "When a tool reads this file";
     pub const COMPARE: &str = "Compare";
-    pub const COMPARE_TIP: &str = "Ask again for this directory";
+    pub const COMPARE_TIP: &str = "Compare again in this directory";
     pub const FILE: &str = "File";
     pub const LOST: &str = "Lost";
     pub const TOKENS: &str = "Tokens";

@@ -1,4 +1,4 @@
-//! What every agent would read in a directory: agents side by side, file by file, and what each loses.
+//! Comparison of agents in a directory: the files of each agent side by side, and its losses.
 
 use gpui_kit::component::button::{Button, ButtonVariants as _};
 use gpui_kit::component::input::{Input, InputEvent, InputState};
@@ -17,7 +17,7 @@ use crate::hidden;
 use crate::session::{Session, SessionEvent};
 use crate::strings::views as strings;
 
-/// Widths of the columns, in heights of a line of text so that they grow with it.
+/// Widths of the columns in units of the font size, so that they grow with it.
 const FILE_WIDTH: f32 = 16.;
 const AGENT_WIDTH: f32 = 7.;
 
@@ -27,7 +27,7 @@ pub struct CompareView {
     path: Entity<InputState>,
     reading: Entity<InputState>,
     comparison: Loaded<Comparison>,
-    /// The question that is out; another one takes its place.
+    /// Running request; a new one replaces and cancels it.
     loading: Option<Task<()>>,
     _subscriptions: Vec<Subscription>,
 }
@@ -39,6 +39,8 @@ impl CompareView {
         let mut subscriptions =
             vec![cx.subscribe(&session, |this: &mut Self, _, event: &SessionEvent, cx| match event {
                 SessionEvent::Workspaces | SessionEvent::Reload => this.load(cx),
+                // Files on the disk cause no notifications, so a result is kept until the user compares
+                // again. Only a missing one is loaded after a reconnect.
                 SessionEvent::Link
                     if this.comparison.ready().is_none() && this.session.read(cx).link().is_connected() =>
                 {
@@ -75,7 +77,7 @@ impl CompareView {
         self.comparison == Loaded::Loading
     }
 
-    /// Compares another directory of the workspace.
+    /// Compares agents in another directory of the workspace.
     pub fn set_path(&mut self, path: &str, window: &mut Window, cx: &mut Context<Self>) {
         self.path.update(cx, |input, cx| input.set_value(path.to_owned(), window, cx));
         self.load(cx);
@@ -84,6 +86,7 @@ impl CompareView {
     pub fn load(&mut self, cx: &mut Context<Self>) {
         let session = self.session.read(cx);
         let Some(workspace) = session.workspace() else { return };
+        // The gateway would refuse the request with the same advice, after a round trip.
         if workspace.root_path.is_none() {
             self.comparison = Loaded::Failed(strings::compare::NO_ROOT.to_owned());
             cx.notify();
@@ -112,7 +115,7 @@ impl CompareView {
     }
 }
 
-/// The files that any agent decides about, in the order in which they are first met.
+/// Returns the files that at least one agent considers, in order of first appearance.
 pub fn files(comparison: &Comparison) -> Vec<(&str, ReadingTime)> {
     let mut files: Vec<(&str, ReadingTime)> = Vec::new();
     for file in comparison.agents.iter().flat_map(|agent| &agent.files) {
@@ -123,11 +126,12 @@ pub fn files(comparison: &Comparison) -> Vec<(&str, ReadingTime)> {
     files
 }
 
-/// What became of a file with an agent, in words: nothing depends on colour alone.
+/// Returns an agent's outcome for a file in words, so that nothing depends on color alone.
 pub fn outcome(agent: &ComparedAgent, path: &str, when: ReadingTime) -> String {
     let Some(file) = agent.files.iter().find(|file| file.path == path && file.when == when) else {
         return "·".to_owned();
     };
+    // The wire name is used, so that new outcomes of the protocol are displayed without a change here.
     let name = match serde_json::to_value(file.outcome) {
         Ok(serde_json::Value::String(name)) => name.replace('_', " "),
         _ => String::new(),
@@ -140,6 +144,7 @@ pub fn outcome(agent: &ComparedAgent, path: &str, when: ReadingTime) -> String {
 }
 
 fn is_loss(file: Option<&ComparedFile>) -> bool {
+    // A file of another agent is not a loss: this agent would never read it.
     file.is_some_and(|file| file.kept_bytes < file.bytes && file.outcome != Outcome::Ignored)
 }
 
@@ -159,6 +164,7 @@ impl CompareView {
         let root = format!("{}/", comparison.path);
         let rows = files(comparison).into_iter().enumerate().map(|(index, (path, when))| {
             let shown = hidden::name(path.strip_prefix(&root).unwrap_or(path));
+            // A file can occur twice: once at the start and once when a tool reads below it.
             let mark = if when == ReadingTime::Reading { " ↓" } else { "" };
             let cells = comparison.agents.iter().enumerate().map(|(column, agent)| {
                 let file = agent.files.iter().find(|file| file.path == path && file.when == when);

@@ -1,4 +1,4 @@
-//! Which document counts for a folder or a thread, where it comes from, and what it hides.
+//! The effective document of a folder or a thread, its origin, and the documents that it hides.
 
 use client::{ClientError, Scope};
 use gpui_kit::component::button::{Button, ButtonVariants as _};
@@ -16,30 +16,30 @@ use protocol::{DocumentStatus, DocumentSummary, FolderId, ResolvedDocument, Work
 use super::parts::{self, Loaded};
 use crate::bridge::Gateway;
 use crate::hidden;
-use crate::session::{Place, Session, SessionEvent, Subject};
+use crate::session::{PageId, Session, SessionEvent, Subject};
 use crate::strings::views as strings;
 
-/// A document on the way from a place up to the root.
+/// A document between a folder and the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     pub scope: Scope,
-    /// Names of the folders down to it.
+    /// Names of the folders from the root to its folder.
     pub path: Vec<String>,
     pub summary: DocumentSummary,
-    pub standing: Standing,
+    pub status: CandidateStatus,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// It is the nearest with text.
-    Counts,
-    /// It is only white space.
+pub enum CandidateStatus {
+    /// The nearest document with text.
+    Applies,
+    /// A document of only white space.
     Draft,
-    /// A nearer one counts.
+    /// A document behind the nearest one with text.
     Hidden,
 }
 
-/// What counts, and everything on the way.
+/// The effective document and all candidates for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effective {
     pub resolved: Option<ResolvedDocument>,
@@ -52,7 +52,7 @@ pub struct EffectiveView {
     subject: Subject,
     focus: FocusHandle,
     effective: Loaded<Effective>,
-    /// The question that is out; another one takes its place.
+    /// Running request; a new one replaces and cancels it.
     loading: Option<Task<()>>,
     _subscription: Subscription,
 }
@@ -61,6 +61,7 @@ impl EffectiveView {
     pub fn new(session: Entity<Session>, subject: Subject, _: &mut Window, cx: &mut Context<Self>) -> Self {
         let subscription =
             cx.subscribe(&session, |this: &mut Self, _, event: &SessionEvent, cx| match event {
+                // Moving or deleting a folder changes inheritance as much as a save does.
                 SessionEvent::Notification(notification)
                     if [DocumentChanged::NAME, TreeChanged::NAME].contains(&notification.method.as_str()) =>
                 {
@@ -89,7 +90,8 @@ impl EffectiveView {
         self.loading = Some(cx.spawn(async move |this, cx| {
             let answer = find(&gateway, workspace_id, subject).await;
             this.update(cx, |this, cx| {
-                // What is known stays on the screen while the connection is away.
+                // A failure keeps the last result on the screen: while the connection is lost, it is still
+                // useful.
                 if answer.is_ok() || this.effective.ready().is_none() {
                     this.effective = answer.into();
                 }
@@ -113,21 +115,22 @@ async fn find(
         }
     };
     let params = DocumentScopeParams { workspace_id: workspace_id.clone(), folder_id: scope.clone() };
+    // The gateway decides which document applies. The tree is only used to explain the decision.
     let resolved = gateway.call::<DocumentResolveForFolder>(params).await?.effective;
     let tree = gateway.call::<ThreadTree>(ThreadTreeParams::without_threads(workspace_id)).await?;
     Ok(Effective { resolved, candidates: candidates(&scope, tree) })
 }
 
-/// The documents from a scope up to the root, and what each counts for.
+/// Returns the documents from a scope up to the root with the status of each.
 fn candidates(scope: &Scope, tree: ThreadTreeResult) -> Vec<Candidate> {
     let folder = |id: &FolderId| tree.folders.iter().find(|folder| folder.id == *id);
-    // The scopes from here to the root, each with its name.
+    // Scopes from here to the root, each with its name.
     let mut scopes: Vec<(Scope, Option<String>)> = Vec::new();
     let mut next = scope.clone();
     while let Some(found) = next.as_ref().and_then(folder) {
         scopes.push((next.clone(), Some(found.name.clone())));
         next = found.parent_folder_id.clone();
-        // Parents that lead to themselves would never end.
+        // A broken gateway could send folders that are their own ancestors, and this loop would never end.
         if scopes.len() > tree.folders.len() {
             break;
         }
@@ -136,17 +139,18 @@ fn candidates(scope: &Scope, tree: ThreadTreeResult) -> Vec<Candidate> {
     let mut is_found = false;
     let mut candidates = Vec::new();
     for (index, (scope, _)) in scopes.iter().enumerate() {
+        // Folders without a document inherit and are not listed.
         let Some(summary) = tree.agents_docs.iter().find(|doc| doc.folder_id == *scope) else { continue };
-        let standing = match summary.status {
-            DocumentStatus::Active if is_found => Standing::Hidden,
+        let status = match summary.status {
+            DocumentStatus::Active if is_found => CandidateStatus::Hidden,
             DocumentStatus::Active => {
                 is_found = true;
-                Standing::Counts
+                CandidateStatus::Applies
             }
-            DocumentStatus::Draft | DocumentStatus::Archived => Standing::Draft,
+            DocumentStatus::Draft | DocumentStatus::Archived => CandidateStatus::Draft,
         };
         let path = scopes[index..].iter().rev().filter_map(|(_, name)| name.clone()).collect();
-        candidates.push(Candidate { scope: scope.clone(), path, summary: summary.clone(), standing });
+        candidates.push(Candidate { scope: scope.clone(), path, summary: summary.clone(), status });
     }
     candidates
 }
@@ -182,10 +186,10 @@ impl Render for EffectiveView {
                     Some(_) => strings::effective::OWN.to_owned(),
                 };
                 let rows = effective.candidates.iter().enumerate().map(|(index, candidate)| {
-                    let (mark, words) = match candidate.standing {
-                        Standing::Counts => ("●", strings::effective::COUNTS),
-                        Standing::Draft => ("○", strings::effective::DRAFT),
-                        Standing::Hidden => ("◌", strings::effective::HIDDEN),
+                    let (mark, words) = match candidate.status {
+                        CandidateStatus::Applies => ("●", strings::effective::APPLIES),
+                        CandidateStatus::Draft => ("○", strings::effective::DRAFT),
+                        CandidateStatus::Hidden => ("◌", strings::effective::HIDDEN),
                     };
                     let size =
                         strings::effective::size(candidate.summary.version.0, candidate.summary.char_count);
@@ -194,7 +198,7 @@ impl Render for EffectiveView {
                     h_flex().gap_2().child(parts::words(("candidate", index), text).flex_1()).child(
                         Button::new(("open", index)).small().ghost().label(strings::OPEN).on_click(
                             cx.listener(move |this, _, _, cx| {
-                                let place = Place::Document(scope.clone());
+                                let place = PageId::Document(scope.clone());
                                 this.session.update(cx, |session, cx| session.open(place, cx));
                             }),
                         ),

@@ -1,4 +1,4 @@
-//! The revisions of a document: who saved what and when, what changed between any two, and back to one of them.
+//! Revisions of a document: their list, the difference between any two, and restoring one.
 
 use std::collections::HashMap;
 
@@ -23,14 +23,14 @@ use crate::hidden;
 use crate::session::{Session, SessionEvent};
 use crate::strings::views as strings;
 
-/// Where a key leads in the list.
+/// Direction of an arrow key in the list.
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum Direction {
     Newer,
     Older,
 }
 
-/// Revisions that are asked for at once.
+/// Revisions per request.
 const PAGE: u32 = 50;
 
 pub struct HistoryView {
@@ -40,11 +40,11 @@ pub struct HistoryView {
     revisions: Loaded<Vec<RevisionSummary>>,
     has_older: bool,
     selected: Option<Version>,
-    /// What the selected one is compared with; none: the one before it.
+    /// Version to compare with. `None` for the one before the selected version.
     base: Option<Version>,
     texts: HashMap<Version, String>,
     diff: Entity<DiffState>,
-    /// The two versions whose difference is shown.
+    /// The two versions in the shown difference.
     shown: Option<(Option<Version>, Version)>,
     is_side_by_side: bool,
     message: Option<SharedString>,
@@ -87,7 +87,7 @@ impl HistoryView {
         view
     }
 
-    /// The revisions that are known, newest first.
+    /// Returns the loaded revisions, newest first.
     pub fn revisions(&self) -> &[RevisionSummary] {
         self.revisions.ready().map_or(&[], Vec::as_slice)
     }
@@ -104,7 +104,7 @@ impl HistoryView {
         self.message.as_deref()
     }
 
-    /// The two versions whose difference is shown; none for before the first.
+    /// Returns the two versions in the shown difference; the first is `None` before version 1.
     pub fn shown(&self) -> Option<(Option<Version>, Version)> {
         self.shown
     }
@@ -146,7 +146,8 @@ impl HistoryView {
                     self.has_older = is_full;
                     known.append(&mut page);
                 } else {
-                    // Newer ones come before those that are known.
+                    // A reload returns the newest page. Older revisions that were loaded before stay in the
+                    // list, because revisions never change.
                     let newest = known.first().map(|revision| revision.version);
                     page.retain(|revision| Some(revision.version) > newest);
                     page.append(&mut known);
@@ -160,16 +161,18 @@ impl HistoryView {
                     self.select(newest, cx);
                 }
             }
-            // What is known stays on the screen.
+            // The loaded revisions stay on the screen.
             Err(error) if self.revisions.ready().is_some() => self.message = Some(error.to_string().into()),
             Err(error) => self.revisions = Loaded::Failed(error.to_string()),
         }
         cx.notify();
     }
 
-    /// Shows what changed up to a version.
+    /// Shows the changes up to a version.
     pub fn select(&mut self, version: Version, cx: &mut Context<Self>) {
         self.selected = Some(version);
+        // A base at or after the selection would turn the difference around: additions would look like
+        // removals.
         if self.base.is_some_and(|base| base >= version) {
             self.base = None;
         }
@@ -179,6 +182,7 @@ impl HistoryView {
     /// Shows the difference from a version to the selected one.
     pub fn compare_from(&mut self, version: Version, cx: &mut Context<Self>) {
         self.base = Some(version);
+        // The same in the other direction: choosing a newer base moves the selection to the newest version.
         if self.selected.is_none_or(|selected| selected <= version) {
             self.selected = self.revisions().first().map(|revision| revision.version);
         }
@@ -186,13 +190,13 @@ impl HistoryView {
     }
 
     /// Selects the next revision of the list.
-    fn step(&mut self, step: Step, cx: &mut Context<Self>) {
+    fn step(&mut self, step: Direction, cx: &mut Context<Self>) {
         let revisions = self.revisions();
         let at = revisions.iter().position(|revision| Some(revision.version) == self.selected);
         let next = match (at, step) {
             (None, _) => 0,
-            (Some(at), Step::Newer) => at.saturating_sub(1),
-            (Some(at), Step::Older) => at + 1,
+            (Some(at), Direction::Newer) => at.saturating_sub(1),
+            (Some(at), Direction::Older) => at + 1,
         };
         if let Some(version) = revisions.get(next).map(|revision| revision.version) {
             self.select(version, cx);
@@ -208,6 +212,8 @@ impl HistoryView {
     fn compare(&mut self, cx: &mut Context<Self>) {
         let Some(selected) = self.selected else { return };
         let from = self.from();
+        // Texts are loaded on demand and kept. A document may have thousands of revisions, and a revision
+        // never changes.
         let missing: Vec<Version> =
             from.into_iter().chain([selected]).filter(|version| !self.texts.contains_key(version)).collect();
         if missing.is_empty() {
@@ -228,6 +234,8 @@ impl HistoryView {
             this.update(cx, |this, cx| {
                 match answer {
                     Ok(answer) => {
+                        // The selection may have changed while the text was loading, so the difference is
+                        // computed for the current one, and only once both texts are there.
                         this.texts.insert(version, answer.revision.content);
                         let from = this.from();
                         let has = |version: &Version| this.texts.contains_key(version);
@@ -251,17 +259,19 @@ impl HistoryView {
         let text = |version: Version| hidden::text(self.texts.get(&version).map_or("", String::as_str));
         let old = from.map(text).unwrap_or_default();
         let patch = diff::LineDiff::new(&old, &text(to)).unified("AGENTS.md", "AGENTS.md");
-        // It is made by us a line above; one that cannot be read shows nothing, and the texts are still there.
+        // The widget only takes patches as text. This one was made a line above, so parsing cannot fail in
+        // practice; if it does, an empty difference is better than a crash.
         let files = DiffFile::parse(&patch).unwrap_or_default();
         self.diff.update(cx, |diff, cx| diff.set_files(files, cx));
         self.shown = Some((from, to));
     }
 
-    /// Makes the selected version current again. Over a version that was not seen here it is refused.
+    /// Restores the selected version. Refused if a version that is not in the list is current.
     pub fn restore(&mut self, cx: &mut Context<Self>) {
         let (Some(workspace_id), Some(version)) = (self.workspace_id(cx), self.selected) else { return };
         let newest = self.revisions().first();
-        // An archived scope has no document, whatever its last version is.
+        // Without an expected version the gateway would overwrite a save that this list does not show yet. An
+        // archived scope has no document, so there the expected version is 0.
         let expected_version = newest.map(|newest| match newest.save_reason {
             RevisionReason::Archive => Version(0),
             _ => newest.version,
@@ -392,7 +402,7 @@ fn label(revision: &RevisionSummary) -> String {
         (RevisionReason::Restore, Some(from)) => words::restored_from(from.0),
         (RevisionReason::Restore, None) => words::RESTORED.to_owned(),
     };
-    let by = hidden::name(revision.saved_by.as_deref().unwrap_or(words::SOMEBODY));
+    let by = hidden::name(revision.saved_by.as_deref().unwrap_or(words::UNKNOWN_ACTOR));
     format!("{}  {}  {by}  {reason}", revision.version.0, parts::minute(revision.saved_at))
 }
 
@@ -441,8 +451,8 @@ impl Render for HistoryView {
             .track_focus(&self.focus)
             .on_key_down(cx.listener(
                 |this, event: &KeyDownEvent, _, cx| match event.keystroke.key.as_str() {
-                    "up" => this.step(Step::Newer, cx),
-                    "down" => this.step(Step::Older, cx),
+                    "up" => this.step(Direction::Newer, cx),
+                    "down" => this.step(Direction::Older, cx),
                     _ => {}
                 },
             ))

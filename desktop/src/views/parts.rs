@@ -1,4 +1,4 @@
-//! What several views are made of.
+//! Elements shared by the views.
 
 use client::{ClientError, Failure};
 use gpui_kit::TestSupportExt as _;
@@ -14,7 +14,7 @@ use protocol::Timestamp;
 use crate::hidden::visible;
 use crate::strings::views as strings;
 
-/// Something that is asked of the gateway.
+/// State of data requested from the gateway.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Loaded<T> {
     Loading,
@@ -40,7 +40,7 @@ impl<T> From<Result<T, ClientError>> for Loaded<T> {
     }
 }
 
-/// The heading of a view, and what can be done there.
+/// Builds the heading of a view; its actions are added as children.
 pub(super) fn heading(title: impl Into<SharedString>, cx: &App) -> Div {
     let title: SharedString = title.into();
     h_flex().w_full().flex_none().px_4().py_2().gap_2().border_b_1().border_color(cx.theme().border).child(
@@ -54,21 +54,22 @@ pub(super) fn heading(title: impl Into<SharedString>, cx: &App) -> Div {
     )
 }
 
-/// Words that are part of the state of a view; assistive technology, and tests, read them.
+/// Builds a text that assistive technology and tests can read.
 pub(super) fn words(
     id: impl Into<ElementId>,
     text: impl Into<SharedString>,
 ) -> ObservedElement<Stateful<Div>> {
+    // Role and label make the text an element of its own, which screen readers announce and tests find.
     let text: SharedString = text.into();
     div().id(id).role(Role::Status).aria_label(text.clone()).child(text).test_support()
 }
 
-/// Words in a quieter colour.
+/// Builds a text in a muted color.
 pub(super) fn quiet(text: impl Into<SharedString>, cx: &App) -> Div {
     div().text_sm().text_color(cx.theme().muted_foreground).child(text.into())
 }
 
-/// What is shown instead of something that is on its way or did not come.
+/// Builds a placeholder for missing content.
 pub(super) fn placeholder(text: impl Into<SharedString>, cx: &App) -> Div {
     v_flex()
         .size_full()
@@ -79,7 +80,7 @@ pub(super) fn placeholder(text: impl Into<SharedString>, cx: &App) -> Div {
         .child(words("placeholder", text))
 }
 
-/// An error in words, and a way to try again.
+/// Builds an error message with a retry button.
 pub(super) fn problem(text: &str, retry: Button, cx: &App) -> Div {
     v_flex()
         .size_full()
@@ -91,15 +92,16 @@ pub(super) fn problem(text: &str, retry: Button, cx: &App) -> Div {
         .child(retry.label(strings::TRY_AGAIN))
 }
 
-/// A text in the font of code, with its line ends.
+/// Builds a text in a monospaced font with hidden characters spelled out.
 pub(super) fn code(id: impl Into<ElementId>, text: &str, cx: &App) -> ObservedElement<Stateful<Div>> {
     let text = visible(text);
     coded(id, text.clone(), text, cx)
 }
 
-/// The same for what would change: lines that come and go have a colour besides their sign.
+/// Builds a unified diff whose added and removed lines have a color besides their sign.
 pub(super) fn difference(id: impl Into<ElementId>, text: &str, cx: &App) -> ObservedElement<Stateful<Div>> {
     let text = visible(text);
+    // Ranges are computed on the text with hidden characters spelled out, which is longer than the original.
     let mut highlights = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
@@ -109,6 +111,7 @@ pub(super) fn difference(id: impl Into<ElementId>, text: &str, cx: &App) -> Obse
             ..HighlightStyle::default()
         };
         let style = match line.as_bytes() {
+            // File headers begin with the same signs as removed and added lines, so they are matched first.
             [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] | [b'@', b'@', ..] => {
                 Some(HighlightStyle::color(cx.theme().muted_foreground))
             }
@@ -141,7 +144,7 @@ fn coded(
         .test_support()
 }
 
-/// To the minute, as people read it.
+/// Formats a time to the minute.
 pub(super) fn minute(time: Timestamp) -> String {
     let text = time.to_string();
     text.get(..16).unwrap_or(&text).replace('T', " ")

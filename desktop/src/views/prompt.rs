@@ -1,5 +1,5 @@
-//! The prompt of a thread's next turn: its sections by how rarely they change, what they are made from, and why a
-//! provider's cache breaks.
+//! The prompt of a thread's next turn: its sections with their sources, and the reason why a provider's cache
+//! breaks.
 
 use client::ClientError;
 use gpui_kit::component::button::{Button, ButtonVariants as _};
@@ -23,16 +23,16 @@ use crate::hidden;
 use crate::session::{Session, SessionEvent};
 use crate::strings::views as strings;
 
-/// The prompt, and how it differs from that of the last turn.
+/// The prompt and its difference from that of the last turn.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Inspected {
+pub struct PromptInspection {
     pub prompt: PromptResult,
-    /// The number of the last turn, and the difference to its prompt.
+    /// Number of the last turn and the difference from its prompt.
     pub since: Option<(u64, PromptDiffResult)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shows {
+enum PromptTab {
     Sections,
     Text,
 }
@@ -41,9 +41,9 @@ pub struct PromptView {
     session: Entity<Session>,
     thread_id: ThreadId,
     focus: FocusHandle,
-    inspected: Loaded<Inspected>,
-    shows: Shows,
-    /// The question that is out; another one takes its place.
+    inspected: Loaded<PromptInspection>,
+    shows: PromptTab,
+    /// Running request; a new one replaces and cancels it.
     loading: Option<Task<()>>,
     _subscription: Subscription,
 }
@@ -58,6 +58,8 @@ impl PromptView {
         let subscription =
             cx.subscribe(&session, |this: &mut Self, _, event: &SessionEvent, cx| match event {
                 SessionEvent::Notification(notification)
+                    // Any document above the thread can change the prompt, and finding out needs the same
+                    // request.
                     if [DocumentChanged::NAME, TurnCompleted::NAME]
                         .contains(&notification.method.as_str()) =>
                 {
@@ -72,7 +74,7 @@ impl PromptView {
             thread_id,
             focus: cx.focus_handle(),
             inspected: Loaded::Loading,
-            shows: Shows::Sections,
+            shows: PromptTab::Sections,
             loading: None,
             _subscription: subscription,
         };
@@ -80,7 +82,7 @@ impl PromptView {
         view
     }
 
-    pub fn inspected(&self) -> Option<&Inspected> {
+    pub fn inspected(&self) -> Option<&PromptInspection> {
         self.inspected.ready()
     }
 
@@ -91,6 +93,7 @@ impl PromptView {
         self.loading = Some(cx.spawn(async move |this, cx| {
             let answer = inspect(&gateway, workspace_id, thread_id).await;
             this.update(cx, |this, cx| {
+                // A failed reload keeps the last prompt on the screen.
                 if answer.is_ok() || this.inspected.ready().is_none() {
                     this.inspected = answer.into();
                 }
@@ -100,7 +103,7 @@ impl PromptView {
         }));
     }
 
-    fn show(&mut self, shows: Shows, cx: &mut Context<Self>) {
+    fn show(&mut self, shows: PromptTab, cx: &mut Context<Self>) {
         self.shows = shows;
         cx.notify();
     }
@@ -110,7 +113,7 @@ async fn inspect(
     gateway: &Gateway,
     workspace_id: WorkspaceId,
     thread_id: ThreadId,
-) -> Result<Inspected, ClientError> {
+) -> Result<PromptInspection, ClientError> {
     let params = PromptPreviewParams {
         workspace_id: workspace_id.clone(),
         thread_id: thread_id.clone(),
@@ -137,14 +140,15 @@ async fn inspect(
                 cwd: None,
                 fresh: false,
             };
-            // A turn that failed before its first round has no prompt to compare with.
+            // A turn that failed before its first round has no prompt, and then the comparison fails. The
+            // prompt itself is still worth showing.
             gateway.call::<PromptDiff>(params).await.ok().map(|diff| (turn.ordinal, diff))
         }
     };
-    Ok(Inspected { prompt, since })
+    Ok(PromptInspection { prompt, since })
 }
 
-/// Why the next request cannot reuse all of the last one, in sentences.
+/// Explains in sentences why the next request cannot reuse all of the last one.
 pub fn explain(since: Option<&(u64, PromptDiffResult)>) -> Vec<String> {
     let Some((turn, diff)) = since else { return vec![strings::prompt::NO_TURN.to_owned()] };
     let blame = &diff.blame;
@@ -181,6 +185,7 @@ fn sources(sources: &[PromptSource]) -> String {
 
 fn source(source: &PromptSource) -> String {
     let mut text = source.kind.to_string().replace('_', " ");
+    // A path is more helpful than an id, and both together would fill the line.
     for part in [&source.path, &source.id].into_iter().flatten().take(1) {
         text.push(' ');
         text.push_str(part);
@@ -229,8 +234,9 @@ impl PromptView {
             .child(parts::quiet(hidden::visible(&sources(&section.sources)), cx))
     }
 
-    fn sections(&self, inspected: &Inspected, cx: &App) -> impl IntoElement {
+    fn sections(&self, inspected: &PromptInspection, cx: &App) -> impl IntoElement {
         let manifest = &inspected.prompt.manifest;
+        // Bars are relative to the largest section: relative to the whole, most of them would be invisible.
         let largest = manifest.sections.iter().map(|section| section.tokens).max().unwrap_or_default();
         let size = inspected.prompt.sizes.as_ref().map(|sizes| {
             strings::prompt::request(
@@ -291,8 +297,8 @@ impl Render for PromptView {
             }
             Loaded::Ready(inspected) => {
                 let inner = match self.shows {
-                    Shows::Sections => v_flex().child(self.sections(inspected, cx)),
-                    Shows::Text => {
+                    PromptTab::Sections => v_flex().child(self.sections(inspected, cx)),
+                    PromptTab::Text => {
                         v_flex().p_4().child(parts::code("prompt-text", &inspected.prompt.full_text, cx))
                     }
                 };
@@ -309,8 +315,8 @@ impl Render for PromptView {
                 .on_click(cx.listener(move |this, _, _, cx| this.show(shows, cx)))
         };
         let sections =
-            tab("sections", strings::prompt::SECTIONS, strings::prompt::SECTIONS_TIP, Shows::Sections);
-        let text = tab("text", strings::prompt::TEXT, strings::prompt::TEXT_TIP, Shows::Text);
+            tab("sections", strings::prompt::SECTIONS, strings::prompt::SECTIONS_TIP, PromptTab::Sections);
+        let text = tab("text", strings::prompt::TEXT, strings::prompt::TEXT_TIP, PromptTab::Text);
         v_flex()
             .id("prompt")
             .text_sm()

@@ -1,4 +1,4 @@
-//! A thread: what was asked and answered, what tools did, what the model was told besides, and what waits for a decision.
+//! A thread: messages, tool calls, reminders and pending approvals.
 
 mod approval;
 mod drawing;
@@ -22,28 +22,30 @@ use super::parts::Loaded;
 use crate::session::{Session, SessionEvent};
 use crate::strings::views as strings;
 
-/// Pixels from the end of a thread that count as its end.
+/// Distance in pixels that still counts as the end of a thread.
 const NEAR_END: f32 = 80.;
 
-/// Turns that are loaded at once.
+/// Turns per request.
 const PAGE: u32 = 20;
 
 pub struct ThreadView {
     session: Entity<Session>,
     thread_id: ThreadId,
     thread: Loaded<Thread>,
-    /// Oldest first.
+    /// Loaded turns, oldest first.
     turns: VecDeque<WatchedTurn>,
     has_earlier: bool,
     input: Entity<TextareaState>,
     is_sending: bool,
-    /// Long answers of tools that are shown to their end.
+    /// Long tool results that are expanded.
     whole_results: HashSet<SharedString>,
-    /// The turn and the call of the first question as it was drawn: a key must not answer one that nobody has seen.
+    /// Turn and call of the first pending approval in the last frame.
+    // A key decides about this call and not about the first one in the state: a new approval may have arrived
+    // since the last frame, and the user must not decide about a call that was not on the screen.
     first_question: Option<(TurnId, String)>,
     message: Option<SharedString>,
     scroll: ScrollHandle,
-    /// Wakes a turn that wants to be looked at again.
+    /// Wakes a turn at the time it requested.
     timer: Option<Task<()>>,
     _subscriptions: Vec<Subscription>,
 }
@@ -59,7 +61,7 @@ impl ThreadView {
             TextareaState::new(window, cx).auto_grow(2, 8).placeholder(strings::thread::PLACEHOLDER)
         });
         let subscriptions = vec![
-            cx.subscribe(&session, Self::heard),
+            cx.subscribe(&session, Self::on_session),
             cx.subscribe_in(&input, window, |this: &mut Self, _, event: &InputEvent, window, cx| {
                 if let InputEvent::PressEnter { secondary: true, .. } = event {
                     this.send(window, cx);
@@ -85,7 +87,7 @@ impl ThreadView {
         view
     }
 
-    /// The turns that are known, oldest first.
+    /// Returns the loaded turns, oldest first.
     pub fn turns(&self) -> impl Iterator<Item = &WatchedTurn> {
         self.turns.iter()
     }
@@ -98,8 +100,10 @@ impl ThreadView {
         self.message.as_deref()
     }
 
-    /// Everything that waits for a decision, with the turn to answer.
+    /// Returns all pending approvals with the turn that decides about them.
     pub fn waiting(&self) -> Vec<(TurnId, &TurnApproval)> {
+        // Approvals of delegated turns are listed in their parent but must be sent to the child, which
+        // `turn_id` names.
         let of = |turn: &'_ WatchedTurn| turn.id().clone();
         let all = self.turns.iter().flat_map(|turn| turn.approvals().iter().map(move |it| (of(turn), it)));
         all.map(|(turn, approval)| (approval.turn_id.clone().unwrap_or(turn), approval)).collect()
@@ -113,7 +117,7 @@ impl ThreadView {
         self.session.read(cx).workspace_id().cloned()
     }
 
-    fn heard(&mut self, _: Entity<Session>, event: &SessionEvent, cx: &mut Context<Self>) {
+    fn on_session(&mut self, _: Entity<Session>, event: &SessionEvent, cx: &mut Context<Self>) {
         match event {
             SessionEvent::Notification(notification) => {
                 let params = notification.params.get();
@@ -122,7 +126,7 @@ impl ThreadView {
                     is_ours |= turn.notification(&notification.method, params);
                 }
                 if !is_ours && notification.method == TurnStarted::NAME {
-                    // Somebody else asks here.
+                    // Another client started a turn in this thread.
                     let started = serde_json::from_str::<TurnStarted>(params);
                     if started.is_ok_and(|started| started.thread_id == self.thread_id) {
                         self.load_turns(None, cx);
@@ -136,6 +140,8 @@ impl ThreadView {
             SessionEvent::Link => {
                 if self.session.read(cx).link().is_connected() {
                     self.message = None;
+                    // Deltas are not in the log. Each running turn is watched again and gets the answer so
+                    // far as a whole.
                     self.turns.iter_mut().for_each(WatchedTurn::reconnected);
                     self.load(cx);
                 } else {
@@ -190,13 +196,14 @@ impl ThreadView {
                 let is_full = turns.len() == PAGE as usize;
                 let is_known = |turn: &Turn| self.turns.iter().any(|known| known.id() == &turn.id);
                 if before.is_none() && is_full && !turns.iter().any(is_known) {
-                    // More was asked meanwhile than was listed: what is shown would have a hole.
+                    // None of the newest turns is known, so there were more than one page since the last
+                    // load. Keeping the old ones would leave a gap in the middle of the conversation.
                     self.turns.clear();
                 }
                 if before.is_some() || self.turns.is_empty() {
                     self.has_earlier = is_full;
                 }
-                // Newest first, so that those in front come last.
+                // The gateway lists turns newest first, and `put` sorts them.
                 for turn in turns {
                     self.put(turn);
                 }
@@ -205,15 +212,17 @@ impl ThreadView {
                 }
                 self.drive(cx);
             }
-            // Told by the line at the bottom; the turns are asked for again when the connection is back.
+            // The line at the bottom shows this, and the turns are requested again after the reconnect.
             Err(ClientError::Lost | ClientError::NotConnected) => {}
             Err(error) => self.message = Some(Failure::from(&error).message.into()),
         }
         cx.notify();
     }
 
-    /// Puts a turn into its place, unless it is there.
+    /// Inserts a turn in order unless it is already known.
     fn put(&mut self, turn: Turn) {
+        // A known turn may be further along through notifications than the listed copy, so it is not
+        // replaced.
         if self.turns.iter().any(|known| known.id() == &turn.id) {
             return;
         }
@@ -223,15 +232,16 @@ impl ThreadView {
         self.turns.insert(at, WatchedTurn::of(turn));
     }
 
-    /// Whoever reads the end of the thread goes on reading the end of it.
+    /// Keeps the end of the thread in view if it was in view.
     fn follow_end(&self) {
+        // A user who scrolled up is reading earlier text, and a streamed answer must not pull it away.
         let below = self.scroll.max_offset().y + self.scroll.offset().y;
         if below <= px(NEAR_END) {
             self.scroll.scroll_to_bottom();
         }
     }
 
-    /// Asks for whatever the turns want, and sees to it that they are woken.
+    /// Sends the requests of all turns and sets the timer.
     fn drive(&mut self, cx: &mut Context<Self>) {
         self.follow_end();
         let Some(workspace_id) = self.workspace_id(cx) else { return };
@@ -239,7 +249,7 @@ impl ThreadView {
         let wanted: Vec<(TurnId, TurnRequest)> =
             self.turns.iter_mut().filter_map(|turn| Some((turn.id().clone(), turn.poll(now)?))).collect();
         for (turn_id, request) in wanted {
-            self.ask(workspace_id.clone(), turn_id, request, cx);
+            self.send_request(workspace_id.clone(), turn_id, request, cx);
         }
         self.timer = self.turns.iter().filter_map(WatchedTurn::wake_at).min().map(|at| {
             let pause = at.saturating_duration_since(now);
@@ -250,7 +260,7 @@ impl ThreadView {
         });
     }
 
-    fn ask(
+    fn send_request(
         &mut self,
         workspace_id: WorkspaceId,
         turn_id: TurnId,
@@ -276,6 +286,7 @@ impl ThreadView {
             };
             this.update(cx, |this, cx| {
                 let now = cx.background_executor().now();
+                // The turn may be gone if the list was cleared meanwhile because of a gap.
                 let Some(turn) = this.turns.iter_mut().find(|turn| turn.id() == &turn_id) else { return };
                 let number = request.number;
                 match answer {
@@ -291,10 +302,11 @@ impl ThreadView {
         .detach();
     }
 
-    /// Sends what is written.
+    /// Sends the typed message.
     pub fn send(&mut self, window: &mut Window, cx: &mut Context<Self>) {
         let text = self.input.read(cx).value().to_string();
         let Some(workspace_id) = self.workspace_id(cx) else { return };
+        // Without the flag, a double Ctrl+Enter would start two turns before the first answer arrives.
         if text.trim().is_empty() || self.is_sending {
             return;
         }
@@ -309,7 +321,8 @@ impl ThreadView {
                 match answer {
                     Ok(answer) => {
                         this.put(answer.turn);
-                        // What was typed since stays; a message that was not taken stays whole.
+                        // The field is cleared only if the user did not continue typing. After a failure the
+                        // message stays.
                         if this.input.read(cx).value() == text {
                             this.input.update(cx, |input, cx| input.set_value("", window, cx));
                         }
@@ -326,7 +339,7 @@ impl ThreadView {
         cx.notify();
     }
 
-    /// Stops the turn that runs.
+    /// Cancels the running turn.
     pub fn cancel(&mut self, cx: &mut Context<Self>) {
         let Some(turn_id) = self.running().map(|turn| turn.id().clone()) else { return };
         let Some(workspace_id) = self.workspace_id(cx) else { return };
@@ -335,14 +348,14 @@ impl ThreadView {
         self.report(async move { call.await.map(|_| ()) }, cx);
     }
 
-    /// Decides about the first question that is on the screen.
+    /// Decides about the first approval on the screen.
     fn decide_first(&mut self, allow: bool, cx: &mut Context<Self>) {
         if let Some((turn_id, call_id)) = self.first_question.clone() {
             self.decide(turn_id, &call_id, allow, cx);
         }
     }
 
-    /// Shows a long answer of a tool to its end, or its beginning again.
+    /// Expands or collapses a long tool result.
     fn toggle_result(&mut self, id: &SharedString, cx: &mut Context<Self>) {
         if !self.whole_results.remove(id) {
             self.whole_results.insert(id.clone());
@@ -350,20 +363,22 @@ impl ThreadView {
         cx.notify();
     }
 
-    /// Decides about a call, which is named by the digest of what was shown.
+    /// Decides about a pending call.
     pub fn decide(&mut self, turn_id: TurnId, call_id: &str, allow: bool, cx: &mut Context<Self>) {
         let waiting = self.waiting();
         let found = waiting.iter().find(|(turn, it)| *turn == turn_id && it.request.call_id == call_id);
         let Some(digest) = found.map(|(_, approval)| approval.request.digest.clone()) else { return };
         let Some(workspace_id) = self.workspace_id(cx) else { return };
         let call_id = call_id.to_owned();
+        // The digest covers everything that was shown. If the call changed since, the gateway refuses the
+        // decision.
         let how = HowDecided::Asked;
         let params = TurnApproveParams { workspace_id, turn_id, call_id, allow, digest, how };
         let call = self.session.read(cx).gateway().call::<TurnApprove>(params);
         self.report(async move { call.await.map(|_| ()) }, cx);
     }
 
-    /// Waits for an answer of which only a failure is shown: what it did is announced.
+    /// Waits for an answer and shows a failure; successes arrive as notifications.
     fn report(
         &mut self,
         call: impl Future<Output = Result<(), ClientError>> + 'static,
@@ -385,7 +400,7 @@ impl ThreadView {
 }
 
 impl Focusable for ThreadView {
-    /// Whoever comes here most often wants to write.
+    /// Focuses the message field, which most visitors need.
     fn focus_handle(&self, cx: &App) -> FocusHandle {
         self.input.focus_handle(cx)
     }

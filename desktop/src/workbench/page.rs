@@ -1,4 +1,4 @@
-//! What the main area can show, and how each is opened.
+//! Pages of the main area.
 
 use client::Scope;
 use gpui_kit::prelude::*;
@@ -8,12 +8,12 @@ use protocol::{ThreadId, WorkspaceId};
 use super::Workbench;
 use crate::document::DocumentEditor;
 use crate::gateways::GatewaysView;
-use crate::session::{Place, Session, Subject};
+use crate::session::{PageId, Session, Subject};
 use crate::views::{CompareView, EffectiveView, HistoryView, PromptView, ThreadView};
 
-/// What is shown, and of which workspace it is.
+/// An open page and its workspace.
 pub(super) struct Page {
-    place: Place,
+    place: PageId,
     workspace_id: Option<WorkspaceId>,
     view: PageView,
 }
@@ -32,47 +32,48 @@ impl Page {
     pub(super) fn of_document(editor: Entity<DocumentEditor>, cx: &App) -> Self {
         let (scope, workspace_id) = (editor.read(cx).scope().clone(), editor.read(cx).workspace_id().clone());
         Self {
-            place: Place::Document(scope),
+            place: PageId::Document(scope),
             workspace_id: Some(workspace_id),
             view: PageView::Document(editor),
         }
     }
 
-    /// Opens anything but a document, of which the workbench takes care itself.
+    /// Opens a page other than a document, which the workbench opens itself.
     pub(super) fn open(
         session: &Entity<Session>,
-        place: Place,
+        place: PageId,
         window: &mut Window,
         cx: &mut Context<Workbench>,
     ) -> Option<Self> {
         let (shared, workbench) = (session.clone(), cx.weak_entity());
         let view = match place.clone() {
-            Place::Document(_) => return None,
-            Place::History(scope) => {
+            PageId::Document(_) => return None,
+            PageId::History(scope) => {
                 PageView::History(cx.new(|cx| HistoryView::new(shared, scope, window, cx)))
             }
-            Place::Effective(subject) => {
+            PageId::Effective(subject) => {
                 PageView::Effective(cx.new(|cx| EffectiveView::new(shared, subject, window, cx)))
             }
-            Place::Thread(id) => PageView::Thread(cx.new(|cx| ThreadView::new(shared, id, window, cx))),
-            Place::Prompt(id) => PageView::Prompt(cx.new(|cx| PromptView::new(shared, id, window, cx))),
-            Place::Compare => PageView::Compare(cx.new(|cx| CompareView::new(shared, window, cx))),
-            Place::Gateways => {
+            PageId::Thread(id) => PageView::Thread(cx.new(|cx| ThreadView::new(shared, id, window, cx))),
+            PageId::Prompt(id) => PageView::Prompt(cx.new(|cx| PromptView::new(shared, id, window, cx))),
+            PageId::Compare => PageView::Compare(cx.new(|cx| CompareView::new(shared, window, cx))),
+            PageId::Gateways => {
                 PageView::Gateways(cx.new(|cx| GatewaysView::new(shared, workbench, window, cx)))
             }
         };
         let workspace_id = match place {
-            Place::Gateways => None,
+            // The page of gateways belongs to no workspace and stays open when another one is chosen.
+            PageId::Gateways => None,
             _ => session.read(cx).workspace_id().cloned(),
         };
         Some(Self { place, workspace_id, view })
     }
 
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &PageId {
         &self.place
     }
 
-    /// The workspace that it belongs to.
+    /// Returns the workspace of the page.
     pub(super) fn workspace_id(&self) -> Option<&WorkspaceId> {
         self.workspace_id.as_ref()
     }
@@ -84,10 +85,10 @@ impl Page {
         }
     }
 
-    /// The scope whose document it is about.
+    /// Returns the scope whose document is shown.
     pub(super) fn scope(&self) -> Option<Scope> {
         match &self.place {
-            Place::Document(scope) | Place::History(scope) | Place::Effective(Subject::Scope(scope)) => {
+            PageId::Document(scope) | PageId::History(scope) | PageId::Effective(Subject::Scope(scope)) => {
                 Some(scope.clone())
             }
             _ => None,
@@ -96,15 +97,17 @@ impl Page {
 
     pub(super) fn subject(&self) -> Option<Subject> {
         match &self.place {
-            Place::Document(scope) | Place::History(scope) => Some(Subject::Scope(scope.clone())),
-            Place::Thread(id) | Place::Prompt(id) => Some(Subject::Thread(id.clone())),
+            PageId::Document(scope) | PageId::History(scope) => Some(Subject::Scope(scope.clone())),
+            PageId::Thread(id) | PageId::Prompt(id) => Some(Subject::Thread(id.clone())),
             _ => None,
         }
     }
 
     pub(super) fn thread(&self) -> Option<ThreadId> {
         match &self.place {
-            Place::Thread(id) | Place::Prompt(id) | Place::Effective(Subject::Thread(id)) => Some(id.clone()),
+            PageId::Thread(id) | PageId::Prompt(id) | PageId::Effective(Subject::Thread(id)) => {
+                Some(id.clone())
+            }
             _ => None,
         }
     }

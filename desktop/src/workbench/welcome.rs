@@ -1,4 +1,4 @@
-//! The main area when nothing is open: what to do next.
+//! The main area without an open page: the next steps.
 
 use gpui_kit::component::button::{Button, ButtonVariants as _};
 use gpui_kit::component::{ActiveTheme as _, Icon, h_flex, v_flex};
@@ -7,7 +7,7 @@ use gpui_kit::{AnyElement, Context, FontWeight, Window, div, px, rems};
 
 use super::Workbench;
 use crate::icons::IconName;
-use crate::session::Place;
+use crate::session::PageId;
 use crate::strings::{self, link, welcome as words};
 
 impl Workbench {
@@ -26,7 +26,7 @@ impl Workbench {
                     .primary()
                     .label(strings::sidebar::OPEN_DOCUMENT)
                     .on_click(cx.listener(|this, _, window, cx| {
-                        this.open(Place::Document(None), window, cx);
+                        this.open(PageId::Document(None), window, cx);
                     }));
                 (IconName::BookOpenText, words::TITLE, words::HINT, vec![write])
             } else if session.link().is_connected() {
@@ -45,7 +45,7 @@ impl Workbench {
                 let choose = Button::new("choose-gateway")
                     .outline()
                     .label(link::CHOOSE)
-                    .on_click(cx.listener(|this, _, window, cx| this.open(Place::Gateways, window, cx)));
+                    .on_click(cx.listener(|this, _, window, cx| this.open(PageId::Gateways, window, cx)));
                 let buttons = if self.starting || session.link().wants_gateway() {
                     vec![start, choose]
                 } else {

@@ -1,16 +1,16 @@
-//! The connection: lost and found again, other gateways, a gateway that is started.
+//! The connection: lost and restored, other gateways, starting a gateway.
 
-use desktop::{Link, Places, Settings};
+use desktop::{Link, Paths, Settings};
 use gpui_kit::test::TestQueryExt as _;
 use protocol::Role;
 use protocol::method::{TokenCreate, TokenCreateParams, TokenRevoke, TokenRevokeParams};
 
-use crate::harness::{Desk, Other, context, program, state};
+use crate::harness::{Desk, Peer, context, program, state};
 use crate::proxy::Proxy;
 
-/// A window with a document in which something was typed after the gateway was gone.
-fn typed_offline(text: &str) -> (Other, Desk) {
-    let mut other = Other::start();
+/// A window with text that was typed while the gateway was gone, which is restarted at the end.
+fn typed_offline(text: &str) -> (Peer, Desk) {
+    let mut other = Peer::start();
     other.save(None, "one\n");
     let mut desk = Desk::connected(&other, &state());
     desk.click("document-root");
@@ -24,7 +24,7 @@ fn typed_offline(text: &str) -> (Other, Desk) {
 }
 
 #[test]
-fn after_a_lost_connection_nothing_is_missed() {
+fn lost_connection_misses_nothing() {
     let (mut other, mut desk) = typed_offline("typed offline, ");
     other.folder(None, "made meanwhile");
     desk.until_label("made meanwhile");
@@ -33,10 +33,10 @@ fn after_a_lost_connection_nothing_is_missed() {
 }
 
 #[test]
-fn a_document_that_changed_while_the_connection_was_lost_is_a_conflict() {
+fn change_during_a_lost_connection_is_a_conflict() {
     let (mut other, mut desk) = typed_offline("mine ");
     other.save(None, "theirs\n");
-    desk.until_status("Somebody else saved meanwhile");
+    desk.until_status("Someone else saved meanwhile");
     assert_eq!(desk.text(), "mine one\n");
 }
 
@@ -49,7 +49,7 @@ fn without_gateway(command: &str) -> (tempfile::TempDir, Desk) {
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
     let desk = Desk::open_at(
         context(),
-        Places {
+        Paths {
             data: directory.path().join("data"),
             state: directory.path().join("state"),
             program: Some(script),
@@ -59,9 +59,10 @@ fn without_gateway(command: &str) -> (tempfile::TempDir, Desk) {
 }
 
 #[test]
-fn a_gateway_is_started_and_goes_on_after_the_window() {
+fn started_gateway_outlives_the_window() {
     let program = program().display().to_string();
-    // It says which process it is, and takes a port of its own so that it is in nobody's way.
+    // The script records its process id, because the gateway outlives the window and must be ended by the
+    // test. It takes a free port because tests run in parallel.
     let command = format!(
         "echo $$ >\"$(dirname \"$0\")/pid\"\nexport FOREWORD_HOME=\"$(dirname \"$0\")/home\"\nexec '{program}' \"$@\" --listen 127.0.0.1:0"
     );
@@ -81,12 +82,12 @@ fn a_gateway_is_started_and_goes_on_after_the_window() {
         session.workspace().is_some_and(|workspace| workspace.name == "made in the window")
     });
     drop(desk);
-    // Others may have come to use it: a second window finds it.
+    // The gateway outlives the first window, so a second one can connect.
     let mut desk = Desk::open(directory.path().join("data"), &state());
     desk.until_link("Connected");
 }
 
-/// A process that the window started, ended with the test.
+/// A process that the window started; ended with the test, also when it fails.
 struct Started(String);
 
 impl Drop for Started {
@@ -96,17 +97,17 @@ impl Drop for Started {
 }
 
 #[test]
-fn a_gateway_that_does_not_start_says_why() {
+fn failed_gateway_start_shows_the_reason() {
     let (_directory, mut desk) = without_gateway("echo 'error: the port is taken' >&2; exit 3");
     desk.until_link("No gateway is running");
     desk.press("secondary-shift-s");
     desk.until_said("notice", |words| words.contains("error: the port is taken"));
-    // It can be tried again.
+    // The button is offered again.
     desk.until_link("No gateway is running");
 }
 
-/// The window is connected to this address from its start.
-fn uses(state: &tempfile::TempDir, url: &str, token: &str) {
+/// Stores settings with which a window connects to this address at its start.
+fn use_address(state: &tempfile::TempDir, url: &str, token: &str) {
     let (_, stored) = Settings::default().change(state.path(), |settings| {
         settings.gateways.add_address("team", url).map(drop).unwrap();
         settings.gateway = Some("team".to_owned());
@@ -117,8 +118,8 @@ fn uses(state: &tempfile::TempDir, url: &str, token: &str) {
 }
 
 #[test]
-fn a_token_that_is_revoked_is_told_and_costs_nothing_that_was_typed() {
-    let mut other = Other::start();
+fn revoked_token_is_reported_and_typed_text_survives() {
+    let mut other = Peer::start();
     other.save(None, "one\n");
     let params = TokenCreateParams {
         name: "window".to_owned(),
@@ -128,7 +129,7 @@ fn a_token_that_is_revoked_is_told_and_costs_nothing_that_was_typed() {
     };
     let secret = other.call::<TokenCreate>(&params).secret;
     let state = state();
-    uses(&state, &other.url(), &secret);
+    use_address(&state, &other.url(), &secret);
     let mut desk = Desk::connected(&other, &state);
     desk.click("document-root");
     desk.until_status("Saved · version 1");
@@ -137,7 +138,7 @@ fn a_token_that_is_revoked_is_told_and_costs_nothing_that_was_typed() {
     desk.input("typed later, ");
     desk.until_status("Offline");
     drop(desk);
-    // With another token it is still there, and saved.
+    // The draft belongs to the database and not to the token, so another token finds and saves it.
     let owner = std::fs::read_to_string(other.data().join("owner.token")).unwrap();
     std::fs::write(
         state.path().join("tokens.json"),
@@ -151,16 +152,18 @@ fn a_token_that_is_revoked_is_told_and_costs_nothing_that_was_typed() {
 }
 
 #[test]
-fn a_save_whose_answer_is_cut_off_is_no_conflict() {
-    let mut other = Other::start();
+fn lost_save_answer_causes_no_conflict() {
+    let mut other = Peer::start();
     other.save(None, "one\n");
     let proxy = Proxy::to(&other.url());
     let token = std::fs::read_to_string(other.data().join("owner.token")).unwrap();
     let state = state();
-    uses(&state, &proxy.url(), token.trim());
+    use_address(&state, &proxy.url(), token.trim());
     let mut desk = Desk::connected(&other, &state);
     desk.click("document-root");
     desk.until_status("Saved · version 1");
+    // The gateway commits the save, but its answer never arrives. After the reconnect the window must
+    // recognize its own text in the new version instead of reporting a conflict with itself.
     proxy.hold();
     desk.input("first, ");
     desk.press("secondary-s");
@@ -174,12 +177,13 @@ fn a_save_whose_answer_is_cut_off_is_no_conflict() {
 }
 
 #[test]
-fn a_slow_gateway_is_waited_for() {
-    let mut other = Other::start();
+fn slow_gateway_delays_the_save() {
+    let mut other = Peer::start();
     other.save(None, "one\n");
     let mut desk = Desk::connected(&other, &state());
     desk.click("document-root");
     desk.until_status("Saved · version 1");
+    // A frozen process keeps its sockets open, so nothing fails: the save just takes longer.
     other.gateway.freeze().unwrap();
     desk.input("slowly, ");
     desk.press("secondary-s");
@@ -192,7 +196,7 @@ fn a_slow_gateway_is_waited_for() {
 }
 
 #[test]
-fn without_a_gateway_the_window_says_what_to_do() {
+fn missing_gateway_shows_the_next_step() {
     let (data, state) = (state(), state());
     let mut desk = Desk::open(data.path().join("nothing"), &state);
     desk.until_label("No gateway is running");
@@ -201,7 +205,7 @@ fn without_a_gateway_the_window_says_what_to_do() {
 
 #[test]
 fn another_gateway_is_added_and_used() {
-    let (here, there) = (Other::start(), Other::start());
+    let (here, there) = (Peer::start(), Peer::start());
     let token = std::fs::read_to_string(there.data().join("owner.token")).unwrap();
     let url = there.url();
     let state = state();
@@ -220,7 +224,7 @@ fn another_gateway_is_added_and_used() {
         let session = workbench.read(cx).session().read(cx);
         matches!(session.link(), Link::Connected { .. }) && session.workspace_id() == Some(&workspace)
     });
-    // There is no keyring in this window, so the token is in a file of its own.
+    // Tests have no keyring, so the token goes to a private file.
     let tokens = state.path().join("tokens.json");
     assert!(std::fs::read_to_string(&tokens).unwrap().contains(token.trim()));
     #[cfg(unix)]
@@ -229,7 +233,7 @@ fn another_gateway_is_added_and_used() {
         assert_eq!(std::fs::metadata(&tokens).unwrap().permissions().mode() & 0o777, 0o600);
     }
     drop(desk);
-    // It is still in use after a new start.
+    // The choice survives a restart.
     let mut desk = Desk::open(here.data(), &state);
     desk.until("the other workspace", |workbench, _, cx| {
         workbench.read(cx).session().read(cx).workspace_id() == Some(&workspace)

@@ -1,10 +1,10 @@
-//! Documents: made, saved by themselves, in conflict, archived, kept through a crash.
+//! Documents: created, saved automatically, in conflict, archived, kept through a crash.
 
 use std::time::Duration;
 
 use gpui_kit::test::TestQueryExt as _;
 
-use crate::harness::{Desk, Other, state};
+use crate::harness::{Desk, Peer, state};
 
 /// Opens the document of the root and waits until it is loaded.
 fn open_root(desk: &mut Desk) {
@@ -16,8 +16,8 @@ fn open_root(desk: &mut Desk) {
 }
 
 #[test]
-fn a_document_at_the_root_is_made_by_typing() {
-    let mut other = Other::start();
+fn typing_creates_a_document_at_the_root() {
+    let mut other = Peer::start();
     let mut desk = Desk::connected(&other, &state());
     desk.press("secondary-n");
     desk.until_status("Nothing is saved here yet");
@@ -28,8 +28,8 @@ fn a_document_at_the_root_is_made_by_typing() {
 }
 
 #[test]
-fn a_document_in_a_folder_shows_what_it_would_inherit() {
-    let mut other = Other::start();
+fn new_document_shows_the_inherited_one() {
+    let mut other = Peer::start();
     other.save(None, "# Everywhere\n");
     let services = other.folder(None, "services");
     let api = other.folder(Some(&services), "api");
@@ -47,11 +47,13 @@ fn a_document_in_a_folder_shows_what_it_would_inherit() {
 }
 
 #[test]
-fn it_is_saved_some_time_after_the_last_key() {
-    let mut other = Other::start();
+fn typing_is_saved_after_a_pause() {
+    let mut other = Peer::start();
     let mut desk = Desk::connected(&other, &state());
     open_root(&mut desk);
     desk.input("a");
+    // The second key comes before the pause is over and must restart it. The clock is simulated, so the
+    // limits are exact.
     desk.cx.advance_clock(Duration::from_millis(600));
     desk.input("b");
     desk.cx.advance_clock(Duration::from_millis(699));
@@ -64,19 +66,20 @@ fn it_is_saved_some_time_after_the_last_key() {
 }
 
 #[test]
-fn leaving_the_editor_saves_at_once() {
-    let mut other = Other::start();
+fn leaving_the_editor_saves_immediately() {
+    let mut other = Peer::start();
     let thread = other.thread(None, "A thread");
     let mut desk = Desk::connected(&other, &state());
     open_root(&mut desk);
     desk.input("typed and left");
+    // No time passes on the simulated clock, so only leaving the editor can cause the save.
     desk.click(&format!("thread-{thread}"));
     desk.until("the save", |_, _, _| other.text(None) == "typed and left");
 }
 
 #[test]
-fn what_somebody_else_saves_appears() {
-    let mut other = Other::start();
+fn saves_of_others_appear() {
+    let mut other = Peer::start();
     other.save(None, "one\n");
     let mut desk = Desk::connected(&other, &state());
     open_root(&mut desk);
@@ -86,9 +89,9 @@ fn what_somebody_else_saves_appears() {
     assert_eq!(desk.text(), "one\ntwo\n");
 }
 
-/// Both change the same line; the window's text is not saved yet when the other one's arrives.
-fn remote_first() -> (Other, Desk, tempfile::TempDir) {
-    let mut other = Other::start();
+/// Creates a conflict in one line: the other client saves before the window does.
+fn remote_first() -> (Peer, Desk, tempfile::TempDir) {
+    let mut other = Peer::start();
     other.save(None, "base\n");
     let state = state();
     let mut desk = Desk::connected(&other, &state);
@@ -96,24 +99,24 @@ fn remote_first() -> (Other, Desk, tempfile::TempDir) {
     desk.until_status("Saved · version 1");
     desk.input("mine ");
     other.save(None, "theirs base\n");
-    desk.until_status("Somebody else saved meanwhile");
+    desk.until_status("Someone else saved meanwhile");
     assert_eq!(desk.text(), "mine base\n", "nothing typed is lost");
     (other, desk, state)
 }
 
 #[test]
-fn in_a_conflict_the_remote_text_can_be_taken() {
+fn conflict_can_take_the_remote_text() {
     let (mut other, mut desk, _state) = remote_first();
     desk.click("take-remote");
     desk.until_status("Saved · version 2");
     assert_eq!(desk.text(), "theirs base\n");
     assert_eq!(other.text(None), "theirs base\n");
     let clipboard = desk.update(|_, cx| cx.read_from_clipboard().and_then(|item| item.text()));
-    assert_eq!(clipboard.as_deref(), Some("mine base\n"), "what was given up can be pasted back");
+    assert_eq!(clipboard.as_deref(), Some("mine base\n"), "the discarded text can be pasted back");
 }
 
 #[test]
-fn in_a_conflict_the_remote_text_can_be_overwritten() {
+fn conflict_can_overwrite_the_remote_text() {
     let (mut other, mut desk, _state) = remote_first();
     desk.click("overwrite-remote");
     desk.until_status("Saved · version 3");
@@ -121,10 +124,10 @@ fn in_a_conflict_the_remote_text_can_be_overwritten() {
 }
 
 #[test]
-fn a_conflict_in_one_line_is_merged_by_hand() {
+fn conflict_in_one_line_is_merged_by_hand() {
     let (mut other, mut desk, _state) = remote_first();
     desk.click("take-merge");
-    desk.until_status("Both texts stand between the marks");
+    desk.until_status("Both texts are between the marks");
     assert!(desk.text().contains("mine base") && desk.text().contains("theirs base"));
     desk.press("secondary-a");
     desk.input("ours\n");
@@ -135,14 +138,14 @@ fn a_conflict_in_one_line_is_merged_by_hand() {
 
 #[test]
 fn edits_of_different_lines_are_merged() {
-    let mut other = Other::start();
+    let mut other = Peer::start();
     other.save(None, "one\ntwo\nthree\nfour\nfive\n");
     let mut desk = Desk::connected(&other, &state());
     open_root(&mut desk);
     desk.until_status("Saved · version 1");
     desk.input("top ");
     other.save(None, "one\ntwo\nthree\nfour\nfive, changed\n");
-    desk.until_status("Somebody else saved meanwhile");
+    desk.until_status("Someone else saved meanwhile");
     desk.press("alt-m");
     desk.until_status("Saved · version 3");
     assert_eq!(other.text(None), "top one\ntwo\nthree\nfour\nfive, changed\n");
@@ -150,25 +153,26 @@ fn edits_of_different_lines_are_merged() {
 }
 
 #[test]
-fn a_save_over_a_version_that_is_no_longer_the_newest_is_a_conflict() {
-    let mut other = Other::start();
+fn stale_save_is_a_conflict() {
+    let mut other = Peer::start();
     other.save(None, "base\n");
     let mut desk = Desk::connected(&other, &state());
     open_root(&mut desk);
     desk.until_status("Saved · version 1");
     desk.input("mine ");
-    // Nothing of this reaches the window before it saves: it does not run meanwhile.
+    // The window's executor does not run between these two lines, so it saves without knowing the new
+    // version.
     other.save(None, "theirs\n");
     desk.press("secondary-s");
-    desk.until_status("Somebody else saved meanwhile");
+    desk.until_status("Someone else saved meanwhile");
     desk.press("alt-o");
     desk.until_status("Saved · version 3");
     assert_eq!(other.text(None), "mine base\n");
 }
 
 #[test]
-fn an_archived_document_leaves_the_tree() {
-    let mut other = Other::start();
+fn archived_document_leaves_the_tree() {
+    let mut other = Peer::start();
     other.save(None, "# Rules\n");
     let mut desk = Desk::connected(&other, &state());
     desk.right_click("document-root");
@@ -179,8 +183,8 @@ fn an_archived_document_leaves_the_tree() {
 }
 
 #[test]
-fn what_is_typed_survives_the_end_of_the_application() {
-    let mut other = Other::start();
+fn typed_text_survives_a_crash() {
+    let mut other = Peer::start();
     other.save(None, "saved\n");
     let state = state();
     let mut desk = Desk::connected(&other, &state);
@@ -189,11 +193,12 @@ fn what_is_typed_survives_the_end_of_the_application() {
     other.kill();
     desk.until_status("Offline");
     desk.input("typed ");
-    // As a crash: nobody is asked, nothing is closed in order.
+    // Dropping the application simulates a crash: no window is closed in order, so nothing gets a chance to
+    // save.
     drop(desk);
     other.start_again();
     let mut desk = Desk::connected(&other, &state);
-    desk.until_said("notice", |words| words.starts_with("What was typed in one document"));
+    desk.until_said("notice", |words| words.starts_with("Unsaved text of one document"));
     open_root(&mut desk);
     desk.until_status("Saved · version 2");
     assert_eq!(other.text(None), "typed saved\n");
@@ -201,8 +206,8 @@ fn what_is_typed_survives_the_end_of_the_application() {
 }
 
 #[test]
-fn a_text_that_is_too_long_for_a_prompt_is_told() {
-    let mut other = Other::start();
+fn text_too_long_for_a_prompt_is_marked() {
+    let mut other = Peer::start();
     other.save(None, &"x".repeat(15_999));
     let mut desk = Desk::connected(&other, &state());
     open_root(&mut desk);

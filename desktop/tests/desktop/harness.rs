@@ -1,11 +1,11 @@
-//! A window without a screen, a gateway for it, and somebody else at the same gateway.
+//! A window without a screen, a gateway for it, and another client of the same gateway.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use client::{Client, Target};
-use desktop::{DocumentEditor, Places, Workbench};
+use desktop::{DocumentEditor, Paths, Workbench};
 use gateway_process::{GatewayProcess, Launch};
 use gpui_kit::component::Theme;
 use gpui_kit::component::input::CursorBlink;
@@ -18,12 +18,12 @@ use protocol::method::{
 use protocol::{Document, FolderId, Method, ThreadId, ThreadMode, Version, WorkspaceId};
 use tempfile::TempDir;
 
-/// How long something may take on a busy machine.
+/// Limit for anything on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How far the window's clock goes between two looks.
+/// Step of the window's clock between two checks.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The command of the root workspace.
+/// Returns the command of the root workspace.
 pub(crate) fn program() -> PathBuf {
     let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/debug/foreword");
     let program = std::env::var_os("FOREWORD_PROGRAM").map_or_else(|| PathBuf::from(built), PathBuf::from);
@@ -35,15 +35,15 @@ pub(crate) fn program() -> PathBuf {
     program
 }
 
-/// A gateway with a workspace, and a client of its own.
-pub(crate) struct Other {
+/// A gateway with a workspace and a client that acts as another user.
+pub(crate) struct Peer {
     pub(crate) gateway: GatewayProcess,
     runtime: tokio::runtime::Runtime,
     client: Option<Client>,
     pub(crate) workspace_id: WorkspaceId,
 }
 
-impl Other {
+impl Peer {
     pub(crate) fn start() -> Self {
         Self::start_with(Launch::new(program()), None)
     }
@@ -65,7 +65,7 @@ impl Other {
         }
     }
 
-    /// Where it listens.
+    /// Returns the address of the gateway.
     pub(crate) fn url(&self) -> String {
         self.gateway.target().locate().unwrap().url
     }
@@ -73,6 +73,7 @@ impl Other {
     pub(crate) fn call<M: Method>(&mut self, params: &M::Params) -> M::Result {
         let target = self.gateway.target();
         let runtime = &self.runtime;
+        // A killed gateway also ends the connection, so a new one is made after a restart.
         let client = self.client.get_or_insert_with(|| runtime.block_on(Client::connect(&target)).unwrap());
         runtime.block_on(client.call::<M>(params)).unwrap()
     }
@@ -97,7 +98,7 @@ impl Other {
         self.thread_in(folder_id, title, ThreadMode::Chat)
     }
 
-    /// A thread that may use tools.
+    /// Creates a thread that may use tools.
     pub(crate) fn agent(&mut self, folder_id: Option<&FolderId>, title: &str) -> ThreadId {
         self.thread_in(folder_id, title, ThreadMode::Agent)
     }
@@ -112,12 +113,12 @@ impl Other {
         self.call::<ThreadCreate>(&params).thread.id
     }
 
-    /// Many threads at the root, the first made being `Thread 00001`.
+    /// Creates many threads at the root, named `Thread 00001` and so on.
     pub(crate) fn threads(&mut self, count: u32) {
         let (target, workspace_id) = (self.gateway.target(), self.workspace_id.clone());
         self.runtime.block_on(async move {
             let client = std::sync::Arc::new(Client::connect(&target).await.unwrap());
-            // Writes that wait together are committed together.
+            // SQLite commits waiting writes together, so many at once are much faster than one after another.
             let wait = std::sync::Arc::new(tokio::sync::Semaphore::new(256));
             let mut made = tokio::task::JoinSet::new();
             for number in 1..=count {
@@ -163,12 +164,12 @@ impl Other {
     }
 }
 
-/// A directory for what a window keeps.
+/// Creates a directory for the state of a window.
 pub(crate) fn state() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// An application that draws nothing.
+/// Creates an application that draws nothing.
 pub(crate) fn context() -> HeadlessAppContext {
     let text_system = gpui_kit::platform::current_platform(true).text_system();
     HeadlessAppContext::with_asset_source(text_system, Arc::new(gpui_kit::assets::AllAssets))
@@ -188,24 +189,26 @@ impl Desk {
     }
 
     pub(crate) fn open_in(cx: HeadlessAppContext, data: PathBuf, state: &TempDir) -> Self {
-        Self::open_at(cx, Places { data, state: state.path().to_owned(), program: None })
+        Self::open_at(cx, Paths { data, state: state.path().to_owned(), program: None })
     }
 
-    pub(crate) fn open_at(mut cx: HeadlessAppContext, places: Places) -> Self {
-        // The gateway lives in another process, with a clock of its own.
+    pub(crate) fn open_at(mut cx: HeadlessAppContext, paths: Paths) -> Self {
+        // The executor is deterministic and would panic when it waits for something outside of it, such as
+        // the answer of a real gateway.
         cx.allow_parking();
         let (window, workbench) = cx
             .update(|cx| {
                 desktop::init(cx);
+                // A blinking cursor would keep requesting frames, so the window would never be idle.
                 Theme::update(cx, |theme| theme.cursor_blink = CursorBlink::steady());
-                desktop::open_window(places, cx)
+                desktop::open_window(paths, cx)
             })
             .unwrap();
         Self { cx, window, workbench }
     }
 
     /// Opens a window and waits until the workspace is there.
-    pub(crate) fn connected(other: &Other, state: &TempDir) -> Self {
+    pub(crate) fn connected(other: &Peer, state: &TempDir) -> Self {
         let mut desk = Self::open(other.data(), state);
         desk.until("a tree", |workbench, _, cx| {
             workbench.read(cx).session().read(cx).tree().is_some_and(|tree| tree.seq().is_some())
@@ -213,18 +216,18 @@ impl Desk {
         desk
     }
 
-    /// Opens a second window of the same application and goes there; returns the first.
+    /// Opens a second window of the same application and switches to it. Returns the first.
     pub(crate) fn open_another(
         &mut self,
         data: PathBuf,
         state: &TempDir,
     ) -> (AnyWindowHandle, Entity<Workbench>) {
-        let places = Places { data, state: state.path().to_owned(), program: None };
-        let opened = self.cx.update(|cx| desktop::open_window(places, cx)).unwrap();
+        let paths = Paths { data, state: state.path().to_owned(), program: None };
+        let opened = self.cx.update(|cx| desktop::open_window(paths, cx)).unwrap();
         self.switch(opened)
     }
 
-    /// Goes to another window; returns the one that was in use.
+    /// Switches to another window. Returns the previous one.
     pub(crate) fn switch(
         &mut self,
         to: (AnyWindowHandle, Entity<Workbench>),
@@ -243,7 +246,7 @@ impl Desk {
         self.update(|window, cx| window.render_frame(cx));
     }
 
-    /// Waits until the elements with an id, whatever it is made of, say something that is as it should be.
+    /// Waits until an element with this id has a label that passes the check.
     pub(crate) fn until_said(&mut self, id: impl Into<gpui_kit::ElementId>, is_meant: impl Fn(&str) -> bool) {
         let id = id.into();
         self.until(&format!("{id:?}"), |_, window, _| {
@@ -253,12 +256,12 @@ impl Desk {
         });
     }
 
-    /// What the line at the bottom says.
+    /// Waits until the line at the bottom begins with this text.
     pub(crate) fn until_link(&mut self, beginning: &str) {
         self.until_said("link", |words| words.starts_with(beginning));
     }
 
-    /// Waits for something, while the window's clock goes on.
+    /// Waits for a condition while the window's clock advances.
     pub(crate) fn until(
         &mut self,
         what: &str,
@@ -276,14 +279,16 @@ impl Desk {
                     let elements = window.elements();
                     elements.iter().filter_map(|element| element.label().map(str::to_owned)).collect()
                 });
-                panic!("waited in vain for {what}; in the window: {labels:#?}");
+                panic!("timed out waiting for {what}; in the window: {labels:#?}");
             }
+            // Timers of the window run on the simulated clock, and the gateway on the real one, so both must
+            // advance.
             self.cx.advance_clock(TICK);
             std::thread::sleep(Duration::from_millis(2));
         }
     }
 
-    /// Waits for an element with this name for people.
+    /// Waits for an element with this label.
     pub(crate) fn until_label(&mut self, label: &str) {
         self.until(label, |_, window, _| window.try_find_by_label(label).is_some());
     }
@@ -314,9 +319,10 @@ impl Desk {
         self.frame();
     }
 
-    /// Clicks what people see under this name.
+    /// Clicks the element with this label.
     pub(crate) fn click_label(&mut self, label: &str) {
         self.until_label(label);
+        // Menu entries have no ids, so they are clicked by position.
         let center = self.update(|window, _| window.find_by_label(label).bounds().center());
         self.update(|window, cx| {
             use gpui_kit::test::TestEventExt as _;
@@ -337,7 +343,7 @@ impl Desk {
         self.frame();
     }
 
-    /// The document that is open.
+    /// Returns the open editor.
     pub(crate) fn editor(&mut self) -> Option<Entity<DocumentEditor>> {
         let workbench = self.workbench.clone();
         self.update(|_, cx| workbench.read(cx).document().cloned())
@@ -347,7 +353,9 @@ impl Desk {
         let editor = self.editor().unwrap();
         let (text, shown) =
             self.update(|_, cx| (editor.read(cx).text().to_owned(), editor.read(cx).shown_text(cx)));
-        assert_eq!(text, shown, "what is saved is what is seen");
+        // Checked at every use: a difference between the state machine and the widget would save text that
+        // the user never saw.
+        assert_eq!(text, shown, "the saved text is the visible one");
         text
     }
 
@@ -356,7 +364,7 @@ impl Desk {
         self.update(|_, cx| editor.read(cx).status_text())
     }
 
-    /// Waits until the line below the document begins so.
+    /// Waits until the line below the document begins with this text.
     pub(crate) fn until_status(&mut self, beginning: &str) {
         self.until(beginning, |workbench, _, cx| {
             let editor = workbench.read(cx).document().cloned();

@@ -1,7 +1,7 @@
 //! History and effective documents.
 
 use desktop::Subject;
-use desktop::views::effective::Standing;
+use desktop::views::effective::CandidateStatus;
 use desktop::views::{EffectiveView, HistoryView};
 use gpui_kit::prelude::*;
 use gpui_kit::test::TestWindowExt as _;
@@ -12,7 +12,7 @@ use protocol::{RevisionReason, Version};
 use crate::stage::Stage;
 
 #[gpui_kit::test]
-fn a_revision_is_compared_and_restored(cx: &mut TestAppContext) {
+fn revision_is_compared_and_restored(cx: &mut TestAppContext) {
     let stage = Stage::new();
     for text in ["one\n", "one\ntwo\n", "one\nthree\n"] {
         stage.save(None, text);
@@ -21,10 +21,10 @@ fn a_revision_is_compared_and_restored(cx: &mut TestAppContext) {
         stage.open(cx, |session, window, cx| cx.new(|cx| HistoryView::new(session, None, window, cx)));
     opened.until(cx, |view| view.shown() == Some((Some(Version(2)), Version(3))));
     opened.until_says(cx, "compared", "From version 2 to version 3");
-    // Any two: from the first to the last.
+    // Any two versions can be compared, here the first and the last.
     opened.click(cx, ("base", 1_usize));
     opened.until(cx, |view| view.shown() == Some((Some(Version(1)), Version(3))));
-    // Keys lead through the list; the first has nothing before it.
+    // Arrow keys move through the list. The first version has no predecessor.
     cx.update_window(opened.window, |_, window, cx| {
         opened.view.read(cx).focus_handle(cx).focus(window, cx);
         window.render_frame(cx);
@@ -42,7 +42,7 @@ fn a_revision_is_compared_and_restored(cx: &mut TestAppContext) {
 }
 
 #[gpui_kit::test]
-fn a_restore_over_a_version_that_was_not_seen_is_refused(cx: &mut TestAppContext) {
+fn restore_over_an_unseen_version_is_refused(cx: &mut TestAppContext) {
     let stage = Stage::new();
     stage.save(None, "one\n");
     stage.save(None, "two\n");
@@ -50,8 +50,8 @@ fn a_restore_over_a_version_that_was_not_seen_is_refused(cx: &mut TestAppContext
         stage.open(cx, |session, window, cx| cx.new(|cx| HistoryView::new(session, None, window, cx)));
     opened.until(cx, |view| view.shown().is_some());
     opened.click(cx, ("revision", 1_usize));
-    // Somebody saves. What the gateway tells about it has come to this process or not; in either case the view has not
-    // heard of it when restore is clicked, because its executor runs only when it is told to.
+    // Another client saves. Its notification may have reached this process already, but the view cannot
+    // handle it before the click, because the test controls its executor.
     stage.save(None, "three\n");
     assert_eq!(opened.view.read_with(cx, |view, _| view.revisions().len()), 2);
     cx.update_window(opened.window, |_, window, cx| {
@@ -59,7 +59,7 @@ fn a_restore_over_a_version_that_was_not_seen_is_refused(cx: &mut TestAppContext
         window.render_frame(cx);
     })
     .unwrap();
-    opened.until_words(cx, "message", |words| words.starts_with("Somebody saved version 3"));
+    opened.until_words(cx, "message", |words| words.starts_with("Someone saved version 3"));
     opened.until(cx, |view| view.revisions().len() == 3);
     let texts: Vec<RevisionReason> =
         opened.view.read_with(cx, |view, _| view.revisions().iter().map(|it| it.save_reason).collect());
@@ -67,7 +67,7 @@ fn a_restore_over_a_version_that_was_not_seen_is_refused(cx: &mut TestAppContext
 }
 
 #[gpui_kit::test]
-fn an_archived_document_comes_back_from_its_history(cx: &mut TestAppContext) {
+fn archived_document_is_restored_from_history(cx: &mut TestAppContext) {
     let stage = Stage::new();
     stage.save(None, "one\n");
     let params = DocumentArchiveParams {
@@ -86,7 +86,7 @@ fn an_archived_document_comes_back_from_its_history(cx: &mut TestAppContext) {
 }
 
 #[gpui_kit::test]
-fn a_scope_without_a_past_says_so(cx: &mut TestAppContext) {
+fn empty_history_has_a_placeholder(cx: &mut TestAppContext) {
     let stage = Stage::new();
     let opened =
         stage.open(cx, |session, window, cx| cx.new(|cx| HistoryView::new(session, None, window, cx)));
@@ -96,7 +96,7 @@ fn a_scope_without_a_past_says_so(cx: &mut TestAppContext) {
 }
 
 #[gpui_kit::test]
-fn the_nearest_document_counts_and_hides_the_others(cx: &mut TestAppContext) {
+fn nearest_document_applies_and_hides_the_others(cx: &mut TestAppContext) {
     let stage = Stage::new();
     let folder = |parent, name: &str| {
         let params = FolderCreateParams {
@@ -116,18 +116,18 @@ fn the_nearest_document_counts_and_hides_the_others(cx: &mut TestAppContext) {
         cx.new(|cx| EffectiveView::new(session, subject, window, cx))
     });
     opened.until(cx, |view| view.effective().is_some());
-    let standings: Vec<Standing> = opened.view.read_with(cx, |view, _| {
-        view.effective().unwrap().candidates.iter().map(|candidate| candidate.standing).collect()
+    let standings: Vec<CandidateStatus> = opened.view.read_with(cx, |view, _| {
+        view.effective().unwrap().candidates.iter().map(|candidate| candidate.status).collect()
     });
-    assert_eq!(standings, [Standing::Draft, Standing::Counts, Standing::Hidden]);
+    assert_eq!(standings, [CandidateStatus::Draft, CandidateStatus::Applies, CandidateStatus::Hidden]);
     opened.until_says(cx, "from", "It is inherited from services.");
     opened.until_words(cx, ("candidate", 2_usize), |words| words.contains("hidden by the nearer one"));
     opened.until_says(cx, "text", "Service rules.\n");
-    // It follows what others do.
+    // The view follows changes of others.
     stage.save(Some(&api), "API rules.\n");
     opened.until(cx, |view| {
         let resolved = view.effective().and_then(|effective| effective.resolved.as_ref());
         resolved.is_some_and(|resolved| !resolved.inherited)
     });
-    opened.until_says(cx, "from", "It is this place's own document.");
+    opened.until_says(cx, "from", "It is defined here.");
 }

@@ -1,4 +1,4 @@
-//! What a bad gateway, a bad neighbour, a bad disk or a bad moment does to a window.
+//! Windows under hostile conditions: bad names, damaged files, limits, and edits at the same moment.
 
 use std::io::Write as _;
 
@@ -6,11 +6,11 @@ use gpui_kit::test::TestQueryExt as _;
 
 use gateway_process::Launch;
 
-use crate::harness::{Desk, Other, program, state};
+use crate::harness::{Desk, Peer, program, state};
 
 #[test]
-fn names_cannot_hide_what_they_are() {
-    let mut other = Other::start();
+fn hidden_characters_in_names_are_spelled_out() {
+    let mut other = Peer::start();
     other.thread(None, "Fix \u{202e}dliub eht");
     let folder = other.folder(None, "zero\u{200b}width");
     other.save(Some(&folder), "text\n");
@@ -25,8 +25,8 @@ fn names_cannot_hide_what_they_are() {
 }
 
 #[test]
-fn a_deep_tree_is_walked_to_its_end() {
-    let mut other = Other::start();
+fn deep_tree_is_reachable_to_its_end() {
+    let mut other = Peer::start();
     let mut folder = other.folder(None, "level 1");
     for level in 2..=DEPTH {
         folder = other.folder(Some(&folder), &format!("level {level}"));
@@ -36,7 +36,7 @@ fn a_deep_tree_is_walked_to_its_end() {
     let last = folder.clone();
     desk.press("secondary-1");
     desk.press("home");
-    // Every press opens a folder or goes into it.
+    // Each press expands a folder or moves into it.
     desk.until("the deepest folder", |workbench, window, cx| {
         use gpui_kit::test::TestWindowExt as _;
         window.press("right", cx);
@@ -48,21 +48,21 @@ fn a_deep_tree_is_walked_to_its_end() {
     desk.press("enter");
     desk.until_status("Saved · version 1");
     desk.press("secondary-e");
-    desk.until_said("from", |words| words == "It is this place's own document.");
+    desk.until_said("from", |words| words == "It is defined here.");
 }
 
-/// Far more than a window is wide, at a step to the right for each.
+/// Enough levels that indenting each would push the names out of the window.
 const DEPTH: usize = 40;
 
 #[test]
-fn a_text_that_the_gateway_does_not_take_stays() {
-    let mut other = Other::start();
+fn oversized_text_is_kept_locally() {
+    let mut other = Peer::start();
     let state = state();
     let mut desk = Desk::connected(&other, &state);
     desk.press("secondary-n");
     desk.until_status("Nothing is saved here yet");
     let long = "A line of a text that is far too long for a document.\n".repeat(2_000);
-    // Pasted: the test types a key at a time.
+    // Pasted, because typing 100,000 characters one by one would take minutes.
     let item = gpui_kit::ClipboardItem::new_string(long.clone());
     desk.update(|_, cx| cx.write_to_clipboard(item));
     desk.press("secondary-v");
@@ -71,9 +71,9 @@ fn a_text_that_the_gateway_does_not_take_stays() {
     desk.until_said("characters", |words| words.starts_with("108,000 / 16,000"));
     assert!(other.document(None).is_none());
     drop(desk);
-    // It comes back, and goes when it is shortened.
+    // The draft is restored at the next start and saved once it is short enough.
     let mut desk = Desk::connected(&other, &state);
-    desk.until_said("notice", |words| words.starts_with("What was typed in one document"));
+    desk.until_said("notice", |words| words.starts_with("Unsaved text of one document"));
     desk.press("secondary-n");
     desk.until_status("Not saved: ");
     assert_eq!(desk.text().len(), long.len());
@@ -84,8 +84,8 @@ fn a_text_that_the_gateway_does_not_take_stays() {
 }
 
 #[test]
-fn a_damaged_draft_is_told_and_kept() {
-    let mut other = Other::start();
+fn damaged_draft_is_reported_and_kept() {
+    let mut other = Peer::start();
     other.save(None, "saved\n");
     let state = state();
     let mut desk = Desk::connected(&other, &state);
@@ -95,7 +95,7 @@ fn a_damaged_draft_is_told_and_kept() {
     desk.until_status("Offline");
     desk.input("typed ");
     drop(desk);
-    // The disk was full, or somebody cut it.
+    // Half a file, as after a full disk.
     let drafts = found(&state.path().join("drafts"), "root.json");
     let [draft] = drafts.as_slice() else { panic!("{drafts:?}") };
     let whole = std::fs::read(draft).unwrap();
@@ -110,7 +110,7 @@ fn a_damaged_draft_is_told_and_kept() {
     assert_eq!(found(&state.path().join("drafts"), "root.json.damaged-1").len(), 1);
 }
 
-/// Files of a name below a directory.
+/// Finds files with a name below a directory.
 fn found(directory: &std::path::Path, name: &str) -> Vec<std::path::PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap().flatten() {
@@ -124,8 +124,8 @@ fn found(directory: &std::path::Path, name: &str) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn two_windows_of_one_user_edit_one_document() {
-    let mut other = Other::start();
+fn two_windows_edit_one_document() {
+    let mut other = Peer::start();
     other.save(None, "one\ntwo\nthree\nfour\nfive\n");
     let state = state();
     let mut desk = Desk::connected(&other, &state);
@@ -135,7 +135,7 @@ fn two_windows_of_one_user_edit_one_document() {
     desk.until_id("document-root");
     desk.click("document-root");
     desk.until_status("Saved · version 1");
-    // Both have typed before either hears of the other.
+    // Both windows have unsaved text before either is notified of the other's save.
     desk.press("secondary-end");
     desk.input("bottom\n");
     let second = desk.switch(first);
@@ -143,7 +143,7 @@ fn two_windows_of_one_user_edit_one_document() {
     desk.press("secondary-s");
     desk.until_status("Saved · version 2");
     let first = desk.switch(second);
-    desk.until_status("Somebody else saved meanwhile");
+    desk.until_status("Someone else saved meanwhile");
     desk.press("alt-m");
     desk.until_status("Saved · version 3");
     let both = "top one\ntwo\nthree\nfour\nfive\nbottom\n";
@@ -154,10 +154,10 @@ fn two_windows_of_one_user_edit_one_document() {
 }
 
 #[test]
-fn a_gateway_that_refuses_for_now_is_asked_again() {
-    // Two requests a second are fewer than a window needs to begin with.
+fn temporary_refusals_are_retried() {
+    // A window sends more than two requests when it starts, so some are refused and must be retried.
     let configuration = "[gateway]\nrate_limit_per_second = 2\n".to_owned();
-    let mut other = Other::start_with(Launch { configuration, ..Launch::new(program()) }, None);
+    let mut other = Peer::start_with(Launch { configuration, ..Launch::new(program()) }, None);
     other.folder(None, "services");
     let mut desk = Desk::open(other.data(), &state());
     desk.until_label("services");

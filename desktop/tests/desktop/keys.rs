@@ -1,10 +1,10 @@
-//! Everything can be reached without a mouse.
+//! Every control is reachable without a mouse.
 
 use gpui_kit::test::TestQueryExt as _;
 
-use crate::harness::{Desk, Other, state};
+use crate::harness::{Desk, Peer, state};
 
-/// The names of what has the keyboard, one after another, as Tab leads through the window.
+/// Presses Tab repeatedly and returns the labels of the focused buttons.
 fn reached(desk: &mut Desk, presses: usize) -> Vec<String> {
     let mut names = Vec::new();
     for _ in 0..presses {
@@ -21,8 +21,8 @@ fn reached(desk: &mut Desk, presses: usize) -> Vec<String> {
 }
 
 #[test]
-fn a_version_is_restored_by_keys() {
-    let mut other = Other::start();
+fn version_is_restored_by_keys() {
+    let mut other = Peer::start();
     other.save(None, "one\n");
     other.save(None, "two\n");
     let mut desk = Desk::connected(&other, &state());
@@ -35,7 +35,7 @@ fn a_version_is_restored_by_keys() {
     let names = reached(&mut desk, 40);
     let at = names.iter().position(|name| name == "Restore version 1");
     assert!(at.is_some(), "Tab does not lead there: {names:?}");
-    // The way goes round; as many steps again lead back to it.
+    // The focus order is a cycle, so starting over with the same number of presses reaches the button again.
     desk.press("secondary-2");
     for _ in 0..=at.unwrap() {
         desk.press("tab");

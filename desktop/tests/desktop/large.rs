@@ -1,18 +1,19 @@
-//! A tree that is too large to be read or drawn as a whole.
+//! Trees that are too large to load or draw at once.
 
 use std::time::{Duration, Instant};
 
 use gpui_kit::test::TestQueryExt as _;
 
-use crate::harness::{Desk, Other, state};
+use crate::harness::{Desk, Peer, state};
 
-/// Goes to the end as often as more is read, and returns how many frames that took and how long the slowest was.
+/// Presses End until all rows are loaded. Returns the number of frames and the time of the slowest one.
 fn go_to_the_end(desk: &mut Desk, count: usize) -> (u32, Duration) {
     let (mut frames, mut slowest) = (0, Duration::ZERO);
     let workbench = desk.workbench.clone();
     let session = desk.update(|_, cx| workbench.read(cx).session().clone());
     desk.press("secondary-1");
     while desk.update(|_, cx| session.read(cx).tree().is_none_or(|tree| tree.len() < count)) {
+        // Each press shows the last loaded rows, which requests the next part.
         desk.press("end");
         let begun = Instant::now();
         desk.frame();
@@ -25,8 +26,8 @@ fn go_to_the_end(desk: &mut Desk, count: usize) -> (u32, Duration) {
 }
 
 #[test]
-fn a_long_list_of_threads_is_read_as_far_as_it_is_looked_at() {
-    let mut other = Other::start();
+fn long_thread_list_loads_on_demand() {
+    let mut other = Peer::start();
     other.threads(1_200);
     let mut desk = Desk::connected(&other, &state());
     desk.until("rows", |workbench, _, cx| {
@@ -39,7 +40,7 @@ fn a_long_list_of_threads_is_read_as_far_as_it_is_looked_at() {
     go_to_the_end(&mut desk, 1_200);
 }
 
-/// How long a page up takes on average, drawing included.
+/// Returns the average time of a page up, including the drawing.
 fn page_up(desk: &mut Desk) -> Duration {
     let begun = Instant::now();
     for _ in 0..40 {
@@ -48,11 +49,12 @@ fn page_up(desk: &mut Desk) -> Duration {
     begun.elapsed() / 40
 }
 
-/// `cargo xtask test --desktop -- --test desktop -- --ignored --nocapture hundred` prints the figures of the docs.
+/// Prints the figures of the docs: `cargo xtask test --desktop -- --test desktop -- --ignored --nocapture
+/// hundred`.
 #[test]
 #[ignore = "takes minutes to make the threads"]
 fn a_hundred_thousand_threads() {
-    let mut other = Other::start();
+    let mut other = Peer::start();
     for (made, count) in [(0, 1_000), (1_000, 100_000)] {
         other.threads(count - made);
         let mut desk = Desk::connected(&other, &state());

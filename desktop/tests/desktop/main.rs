@@ -2,8 +2,8 @@
 //!
 //! `foreword` itself is the one of the root workspace: `FOREWORD_PROGRAM`, or what `cargo build` there made.
 
-#![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail like tests")]
-#![expect(clippy::print_stdout, reason = "a measurement prints what it found")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "test helpers fail like tests")]
+#![expect(clippy::print_stdout, reason = "a measurement prints its results")]
 
 mod connection;
 mod documents;

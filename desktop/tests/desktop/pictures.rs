@@ -1,6 +1,6 @@
-//! Draws the pictures of the README and the docs: `cargo xtask pictures` writes them, every other run only draws.
+//! Draws the pictures of the docs. `cargo xtask pictures` writes them; all other runs only draw.
 //!
-//! Needs a Vulkan driver (Mesa's software one will do) and no screen.
+//! Needs a Vulkan driver, such as Mesa's software driver, and no screen.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use gpui_kit::HeadlessAppContext;
 use gpui_kit::test::TestWindowExt as _;
 use scripted_model::{Answer, ScriptedModel, Wire};
 
-use crate::harness::{Desk, Other, program};
+use crate::harness::{Desk, Peer, program};
 
 const ROOT: &str = "# Shop
 
@@ -18,9 +18,9 @@ Two services and a web client. Ask before you add a dependency.
 
 ## Always
 
-- Run `just check` before you say that something works.
+- Run `just check` before you report that something works.
 - Money is in minor units (`i64`), never in floats.
-- Migrations are append-only; a mistake is mended by the next one.
+- Migrations are append-only; a mistake is fixed by the next one.
 
 ## Never
 
@@ -49,7 +49,7 @@ Everything here moves money. Small steps, each with a test.
 - `ledger/` is double-entry; see `docs/ledger.md` before touching it
 ";
 
-/// An application that draws.
+/// Creates an application that draws.
 fn context() -> HeadlessAppContext {
     HeadlessAppContext::with_platform(
         gpui_kit::platform::current_platform(true).text_system(),
@@ -58,13 +58,13 @@ fn context() -> HeadlessAppContext {
     )
 }
 
-/// Draws what the window shows, for the docs where that is asked for.
+/// Draws the window, for the docs if `UPDATE_DOCS` is set.
 fn picture(desk: &mut Desk, name: &str) {
     draw(desk, name, std::env::var_os("UPDATE_DOCS").is_some());
 }
 
-/// Draws what the window shows, for whoever wants to look.
-fn look(desk: &mut Desk, name: &str) {
+/// Draws the window into the target directory, for manual review.
+fn draft_picture(desk: &mut Desk, name: &str) {
     draw(desk, name, false);
 }
 
@@ -72,6 +72,7 @@ fn draw(desk: &mut Desk, name: &str, is_for_docs: bool) {
     desk.frame();
     let image = desk.cx.capture_screenshot(desk.window).unwrap();
     let colours: std::collections::HashSet<_> = image.pixels().map(|pixel| pixel.0).collect();
+    // A driver that draws nothing returns an image of one color without an error.
     assert!(colours.len() > 50, "the picture of {name} is blank");
     let directory = if is_for_docs {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures")
@@ -83,16 +84,16 @@ fn draw(desk: &mut Desk, name: &str, is_for_docs: bool) {
 }
 
 struct Shop {
-    other: Other,
+    other: Peer,
     payments: protocol::FolderId,
     refunds: protocol::ThreadId,
 }
 
 fn shop() -> Shop {
-    shop_on(Other::start())
+    shop_on(Peer::start())
 }
 
-fn shop_on(mut other: Other) -> Shop {
+fn shop_on(mut other: Peer) -> Shop {
     let services = other.folder(None, "services");
     let payments = other.folder(Some(&services), "payments");
     let catalogue = other.folder(Some(&services), "catalogue");
@@ -108,10 +109,11 @@ fn shop_on(mut other: Other) -> Shop {
     Shop { other, payments, refunds }
 }
 
-/// The tree opened as far as the pictures need it.
+/// Opens a window with the tree expanded for the pictures.
 fn open_shop(shop: &Shop, state: &tempfile::TempDir) -> Desk {
     let mut desk = Desk::open_in(context(), shop.other.data(), state);
     desk.until_label("services");
+    // Two passes, because folders that the first pass opens load their children later.
     for _ in 0..2 {
         desk.press("home");
         for _ in 0..12 {
@@ -138,7 +140,7 @@ fn editor_and_conflict() {
     for _ in 0..6 {
         desk.press("secondary-=");
     }
-    look(&mut desk, "editor-large");
+    draft_picture(&mut desk, "editor-large");
     desk.press("secondary-0");
 
     desk.press("secondary-end");
@@ -148,34 +150,34 @@ fn editor_and_conflict() {
         .replace("see `docs/ledger.md`", "read `docs/ledger.md`");
     let folder = shop.payments.clone();
     shop.other.save(Some(&folder), &theirs);
-    desk.until_status("Somebody else saved meanwhile");
+    desk.until_status("Someone else saved meanwhile");
     picture(&mut desk, "conflict");
 }
 
-/// What somebody sees who begins.
+/// Draws the first screens of a new user.
 #[test]
 fn beginnings() {
     let (data, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let mut desk = Desk::open_in(context(), data.path().join("nothing"), &state);
     desk.until_link("No gateway is running");
-    look(&mut desk, "no-gateway");
+    draft_picture(&mut desk, "no-gateway");
     drop(desk);
-    let other = Other::start();
+    let other = Peer::start();
     let mut desk = Desk::open_in(context(), other.data(), &state);
     desk.until_link("Connected");
     desk.until_id("write-root");
-    look(&mut desk, "empty-workspace");
+    draft_picture(&mut desk, "empty-workspace");
     desk.press("secondary-n");
     desk.until_status("Nothing is saved here yet");
-    look(&mut desk, "new-document");
+    draft_picture(&mut desk, "new-document");
     desk.press("secondary-shift-g");
     desk.until_id("add-gateway");
-    look(&mut desk, "gateways");
+    draft_picture(&mut desk, "gateways");
     desk.press("f1");
     desk.until_id("key-list");
-    // It comes slowly.
+    // The dialog fades in.
     desk.cx.advance_clock(std::time::Duration::from_secs(1));
-    look(&mut desk, "keys");
+    draft_picture(&mut desk, "keys");
 }
 
 #[test]
@@ -209,7 +211,7 @@ fn prompt_and_thread() {
     );
     let mut launch = Launch { configuration, ..Launch::new(program()) };
     launch.variables.push(("ANTHROPIC_API_KEY", "key".into()));
-    // What the pictures show of directories should be what a reader could have.
+    // The pictures show paths, which should look like those of a reader and not like a temporary directory.
     let home = home();
     std::fs::create_dir_all(home.path().join("foreword")).unwrap();
     std::fs::write(home.path().join("foreword/config.toml"), &launch.configuration).unwrap();
@@ -225,7 +227,7 @@ fn prompt_and_thread() {
     std::fs::write(root.join("CLAUDE.md"), "@AGENTS.md\n").unwrap();
     std::fs::write(root.join("services/AGENTS.md"), "# Services\n\nEach has its own database.\n").unwrap();
     std::fs::write(root.join("services/payments/refund.rs"), REFUND).unwrap();
-    let mut shop = shop_on(Other::start_with(launch, Some(root.to_str().unwrap().to_owned())));
+    let mut shop = shop_on(Peer::start_with(launch, Some(root.to_str().unwrap().to_owned())));
     let state = tempfile::tempdir().unwrap();
     let mut desk = open_shop(&shop, &state);
     desk.click(&format!("thread-{}", shop.refunds));
@@ -267,7 +269,7 @@ fn prompt_and_thread() {
     picture(&mut desk, "compare");
 }
 
-/// The home directory of whoever is in the pictures: `PICTURES_HOME`, or a temporary one.
+/// Returns the home directory in the pictures: `PICTURES_HOME`, or a temporary one.
 fn home() -> Home {
     match std::env::var_os("PICTURES_HOME") {
         Some(home) => Home::Named(home.into()),

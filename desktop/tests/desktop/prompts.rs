@@ -1,4 +1,4 @@
-//! Prompts, and what agents read.
+//! Prompts and the comparison of agents.
 
 use desktop::views::{CompareView, PromptView};
 use gpui_kit::TestAppContext;
@@ -11,7 +11,7 @@ use scripted_model::Answer;
 use crate::stage::{Stage, until};
 
 #[gpui_kit::test]
-fn a_prompt_shows_its_sections_and_why_the_cache_breaks(cx: &mut TestAppContext) {
+fn prompt_shows_sections_and_cache_breaks(cx: &mut TestAppContext) {
     let stage = Stage::new();
     stage.save(None, "Be brief.\n");
     let thread = stage.thread("talk", ThreadMode::Chat, None);
@@ -39,7 +39,8 @@ fn a_prompt_shows_its_sections_and_why_the_cache_breaks(cx: &mut TestAppContext)
         let since = view.inspected().and_then(|inspected| inspected.since.as_ref());
         since.is_some_and(|(_, diff)| diff.blame.first_difference.is_some())
     });
-    // A change is told of more than once, and each time the prompt is asked for again.
+    // Several notifications arrive for one change, and each reloads the prompt, so the labels are awaited and
+    // not read once.
     let breaks = |words: &str| words.starts_with("It breaks in section agents_md, line ");
     opened.until_words(cx, ("cache", 1_usize), breaks);
     let cause = |words: &str| words.contains("version 1 became") && words.ends_with("version 2.");
@@ -63,7 +64,7 @@ fn agents_are_compared_file_by_file(cx: &mut TestAppContext) {
     let cell = gpui_kit::SharedString::from(format!("cell-0-{column}"));
     opened.until_words(cx, cell, |words| words.starts_with("✓ "));
     opened.until_says(cx, ("lost", column), "0 bytes");
-    // A directory outside of the workspace is refused in words.
+    // A directory outside the workspace is refused with a message.
     opened.view.update(cx, |_, cx| cx.notify());
     cx.update_window(opened.window, |_, window, cx| {
         opened.view.update(cx, |view, cx| view.set_path("/", window, cx));

@@ -1,4 +1,4 @@
-//! A way to a gateway that can be made bad: answers are held back, connections cut.
+//! A proxy that can hold back answers of a gateway and cut its connections.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use tokio::sync::watch;
 
 pub(crate) struct Proxy {
     address: SocketAddr,
-    /// Whether what the gateway says is kept back; what is said to it arrives.
+    /// Holds back data from the gateway while true; data to it still passes.
     held: Arc<watch::Sender<bool>>,
-    /// Counts the times that all connections were cut.
+    /// Number of times that all connections were cut.
     cuts: Arc<watch::Sender<u64>>,
     _runtime: tokio::runtime::Runtime,
 }
 
 impl Proxy {
-    /// Listens, and passes everything on to a gateway at a base address.
+    /// Listens and forwards everything to the gateway at a base address.
     pub(crate) fn to(url: &str) -> Self {
         let gateway: SocketAddr = url.strip_prefix("http://").unwrap().parse().unwrap();
         let runtime =
@@ -57,7 +57,7 @@ impl Proxy {
         self.held.send_replace(false);
     }
 
-    /// Ends every connection, with what is held back.
+    /// Ends every connection and discards data that is held back.
     pub(crate) fn cut(&self) {
         self.cuts.send_modify(|cuts| *cuts += 1);
     }
@@ -67,6 +67,7 @@ async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut held: Option<
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let Ok(read @ 1..) = from.read(&mut buffer).await else { return };
+        // Data is held back after it was read, so the gateway considers it delivered.
         if let Some(held) = &mut held
             && held.wait_for(|held| !held).await.is_err()
         {

@@ -1,9 +1,9 @@
-//! A gateway with a scripted model, and windows on it.
+//! A gateway with a scripted model, and windows with single views.
 
 use std::time::{Duration, Instant};
 
 use client::Client;
-use desktop::{Gateway, Places, Session};
+use desktop::{Gateway, Paths, Session};
 use gateway_process::{GatewayProcess, Launch};
 use gpui_kit::prelude::*;
 use gpui_kit::test::TestWindowExt as _;
@@ -20,7 +20,7 @@ use scripted_model::{ScriptedModel, Wire};
 
 use crate::harness::program;
 
-/// How long something may take on a busy machine.
+/// Limit for anything on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Stage {
@@ -31,7 +31,8 @@ pub(crate) struct Stage {
     /// The directory that the workspace's threads work in.
     pub(crate) root: tempfile::TempDir,
     state: tempfile::TempDir,
-    // Last, because the others need it to end.
+    // Fields are dropped in order. The model and the client need the runtime until they are gone, so it comes
+    // last.
     runtime: tokio::runtime::Runtime,
 }
 
@@ -59,7 +60,7 @@ impl Stage {
         Self { model, gateway, client, workspace_id: workspace.id, root, state, runtime }
     }
 
-    /// Calls a method as somebody else would.
+    /// Calls a method as another client.
     pub(crate) fn call<M: Method>(&self, params: &M::Params) -> M::Result {
         self.runtime.block_on(self.client.call::<M>(params)).unwrap()
     }
@@ -86,19 +87,20 @@ impl Stage {
         self.call::<ThreadCreate>(&params).thread.id
     }
 
-    /// A window with nothing but one view, once its session knows the workspace.
+    /// Opens a window with a single view, once its session knows the workspace.
     pub(crate) fn open<V: Render>(
         &self,
         cx: &mut TestAppContext,
         build: impl FnOnce(Entity<Session>, &mut Window, &mut App) -> Entity<V>,
     ) -> Opened<V> {
+        // The deterministic executor would panic while it waits for the real gateway.
         cx.executor().allow_parking();
         cx.update(desktop::init);
         let (gateway, incoming) = Gateway::start().unwrap();
         gateway.connect(self.gateway.target());
         let client::Target::Local { data } = self.gateway.target() else { panic!() };
-        let places = Places { data, state: self.state.path().to_owned(), program: None };
-        let session = cx.update(|cx| cx.new(|cx| Session::new(gateway, incoming, places, cx)));
+        let paths = Paths { data, state: self.state.path().to_owned(), program: None };
+        let session = cx.update(|cx| cx.new(|cx| Session::new(gateway, incoming, paths, cx)));
         until(cx, |cx| session.read(cx).workspace_id().is_some());
         let (window, view) = cx.update(|cx| {
             let bounds = Bounds { origin: Default::default(), size: size(px(1200.), px(900.)) };
@@ -110,7 +112,7 @@ impl Stage {
     }
 }
 
-/// A window on the stage.
+/// A window with a single view.
 pub(crate) struct Opened<V> {
     pub(crate) window: AnyWindowHandle,
     pub(crate) view: Entity<V>,
@@ -119,7 +121,7 @@ pub(crate) struct Opened<V> {
 }
 
 impl<V: Render> Opened<V> {
-    /// Waits until something is true of the view.
+    /// Waits for a condition of the view.
     pub(crate) fn until(&self, cx: &mut TestAppContext, is_true: impl Fn(&V) -> bool) {
         until(cx, |cx| is_true(self.view.read(cx)));
     }
@@ -133,7 +135,7 @@ impl<V: Render> Opened<V> {
         .unwrap();
     }
 
-    /// What an element says, if it is drawn.
+    /// Returns the label of an element if it is drawn.
     pub(crate) fn words(
         &self,
         cx: &mut TestAppContext,
@@ -147,7 +149,7 @@ impl<V: Render> Opened<V> {
         .unwrap()
     }
 
-    /// Waits until an element says this.
+    /// Waits until an element has this label.
     pub(crate) fn until_says(
         &self,
         cx: &mut TestAppContext,
@@ -157,7 +159,7 @@ impl<V: Render> Opened<V> {
         self.until_words(cx, id, |said| said == words);
     }
 
-    /// Waits until what an element says is as it should be.
+    /// Waits until the label of an element passes a check.
     pub(crate) fn until_words(
         &self,
         cx: &mut TestAppContext,
@@ -166,18 +168,19 @@ impl<V: Render> Opened<V> {
     ) {
         let begun = Instant::now();
         loop {
+            // The executor does nothing on its own, so pending tasks are run before each check.
             cx.run_until_parked();
             let said = self.words(cx, id.clone());
             if said.as_deref().is_some_and(&is_meant) {
                 return;
             }
-            assert!(begun.elapsed() < PATIENCE, "it says {said:?}");
+            assert!(begun.elapsed() < PATIENCE, "its label is {said:?}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 }
 
-/// Waits for something that other threads bring about.
+/// Waits for a condition that depends on other threads.
 pub(crate) fn until(cx: &mut TestAppContext, is_true: impl Fn(&App) -> bool) {
     let begun = Instant::now();
     loop {
@@ -185,7 +188,7 @@ pub(crate) fn until(cx: &mut TestAppContext, is_true: impl Fn(&App) -> bool) {
         if cx.update(|cx| is_true(cx)) {
             return;
         }
-        assert!(begun.elapsed() < PATIENCE, "it has not happened");
+        assert!(begun.elapsed() < PATIENCE, "the condition was not reached");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

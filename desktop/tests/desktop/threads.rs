@@ -1,4 +1,4 @@
-//! A thread: asked, streamed, decided about, stopped.
+//! Threads: sending, streaming, approvals, canceling.
 
 use desktop::views::ThreadView;
 use gpui_kit::prelude::*;
@@ -25,7 +25,7 @@ fn say(opened: &Opened<ThreadView>, text: &str, cx: &mut TestAppContext) {
     .unwrap();
 }
 
-/// An answer of which one half is said, and the other when the test lets it.
+/// An answer whose second half is held until the test releases it.
 fn halved() -> (String, Answer, Release) {
     let words: Vec<String> = (0..40).map(|word| format!("word {word}")).collect();
     let text = words.join(" ");
@@ -42,7 +42,7 @@ fn live(view: &ThreadView) -> &str {
 }
 
 #[gpui_kit::test]
-fn a_message_is_sent_and_its_answer_streams_to_every_window(cx: &mut TestAppContext) {
+fn answer_streams_to_every_window(cx: &mut TestAppContext) {
     let stage = Stage::new();
     let thread = stage.thread("talk", ThreadMode::Chat, None);
     let opened = open(&stage, &thread, cx);
@@ -52,27 +52,28 @@ fn a_message_is_sent_and_its_answer_streams_to_every_window(cx: &mut TestAppCont
     say(&opened, "Tell me.", cx);
     opened.until(cx, |view| status(view) == Some(TurnStatus::Running) && live(view).starts_with("word 0"));
     assert!(opened.words(cx, "item-0-1").unwrap().starts_with("word 0"));
-    // Somebody else opens the thread while it is being answered.
+    // A second window opens the thread in the middle of the answer and must catch up.
     let other = open(&stage, &thread, cx);
     other.until(cx, |view| live(view).starts_with("word 0"));
     release.now();
     for window in [&opened, &other] {
         window.until(cx, |view| status(view) == Some(TurnStatus::Completed));
-        // Its steps come after the news that it has ended.
+        // The steps are loaded after the notification of the end, so their text is awaited separately.
         window.until_says(cx, "item-0-0", "Tell me.");
         window.until_says(cx, "item-0-1", &text);
         window.until_says(cx, ("turn", 0_usize), "Turn 1: completed");
     }
     let left = opened.view.read_with(cx, |view, cx| view.input().read(cx).value());
-    assert_eq!(left, "", "what was sent is no longer in the field");
+    assert_eq!(left, "", "the field is cleared");
 }
 
 #[gpui_kit::test]
-fn a_call_is_shown_whole_and_runs_when_it_is_allowed(cx: &mut TestAppContext) {
+fn call_is_shown_whole_and_runs_when_allowed(cx: &mut TestAppContext) {
     let stage = Stage::new();
     std::fs::write(stage.root.path().join("a.txt"), "old\n").unwrap();
     let thread = stage.thread("work", ThreadMode::Agent, None);
     let opened = open(&stage, &thread, cx);
+    // A character that reverses the text could make the difference look harmless, so it must be spelled out.
     let arguments = json!({ "path": "a.txt", "content": "new\u{202e}\n" }).to_string();
     stage.model.answer(Answer::text("I write.").tool_call("call_1", "write_file", &arguments));
     stage.model.answer(Answer::text("Done."));
@@ -88,7 +89,7 @@ fn a_call_is_shown_whole_and_runs_when_it_is_allowed(cx: &mut TestAppContext) {
 }
 
 #[gpui_kit::test]
-fn a_call_that_is_denied_does_not_run(cx: &mut TestAppContext) {
+fn denied_call_does_not_run(cx: &mut TestAppContext) {
     let stage = Stage::new();
     let thread = stage.thread("work", ThreadMode::Agent, None);
     let opened = open(&stage, &thread, cx);
@@ -103,7 +104,7 @@ fn a_call_that_is_denied_does_not_run(cx: &mut TestAppContext) {
 }
 
 #[gpui_kit::test]
-fn a_running_turn_is_stopped(cx: &mut TestAppContext) {
+fn running_turn_is_canceled(cx: &mut TestAppContext) {
     let stage = Stage::new();
     let thread = stage.thread("talk", ThreadMode::Chat, None);
     let opened = open(&stage, &thread, cx);
@@ -113,11 +114,11 @@ fn a_running_turn_is_stopped(cx: &mut TestAppContext) {
     opened.until(cx, |view| live(view).starts_with("word 0"));
     opened.click(cx, "cancel");
     opened.until(cx, |view| status(view) == Some(TurnStatus::Cancelled));
-    assert!(opened.words(cx, "cancel").is_none(), "there is nothing to stop any more");
+    assert!(opened.words(cx, "cancel").is_none(), "the button is gone");
 }
 
 #[gpui_kit::test]
-fn what_the_model_is_reminded_of_is_shown(cx: &mut TestAppContext) {
+fn reminders_to_the_model_are_shown(cx: &mut TestAppContext) {
     let stage = Stage::new();
     std::fs::create_dir_all(stage.root.path().join("sub")).unwrap();
     std::fs::create_dir(stage.root.path().join(".git")).unwrap();
@@ -135,12 +136,12 @@ fn what_the_model_is_reminded_of_is_shown(cx: &mut TestAppContext) {
 }
 
 #[gpui_kit::test]
-fn delegated_work_is_listed_with_its_thread(cx: &mut TestAppContext) {
+fn delegated_turns_are_listed_with_their_threads(cx: &mut TestAppContext) {
     let stage = Stage::new();
     let thread = stage.thread("work", ThreadMode::Agent, None);
     let opened = open(&stage, &thread, cx);
     let arguments = json!({ "goal": "Count the files." }).to_string();
-    stage.model.answer(Answer::text("Somebody counts.").tool_call("call_1", "delegate", &arguments));
+    stage.model.answer(Answer::text("I delegate.").tool_call("call_1", "delegate", &arguments));
     stage.model.answer(Answer::text("Three."));
     stage.model.answer(Answer::text("There are three."));
     say(&opened, "How many files are there?", cx);
@@ -152,7 +153,7 @@ fn delegated_work_is_listed_with_its_thread(cx: &mut TestAppContext) {
     assert!(opened.words(cx, "open-child-0-0").is_some());
 }
 
-/// Presses a key where somebody writes a message.
+/// Presses a key while the message field has the focus.
 fn press(opened: &Opened<ThreadView>, key: &str, cx: &mut TestAppContext) {
     cx.update_window(opened.window, |_, window, cx| {
         window.render_frame(cx);
@@ -164,7 +165,7 @@ fn press(opened: &Opened<ThreadView>, key: &str, cx: &mut TestAppContext) {
 }
 
 #[gpui_kit::test]
-fn calls_are_decided_about_by_keys(cx: &mut TestAppContext) {
+fn keys_decide_about_calls(cx: &mut TestAppContext) {
     let stage = Stage::new();
     let thread = stage.thread("work", ThreadMode::Agent, None);
     let opened = open(&stage, &thread, cx);
@@ -174,6 +175,7 @@ fn calls_are_decided_about_by_keys(cx: &mut TestAppContext) {
     }
     stage.model.answer(Answer::text("Done."));
     say(&opened, "Write.", cx);
+    // The second call arrives only after the first decision, so each key has exactly one pending call.
     for (name, key) in [("denied", "alt-d"), ("allowed", "alt-a")] {
         opened.until(cx, |view| view.waiting().iter().any(|(_, it)| it.request.call_id == name));
         press(&opened, key, cx);
@@ -184,7 +186,7 @@ fn calls_are_decided_about_by_keys(cx: &mut TestAppContext) {
 }
 
 #[gpui_kit::test]
-fn a_long_answer_of_a_tool_is_shown_to_its_end(cx: &mut TestAppContext) {
+fn long_tool_result_expands(cx: &mut TestAppContext) {
     let stage = Stage::new();
     let text = "A line of a long file.\n".repeat(400) + "the end\n";
     std::fs::write(stage.root.path().join("long.txt"), &text).unwrap();

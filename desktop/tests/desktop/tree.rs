@@ -1,12 +1,12 @@
-//! The tree: what others change, what menus, keys and the mouse do, and how large it may be.
+//! The tree: changes of others, menus, keys and the mouse.
 
 use gpui_kit::test::{TestQueryExt as _, TestWindowExt as _};
 
-use crate::harness::{Desk, Other, state};
+use crate::harness::{Desk, Peer, state};
 
 #[test]
-fn what_others_make_appears() {
-    let mut other = Other::start();
+fn changes_of_others_appear() {
+    let mut other = Peer::start();
     let mut desk = Desk::connected(&other, &state());
     other.folder(None, "services");
     desk.until_label("services");
@@ -15,8 +15,8 @@ fn what_others_make_appears() {
 }
 
 #[test]
-fn folders_are_made_renamed_and_deleted_by_keys_and_menus() {
-    let other = Other::start();
+fn folders_are_created_renamed_and_deleted() {
+    let other = Peer::start();
     let mut desk = Desk::connected(&other, &state());
     desk.press("secondary-shift-n");
     desk.until_id("folder-name");
@@ -38,8 +38,8 @@ fn folders_are_made_renamed_and_deleted_by_keys_and_menus() {
 }
 
 #[test]
-fn a_thread_is_dragged_into_a_folder() {
-    let mut other = Other::start();
+fn thread_is_dragged_into_a_folder() {
+    let mut other = Peer::start();
     let folder = other.folder(None, "services");
     let thread = other.thread(None, "Fix the build");
     let mut desk = Desk::connected(&other, &state());
@@ -55,8 +55,8 @@ fn a_thread_is_dragged_into_a_folder() {
 }
 
 #[test]
-fn a_folder_is_moved_by_keys() {
-    let mut other = Other::start();
+fn folder_is_moved_by_keys() {
+    let mut other = Peer::start();
     let (first, second) = (other.folder(None, "a"), other.folder(None, "b"));
     let mut desk = Desk::connected(&other, &state());
     desk.until_label("b");
@@ -72,11 +72,12 @@ fn a_folder_is_moved_by_keys() {
 }
 
 #[test]
-fn the_filter_leaves_what_matches() {
-    let mut other = Other::start();
+fn filter_keeps_matching_rows() {
+    let mut other = Peer::start();
     other.thread(None, "Fix the build");
     other.thread(None, "Write the docs");
     let mut desk = Desk::connected(&other, &state());
+    // Both rows must be visible first; otherwise a missing row would pass the check below.
     desk.until_label("Write the docs");
     desk.press("secondary-shift-f");
     desk.input("build");

@@ -1,4 +1,4 @@
-//! A call that waits for somebody to decide: all of what would run, and the two answers.
+//! A pending approval: everything that would run, and the two decisions.
 
 use gpui_kit::component::button::{Button, ButtonVariants as _};
 use gpui_kit::component::{ActiveTheme as _, Sizable as _, h_flex, v_flex};
@@ -11,11 +11,11 @@ use super::ThreadView;
 use crate::hidden;
 use crate::strings::views as strings;
 
-/// A longer difference scrolls, so that the answers stay in sight.
+/// Height in pixels above which a difference scrolls, so that the buttons stay visible.
 const DIFFERENCE_HEIGHT: f32 = 320.;
 
 impl ThreadView {
-    /// Draws a question. Nothing of the difference is left out: what is approved is exactly what runs.
+    /// Draws a pending approval.
     pub(super) fn question(
         &self,
         index: usize,
@@ -29,6 +29,8 @@ impl ThreadView {
         facts.extend(request.new_file.then(|| strings::thread::NEW_FILE.to_owned()));
         facts.extend(request.replaces_lines.filter(|lines| *lines > 0).map(strings::thread::replaces));
         let id = ("difference", index);
+        // Nothing is shortened, unlike tool results: the user approves exactly what runs, and a cut
+        // difference could hide the line that matters.
         let body = match &request.diff {
             Some(diff) => parts::difference(id, diff, cx),
             None => {

@@ -1,4 +1,4 @@
-//! How a thread is drawn.
+//! Drawing of a thread.
 
 use client::{CallState, TurnItem, WatchedTurn};
 use gpui_kit::component::button::{Button, ButtonVariants as _};
@@ -12,15 +12,17 @@ use super::super::parts::{self, Loaded};
 use super::ThreadView;
 use crate::actions::{self, AllowCall, CancelTurn, DenyCall};
 use crate::hidden;
-use crate::session::{Place, Subject};
+use crate::session::{PageId, Subject};
 use crate::strings::views as strings;
 
-/// Characters of a tool's answer that are shown at first; the rest is a click away.
+/// Characters of a tool result that are shown before it is expanded.
 const SHOWN_RESULT: usize = 4_000;
 
 impl ThreadView {
     fn turn(&self, number: usize, turn: &WatchedTurn, cx: &Context<Self>) -> AnyElement {
         let items = turn.items().into_iter().enumerate().map(|(index, item)| {
+            // Ids consist of positions, which stay the same while an answer streams. Ids made from the
+            // content would change with every delta.
             let id = SharedString::from(format!("item-{number}-{index}"));
             match item {
                 TurnItem::Asked(text) => speech(strings::thread::YOU, id, text, cx),
@@ -48,6 +50,7 @@ impl ThreadView {
             let text = strings::thread::turn(turn.ordinal, status_words(turn.status));
             parts::words(("turn", number), text).text_sm().text_color(cx.theme().muted_foreground)
         });
+        // The message may quote a provider, so hidden characters are spelled out.
         let error = turn.turn().and_then(|turn| turn.error.as_ref()).map(|error| {
             let text = protocol::error::with_hint(error.message.clone(), error.hint.as_deref());
             parts::words(("turn-error", number), hidden::visible(&text)).text_color(cx.theme().danger)
@@ -68,7 +71,7 @@ impl ThreadView {
                     .ghost()
                     .label(strings::OPEN)
                     .on_click(cx.listener(move |this, _, _, cx| {
-                        let place = Place::Thread(thread_id.clone());
+                        let place = PageId::Thread(thread_id.clone());
                         this.session.update(cx, |session, cx| session.open(place, cx));
                     })),
             )
@@ -85,9 +88,10 @@ impl ThreadView {
             .into_any_element()
     }
 
-    /// What a tool answered: the beginning of a long answer, or all of it.
+    /// Draws the result of a tool, or the beginning of a long one.
     fn result(&self, id: &str, text: &str, cx: &Context<Self>) -> AnyElement {
         let id = SharedString::from(format!("{id}-result"));
+        // Results may have megabytes, and each frame lays out everything that is shown.
         let end = text.char_indices().nth(SHOWN_RESULT).map(|(end, _)| end);
         let is_whole = self.whole_results.contains(&id);
         let shown = match end {
@@ -177,7 +181,7 @@ fn status_words(status: TurnStatus) -> &'static str {
     }
 }
 
-/// Arguments of a call, one to a line. What is no JSON stays as the model wrote it.
+/// Formats arguments of a call with one per line, or returns invalid JSON unchanged.
 fn spread(arguments: &str) -> String {
     let parsed = serde_json::from_str::<serde_json::Value>(arguments);
     parsed.and_then(|value| serde_json::to_string_pretty(&value)).unwrap_or_else(|_| arguments.to_owned())
@@ -191,7 +195,7 @@ impl Render for ThreadView {
             Loaded::Failed(error) => error.clone().into(),
         };
         let subject = Subject::Thread(self.thread_id.clone());
-        let go = |id: &'static str, label, tip, place: Place| {
+        let go = |id: &'static str, label, tip, place: PageId| {
             Button::new(id).small().ghost().label(label).tooltip(tip).on_click(cx.listener(
                 move |this, _, _, cx| {
                     let place = place.clone();
@@ -204,13 +208,13 @@ impl Render for ThreadView {
                 "see-effective",
                 strings::thread::EFFECTIVE,
                 strings::thread::EFFECTIVE_TIP,
-                Place::Effective(subject),
+                PageId::Effective(subject),
             ))
             .child(go(
                 "see-prompt",
                 strings::thread::PROMPT,
                 strings::thread::PROMPT_TIP,
-                Place::Prompt(self.thread_id.clone()),
+                PageId::Prompt(self.thread_id.clone()),
             ));
         let earlier =
             self.turns.front().and_then(|turn| turn.turn()).filter(|_| self.has_earlier).map(|turn| {
@@ -223,6 +227,7 @@ impl Render for ThreadView {
         let turns: Vec<AnyElement> =
             self.turns.iter().enumerate().map(|(number, turn)| self.turn(number, turn, cx)).collect();
         let first = self.waiting().into_iter().next();
+        // Recorded while drawing, because Alt+A must decide about the call that the user sees.
         self.first_question = first.map(|(turn_id, approval)| (turn_id, approval.request.call_id.clone()));
         let questions: Vec<_> = self
             .waiting()

@@ -1,4 +1,4 @@
-//! Short questions: a name, yes or no.
+//! Dialogs that request a few texts or a confirmation.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -10,14 +10,14 @@ use gpui_kit::component::{h_flex, v_flex};
 use gpui_kit::prelude::*;
 use gpui_kit::{App, Entity, Focusable as _, SharedString, Window, px};
 
-use crate::strings::ask as strings;
+use crate::strings::dialogs as strings;
 
-/// A field of a question.
+/// A text field of a form.
 pub struct Field {
     pub id: &'static str,
     pub label: &'static str,
     pub value: String,
-    /// Whether it may stay empty.
+    /// Allows an empty value.
     pub optional: bool,
 }
 
@@ -37,11 +37,11 @@ impl Field {
     }
 }
 
-/// What happens at a yes; whether the question is answered by it.
-type Answer = Rc<dyn Fn(&mut Window, &mut App) -> bool>;
+/// Handles the confirmation and returns true if the dialog may close.
+type Confirm = Rc<dyn Fn(&mut Window, &mut App) -> bool>;
 
-/// Asks for texts; `then` gets them trimmed when the user says yes.
-pub fn texts(
+/// Opens a form and passes its trimmed texts to `then` when the user confirms.
+pub fn form(
     title: impl Into<SharedString>,
     ok: &'static str,
     fields: Vec<Field>,
@@ -60,13 +60,16 @@ pub fn texts(
         })
         .collect();
     let inputs = Rc::new(inputs);
-    let answer: Answer = Rc::new({
+    // Enter and the button share one handler, so both validate.
+    let confirm: Confirm = Rc::new({
         let inputs = Rc::clone(&inputs);
         move |window, cx| {
             let texts: Vec<String> =
                 inputs.iter().map(|(_, input)| input.read(cx).value().trim().to_owned()).collect();
             let missing =
                 inputs.iter().zip(&texts).find(|((field, _), text)| !field.optional && text.is_empty());
+            // A required field without text keeps the dialog open and gets the focus, instead of an error
+            // message.
             if let Some(((_, input), _)) = missing {
                 input.focus_handle(cx).focus(window, cx);
                 return false;
@@ -75,6 +78,8 @@ pub fn texts(
             true
         }
     });
+    // The dialog is built again for every frame. Only the first build may move the focus and the selection;
+    // later ones would undo what the user types.
     let first = Cell::new(true);
     window.open_dialog(cx, move |dialog, window, cx| {
         if first.replace(false)
@@ -83,7 +88,8 @@ pub fn texts(
             input.update(cx, |input, cx| input.select_all(window, cx));
             input.focus_handle(cx).focus(window, cx);
         }
-        let (by_key, by_click) = (Rc::clone(&answer), Rc::clone(&answer));
+        let by_key = Rc::clone(&confirm);
+        let by_click = Rc::clone(&confirm);
         let footer = h_flex()
             .gap_2()
             .justify_end()
@@ -102,7 +108,7 @@ pub fn texts(
             .w(px(420.))
             .title(title.clone())
             .footer(footer)
-            // Enter in a field.
+            // Called for Enter in a field.
             .on_ok(move |_, window, cx| by_key(window, cx))
             .child(v_flex().gap_2().children(
                 inputs.iter().map(|(field, input)| Input::new(input).id(field.id).aria_label(field.label)),
@@ -110,7 +116,7 @@ pub fn texts(
     });
 }
 
-/// Asks whether to do something that takes something away.
+/// Asks for confirmation of a destructive action.
 pub fn confirm(
     title: impl Into<SharedString>,
     description: &'static str,

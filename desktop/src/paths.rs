@@ -1,4 +1,4 @@
-//! Where things are: the gateway's data directory, and this program's own state.
+//! Paths of the gateway's data directory and of this program's own state.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,34 +6,34 @@ use std::path::PathBuf;
 use etcetera::BaseStrategy as _;
 use etcetera::base_strategy::choose_native_strategy;
 
-/// Our directory below the platform's data directory, and the same for this program's own.
+/// Names of the gateway's directory and of this program's below those of the platform.
 const GATEWAY: &str = "foreword";
 const OWN: &str = "foreword-desktop";
 
-/// Variables of this program, which the command does not know.
+/// Environment variables that only this program reads.
 pub const STATE_VARIABLE: &str = "FOREWORD_DESKTOP_STATE";
 pub const PROGRAM_VARIABLE: &str = "FOREWORD_PROGRAM";
 
-/// The directories that this program looks at.
+/// Directories and programs that the application uses.
 #[derive(Debug, Clone)]
-pub struct Places {
-    /// The data directory of the gateway on this machine.
+pub struct Paths {
+    /// Data directory of the gateway on this machine.
     pub data: PathBuf,
-    /// What this program itself keeps: settings, drafts, and tokens where there is no keyring.
+    /// Directory for settings, drafts, and tokens if there is no keyring.
     pub state: PathBuf,
-    /// The command `foreword`; none: beside this program, or on the PATH.
+    /// The command `foreword`. `None` to search beside this program and on the PATH.
     pub program: Option<PathBuf>,
 }
 
-/// What the command line said.
+/// Options of the command line.
 #[derive(Debug, Default)]
-pub struct Arguments {
+pub struct DesktopArguments {
     pub data: Option<PathBuf>,
     pub state: Option<PathBuf>,
     pub program: Option<PathBuf>,
 }
 
-/// Why the command line cannot be used.
+/// Error of the command line or the environment.
 #[derive(Debug, thiserror::Error)]
 pub enum UsageError {
     #[error(
@@ -48,7 +48,7 @@ pub enum UsageError {
     NoHome,
 }
 
-impl Arguments {
+impl DesktopArguments {
     pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Self, UsageError> {
         let mut parsed = Self::default();
         let mut arguments = arguments;
@@ -66,12 +66,14 @@ impl Arguments {
     }
 }
 
-impl Places {
-    /// Flags, then variables, then what the platform says; the data directory is found as the command finds it.
+impl Paths {
+    /// Finds the directories through flags, then variables, then the platform.
     pub fn find(
-        arguments: Arguments,
+        arguments: DesktopArguments,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Self, UsageError> {
+        // An empty variable counts as unset, as in the command. Both must find the same data directory, or
+        // the window would not see the gateway that `foreword serve` started.
         let named = |name| variable(name).filter(|text| !text.is_empty()).map(PathBuf::from);
         let platform = || choose_native_strategy().map_err(|_| UsageError::NoHome);
         let data = match arguments.data.or_else(|| named("FOREWORD_DATA")) {
@@ -86,6 +88,8 @@ impl Places {
             }
         };
         let program = arguments.program.or_else(|| named(PROGRAM_VARIABLE));
+        // A relative path would change its meaning with the working directory of the gateway that is started
+        // later.
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         Ok(Self { data: absolute(data), state: absolute(state), program: program.map(absolute) })
     }
@@ -95,21 +99,21 @@ impl Places {
 mod tests {
     use super::*;
 
-    fn parse(words: &[&str]) -> Result<Arguments, UsageError> {
-        Arguments::parse(words.iter().map(OsString::from))
+    fn parse(words: &[&str]) -> Result<DesktopArguments, UsageError> {
+        DesktopArguments::parse(words.iter().map(OsString::from))
     }
 
     #[test]
     fn flags_win_over_variables() {
         let arguments = parse(&["--data", "/d", "--foreword", "/f"]).unwrap();
         let variable = |name: &str| (name == "FOREWORD_DESKTOP_STATE").then(|| OsString::from("/s"));
-        let places = Places::find(arguments, variable).unwrap();
-        assert_eq!((places.data, places.state), ("/d".into(), "/s".into()));
-        assert_eq!(places.program, Some("/f".into()));
+        let paths = Paths::find(arguments, variable).unwrap();
+        assert_eq!((paths.data, paths.state), ("/d".into(), "/s".into()));
+        assert_eq!(paths.program, Some("/f".into()));
     }
 
     #[test]
-    fn what_is_not_an_option_is_refused() {
+    fn unknown_options_are_refused() {
         assert!(matches!(parse(&["--date", "/d"]), Err(UsageError::Unknown(word)) if word == "--date"));
         assert!(matches!(parse(&["--state"]), Err(UsageError::NoValue("--state"))));
     }
