@@ -121,7 +121,8 @@ pub fn fold(rows: Vec<AlignedRow>) -> Vec<FoldedRow> {
 /// Aligns two edits with their common base.
 pub fn align(base: &str, local: &str, remote: &str) -> Vec<AlignedRow> {
     let lines: Vec<&str> = base.split_inclusive('\n').collect();
-    let (local, remote) = (Edit::new(&lines, local), Edit::new(&lines, remote));
+    let local = Edit::new(&lines, local);
+    let remote = Edit::new(&lines, remote);
     let mut rows = Vec::new();
     for gap in 0..=lines.len() {
         // Additions of both edits share rows, and the shorter list leaves gaps. Otherwise equal lines below
@@ -132,7 +133,8 @@ pub fn align(base: &str, local: &str, remote: &str) -> Vec<AlignedRow> {
             rows.push(AlignedRow { base, local: local.added(gap, index), remote: remote.added(gap, index) });
         }
         if let Some(line) = lines.get(gap) {
-            let (local, remote) = (local.at(gap), remote.at(gap));
+            let local = local.at(gap);
+            let remote = remote.at(gap);
             let gone = local.mark == Mark::Gap || remote.mark == Mark::Gap;
             let mark = if gone { Mark::Removed } else { Mark::Same };
             rows.push(AlignedRow { base: Cell::new(gap, mark, line), local, remote });

@@ -261,7 +261,8 @@ impl DocumentEditor {
             if editor.value() == text {
                 return;
             }
-            let (position, scroll) = (editor.cursor_position(), editor.scroll_offset());
+            let position = editor.cursor_position();
+            let scroll = editor.scroll_offset();
             editor.set_value(text, window, cx);
             editor.set_cursor_position(position, window, cx);
             editor.set_scroll_offset(scroll, cx);
@@ -393,7 +394,8 @@ impl DocumentEditor {
             Button::new(id).ghost().small().icon(Icon::new(icon)).tooltip(tip)
         };
         let scope = self.scope.clone();
-        let (history, effective) = (scope.clone(), scope);
+        let history = scope.clone();
+        let effective = scope;
         h_flex()
             .px_4()
             .py_2()

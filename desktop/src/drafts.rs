@@ -173,7 +173,8 @@ mod tests {
     #[test]
     fn windows_do_not_overwrite_each_others_drafts() {
         let state = tempfile::tempdir().unwrap();
-        let (first, second) = (Drafts::open(state.path()).unwrap(), Drafts::open(state.path()).unwrap());
+        let first = Drafts::open(state.path()).unwrap();
+        let second = Drafts::open(state.path()).unwrap();
         file(&first).keep(&draft("first")).unwrap();
         file(&second).keep(&draft("second")).unwrap();
         assert_eq!(file(&first).load(&mut Vec::new()).unwrap(), Some(draft("first")));

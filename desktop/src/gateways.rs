@@ -51,7 +51,9 @@ impl GatewaysView {
 
     fn add(&mut self, window: &mut Window, cx: &mut Context<Self>) {
         let text = |input: &Entity<InputState>| input.read(cx).value().trim().to_owned();
-        let (name, url, token) = (text(&self.name), text(&self.address), text(&self.token));
+        let name = text(&self.name);
+        let url = text(&self.address);
+        let token = text(&self.token);
         // Checked before the address is stored: an entry without a token could never connect.
         if token.is_empty() {
             self.note = Some(words::TOKEN_NEEDED.into());

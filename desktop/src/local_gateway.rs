@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn program_beside_the_application_comes_first() {
-        let (beside, on_path) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let beside = tempfile::tempdir().unwrap();
+        let on_path = tempfile::tempdir().unwrap();
         let name = format!("foreword{EXE_SUFFIX}");
         let own = beside.path().join("foreword-desktop");
         let path = std::env::join_paths([on_path.path()]).unwrap();

@@ -66,7 +66,8 @@ mod tests {
     #[test]
     fn two_windows_keep_each_others_changes() {
         let state = tempfile::tempdir().unwrap();
-        let (first, second) = (Settings::default(), Settings::default());
+        let first = Settings::default();
+        let second = Settings::default();
         let (_, stored) = first.change(state.path(), |settings| {
             settings.gateways.add_address("team", "https://team.example").map(drop).unwrap();
         });

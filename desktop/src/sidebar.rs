@@ -195,7 +195,8 @@ impl Sidebar {
             .tooltip(words::CHOOSE_WORKSPACE)
             .dropdown_menu(move |mut menu, _, _| {
                 for (id, name) in &workspaces {
-                    let (id, session) = (id.clone(), shared.clone());
+                    let id = id.clone();
+                    let session = shared.clone();
                     menu = menu.item(
                         PopupMenuItem::new(name.clone()).checked(open.as_ref() == Some(&id)).on_click(
                             move |_, _, cx| {
@@ -262,7 +263,8 @@ impl Sidebar {
             self.shown = range.clone();
             // This runs while the list is drawn. Requesting missing rows changes the session, which must not
             // happen during a draw, so it is deferred.
-            let (session, shown) = (self.session.clone(), range.clone());
+            let session = self.session.clone();
+            let shown = range.clone();
             cx.defer(move |cx| session.update(cx, |session, cx| session.shown(shown, cx)));
         }
         range.filter_map(|index| self.row(index, cx)).collect()

@@ -171,7 +171,8 @@ pub mod editor {
         format!("Not saved: {message}")
     }
     pub fn too_long(bytes: usize, limit: usize) -> String {
-        let (bytes, limit) = (crate::strings::thousands(bytes), crate::strings::thousands(limit));
+        let bytes = crate::strings::thousands(bytes);
+        let limit = crate::strings::thousands(limit);
         format!(
             "Not saved: {bytes} bytes are more than the {limit} of a document; it is kept on this machine"
         )

@@ -27,7 +27,8 @@ type Tokens = BTreeMap<String, String>;
 /// Stores the token of an address.
 pub fn keep(state: &Path, url: &str, token: SecretString, cx: &App) -> Task<Result<TokenStorage, String>> {
     let written = cx.write_credentials(url, USER, token.expose_secret().as_bytes());
-    let (state, url) = (state.to_owned(), url.to_owned());
+    let state = state.to_owned();
+    let url = url.to_owned();
     cx.spawn(async move |cx| {
         // A keyring may accept an entry and not return it. The token is read back, because a token that
         // cannot be found at the next start is worse than one in a private file.
@@ -47,7 +48,8 @@ pub fn keep(state: &Path, url: &str, token: SecretString, cx: &App) -> Task<Resu
 /// Finds the token of an address in the keyring or the file.
 pub fn find(state: &Path, url: &str, cx: &App) -> Task<Option<SecretString>> {
     let read = cx.read_credentials(url);
-    let (state, url) = (state.to_owned(), url.to_owned());
+    let state = state.to_owned();
+    let url = url.to_owned();
     cx.background_executor().spawn(async move {
         if let Ok(Some((_, secret))) = read.await
             && let Ok(secret) = String::from_utf8(secret)
@@ -62,7 +64,8 @@ pub fn find(state: &Path, url: &str, cx: &App) -> Task<Option<SecretString>> {
 /// Removes the token of an address from both storages.
 pub fn forget(state: &Path, url: &str, cx: &App) -> Task<Result<(), String>> {
     let deleted = cx.delete_credentials(url);
-    let (state, url) = (state.to_owned(), url.to_owned());
+    let state = state.to_owned();
+    let url = url.to_owned();
     cx.background_executor().spawn(async move {
         // Fails if there is no keyring or no entry in it; the file below is checked in any case.
         let _ = deleted.await;

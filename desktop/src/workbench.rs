@@ -250,7 +250,8 @@ impl Workbench {
 
     fn zoom(&mut self, step: i8, window: &mut Window, cx: &mut Context<Self>) {
         self.change_settings(window, cx, |settings| {
-            let (low, high) = (*appearance::ZOOM.start(), *appearance::ZOOM.end());
+            let low = *appearance::ZOOM.start();
+            let high = *appearance::ZOOM.end();
             // A step of 0 resets the zoom.
             settings.zoom = if step == 0 { 0 } else { (settings.zoom + step).clamp(low, high) };
         });

@@ -251,7 +251,8 @@ impl Bridge {
 
     fn subscribe(&self, generation: u64, workspace_id: WorkspaceId, since: Sequence) {
         let Some(current) = &self.current else { return };
-        let (caller, reports) = (current.caller.clone(), self.reports.clone());
+        let caller = current.caller.clone();
+        let reports = self.reports.clone();
         tokio::spawn(async move {
             let params = EventsSubscribeParams { workspace_id: workspace_id.clone(), since: Some(since) };
             let answer =

@@ -114,13 +114,15 @@ impl Session {
                     });
                 }
                 TreeRequest::Folder(params) => {
-                    let (asked, id) = (params.clone(), params.folder_id.clone());
+                    let asked = params.clone();
+                    let id = params.folder_id.clone();
                     self.fetch::<FolderGet>(request, asked, cx, move |tree, answer| {
                         tree.folder_loaded(&id, Some(answer.folder));
                     });
                 }
                 TreeRequest::Thread(params) => {
-                    let (asked, id) = (params.clone(), params.thread_id.clone());
+                    let asked = params.clone();
+                    let id = params.thread_id.clone();
                     self.fetch::<ThreadGet>(request, asked, cx, move |tree, answer| {
                         tree.thread_loaded(&id, Some(answer.thread));
                     });

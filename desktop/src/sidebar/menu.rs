@@ -83,8 +83,13 @@ pub(super) fn of_row(
     cx: &mut Context<PopupMenu>,
 ) -> PopupMenu {
     let copy = || Some(key.clone());
-    let (open, history, effective, prompt) = (key.clone(), copy(), copy(), copy());
-    let (rename, carry, delete) = (copy(), copy(), copy());
+    let open = key.clone();
+    let history = copy();
+    let effective = copy();
+    let prompt = copy();
+    let rename = copy();
+    let carry = copy();
+    let delete = copy();
     let menu = match key {
         RowKey::More(_) => return menu,
         RowKey::Document(scope) => {

@@ -194,7 +194,10 @@ impl Sidebar {
         let muted = theme.muted_foreground;
         let color: Hsla = if look.muted { muted } else { theme.sidebar_foreground };
         let sidebar = cx.entity();
-        let (clicked, chosen, dropped, menu_key) = (key.clone(), key.clone(), key.clone(), key.clone());
+        let clicked = key.clone();
+        let chosen = key.clone();
+        let dropped = key.clone();
+        let menu_key = key.clone();
         let movable = matches!(key, RowKey::Folder(_) | RowKey::Thread(_));
         let carried = self.carried.as_ref() == Some(&key);
         let name = match look.mark {

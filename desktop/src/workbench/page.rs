@@ -30,7 +30,8 @@ pub(super) enum PageView {
 
 impl Page {
     pub(super) fn of_document(editor: Entity<DocumentEditor>, cx: &App) -> Self {
-        let (scope, workspace_id) = (editor.read(cx).scope().clone(), editor.read(cx).workspace_id().clone());
+        let scope = editor.read(cx).scope().clone();
+        let workspace_id = editor.read(cx).workspace_id().clone();
         Self {
             place: PageId::Document(scope),
             workspace_id: Some(workspace_id),
@@ -45,7 +46,8 @@ impl Page {
         window: &mut Window,
         cx: &mut Context<Workbench>,
     ) -> Option<Self> {
-        let (shared, workbench) = (session.clone(), cx.weak_entity());
+        let shared = session.clone();
+        let workbench = cx.weak_entity();
         let view = match place.clone() {
             PageId::Document(_) => return None,
             PageId::History(scope) => {

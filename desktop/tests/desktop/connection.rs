@@ -197,7 +197,8 @@ fn slow_gateway_delays_the_save() {
 
 #[test]
 fn missing_gateway_shows_the_next_step() {
-    let (data, state) = (state(), state());
+    let data = state();
+    let state = state();
     let mut desk = Desk::open(data.path().join("nothing"), &state);
     desk.until_label("No gateway is running");
     desk.until_id("start-gateway");
@@ -205,7 +206,8 @@ fn missing_gateway_shows_the_next_step() {
 
 #[test]
 fn another_gateway_is_added_and_used() {
-    let (here, there) = (Peer::start(), Peer::start());
+    let here = Peer::start();
+    let there = Peer::start();
     let token = std::fs::read_to_string(there.data().join("owner.token")).unwrap();
     let url = there.url();
     let state = state();

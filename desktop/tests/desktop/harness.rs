@@ -115,7 +115,8 @@ impl Peer {
 
     /// Creates many threads at the root, named `Thread 00001` and so on.
     pub(crate) fn threads(&mut self, count: u32) {
-        let (target, workspace_id) = (self.gateway.target(), self.workspace_id.clone());
+        let target = self.gateway.target();
+        let workspace_id = self.workspace_id.clone();
         self.runtime.block_on(async move {
             let client = std::sync::Arc::new(Client::connect(&target).await.unwrap());
             // SQLite commits waiting writes together, so many at once are much faster than one after another.

@@ -8,7 +8,8 @@ use crate::harness::{Desk, Peer, state};
 
 /// Presses End until all rows are loaded. Returns the number of frames and the time of the slowest one.
 fn go_to_the_end(desk: &mut Desk, count: usize) -> (u32, Duration) {
-    let (mut frames, mut slowest) = (0, Duration::ZERO);
+    let mut frames = 0;
+    let mut slowest = Duration::ZERO;
     let workbench = desk.workbench.clone();
     let session = desk.update(|_, cx| workbench.read(cx).session().clone());
     desk.press("secondary-1");

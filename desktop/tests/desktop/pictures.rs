@@ -157,7 +157,8 @@ fn editor_and_conflict() {
 /// Draws the first screens of a new user.
 #[test]
 fn beginnings() {
-    let (data, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let data = tempfile::tempdir().unwrap();
+    let state = tempfile::tempdir().unwrap();
     let mut desk = Desk::open_in(context(), data.path().join("nothing"), &state);
     desk.until_link("No gateway is running");
     draft_picture(&mut desk, "no-gateway");

@@ -25,11 +25,14 @@ impl Proxy {
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let (held, cuts) = (Arc::new(watch::Sender::new(false)), Arc::new(watch::Sender::new(0)));
-        let (is_held, is_cut) = (Arc::clone(&held), Arc::clone(&cuts));
+        let held = Arc::new(watch::Sender::new(false));
+        let cuts = Arc::new(watch::Sender::new(0));
+        let is_held = Arc::clone(&held);
+        let is_cut = Arc::clone(&cuts);
         runtime.spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
-                let (is_held, mut is_cut) = (is_held.subscribe(), is_cut.subscribe());
+                let is_held = is_held.subscribe();
+                let mut is_cut = is_cut.subscribe();
                 tokio::spawn(async move {
                     let Ok(far) = TcpStream::connect(gateway).await else { return };
                     let ((near_read, near_write), (far_read, far_write)) =

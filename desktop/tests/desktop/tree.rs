@@ -44,7 +44,8 @@ fn thread_is_dragged_into_a_folder() {
     let thread = other.thread(None, "Fix the build");
     let mut desk = Desk::connected(&other, &state());
     desk.until_label("Fix the build");
-    let (from, to) = (format!("thread-{thread}"), format!("folder-{folder}"));
+    let from = format!("thread-{thread}");
+    let to = format!("folder-{folder}");
     desk.update(|window, cx| {
         window.drag_to(gpui_kit::SharedString::from(from), gpui_kit::SharedString::from(to), cx);
     });
@@ -57,7 +58,8 @@ fn thread_is_dragged_into_a_folder() {
 #[test]
 fn folder_is_moved_by_keys() {
     let mut other = Peer::start();
-    let (first, second) = (other.folder(None, "a"), other.folder(None, "b"));
+    let first = other.folder(None, "a");
+    let second = other.folder(None, "b");
     let mut desk = Desk::connected(&other, &state());
     desk.until_label("b");
     desk.press("home");

@@ -39,7 +39,8 @@ impl ThreadView {
             }
         };
         let answer = |id: &'static str, label, tip, allow| {
-            let (turn_id, call_id) = (turn_id.clone(), request.call_id.clone());
+            let turn_id = turn_id.clone();
+            let call_id = request.call_id.clone();
             Button::new((id, index)).small().label(label).tooltip(tip).on_click(
                 cx.listener(move |this, _, _, cx| this.decide(turn_id.clone(), &call_id, allow, cx)),
             )
