@@ -33,11 +33,11 @@ pub fn line(text: &str) -> SharedString {
 }
 
 fn is_hidden(character: char) -> bool {
-    let formats = matches!(character,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
-    character.is_control() || formats
+    // The gateway's own table, so that the window spells out what the gateway makes visible for models. Line
+    // separators and annotation marks are not in it, because they hide nothing from a model, but they change the
+    // layout of a label.
+    let breaks_layout = matches!(character, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}');
+    character.is_control() || protocol::is_invisible(character) || breaks_layout
 }
 
 fn spelled_out(text: &str, is_meant: impl Fn(char) -> bool) -> SharedString {
