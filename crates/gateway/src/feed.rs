@@ -131,7 +131,7 @@ impl Feeds {
         Ok(changes.into_iter().map(serialize).collect())
     }
 
-    /// Returns the workspace's feed, starting one if nobody follows the workspace yet.
+    /// Returns the workspace's feed, starting one if the workspace has no followers yet.
     fn feed(&self, workspace_id: &WorkspaceId, from: Sequence) -> Arc<Feed> {
         let mut feeds = self.feeds.lock();
         if let Some(feed) = feeds.get(workspace_id).and_then(Weak::upgrade) {

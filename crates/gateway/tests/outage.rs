@@ -54,7 +54,7 @@ async fn postgresql_goes_away_and_comes_back() {
         post(&gateway, "fwt_never_seen_before", "{}"),
     );
     assert!(!ready);
-    // A client that cannot be authenticated now must not be told that its token is wrong.
+    // A client that cannot be authenticated now must not receive an error about a wrong token.
     assert_eq!((answer.status, answer.error_code()), (503, -32603));
     assert_eq!(answer.json()["error"]["data"]["reason"], "database_unavailable");
 

@@ -1,4 +1,4 @@
-//! Rate limits: a token over its limit is told how long to wait.
+//! Rate limits: the error for a token over its limit contains the time to wait.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
