@@ -61,7 +61,7 @@ pub enum StoreError {
         turn_id: Option<TurnId>,
     },
     /// The workspace has reached its limit of running turns.
-    #[error("{limit} turns are running in this workspace, and no more may at once")]
+    #[error("the workspace already has {limit} running turns, which is its limit")]
     TooManyTurns { limit: u64 },
     /// A value is not acceptable.
     #[error("`{field}` {reason}")]

@@ -138,6 +138,7 @@ impl Store {
         let of_workspace = if workspace_id.is_some() { " AND workspace_id = $2" } else { "" };
         // Rows that another gateway is deleting or using are skipped.
         let lock = if self.is_postgres() { " FOR UPDATE SKIP LOCKED" } else { "" };
+        // One text for all batches, so that it is prepared once.
         let sql = format!("{delete} ({select}{of_workspace} ORDER BY {order} LIMIT {BATCH}{lock})");
         let mut pruned = 0;
         loop {

@@ -1,4 +1,4 @@
-//! What the store costs over the bare statements it needs, on both databases.
+//! The cost of the store on top of its bare statements, on both databases.
 //!
 //! ```text
 //! cargo bench -p foreword-store --bench store -- [--quick] [resolve] [save] [callers] [tree] [memory]

@@ -1,7 +1,7 @@
 //! Purging texts from the records of a turn, wherever it is known what carried them. Records are not searched for
 //! words.
 
-// A purged row stays and says so: a reader must not mistake it for what was sent.
+// A purged row stays and is marked: a reader must not mistake it for what was sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,7 +10,8 @@ use crate::column::{Value, to_json, values};
 use crate::connection::numbered;
 use crate::write::workspace_write::WorkspaceWrite;
 
-/// Number of folders, and of threads, that are recorded. Further ones are only counted.
+/// Number of folders, and of threads, that are recorded.
+// Further ones are only counted.
 const MAX_KEPT: usize = 20;
 
 /// Children that moved out of a folder when it was deleted.

@@ -54,8 +54,8 @@ impl Store {
     }
 }
 
-/// Inserts the first session of a thread, or replaces the version that it is based on. `$1` to `$4` are the text, the
-/// new version, the time, and the workspace or the replaced version.
+/// Inserts the first session of a thread, or replaces the version that it is based on.
+// `$1` to `$4` are the text, the new version, the time, and the workspace or the replaced version.
 macro_rules! write_session {
     (first, $thread:literal) => {
         concat!(

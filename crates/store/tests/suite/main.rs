@@ -1,4 +1,4 @@
-//! What the store promises, on SQLite and on PostgreSQL.
+//! The behavior of the store on SQLite and PostgreSQL.
 //!
 //! Each test is one body that runs on both databases, as `name::sqlite` and `name::postgres`; see [`fixture`]. A
 //! test that is about one of the two says so in its name. Run with `with-postgres cargo nextest run -p foreword-store`, so
