@@ -56,8 +56,8 @@ impl Store {
         older_than: Timestamp,
     ) -> Result<u64, StoreError> {
         // Sequence numbers grow with time, so a range scan up to the first newer change is enough. If all changes are
-        // old, everything assigned so far is deleted, but nothing that is committed afterwards, which nobody has read
-        // yet.
+        // old, everything assigned so far is deleted, but nothing that is committed afterwards, which no follower has
+        // read yet.
         const BEFORE: &str = "SELECT coalesce((SELECT seq FROM change_log
                 WHERE workspace_id = w.id AND changed_at >= $2 ORDER BY seq LIMIT 1), w.seq + 1)
             FROM workspace w WHERE w.id = $1";

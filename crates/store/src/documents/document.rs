@@ -369,6 +369,7 @@ impl WorkspaceWrite<'_, '_> {
             return Ok(document.clone());
         }
         check_version(expected, live.as_ref())?;
+        // Compared below, because a document that appears or changes between draft and active also changes the tree.
         let status_before = live.as_ref().map(|document| document.status);
         let document = match live {
             Some(document) => self.replace(document, text).await?,

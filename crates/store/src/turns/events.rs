@@ -93,6 +93,7 @@ impl Store {
             let mut write = WorkspaceWrite::begin(tx, workspace_id, None).await?;
             let (turn, hold) = lease::lock_turn_of_locked(write.tx, &write.workspace_id, &turn_id).await?;
             lease::check_held(&turn_id, &hold, &owner)?;
+            // Events of a turn are attributed to its creator, which is only known once the turn has been read.
             write.actor.clone_from(&turn.created_by);
             let value = change(write.tx).await?;
             for event in events {

@@ -109,6 +109,7 @@ pub(crate) async fn insert(
     if tx.execute(sql, &values).await? == 1 {
         return Ok(Inserted::New);
     }
+    // The round has a manifest already. The same one is a repeated request; another one would contradict what was sent.
     if find(tx, workspace_id, turn_id).await?.contains(&row.manifest) {
         return Ok(Inserted::Before);
     }

@@ -89,6 +89,7 @@ pub(crate) async fn write(
         let values = values![text, version, updated_at, expected, thread_id];
         tx.execute(write_session!(next, "$5"), values).await?
     };
+    // No row was written if the version differs, or if a first session exists already.
     if written == 1 {
         Ok((version, updated_at))
     } else {

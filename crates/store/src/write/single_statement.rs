@@ -90,6 +90,7 @@ impl<'a> Composed<'a> {
 
     /// Appends a statement and renumbers its placeholders.
     fn push(&mut self, statement: &Statement<'a>) {
+        // Each statement numbers its placeholders from `$1`, and its parameters follow those that are bound already.
         let offset = self.values.len();
         let mut parts = statement.sql.split('$');
         self.sql.push_str(parts.next().unwrap_or_default());
@@ -170,6 +171,8 @@ impl<'a> JoinedStatements<'a> {
         };
         let origin = ChangeOrigin { changed_at: self.now, changed_by };
         let first = Sequence(last.0 + 1 - self.events.entries.len() as u64);
+        // The same entries as the database has made, without reading them back: the thread is known from the returned
+        // row.
         let entries = self.events.of_thread(self.workspace_id, &turn.thread_id)?;
         tx.wake(Wake::logged(self.workspace_id.clone(), first, &origin, entries));
         Ok(Some(turn))
@@ -190,6 +193,7 @@ impl Store {
         F: AsyncFnOnce(&mut Tx<'_>) -> Result<Option<T>, StoreError> + Clone + Send + 'static,
     {
         let Some(postgres) = self.postgres() else { return Ok(None) };
+        // Held until the commit: it limits the connections that wait for this workspace's lock.
         let _permit = self.workspace_permit(workspace_id).await?;
         self.counter().count_transaction();
         match postgres.write_alone(self.counter(), change).await {

@@ -69,6 +69,7 @@ impl Store {
         T: Send + 'static,
         F: AsyncFnOnce(&mut WorkspaceWrite<'_, '_>) -> Result<T, StoreError> + Clone + Send + 'static,
     {
+        // Held until the commit: on PostgreSQL it limits the connections that wait for this workspace's lock.
         let _permit = self.workspace_permit(workspace_id).await?;
         let workspace_id = workspace_id.clone();
         let actor = actor.map(str::to_owned);

@@ -200,7 +200,7 @@ both_databases!(writers_of_many_workspaces_do_not_disturb_each_other, async |giv
     }
 });
 
-// A thread that is created while its folder is deleted must fail or move along, or nobody would find it again.
+// A thread that is created while its folder is deleted must fail or move along, or it could never be found again.
 both_databases!(nothing_is_left_in_a_folder_that_is_deleted_meanwhile, async |given| {
     let another = given.another_store().await;
     for _ in 0..30 {

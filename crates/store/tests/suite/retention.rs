@@ -44,7 +44,7 @@ both_databases!(a_number_that_was_never_given_out_is_refused, async |given| {
     assert_not_found(given.store.check_since(&unknown, seq).await, "workspace", "unknown");
 });
 
-// Pruning computes its limit first. A change that is committed afterwards has been read by nobody.
+// Pruning computes its limit first. A change that is committed afterwards has not been read by any follower.
 both_databases!(a_change_that_is_made_meanwhile_is_not_forgotten, async |given| {
     for number in 0..40 {
         let seq = given.seq().await;

@@ -236,7 +236,7 @@ fn waiting_jobs_share_transactions_of_a_bounded_number_of_bytes() {
     });
 }
 
-// A client may disconnect after its write was queued. Whether it happens must not depend on that moment.
+// A client may disconnect after its write was queued. Its outcome must not depend on that moment.
 #[test]
 fn a_change_happens_even_if_its_caller_is_gone() {
     run(async |given| {
