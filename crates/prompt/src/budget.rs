@@ -1,17 +1,17 @@
-//! How many characters each part may have: one table that the compiler, the settings and the docs read.
+//! The character budgets, in one table that the compiler, the settings and the docs read.
 
-/// Limits in characters (code points).
+/// Limits of a prompt in characters (code points).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budgets {
     /// One bootstrap file.
     pub bootstrap_file: usize,
     /// All bootstrap files together.
     pub bootstrap_total: usize,
-    /// An AGENTS.md document.
+    /// One AGENTS.md document.
     pub agents_md: usize,
-    /// Any other section that hooks or callers fill.
+    /// Any other section that a hook or the caller fills.
     pub section: usize,
-    /// All sections together that hooks and callers fill.
+    /// All sections together that hooks and the caller fill.
     pub sections_total: usize,
 }
 
@@ -27,18 +27,18 @@ impl Default for Budgets {
     }
 }
 
-/// A budget by the name it has in settings.
+/// A row of the table of budgets.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
-    /// Its name.
+    /// Name of the setting.
     pub name: &'static str,
-    /// What it bounds.
+    /// Description of the limited text.
     pub about: &'static str,
-    /// Where it is kept.
+    /// Field that holds the limit.
     pub field: fn(&mut Budgets) -> &mut usize,
 }
 
-/// Every budget.
+/// Every budget that can be set.
 pub const BUDGETS: &[Budget] = &[
     Budget {
         name: "bootstrap_file_chars",

@@ -1,6 +1,6 @@
-//! The tables of `docs/prompts.md`, written from the tables that the compiler reads.
+//! Writes the tables of `docs/prompts.md` from the tables that the compiler reads.
 //!
-//! Written again with `UPDATE_DOCS=1 cargo test -p foreword-prompt --test docs`.
+//! Update with `UPDATE_DOCS=1 cargo test -p foreword-prompt --test docs`.
 
 use prompt::{BOOTSTRAP_FILES, BUDGETS, Budgets, FilledBy, PromptProfile, SECTIONS, SectionKind};
 
@@ -19,7 +19,7 @@ fn sections() -> String {
     table
 }
 
-/// What the pages say of sections whose domain has a page of its own.
+/// Wording for sections whose domain has a page of its own.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("task_orchestration", "a text of ours, with [delegation](delegation.md)"),
     ("hidden_tool_domains", "the tools that a model has to [ask for](turns.md#hidden-tools)"),
@@ -57,8 +57,9 @@ fn budgets() -> String {
 }
 
 #[test]
-fn the_page_is_up_to_date() -> anyhow::Result<()> {
+fn docs_page_is_up_to_date() -> anyhow::Result<()> {
     let mut page = std::fs::read_to_string(PAGE)?.replace("\r\n", "\n");
+    // Each table is between two HTML comments, so that the prose around it is edited by hand.
     for (name, table) in [("sections", sections()), ("budgets", budgets())] {
         let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n"));
         let parts =
