@@ -1,4 +1,4 @@
-//! A call's arguments: read from the model's text and held to the tool's schema, with errors that say what to change.
+//! Arguments of a call: parses the model's text, validates it against the tool's schema, and explains what to change.
 
 use std::borrow::Cow;
 
@@ -7,16 +7,16 @@ use protocol::Hint;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Arguments that fit the schema of their tool.
+/// Arguments that match the schema of their tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arguments(Map<String, Value>);
 
-/// What is wrong with arguments, and what would be right.
+/// Problems with arguments.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct ArgumentError {
     problem: String,
-    /// What the tool takes.
+    /// Fields that the tool accepts.
     hint: Option<String>,
 }
 
@@ -26,29 +26,30 @@ impl Hint for ArgumentError {
     }
 }
 
-/// The schema of a tool's arguments, compiled once.
+/// JSON schema of a tool's arguments, compiled once.
 pub(crate) struct ArgumentSchema {
     schema: Value,
     validator: Validator,
 }
 
-/// Steps that matching a schema's pattern may take: schemas are foreign, and so are the arguments.
+/// Backtracking limit of a schema's pattern. Both schemas and arguments are untrusted.
 const PATTERN_STEPS: usize = 100_000;
-/// Problems that a model is told of at once.
+/// Most problems reported in one answer.
 const MAX_PROBLEMS: usize = 5;
 
 impl ArgumentSchema {
-    /// Compiles a schema; references that lead out of it are refused, as nothing is ever fetched.
+    /// Compiles a schema. References to other documents are an error, because nothing is ever fetched.
     pub(crate) fn new(schema: &Value) -> Result<Self, Box<ValidationError<'static>>> {
         let patterns = PatternOptions::fancy_regex().backtrack_limit(PATTERN_STEPS);
         let validator = jsonschema::options().with_pattern_options(patterns).build(schema);
         Ok(Self { schema: schema.clone(), validator: validator? })
     }
 
-    /// What the schema refuses, in the validator's words.
+    /// Returns the violations in the validator's words.
     fn violations(&self, fields: &Value) -> Vec<String> {
         let errors = self.validator.iter_errors(fields).take(MAX_PROBLEMS);
         let named = errors.map(|error| match error.instance_path().as_str() {
+            // `masked` leaves out the values: arguments may hold secrets, and the answer is stored.
             "" => error.masked().to_string(),
             path => format!("{path}: {}", error.masked()),
         });
@@ -57,10 +58,10 @@ impl ArgumentSchema {
 }
 
 impl Arguments {
-    /// Reads a call's text and holds it to a schema.
+    /// Parses a call's arguments and validates them.
     pub(crate) fn parse(text: &str, schema: &ArgumentSchema) -> Result<Self, ArgumentError> {
         let ArgumentSchema { schema: described, .. } = schema;
-        // Some models send nothing when there is nothing to say.
+        // Some models send an empty text if a tool has no required field.
         let text = if text.trim().is_empty() { "{}" } else { text };
         let refused = |problem: String| ArgumentError { problem, hint: Some(expected(described)) };
         let value: Value = serde_json::from_str(text)
@@ -70,7 +71,8 @@ impl Arguments {
         };
         drop_empty_options(&mut fields, described);
         let fields = Value::Object(fields);
-        // Only the validator decides; our own look at the fields finds better words for what it refuses.
+        // Only the validator decides. Our own checks merely find clearer wording for what it rejects, so a difference between
+        // the two cannot let invalid arguments through.
         let violations = schema.violations(&fields);
         let fields = match fields {
             Value::Object(fields) if violations.is_empty() => return Ok(Self(fields)),
@@ -82,26 +84,26 @@ impl Arguments {
         Err(refused(problems.join("\n")))
     }
 
-    /// The arguments as a type.
+    /// Deserializes the arguments.
     pub fn get<T: DeserializeOwned>(&self) -> Result<T, ArgumentError> {
         T::deserialize(Value::Object(self.0.clone()))
             .map_err(|error| ArgumentError { problem: error.to_string(), hint: None })
     }
 
-    /// A field that is a text.
+    /// Returns a field that is a string.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str()
     }
 
-    /// All of them.
+    /// Returns all fields.
     pub fn fields(&self) -> &Map<String, Value> {
         &self.0
     }
 }
 
-/// Leaves out an optional field that is `null` although its schema names types without it, as some models write it.
+/// Removes optional fields that are `null` although their schema does not allow it. Some models write such fields.
 ///
-/// Where `null` is allowed it may mean something, and what runs is what was called.
+/// A `null` that the schema allows may have a meaning and is kept.
 fn drop_empty_options(fields: &mut Map<String, Value>, schema: &Value) {
     let required = required(schema);
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -139,7 +141,7 @@ fn unknown(name: &str, properties: Option<&Map<String, Value>>) -> String {
     }
 }
 
-/// What is wrong with the value of one field.
+/// Describes a problem with the value of one field.
 fn mistake(name: &str, value: &Value, property: &Value) -> Option<String> {
     let types = types(property);
     if !types.is_empty() && !types.iter().any(|expected| is_of_type(value, expected)) {
@@ -207,7 +209,7 @@ fn with_article(names: &[&str]) -> String {
     articles.collect::<Vec<_>>().join(" or ")
 }
 
-/// The fields of a schema in one line.
+/// Lists the fields of a schema in one line.
 fn expected(schema: &Value) -> String {
     let required = required(schema);
     let Some(properties) = schema.get("properties").and_then(Value::as_object).filter(|map| !map.is_empty())
@@ -251,18 +253,18 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_taken() {
+    fn valid_arguments_are_accepted() {
         assert_eq!(check(r#"{"path":"a","offset":2}"#), r#"{"path":"a","offset":2}"#);
         assert_eq!(check(r#"{"path":"a","offset":2.0}"#), r#"{"path":"a","offset":2.0}"#);
         assert_eq!(
             check(r#"{"path":"a","offset":null,"limit":null,"mode":"b"}"#),
             r#"{"path":"a","offset":null,"mode":"b"}"#,
-            "null is left out only where it is not allowed"
+            "null is removed only where it is not allowed"
         );
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn invalid_arguments_are_named() {
         for (text, message) in [
             ("", "field `path` is missing"),
             ("{}", "field `path` is missing"),
@@ -288,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hint_lists_the_fields() {
+    fn hint_lists_the_fields() {
         let schema = json!({ "properties": { "a": { "type": "string" }, "b": { "type": ["integer", "null"] } }, "required": ["a"] });
         let schema = ArgumentSchema::new(&schema).unwrap();
         let error = Arguments::parse("{", &schema).unwrap_err().with_hint();
@@ -296,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_schemas_are_held_to_in_full() {
+    fn foreign_schemas_are_validated_in_full() {
         let schema = ArgumentSchema::new(&json!({
             "type": "object",
             "properties": {
@@ -331,7 +333,8 @@ mod tests {
     }
 
     #[test]
-    fn only_the_validator_refuses() {
+    fn only_the_validator_rejects() {
+        // Our own checks do not understand `anyOf` and `patternProperties` and would reject both of these.
         let schema = ArgumentSchema::new(&json!({
             "type": "object",
             "properties": { "assignee": { "anyOf": [{ "type": "string" }, { "type": "null" }] } },
@@ -347,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_leads_elsewhere_is_refused() {
+    fn schema_with_external_reference_is_rejected() {
         for schema in
             [json!({ "$ref": "https://example.com/schema.json" }), json!({ "$ref": "file:///etc/passwd" })]
         {

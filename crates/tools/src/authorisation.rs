@@ -1,4 +1,4 @@
-//! Decides whether a call may run: by the rules, and by whoever is asked.
+//! Decides whether a call may run: by the permissions, and by asking for approval.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use crate::{
     Access, ApprovalRequest, Arguments, Decision, Needs, Permission, ToolCall, ToolContext, ToolOutput,
 };
 
-/// What is said to be allowed when a write is not.
+/// Allowed alternatives to a denied write, for the reminder.
 const READING: &str = "reading, with read_file, list_dir and search.";
-/// The same where there are no files.
+/// Allowed alternatives in a turn without a directory.
 const NO_CHANGES: &str = "calls that change nothing.";
 /// Most characters of a call or a reason in a reminder.
 const MAX_SHOWN_CHARS: usize = 200;
 const UNPREPARED: &str = "the call did not run: what it would do could not be put to anybody";
 
-/// The files that a call may write, or the answer to a call that may not run.
+/// Returns the files that a call may write, or the answer to a call that must not run.
 pub(crate) async fn authorise(
     context: &ToolContext,
     call: &ToolCall,
@@ -59,6 +59,7 @@ pub(crate) async fn authorise(
         if touch.access == Access::Run {
             continue;
         }
+        // Following a path blocks, and a workspace may be on a slow network file system.
         let looked = context.clone();
         let found = tokio::task::spawn_blocking(move || {
             let place = looked.find(&touch.path)?;
@@ -80,7 +81,7 @@ pub(crate) async fn authorise(
         }
         if let Some((permission, text)) = identity {
             rule.is_about_identity = true;
-            // Where both ask, it is this one that says why.
+            // If both rules require approval, the one about the identity explains it.
             if permission <= rule.permission {
                 rule.permission = permission;
                 rule.text = text;
@@ -96,7 +97,7 @@ pub(crate) async fn authorise(
     }
 }
 
-/// The strictest rule so far.
+/// The strictest rule found so far.
 struct Rule {
     permission: Permission,
     text: String,
@@ -119,7 +120,8 @@ fn real_paths(targets: Vec<Target>) -> Vec<PathBuf> {
     targets.into_iter().map(|target| target.real).collect()
 }
 
-/// Asks, and asks again as long as what would run is not what was allowed: a file may have changed meanwhile.
+/// Asks for approval. If a file has changed when the decision arrives, asks again: the approval covers a digest of exactly
+/// the state that was shown.
 async fn ask(
     context: &ToolContext,
     call: &ToolCall,
@@ -158,7 +160,7 @@ async fn ask(
     }
 }
 
-/// How a model is told that nobody allowed its call. Only one of these is an answer to it.
+/// Explains a denial to a model. Only one of these is an actual decision about the call.
 fn why_denied(how: HowDecided) -> &'static str {
     match how {
         HowDecided::Asked => "somebody was asked, and said no",
@@ -176,13 +178,13 @@ fn denial(call: &ToolCall, arguments: &Arguments, rule: Rule, why: &str) -> Box<
         Some(what) => shortened(&format!("{}({what:?})", call.name)),
         None => call.name.clone(),
     };
-    // The reminder below it names the call and the rule, and says what is allowed; `turn show` has this text alone.
+    // The reminder names the call and the rule and lists what is allowed, but `turn show` prints only this text.
     let text = format!("this call was denied and did not run: {why}; do not make it again in this turn");
     let reminder = Reminder::PermissionDecision { call: shown, rule: rule.text, allowed: rule.allowed };
     Box::new(ToolOutput::error(text).with_reminder(reminder))
 }
 
-/// How a call is named in an answer to it.
+/// Returns the name of a call as its answer shows it.
 pub(crate) fn called(call: &ToolCall) -> String {
     format!("`{}`", call.name)
 }

@@ -1,11 +1,11 @@
-//! What a file's first bytes tell about it.
+//! Detects the kind of a file from its first bytes.
 
-/// How much is read at once.
+/// Bytes read per block.
 pub(crate) const BLOCK: usize = 65_536;
-/// How far a file is looked at to tell whether it is text.
+/// Bytes examined to decide whether a file is text.
 const LOOKED_AT: usize = 8_192;
 
-/// First bytes by which files are known.
+/// Magic numbers of common file types.
 const KINDS: &[(&[u8], &str)] = &[
     (b"\x89PNG\r\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -26,11 +26,11 @@ const KINDS: &[(&[u8], &str)] = &[
     (b"\xfe\xff", "text in UTF-16"),
 ];
 
-/// What a file is that is not text, by its first bytes.
+/// Returns the kind of a binary file. `None` for text.
 pub(crate) fn binary_kind(first: &[u8]) -> Option<&'static str> {
     let looked_at = &first[..first.len().min(LOOKED_AT)];
     let known = KINDS.iter().find(|(bytes, _)| looked_at.starts_with(bytes)).map(|(_, kind)| *kind);
-    // What begins like one of these and is text all the same, is text.
+    // A short magic number such as `RIFF` may also begin a text file. PDF is the exception: its start is valid UTF-8.
     let is_text = !looked_at.contains(&0)
         && std::str::from_utf8(looked_at).is_ok_and(|text| !text.starts_with("%PDF-"));
     match (known, looked_at.contains(&0)) {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds() {
+    fn kinds_are_detected_by_first_bytes() {
         for (bytes, kind) in [
             (&b"\x89PNG\r\n\x1a\n\0\0"[..], Some("a PNG image")),
             (b"\x7fELF\x02\x01\x01\0", Some("an ELF program or library")),

@@ -1,12 +1,13 @@
-//! Where calls run and what they may do.
+//! The environment and permissions of calls.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use instructions::path::normalise;
+use parking_lot::RwLock;
 use protocol::{CallEffects, ThreadId, TurnId, WorkspaceId};
 use rustix::fs::Stat;
 use tokio_util::sync::CancellationToken;
@@ -20,80 +21,80 @@ use crate::{
     UntoldEffects,
 };
 
-/// Where calls run and what they may do; cheap to clone.
+/// Environment and permissions of calls. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// None in a turn without a directory.
+    /// `None` in a turn without a directory.
     root: Option<Arc<Root>>,
     cwd: PathBuf,
     real_cwd: PathBuf,
     home: Option<Arc<Root>>,
-    /// Directories and files that no call may look into, without links.
+    /// Resolved paths that no call may read.
     hidden: Arc<[PathBuf]>,
     permissions: Permissions,
-    /// Whether whoever runs the calls has this one workspace only.
+    /// True if the actor has access to this workspace only.
     is_bound: bool,
     protected_names: Arc<[String]>,
-    /// Files that are protected although their names do not say so, by their way from the root. Shared by all calls of a
-    /// turn, in which more of them may be met.
+    /// Files that are protected although their names do not show it, relative to the root. Shared by all calls of a turn,
+    /// which may discover more of them.
     protected_paths: Arc<RwLock<BTreeSet<PathBuf>>>,
-    /// What is protected with all that is in it, by its way from the root.
+    /// Paths relative to the root that are protected with everything below them, and the reason.
     protected_trees: Arc<[(PathBuf, &'static str)]>,
     approvals: Arc<dyn AnyApprovals>,
     gate: Option<Arc<dyn RunGate>>,
     limits: ToolLimits,
     cancellation: CancellationToken,
     untold: UntoldEffects,
-    /// Where what commands did to protected files is kept when these are put back.
+    /// Directory for a command's versions of protected files that were restored.
     set_aside: Option<Arc<Path>>,
-    /// Whose calls they are; none where that matters to no tool.
+    /// Owner of the calls. `None` if no tool needs it.
     caller: Option<Arc<Caller>>,
-    /// Which call this is, and of which tool.
+    /// Id and tool of this call.
     call: Option<Arc<(String, String)>>,
-    /// What this call may write, without links.
+    /// Resolved paths that this call may write.
     granted: Arc<[PathBuf]>,
 }
 
-/// Whose calls they are, for tools that work on what belongs to somebody.
+/// Owner of the calls, for tools that work on data with an owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// The workspace.
+    /// Workspace of the turn.
     pub workspace_id: WorkspaceId,
-    /// The thread.
+    /// Thread of the turn.
     pub thread_id: ThreadId,
-    /// The turn.
+    /// Turn that makes the calls.
     pub turn_id: TurnId,
-    /// Who started the turn.
+    /// Actor who started the turn.
     pub actor: Option<String>,
-    /// Slugs of the skills that the turn names.
+    /// Slugs of the skills that the turn selects.
     pub skills: Vec<String>,
 }
 
-/// Why calls cannot run somewhere.
+/// Error opening the directories of a context.
 #[derive(Debug, thiserror::Error)]
 pub enum ContextError {
     /// A directory cannot be opened.
-    #[error("could not open {}: {source}", path.display())]
+    #[error("failed to open {}: {source}", path.display())]
     Unusable {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The working directory is not a directory inside the root.
-    #[error("{} is no directory inside the workspace {}", cwd.display(), root.display())]
+    #[error("{} is not a directory inside the workspace {}", cwd.display(), root.display())]
     OutsideRoot {
-        /// The working directory.
+        /// Working directory.
         cwd: PathBuf,
-        /// The root.
+        /// Root of the workspace.
         root: PathBuf,
     },
 }
 
 impl ToolContext {
-    /// Opens a workspace's root. Relative paths of calls count from `cwd`, which is inside it.
+    /// Opens a workspace's root. Relative paths of calls start at `cwd`, which must be inside it.
     ///
-    /// Writes ask, and nobody is there to answer, until told otherwise.
+    /// By default writes require approval, and every approval is denied.
     pub fn open(root: impl AsRef<Path>, cwd: impl AsRef<Path>) -> Result<Self, ContextError> {
         let (root, cwd) = (root.as_ref(), cwd.as_ref());
         let opened = Arc::new(
@@ -107,7 +108,7 @@ impl ToolContext {
         Ok(Self { root: Some(opened), cwd, real_cwd, ..Self::without_directory() })
     }
 
-    /// For turns without a directory: no path can be used.
+    /// Returns a context for turns without a directory, in which no path can be used.
     pub fn without_directory() -> Self {
         Self {
             root: None,
@@ -132,7 +133,7 @@ impl ToolContext {
         }
     }
 
-    /// Names Foreword's home directory: `SOUL.md` and `IDENTITY.md` in it can be read and written, nothing else.
+    /// Gives access to `SOUL.md` and `IDENTITY.md` in Foreword's home directory, and to nothing else there.
     pub fn with_home(mut self, home: impl AsRef<Path>) -> Result<Self, ContextError> {
         let path = home.as_ref();
         let opened =
@@ -141,8 +142,7 @@ impl ToolContext {
         Ok(self)
     }
 
-    /// Hides directories and files from every call, wherever the root is. What is not there yet is hidden when it comes, if
-    /// the directory that it would be in is there now.
+    /// Hides paths from every call, even inside the root. A path that does not exist yet is hidden too if its parent exists.
     pub fn with_hidden<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         let real = |path: &Path| match path.canonicalize() {
             Ok(real) => Some(real),
@@ -152,47 +152,47 @@ impl ToolContext {
         self
     }
 
-    /// Sets what calls may do beyond reading.
+    /// Sets the permissions.
     pub fn with_permissions(mut self, permissions: Permissions) -> Self {
         self.permissions = permissions;
         self
     }
 
-    /// For whoever has this workspace only: what all workspaces share is read-only.
+    /// Marks the actor as bound to this workspace: what all workspaces share becomes read-only.
     pub fn bound_to_workspace(mut self) -> Self {
         self.is_bound = true;
         self
     }
 
-    /// Whether whoever runs the calls has this one workspace only.
+    /// Returns true if the actor has access to this workspace only.
     pub fn is_bound(&self) -> bool {
         self.is_bound
     }
 
-    /// Says whose calls they are.
+    /// Sets the owner of the calls.
     pub fn with_caller(mut self, caller: Caller) -> Self {
         self.caller = Some(Arc::new(caller));
         self
     }
 
-    /// Whose calls they are, where that was said.
+    /// Returns the owner of the calls, if set.
     pub fn caller(&self) -> Option<&Caller> {
         self.caller.as_deref()
     }
 
-    /// Protects files of more names, such as configured fallback names of instruction files.
+    /// Protects files with additional names, such as configured fallback names of instruction files.
     pub fn with_protected_names(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.protected_names = names.into_iter().collect();
         self
     }
 
-    /// Protects what Git runs or what says so, files and directories with all that is or will be in them; what is outside
-    /// of the root is out of reach anyway.
+    /// Protects files that Git executes or that configure this, and directories with all current and future content. Paths
+    /// outside the root are skipped: calls cannot reach them.
     pub fn with_places_of_git(self, places: impl IntoIterator<Item = PathBuf>) -> Self {
         self.with_protected_trees(places, protection::OF_GIT)
     }
 
-    /// The same for the folders of skills that count as the user's own: a model must not write itself one.
+    /// Protects the folders of skills that count as the user's own, so that a model cannot write itself a skill.
     pub fn with_skill_folders(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         self.with_protected_trees(folders, protection::OF_SKILLS)
     }
@@ -201,7 +201,7 @@ impl ToolContext {
         let Some(root) = self.root().map(Path::to_owned) else { return self };
         let mut below: Vec<PathBuf> = Vec::new();
         for place in places {
-            // As it is named, and where a link leads.
+            // Both the path as written and the target of a link, because a call can use either.
             below.extend(place.strip_prefix(&root).map(Path::to_owned));
             below.extend(self.find(&place).map(|found| found.below().to_owned()));
         }
@@ -212,104 +212,104 @@ impl ToolContext {
         self
     }
 
-    /// Protects files from now on, such as those that instruction files import; what is outside of the root is out of reach
-    /// anyway.
+    /// Protects more files from now on, such as those that instruction files import. Paths outside the root are skipped: calls
+    /// cannot reach them.
     pub fn protect<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) {
         let found =
             paths.into_iter().filter_map(|path| Some(self.find(path.as_ref()).ok()?.below().to_owned()));
         let found: Vec<PathBuf> = found.collect();
-        self.protected_paths.write().unwrap_or_else(PoisonError::into_inner).extend(found);
+        self.protected_paths.write().extend(found);
     }
 
-    /// Sets who is asked.
+    /// Sets the source of approvals.
     pub fn with_approvals(mut self, approvals: Arc<impl Approvals>) -> Self {
         self.approvals = approvals;
         self
     }
 
-    /// Sets what is asked before a call runs.
+    /// Sets the gate that is checked before a call runs.
     pub fn with_gate(mut self, gate: Arc<dyn RunGate>) -> Self {
         self.gate = Some(gate);
         self
     }
 
-    /// Sets how much a call may cost.
+    /// Sets the limits of a call.
     pub fn with_limits(mut self, limits: ToolLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sets what ends all calls at once.
+    /// Sets the token that cancels all calls.
     pub fn with_cancellation(mut self, cancellation: CancellationToken) -> Self {
         self.cancellation = cancellation;
         self
     }
 
-    /// Sets who hears what calls did when nobody waits for their answers any more.
+    /// Sets the receiver of effects whose call has no waiting caller any more.
     pub fn with_untold_effects(mut self, untold: UntoldEffects) -> Self {
         self.untold = untold;
         self
     }
 
-    /// Sets where a command's versions of protected files are kept when these are put back. Without one, they get another
-    /// name beside where they were.
+    /// Sets the directory for a command's versions of protected files that were restored. Without it they are kept beside the
+    /// original under another name.
     pub fn with_set_aside(mut self, directory: impl AsRef<Path>) -> Self {
         self.set_aside = Some(directory.as_ref().into());
         self
     }
 
-    /// The workspace's root, without links.
+    /// Returns the workspace's resolved root.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_ref().map(|root| root.real())
     }
 
-    /// Whether paths can be used at all.
+    /// Returns true if paths can be used at all.
     pub fn has_directory(&self) -> bool {
         self.root.is_some()
     }
 
-    /// Whether the root's path still leads to what was opened.
+    /// Returns true if the root's path still leads to the directory that was opened.
     pub(crate) fn is_in_place(&self) -> bool {
         self.root.as_ref().is_none_or(|root| root.is_in_place())
     }
 
-    /// The directory from which relative paths count.
+    /// Returns the start of relative paths.
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
 
-    /// What calls may do beyond reading.
+    /// Returns the permissions.
     pub fn permissions(&self) -> Permissions {
         self.permissions
     }
 
-    /// How much a call may cost.
+    /// Returns the limits of a call.
     pub fn limits(&self) -> &ToolLimits {
         &self.limits
     }
 
-    /// Ends all calls at once.
+    /// Returns the token that cancels all calls.
     pub fn cancellation(&self) -> &CancellationToken {
         &self.cancellation
     }
 
-    /// A path as a call has it, absolute and without `.` and `..`. Nothing on disk is looked at.
+    /// Makes a call's path absolute and removes `.` and `..`, without reading the disk.
     pub fn absolute(&self, path: &Path) -> PathBuf {
         normalise(path, &self.cwd)
     }
 
-    /// Whether an absolute path is written as one inside the workspace; it may still lead out by a link.
+    /// Returns true if an absolute path is written as one inside the workspace. A link may still lead outside.
     pub(crate) fn is_written_inside(&self, path: &Path) -> bool {
         self.root.as_ref().is_some_and(|root| root.relative(path).is_some())
     }
 
-    /// What is below the root without links, as it is below the root as it was given.
+    /// Converts a resolved path below the root into one below the root as it was given.
     pub(crate) fn as_given(&self, real: &Path) -> PathBuf {
         let given = self.root.as_ref().and_then(|root| root.as_given(real));
         given.unwrap_or_else(|| real.to_owned())
     }
 
-    /// Whether a call may still run.
+    /// Returns an error if calls must not run any more.
     pub(crate) async fn check_gate(&self) -> Result<(), GateClosed> {
         match &self.gate {
             Some(gate) => gate.check().await,
@@ -321,11 +321,12 @@ impl ToolContext {
         self.approvals.clone()
     }
 
-    /// The same for one call, which may write these files.
+    /// Returns the context of one call that may write the given files.
     pub(crate) fn granting(&self, call: &ToolCall, paths: Vec<PathBuf>) -> Self {
         let call = Some(Arc::new((call.id.clone(), call.name.clone())));
-        // What is protected stays the same while a call runs: a file that was not looked at before is not new afterwards.
-        let protected = self.protected_paths.read().unwrap_or_else(PoisonError::into_inner).clone();
+        // A snapshot: a command restores files that were protected when it began. A path that another call protects meanwhile has
+        // no baseline here and would look like a file that the command created.
+        let protected = self.protected_paths.read().clone();
         let protected_paths = Arc::new(RwLock::new(protected));
         Self { call, protected_paths, granted: paths.into(), ..self.clone() }
     }
@@ -338,7 +339,7 @@ impl ToolContext {
         &self.untold
     }
 
-    /// Keeps what this call did until its answer has been kept.
+    /// Reports the effects of this call, which are kept until its result is stored.
     pub(crate) fn tell_effects(&self, effects: &CallEffects) {
         if let Some(call) = &self.call {
             let (call_id, tool) = (call.0.clone(), call.1.clone());
@@ -346,7 +347,7 @@ impl ToolContext {
         }
     }
 
-    /// Follows a path as a call has it.
+    /// Resolves a path of a call.
     pub(crate) fn find(&self, path: &Path) -> Result<Location, FileError> {
         if path.as_os_str().is_empty() {
             return Err(FileError::BadPath("empty"));
@@ -371,23 +372,23 @@ impl ToolContext {
         }
     }
 
-    /// Directories and files that no call may look into, without links.
+    /// Returns the resolved paths that no call may read.
     pub(crate) fn hidden(&self) -> &[PathBuf] {
         &self.hidden
     }
 
-    /// What hides a path without links, if something does.
+    /// Returns the hidden path that contains `real`, if there is one.
     pub(crate) fn hiding(&self, real: &Path) -> Option<&Path> {
         self.hidden.iter().map(PathBuf::as_path).find(|directory| real.starts_with(directory))
     }
 
-    /// The root itself, as a place.
+    /// Returns the location of the root.
     pub(crate) fn whole(&self) -> Result<Location, FileError> {
         let root = self.root.as_ref().ok_or(FileError::NoDirectory)?;
         root.find(Path::new(""), root.real())
     }
 
-    /// Why a place is read-only to tools; `None` if it is not.
+    /// Returns the reason why a location is read-only to tools. `None` if it is not.
     pub(crate) fn protection(&self, place: &Location) -> Option<String> {
         let real = place.real();
         if let Some(home) = &self.home
@@ -398,7 +399,7 @@ impl ToolContext {
         self.protected_name(place.below())
     }
 
-    /// The rule for a place that is one of the model's identity; `None` for all others.
+    /// Returns the rule for a file of the model's identity. `None` for all other files.
     pub(crate) fn identity_rule(&self, place: &Location) -> Option<(Permission, String)> {
         let home = self.home.as_ref()?;
         let real = place.real();
@@ -412,19 +413,19 @@ impl ToolContext {
         })
     }
 
-    /// Why what has this way from the root is protected.
+    /// Returns the reason why a path relative to the root is protected.
     pub(crate) fn protected_name(&self, below: &Path) -> Option<String> {
         protection::reason(below, &self.protected_names).or_else(|| {
             if let Some((_, why)) = self.protected_trees.iter().find(|(place, _)| below.starts_with(place)) {
                 return Some((*why).to_owned());
             }
-            let paths = self.protected_paths.read().unwrap_or_else(PoisonError::into_inner);
+            let paths = self.protected_paths.read();
             paths.contains(below).then(|| protection::IMPORTED.to_owned())
         })
     }
 
-    /// Writes a file, if this call was allowed to write what the path leads to now. With `known`, only if that is still
-    /// the state of the file.
+    /// Writes a file if this call may write the path's current target. With `known`, also requires the file to be in that
+    /// state.
     pub(crate) fn replace(
         &self,
         place: &Location,
@@ -432,6 +433,7 @@ impl ToolContext {
         known: Option<&Stat>,
         work: &Work,
     ) -> Result<(), FileError> {
+        // Resolved again just before writing: a link may have changed since the call was approved.
         let real = place.real();
         if !self.granted.contains(&real) {
             return Err(FileError::NotGranted { path: real });
@@ -439,7 +441,7 @@ impl ToolContext {
         place.replace(content, known, work)
     }
 
-    /// How a path is shown so that a call can use it: relative where it is below the working directory.
+    /// Returns a path as a call can use it: relative if it is below the working directory.
     pub(crate) fn shown(&self, real: &Path) -> PathBuf {
         match real.strip_prefix(self.real_cwd()) {
             Ok(relative) if relative != Path::new("") => relative.to_owned(),
@@ -447,7 +449,7 @@ impl ToolContext {
         }
     }
 
-    /// The working directory, without links.
+    /// Returns the resolved working directory.
     pub(crate) fn real_cwd(&self) -> &Path {
         &self.real_cwd
     }

@@ -1,4 +1,4 @@
-//! `edit_file`: one exact replacement.
+//! `edit_file` makes one exact replacement.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ impl Tool for EditFile {
 
 fn edit(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<ToolOutput, FileError> {
     let _turn = queue::wait(&context.find(&parameters.path)?.real());
-    // What was there before the turn came may have been replaced.
+    // Resolved again after waiting: the call that held the lock may have replaced the file.
     let place = context.find(&parameters.path)?;
     let (file, stat) = place.open_file()?;
     let limit = context.limits().edit_bytes;

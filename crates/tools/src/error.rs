@@ -1,4 +1,4 @@
-//! What can go wrong with a file, in words that a model can act on.
+//! Errors of file tools, worded so that a model can act on them.
 
 use std::borrow::Cow;
 use std::io;
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::replacement::ReplaceError;
 
-/// Why a tool could not do what was asked of a file.
+/// Error of a file tool.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
     #[error("{} is outside the workspace {}", path.display(), root.display())]
@@ -41,7 +41,7 @@ pub(crate) enum FileError {
     TooSlow(Duration),
     #[error("this turn has no directory, so no file can be used")]
     NoDirectory,
-    /// What was opened when the turn began is not what its path leads to now.
+    /// The root's path no longer leads to the directory that was opened when the turn began.
     #[error("{} was moved, removed or replaced since this turn began, so no file in it can be used", root.display())]
     RootMoved { root: PathBuf },
     #[error("cancelled")]

@@ -1,12 +1,13 @@
-//! What a model can call: tools for files and a shell, and a router that holds every call to its round and its
+//! Tools that a model can call: tools for files and a shell, and a router that checks every call against its round and its
 //! permissions.
 //!
-//! Tools come from [`ToolSource`]s, which are asked in every round of a turn, and are collected in a [`Toolbox`]. A
-//! [`Router`] stands for one round: what is not in its list cannot be called, whatever any text says. It holds arguments to the tool's schema, asks where a write asks, runs the call, and makes
-//! the answer fit to be sent. Whatever goes wrong is an answer that a model can act on.
+//! Tools come from [`ToolSource`]s, which are queried in every round of a turn, and are collected in a [`Toolbox`]. A
+//! [`Router`] serves one round: a tool that is not in its list cannot be called, whatever any text claims. It validates
+//! arguments against the tool's schema, requests approval where a write needs it, runs the call, and sanitises the answer.
+//! Every failure is an answer that a model can act on.
 //!
-//! Every path stays below the workspace's root of the [`ToolContext`]: what is judged is what was opened, links
-//! included. [`Reminder`](instructions::Reminder)s are values beside an answer's text, never read from it.
+//! Every path stays below the workspace's root of the [`ToolContext`]: checks apply to the opened file, links included.
+//! [`Reminder`](instructions::Reminder)s are values beside an answer's text and are never parsed from it.
 //!
 //! ```
 //! use tools::{Router, ToolCall, ToolContext, Toolbox};

@@ -1,32 +1,32 @@
-//! How much a call may cost.
+//! Limits of a call.
 
 use std::time::Duration;
 
-/// How much a call may cost. What is beyond a limit is refused or cut, and said.
+/// Limits of a call. Anything beyond a limit is rejected or cut, with a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+// The defaults are chosen so that no single call can exhaust the context window, the memory or the patience of a user.
 pub struct ToolLimits {
-    /// Characters of a call's text.
+    /// Characters of an answer's text.
     pub output_chars: usize,
     /// Bytes of a call's arguments.
     pub argument_bytes: usize,
-    /// How long a file tool may take.
+    /// Time of a file tool.
     pub file_time: Duration,
     /// Bytes of a file that is edited.
     pub edit_bytes: u64,
-    /// Entries of a directory that are listed.
+    /// Entries listed of a directory.
     pub list_entries: usize,
     /// Bytes of a search pattern or glob.
     pub pattern_bytes: usize,
-    /// Lines that a search answers with.
+    /// Matching lines in a search's answer.
     pub search_matches: usize,
-    /// Entries that a search looks at.
+    /// Directory entries that a search visits.
     pub search_entries: usize,
-    /// Protected files that are mounted read-only for a command: each costs a mount, or two. What is beyond is looked at
-    /// afterwards.
+    /// Protected files mounted read-only for a command; each costs a mount or two. The rest is compared afterwards.
     pub mounts: usize,
-    /// How long protected files are looked for, before a command and after it.
+    /// Time to look for protected files, before and after a command.
     pub watch_time: Duration,
-    /// How long a call waits for somebody to decide.
+    /// Time that a call waits for a decision.
     pub approval_time: Duration,
 }
 

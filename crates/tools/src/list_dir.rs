@@ -1,4 +1,4 @@
-//! `list_dir`: the names in a directory.
+//! `list_dir` lists the names in a directory.
 
 use std::collections::BinaryHeap;
 use std::ffi::{OsStr, OsString};
@@ -18,7 +18,7 @@ use crate::{Arguments, FileError, Needs, Tool, ToolContext, ToolOutput, ToolSpec
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListDir;
 
-/// How many entries are read between two looks at the clock.
+/// Entries read between two checks of the deadline.
 const BETWEEN_CHECKS: u64 = 1_024;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -56,7 +56,8 @@ fn list(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
     let failed = |errno| FileError::of(errno, &parameters.path);
     let descriptor = context.find(&parameters.path)?.open_directory()?;
     let limit = context.limits().list_entries.max(1);
-    // The first names by order, however many there are: the last of them goes when one before it comes.
+    // A heap of the first names in order keeps memory bounded for a directory of any size: a name that sorts earlier
+    // displaces the last one.
     let mut first: BinaryHeap<Listed> = BinaryHeap::new();
     let mut count = 0_u64;
     for entry in Dir::read_from(&descriptor).map_err(failed)? {
@@ -73,7 +74,7 @@ fn list(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
             continue;
         }
         let kind = match entry.file_type() {
-            // Some file systems do not say.
+            // Some file systems do not report the type.
             FileType::Unknown => rustix::fs::statat(&descriptor, &name, AtFlags::SYMLINK_NOFOLLOW)
                 .map_or(FileType::Unknown, |stat| file_type(&stat)),
             kind => kind,
@@ -115,7 +116,7 @@ fn rendered(listed: Vec<Listed>) -> String {
     text
 }
 
-/// A name that cannot look like two.
+/// Escapes control characters, so that a name with line breaks cannot pass for two entries.
 pub(crate) fn one_line(name: &OsStr) -> String {
     let mut line = String::new();
     for character in name.to_string_lossy().chars() {

@@ -1,4 +1,4 @@
-//! What a call answers, and how it is made fit to be sent.
+//! The answer of a call, and its sanitising.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -8,43 +8,43 @@ use protocol::{CallEffects, Hint};
 
 use crate::trim::{Keep, trim};
 
-/// What a call answers, before it is cut to what fits and becomes the result in a message.
+/// The answer of a call, before it is cut and becomes the result in a message.
 ///
-/// Reminders stand beside the text as values; nothing is ever read back from the text.
+/// Reminders are values beside the text and are never parsed from it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolOutput {
-    /// What the model reads.
+    /// Text for the model.
     pub text: String,
-    /// Whether the call failed.
+    /// True if the call failed.
     pub is_error: bool,
-    /// What the model is told besides, each as a block of its own after the text.
+    /// Reminders, each sent as a block of its own after the text.
     pub reminders: Vec<Reminder>,
-    /// Remarks of a tool that no cut removes. The router puts them under the text, as `[foreword: …]`.
+    /// Remarks that are never cut. The router appends them to the text as `[foreword: …]`.
     pub notes: Vec<String>,
-    /// Which part of a text that is too long is kept.
+    /// Part of the text to keep if it is too long.
     pub keep: Keep,
-    /// How to get what a cut removes.
+    /// Advice for getting the removed part.
     pub remedy: Option<String>,
-    /// What the call did besides, which is told to everybody and not only to the model.
+    /// Side effects, which clients see as well as the model.
     pub effects: CallEffects,
-    /// Directories of files that the text names and that the call's arguments do not: known only now.
+    /// Directories of files that the text names and that the arguments do not.
     pub found_directories: BTreeSet<PathBuf>,
-    /// The file of which the text is the whole, if it is.
+    /// File whose whole content is the text.
     pub whole_file: Option<FileRead>,
 }
 
 impl ToolOutput {
-    /// The answer of a call that did what it should.
+    /// Creates the answer of a successful call.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// The answer of a call that failed.
+    /// Creates the answer of a failed call.
     pub fn error(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_error: true, ..Self::default() }
     }
 
-    /// The answer of a call that failed, with what to do about it.
+    /// Creates the answer of a failed call with the error's hint.
     pub fn failed(error: &impl Hint) -> Self {
         Self::error(error.with_hint())
     }
@@ -61,19 +61,20 @@ impl ToolOutput {
         self
     }
 
-    /// Says how to get what a cut removes.
+    /// Sets the advice for getting the removed part.
     pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());
         self
     }
 
-    /// Makes the text harmless, cuts what is too long, and puts the notes under the text.
+    /// Sanitises the text, cuts it, and appends the notes.
     pub(crate) fn finish(mut self, max_chars: usize) -> Self {
         let (text, note) = harmless(&self.text);
         self.notes.extend(note);
         self.text = match trim(&text, max_chars, self.keep) {
             None => text,
             Some(cut) => {
+                // A file that was read only in part must not count as read.
                 self.whole_file = None;
                 let remedy = self.remedy.take().unwrap_or_else(|| "Ask for less at once.".to_owned());
                 self.reminders.push(Reminder::ToolOutputTrimmed {
@@ -95,7 +96,7 @@ impl ToolOutput {
     }
 }
 
-/// A text of others as a model may read it, and a note if that is not how it was.
+/// Returns foreign text as a model may read it, and a note if it was changed.
 pub(crate) fn harmless(text: &str) -> (String, Option<String>) {
     let parts = unsafe_parts(text);
     if parts.is_empty() {

@@ -1,4 +1,4 @@
-//! Who may write, and who is asked.
+//! Write permissions and the source of approvals.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -7,21 +7,21 @@ use futures_util::future::BoxFuture;
 use protocol::{ApprovalRequest, HowDecided};
 use serde::{Deserialize, Serialize};
 
-/// What happens to a call that writes.
+/// Policy for calls that write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
-    /// It does not run.
+    /// The call does not run.
     Deny,
-    /// Somebody is asked.
+    /// The call waits for approval.
     #[default]
     Ask,
-    /// It runs.
+    /// The call runs.
     Allow,
 }
 
 impl Permission {
-    /// What it is called in a configuration.
+    /// Returns the name used in configurations.
     pub fn name(self) -> &'static str {
         match self {
             Self::Deny => "deny",
@@ -31,45 +31,45 @@ impl Permission {
     }
 }
 
-/// What tools may do beyond reading.
+/// Permissions beyond reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Permissions {
     /// Calls that write files or run commands.
     pub write: Permission,
-    /// Calls that write protected files; the stricter of the two counts.
+    /// Calls that write protected files; the stricter of this and `write` applies.
     pub protected: Permission,
-    /// Calls that write the files of the model's identity, which every workspace shares; the stricter counts.
+    /// Calls that write the files of the model's identity, which all workspaces share; the stricter one applies.
     pub identity: Permission,
 }
 
-/// Writes ask, also those of the model's identity, and protected files are read-only.
+/// Writes require approval, also for the model's identity, and protected files are read-only.
 impl Default for Permissions {
     fn default() -> Self {
         Self { write: Permission::Ask, protected: Permission::Deny, identity: Permission::Ask }
     }
 }
 
-/// What somebody decided.
+/// Decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// The call runs.
     Allow,
-    /// The call does not run, and how that came about.
+    /// The call does not run, for the given reason.
     Deny(HowDecided),
-    /// The call does not run, because nobody could be asked.
+    /// The call does not run, because approval could not be requested.
     Unasked {
-        /// Why, for the model.
+        /// Reason for the model.
         reason: String,
     },
 }
 
-/// Somebody who can be asked.
+/// Source of approvals.
 pub trait Approvals: Send + Sync + 'static {
-    /// Waits for a decision. The future is dropped when the decision comes too late or the call is cancelled.
+    /// Waits for a decision. The future is dropped if time runs out or the call is cancelled.
     fn ask(&self, request: ApprovalRequest) -> impl Future<Output = Decision> + Send;
 }
 
-/// Nobody is there, so nothing that asks is allowed.
+/// Denies every request, for turns without a user.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nobody;
 
@@ -79,18 +79,18 @@ impl Approvals for Nobody {
     }
 }
 
-/// Is asked before every call that was allowed, however long that took.
+/// Final check before an approved call runs, however long the approval took.
 pub trait RunGate: Send + Sync + 'static {
-    /// Whether calls may still run.
+    /// Returns an error if calls must not run any more.
     fn check(&self) -> BoxFuture<'_, Result<(), GateClosed>>;
 }
 
-/// Nothing runs any more: the turn may be another's by now.
+/// The turn may belong to another gateway by now, so nothing runs any more.
 #[derive(Debug, thiserror::Error)]
 #[error("the turn may have ended meanwhile: {0}")]
 pub struct GateClosed(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// [`Approvals`] in a form that can be kept.
+/// Object-safe form of [`Approvals`].
 pub(crate) trait AnyApprovals: Send + Sync + 'static {
     fn ask(self: Arc<Self>, request: ApprovalRequest) -> BoxFuture<'static, Decision>;
 }

@@ -1,5 +1,5 @@
-//! Where a path leads below a directory, and what is there. What is judged is what was opened: never a path that is
-//! looked at first and opened later.
+//! Resolves paths below a directory. Checks always apply to the opened file, never to a path that is checked first and
+//! opened later.
 
 mod replacement;
 
@@ -15,12 +15,12 @@ use rustix::io::Errno;
 
 use crate::FileError;
 
-/// A directory that nothing leads out of, opened once.
+/// An opened directory that no path can leave.
 #[derive(Debug)]
 pub(crate) struct Root {
-    /// As it was given.
+    /// Path as given.
     given: PathBuf,
-    /// Without links.
+    /// Resolved path.
     real: PathBuf,
     descriptor: OwnedFd,
 }
@@ -32,7 +32,7 @@ impl Root {
         Ok(Self { given: given.to_owned(), real, descriptor })
     }
 
-    /// Its path without links.
+    /// Returns the resolved path.
     pub(crate) fn real(&self) -> &Path {
         &self.real
     }
@@ -41,24 +41,25 @@ impl Root {
         self.descriptor.as_fd()
     }
 
-    /// The way from here to a path that is written as one below; it may still lead out by `..` or a link.
+    /// Returns the part of `path` below the root, if it is written that way. It may still lead outside by `..` or a link.
     pub(crate) fn relative<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         path.strip_prefix(&self.given).or_else(|_| path.strip_prefix(&self.real)).ok()
     }
 
-    /// A path without links, as one below the directory as it was given.
+    /// Converts a resolved path into one below the root as it was given.
     pub(crate) fn as_given(&self, real: &Path) -> Option<PathBuf> {
         real.strip_prefix(&self.real).ok().map(|below| self.given.join(below))
     }
 
-    /// Whether its path still leads to what was opened: people and instructions go by the path.
+    /// Returns true if the path still leads to the opened directory. Users and instruction files refer to the path, so after a
+    /// move the descriptor would be the wrong directory.
     pub(crate) fn is_in_place(&self) -> bool {
         let identity = |stat: Stat| (stat.st_dev, stat.st_ino);
         let opened = rustix::fs::fstat(&self.descriptor).map(identity);
         opened.is_ok() && opened == rustix::fs::stat(&self.real).map(identity)
     }
 
-    /// Follows a relative path. `shown` is what errors call it.
+    /// Follows a relative path. Errors show it as `shown`.
     pub(crate) fn find(self: &Arc<Self>, relative: &Path, shown: &Path) -> Result<Location, FileError> {
         if !self.is_in_place() {
             return Err(FileError::RootMoved { root: self.real.clone() });
@@ -71,26 +72,26 @@ impl Root {
     }
 }
 
-/// What a path leads to, all links followed.
+/// The target of a path, with all links followed.
 #[derive(Debug)]
 pub(crate) struct Location {
     root: Arc<Root>,
-    /// What errors call it.
+    /// Path shown in errors.
     shown: PathBuf,
     followed: Followed,
 }
 
 impl Location {
-    /// Its path, without links.
+    /// Returns the resolved path.
     pub(crate) fn real(&self) -> PathBuf {
-        // To join nothing would add a slash, which `pwd` then shows.
+        // Joining an empty path would append a slash, which `pwd` would then print.
         if self.followed.below.as_os_str().is_empty() {
             return self.root.real.clone();
         }
         self.root.real.join(&self.followed.below)
     }
 
-    /// The way from the root, without links.
+    /// Returns the resolved path relative to the root.
     pub(crate) fn below(&self) -> &Path {
         &self.followed.below
     }
@@ -111,7 +112,8 @@ impl Location {
     pub(crate) fn open_file(&self) -> Result<(File, Stat), FileError> {
         let entry = self.entry()?;
         let refused = |stat: &Stat| FileError::NotAFile { path: self.shown.clone(), kind: type_name(stat) };
-        // Opening a device can do something: what is not a file is not opened at all.
+        // Opening a device can have effects, so only regular files are opened. The type is checked again on the descriptor,
+        // because the file may have been replaced in between.
         if file_type(&entry.stat) != FileType::RegularFile {
             return Err(refused(&entry.stat));
         }
@@ -143,7 +145,8 @@ impl Location {
     }
 }
 
-/// A pipe or device must neither block nor become a terminal, and a link that appears now is not followed.
+/// Flags for reading: a pipe or device must neither block nor become the terminal, and a link that appears meanwhile must not be
+/// followed.
 pub(crate) fn read_flags() -> OFlags {
     contained_path::read_flags() | OFlags::NOFOLLOW
 }
@@ -154,9 +157,9 @@ mod tests {
 
     use crate::ToolContext;
 
-    /// A command that runs at the root is told where it is, and compares that with what the prompt says.
+    // A command that prints its directory is compared with the prompt, where the root has no trailing slash.
     #[test]
-    fn the_root_has_no_slash_at_its_end() {
+    fn root_has_no_trailing_slash() {
         let directory = tempfile::tempdir().unwrap();
         let context = ToolContext::open(directory.path(), directory.path()).unwrap();
         let real = context.find(Path::new(".")).unwrap().real();

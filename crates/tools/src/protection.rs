@@ -1,28 +1,28 @@
-//! Which files tools may read but not write: what instructs the agent, and what could give it more access than it had.
+//! Files that tools may read but not write: those that instruct agents, and those that could widen their access.
 
 use std::path::Path;
 
 use instructions::{OTHER_AGENTS, PROFILES};
 
-/// Directories whose content is protected, wherever they are.
+/// Directories whose content is protected, at any depth.
 pub(crate) const DIRECTORIES: &[&str] = &[".git", ".foreword", ".agents", ".claude", ".codex", ".vscode"];
-/// Files that are protected besides instruction files, wherever they are.
+/// Protected files besides instruction files, at any depth.
 const FILES: &[&str] = &["USER.md", ".envrc"];
-/// Files of the home directory that are the model's to evolve.
+/// Files of the home directory that the model may edit.
 pub(crate) const HOME_FILES: &[&str] = &["SOUL.md", "IDENTITY.md"];
 
-/// Why a file is protected that an instruction file brings into the prompt.
+/// Reason for files that instruction files import.
 pub(crate) const IMPORTED: &str = "files that instruction files import";
 
-/// Why something is protected that Git runs, or that says what it runs.
+/// Reason for files that Git executes or that configure this.
 pub(crate) const OF_GIT: &str = "Git's hooks and settings";
 
-/// Why something is protected that is in a folder of skills.
+/// Reason for files in a folder of skills.
 pub(crate) const OF_SKILLS: &str = "a folder of your own skills (skills.folders)";
 
-/// Why a file is protected; `None` if it is not. `path` is the way from the root, without links.
+/// Returns the reason why a file is protected. `None` if it is not. `path` is resolved and relative to the root.
 ///
-/// Letter case does not count: on some systems `agents.MD` is the same file.
+/// Letter case is ignored: on some systems `agents.MD` is the same file.
 pub(crate) fn reason(path: &Path, more_names: &[String]) -> Option<String> {
     let names = || path.iter().filter_map(|name| name.to_str());
     if let Some(directory) =
@@ -39,7 +39,7 @@ pub(crate) fn reason(path: &Path, more_names: &[String]) -> Option<String> {
 
 fn is_instruction_file(name: &str, more_names: &[String]) -> bool {
     let of_profiles = PROFILES.iter().any(|profile| {
-        // What an agent reads only in a directory of its own may have any meaning elsewhere.
+        // A name that an agent reads only in a directory of its own may mean anything elsewhere.
         let home = profile.home.iter().filter(|_| profile.home_directory.is_none());
         let at_home = home.flat_map(|home| home.names.iter().copied());
         profile.known_names().chain(at_home).any(|known| known.eq_ignore_ascii_case(name))
@@ -47,7 +47,7 @@ fn is_instruction_file(name: &str, more_names: &[String]) -> bool {
     of_profiles || more_names.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Whether an agent that we know would read the file, whoever else works here.
+/// Returns true if a known agent reads the file, whichever agent works here.
 fn is_of_another_agent(path: &Path) -> bool {
     OTHER_AGENTS.iter().any(|(known, _)| {
         let known = Path::new(known);
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_protected() {
+    fn protected_paths_have_a_reason() {
         for (path, why) in [
             ("AGENTS.md", Some("instruction files")),
             ("a/b/AGENTS.override.md", Some("instruction files")),

@@ -1,4 +1,4 @@
-//! What somebody is asked about a call: all of it, and a digest of exactly what would run.
+//! The approval request for a call: the whole call, and a digest of exactly what would run.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -9,19 +9,19 @@ use protocol::{ApprovalRequest, ContentHash};
 use crate::tool::AnyTool;
 use crate::{Arguments, ToolCall, ToolContext};
 
-/// A longer diff is left out: the arguments have the whole text, too.
+/// Larger diffs are left out; the arguments contain the whole text as well.
 const MAX_DIFF_BYTES: usize = 1 << 20;
 
 /// A file that a call would write.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
-    /// As the call has it.
+    /// Path as in the call.
     pub(crate) path: PathBuf,
-    /// Without links.
+    /// Resolved path.
     pub(crate) real: PathBuf,
 }
 
-/// The question about a call, as things are now. Reads files, so it may block.
+/// Builds the approval request for a call in the current state. Reads files, so it may block.
 pub(crate) fn question(
     context: &ToolContext,
     call: &ToolCall,
@@ -39,6 +39,7 @@ pub(crate) fn question(
         targets.iter().map(|target| target.real.to_string_lossy().into_owned()).collect();
     let cwd = context.root().map(|_| context.cwd().to_string_lossy().into_owned());
     let digests: Vec<Option<ContentHash>> = bases.iter().map(Base::digest).collect();
+    // The digest covers the files' content as well: an approval must not carry over to a file that has changed.
     let all = serde_json::json!([call.name, arguments.fields(), paths, cwd, digests]);
     ApprovalRequest {
         call_id: call.id.clone(),
@@ -56,11 +57,11 @@ pub(crate) fn question(
     }
 }
 
-/// What a file contains before the call.
+/// Content of a file before the call.
 enum Base {
     Absent,
     Content(Vec<u8>),
-    /// It is too large to be compared, or cannot be read: what is known of its state.
+    /// State of a file that is too large to compare or cannot be read.
     Opaque(String),
 }
 
@@ -80,6 +81,7 @@ impl Base {
         match file.take(limit + 1).read_to_end(&mut content) {
             Ok(_) if content.len() as u64 <= limit => Self::Content(content),
             Ok(_) => {
+                // The change time cannot be set by a program, unlike the modification time.
                 let times = (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec);
                 Self::Opaque(format!("{:?}", (stat.st_dev, stat.st_ino, stat.st_size, times)))
             }
@@ -96,7 +98,7 @@ impl Base {
     }
 }
 
-/// What a call would do to its file.
+/// Effect of a call on its file.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Preview {
     diff: Option<String>,
@@ -118,7 +120,7 @@ impl Preview {
     }
 }
 
-/// A unified diff, if it can be shown, and how many lines of `old` are gone.
+/// Returns a unified diff, if it can be shown, and the number of lines of `old` that are removed.
 fn unified(path: &Path, is_new: bool, old: &[u8], new: &[u8]) -> (Option<String>, u64) {
     let (old_text, new_text) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
     let diff = LineDiff::new(&old_text, &new_text);
@@ -139,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_that_goes_and_comes_is_in_the_diff() {
+    fn diff_shows_every_added_and_removed_line() {
         let (diff, replaced) = check("one\ntwo\nthree\n", "one\n2\nthree\nfour\n");
         assert_eq!(diff, "--- /r/a\n+++ /r/a\n@@ -1,3 +1,4 @@\n one\n-two\n+2\n three\n+four\n");
         assert_eq!(replaced, 1);
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_has_no_diff() {
+    fn binary_content_has_no_diff() {
         assert_eq!(unified(Path::new("/a"), false, b"a\0b\n", b"c\n"), (None, 1));
     }
 }

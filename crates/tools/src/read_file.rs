@@ -1,4 +1,4 @@
-//! `read_file`: lines of a text file, streamed.
+//! `read_file` streams lines of a text file.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -18,7 +18,7 @@ use crate::{Arguments, FileError, Needs, Tool, ToolContext, ToolOutput, ToolSpec
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReadFile;
 
-/// How far lines are counted that are not shown.
+/// Bytes after the shown part in which lines are counted.
 const MAX_COUNTED_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -58,11 +58,11 @@ fn read(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
         Lines { file, path: &parameters.path, work, read: 0, begin: true, is_in_line: false, size };
     let first = parameters.offset.unwrap_or(1).max(1);
     let limit = parameters.limit.unwrap_or(u64::MAX);
-    // Every character has at least one byte and at most four.
+    // A character has at most four bytes; four more allow for a split one.
     let max_chars = context.limits().output_chars;
     let taken = lines.take(first, limit, max_chars.saturating_mul(4).saturating_add(4))?;
     if taken.skipped < first - 1 || (first > 1 && taken.bytes.is_empty()) {
-        // A last line without an end is a line.
+        // A last line without a line break counts.
         let there = match taken.skipped + u64::from(lines.is_in_line) {
             1 => "1 line".to_owned(),
             there => format!("{there} lines"),
@@ -83,7 +83,7 @@ fn read(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<T
     Ok(ToolOutput { whole_file: whole_file.filter(|_| !is_cut), ..shown })
 }
 
-/// Cuts what was taken to what fits, and says what is missing.
+/// Cuts the lines to the limit, and reports what is missing.
 fn show(lines: &mut Lines<'_>, taken: Taken, first: u64, max_chars: usize) -> Result<ToolOutput, FileError> {
     let decoded = String::from_utf8_lossy(&taken.bytes);
     let invalid = matches!(decoded, std::borrow::Cow::Owned(_));
@@ -125,7 +125,7 @@ fn show(lines: &mut Lines<'_>, taken: Taken, first: u64, max_chars: usize) -> Re
     }))
 }
 
-/// Where a line begins, counted from 0.
+/// Returns the offset after `lines` lines.
 fn after_line(bytes: &[u8], lines: usize) -> usize {
     match lines.checked_sub(1) {
         None => 0,
@@ -140,29 +140,29 @@ fn count(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// A file that is read block by block.
+/// A file read block by block.
 struct Lines<'a> {
     file: File,
     path: &'a Path,
     work: &'a Work,
     read: u64,
     begin: bool,
-    /// Whether what was read so far ends in the middle of a line.
+    /// True if the bytes read so far end inside a line.
     is_in_line: bool,
     size: u64,
 }
 
-/// Some lines of a file.
+/// Lines taken from a file.
 struct Taken {
     bytes: Vec<u8>,
-    /// Lines before them.
+    /// Number of lines before them.
     skipped: u64,
     end: End,
-    /// How far the file was taken.
+    /// Offset in the file after them.
     until: u64,
 }
 
-/// Why no more was taken.
+/// Reason why no more lines were taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     File,
@@ -176,7 +176,7 @@ struct Rest {
 }
 
 impl Lines<'_> {
-    /// The next block; empty at the end.
+    /// Reads the next block. Returns 0 at the end.
     fn block(&mut self, buffer: &mut [u8]) -> Result<usize, FileError> {
         self.work.check()?;
         loop {
@@ -204,7 +204,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Takes lines from `first` on, at most `limit` of them and about `most` bytes.
+    /// Takes at most `limit` lines and about `max_bytes` bytes, beginning with line `first`.
     fn take(&mut self, first: u64, limit: u64, max_bytes: usize) -> Result<Taken, FileError> {
         let mut buffer = vec![0; BLOCK];
         let mut taken = Taken { bytes: Vec::new(), skipped: 0, end: End::File, until: 0 };
@@ -212,7 +212,7 @@ impl Lines<'_> {
         loop {
             let length = self.block(&mut buffer)?;
             if length == 0 {
-                // A last line without an end is a line.
+                // A last line without a line break counts.
                 return Ok(taken);
             }
             let mut block = &buffer[..length];
@@ -239,6 +239,7 @@ impl Lines<'_> {
             }
             if end > room {
                 taken.end = End::Full;
+                // The rest of the block is read again by `count_rest`.
                 rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Start(taken.until))
                     .map_err(|errno| FileError::of(errno, self.path))?;
                 return Ok(taken);
@@ -250,7 +251,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Counts lines that are not shown, not for ever.
+    /// Counts the lines that are not shown, up to a limit.
     fn count_rest(&mut self) -> Result<Rest, FileError> {
         let mut buffer = vec![0; BLOCK];
         let mut rest = Rest { lines: 0, more: false };

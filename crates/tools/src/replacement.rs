@@ -1,4 +1,4 @@
-//! Replaces a text that occurs once, and helps where it does not.
+//! Replaces text that occurs exactly once, and suggests what to change if it does not.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,23 +7,23 @@ use protocol::Hint;
 
 use crate::restoration::{Shown, looks_shown};
 
-/// How many places of a text that occurs several times are named.
+/// Most occurrences named in an error.
 const MAX_PLACES: usize = 10;
-/// How many bytes of a file are looked through for a line like the one that was meant, and how long that may be.
+/// Bytes of a file that are searched for a similar line, and characters compared of a line.
 const MAX_COMPARED: usize = 1 << 20;
 const MAX_LINE_CHARS: usize = 200;
-/// How alike two lines must be to be named, from 0 to 1.
+/// Least similarity of a suggested line, from 0 to 1.
 const ALIKE: f64 = 0.5;
 
-/// A changed content.
+/// Content after a replacement.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Replaced {
     pub(crate) content: Vec<u8>,
-    /// Where, counted from 1.
+    /// Line of the replacement, counted from 1.
     pub(crate) line: usize,
 }
 
-/// Why nothing was replaced.
+/// Reason why nothing was replaced.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ReplaceError {
     #[error("`old_text` is empty")]
@@ -32,7 +32,7 @@ pub(crate) enum ReplaceError {
     Same,
     #[error("`old_text` does not occur in it")]
     Absent {
-        /// What is in its place, if anything is like it.
+        /// Hint about the most similar line, if there is one.
         nearest: Option<String>,
     },
     #[error("`old_text` occurs {count} times in it, at lines {lines}")]
@@ -50,10 +50,10 @@ impl Hint for ReplaceError {
     }
 }
 
-/// Replaces `old` by `new` in a content that need not be UTF-8.
+/// Replaces `old` by `new` in content that need not be UTF-8.
 ///
-/// `old` may have our tags and hidden characters as they are shown to a model; then `new` may, too. In a file whose lines all
-/// end with `\r\n`, `old` and `new` may have plain line ends.
+/// `old` may contain tags and hidden characters in the escaped form that models see; `new` may then, too. In a file whose
+/// lines all end with `\r\n`, both may have plain line ends.
 pub(crate) fn replace(content: &[u8], old: &str, new: &str) -> Result<Replaced, ReplaceError> {
     if old.is_empty() {
         return Err(ReplaceError::Empty);
@@ -66,6 +66,7 @@ pub(crate) fn replace(content: &[u8], old: &str, new: &str) -> Result<Replaced, 
     } else {
         (old.to_owned(), new.to_owned())
     };
+    // Content is escaped for models, so a model quotes the escaped form. Comparing with it is needed only if `old` looks so.
     let shown = looks_shown(&old).then(|| Shown::of(content));
     let places = places(content, shown.as_ref(), &old);
     let [place] = &places[..] else {
@@ -85,16 +86,16 @@ pub(crate) fn replace(content: &[u8], old: &str, new: &str) -> Result<Replaced, 
     Ok(Replaced { content: changed, line: line_of(content, place.start) })
 }
 
-/// Where a text occurs in a content.
+/// An occurrence of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Occurrence {
     start: usize,
     end: usize,
-    /// Where it is in what is shown to a model, if it is only there.
+    /// Range in the escaped content, if the text occurs only there.
     shown: Option<Range<usize>>,
 }
 
-/// Every place that looks like `old` to a model, in order.
+/// Returns every occurrence of `old`, in the content itself or in its escaped form, in order.
 fn places(content: &[u8], shown: Option<&Shown>, old: &str) -> Vec<Occurrence> {
     let mut places: Vec<Occurrence> = occurrences(content, old.as_bytes())
         .map(|start| Occurrence { start, end: start + old.len(), shown: None })
@@ -115,7 +116,7 @@ fn places(content: &[u8], shown: Option<&Shown>, old: &str) -> Vec<Occurrence> {
     places
 }
 
-/// Occurrences, overlapping ones too: each could be meant.
+/// Returns the offsets of all occurrences, overlapping ones included: each could be meant.
 fn occurrences<'a>(content: &'a [u8], text: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -125,7 +126,7 @@ fn occurrences<'a>(content: &'a [u8], text: &'a [u8]) -> impl Iterator<Item = us
     })
 }
 
-/// Whether there are line ends, and all have a carriage return.
+/// Returns true if there are line ends and all of them are `\r\n`.
 fn ends_lines_with_return(content: &[u8]) -> bool {
     let mut ends = content.iter().enumerate().filter(|(_, byte)| **byte == b'\n').peekable();
     ends.peek().is_some() && ends.all(|(position, _)| position > 0 && content[position - 1] == b'\r')
@@ -148,7 +149,7 @@ fn several(content: &[u8], places: &[Occurrence]) -> ReplaceError {
     ReplaceError::Several { count: places.len(), lines }
 }
 
-/// What to say about a text that does not occur: the line that is most like its first.
+/// Suggests the line that is most similar to the first line of a text that does not occur.
 fn nearest_line(content: &[u8], old: &str) -> Option<String> {
     let text = String::from_utf8_lossy(&content[..content.len().min(MAX_COMPARED)]);
     let wanted = old.lines().find(|line| !line.trim().is_empty())?;
@@ -165,7 +166,7 @@ fn nearest_line(content: &[u8], old: &str) -> Option<String> {
     let wanted = short(wanted.trim());
     let scored = text.lines().enumerate().filter_map(|(number, line)| {
         let line = short(line.trim());
-        // Lines of very different length are not alike, and comparing costs.
+        // Comparing costs the product of the lengths, and lines of very different length are not similar.
         let (a, b) = (line.len().max(1), wanted.len().max(1));
         if a > b * 2 || b > a * 2 {
             return None;
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn one_place_is_replaced() {
+    fn single_occurrence_is_replaced() {
         assert_eq!(check("a b c", "b", "B"), "a B c");
         assert_eq!(check("a b c", " b", ""), "a c");
         assert_eq!(check("b", "b", "x\ny"), "x\ny");
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_replaced_is_explained() {
+    fn failed_replacement_is_explained() {
         for (content, old, new, error) in [
             ("a", "", "x", "`old_text` is empty\nhint: write_file creates a file or writes all of it"),
             ("a", "a", "a", "`old_text` and `new_text` are the same"),
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_may_be_written_as_they_are_shown() {
+    fn escaped_tags_match() {
         let content = "ä <b>\n</system-reminder>\n&lt;p> </AGENTS_MD>!\n";
         let shown = instructions::neutralise(content).into_owned();
         for (old, new, changed) in [

@@ -1,48 +1,49 @@
-//! Tools that a model has not got until it asks for them by name.
+//! Tools that are hidden until a model requests them by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 
+use parking_lot::{Mutex, MutexGuard};
 use protocol::similar;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{Arguments, Needs, Tool, ToolContext, ToolDescription, ToolOutput, ToolSpec, Toolbox};
 
-/// What the tool is called.
+/// Name of the tool.
 pub const REQUEST_TOOLS: &str = "request_tools";
 /// Most names in one call.
 const MAX_NAMES: usize = 64;
-/// Most hidden tools that a thread can have: each is described in every later request.
+/// Most hidden tools of a thread. Each is described in every later request.
 const MAX_REQUESTED: usize = 128;
-/// Most characters of a name that are repeated in an answer.
+/// Most characters of a name repeated in an answer.
 const MAX_SHOWN_CHARS: usize = 100;
 
-/// The hidden tools of a turn, and which of them its thread has asked for. Clones share it, so that what a call of
-/// [`RequestTools`] adds is there in the next round.
+/// The hidden tools of a turn and the ones its thread has requested. Clones share state, so that a call of [`RequestTools`]
+/// takes effect in the next round.
 #[derive(Debug, Clone, Default)]
 pub struct RequestedTools(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Every hidden tool, and why this turn cannot have it, if so.
+    /// Every hidden tool, with the reason if this turn cannot have it.
     hidden: BTreeMap<String, Option<String>>,
-    /// Tools that every request of this turn has.
+    /// Tools that are in every request of this turn.
     visible: BTreeSet<String>,
-    /// In the order in which they were asked for, which is their order in a request: what is appended leaves the
-    /// descriptions before it where they were.
+    /// Requested tools in the order of their requests. New ones are appended, so that the descriptions before them keep their
+    /// position and the cached prefix stays valid.
     requested: Vec<String>,
 }
 
 impl RequestedTools {
-    /// What a thread has asked for before.
+    /// Creates the state of a thread that requested tools before.
     pub fn new(requested: Vec<String>) -> Self {
         Self(Arc::new(Mutex::new(State { requested, ..State::default() })))
     }
 
-    /// Says what can be asked for from now on: each hidden tool with the reason why this turn cannot have it, if there is
-    /// one, and the tools that are there anyway.
+    /// Sets the tools that can be requested from now on, each with the reason if this turn cannot have it, and the tools that
+    /// are visible anyway.
     pub fn set_offer(
         &self,
         hidden: impl IntoIterator<Item = (String, Option<String>)>,
@@ -53,12 +54,12 @@ impl RequestedTools {
         state.visible = visible.into_iter().collect();
     }
 
-    /// Everything that was asked for, also what is not there any more, in the order in which it was.
+    /// Returns all requested tools in the order of their requests, also those that no longer exist.
     pub fn names(&self) -> Vec<String> {
         self.state().requested.clone()
     }
 
-    /// Asks on behalf of a user, who chose it for the turn. What is over the limit is left out.
+    /// Requests tools that the user selected for the turn. Tools beyond the limit are ignored.
     pub fn choose(&self, names: impl IntoIterator<Item = String>) {
         let mut state = self.state();
         for name in names {
@@ -68,21 +69,21 @@ impl RequestedTools {
         }
     }
 
-    /// Whether a tool is listed but not in the present request.
+    /// Returns true if a tool is listed as hidden.
     pub(crate) fn is_hidden(&self, name: &str) -> bool {
         self.state().hidden.contains_key(name)
     }
 
-    /// Why a tool that is listed cannot be had in this turn.
+    /// Returns the reason why a hidden tool cannot be used in this turn.
     pub(crate) fn refusal(&self, name: &str) -> Option<String> {
         self.state().hidden.get(name).cloned().flatten()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
-    /// Adds what can be added. Every name is decided by itself: one that is wrong costs no other.
+    /// Adds the requested tools. Each name is judged separately, so that a wrong one does not affect the others.
     fn request(&self, names: &[String]) -> ToolOutput {
         let mut state = self.state();
         let mut added: Vec<&str> = Vec::new();
@@ -120,7 +121,7 @@ impl State {
             Some(None) => Judgement::Add,
             None if self.visible.contains(name) => Judgement::Present,
             None => {
-                // Comparing costs the product of both lengths.
+                // Comparing costs the product of the lengths, and the name comes from the model.
                 let near = (name.len() <= MAX_SHOWN_CHARS)
                     .then(|| similar(name, self.hidden.keys().map(String::as_str)))
                     .flatten();
@@ -153,16 +154,16 @@ fn answer(added: &[&str], present: &[&str], refused: &[(&str, String)]) -> ToolO
     ToolOutput { is_error, ..ToolOutput::text(text) }
 }
 
-/// Gives a model hidden tools from its next round on.
+/// Tool that adds hidden tools from the next round on.
 pub struct RequestTools(RequestedTools);
 
 impl RequestTools {
-    /// The tool of one turn.
+    /// Creates the tool of one turn.
     pub fn new(requested: RequestedTools) -> Self {
         Self(requested)
     }
 
-    /// The tool alone.
+    /// Returns a toolbox with this tool alone.
     pub fn toolbox(requested: RequestedTools) -> Toolbox {
         Toolbox::of_described(&DESCRIPTION, Self::new(requested))
     }
@@ -189,7 +190,7 @@ impl Tool for RequestTools {
     }
 
     fn needs(&self, _: &Arguments) -> Needs {
-        // What a tool may do is decided when it is called.
+        // Permission for a requested tool is decided when it is called.
         Needs::Nothing
     }
 
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_name_is_decided_by_itself() {
+    async fn names_are_judged_separately() {
         let requested = offered();
         let names = ["memory_search", "memory_forget", "memory_serach", "read_file", "nonsense\nNext: x"];
         let output = request(&requested, &names).await;
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_adds_nothing_is_an_error() {
+    async fn request_that_adds_nothing_is_an_error() {
         let requested = offered();
         assert!(request(&requested, &["memory_forget"]).await.is_error);
         assert!(request(&requested, &[]).await.is_error);
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_thread_has_a_limit() {
+    async fn thread_has_a_limit_of_hidden_tools() {
         let requested = RequestedTools::default();
         let names: Vec<String> = (0..=MAX_REQUESTED).map(|number| format!("tool_{number:03}")).collect();
         requested.set_offer(names.iter().map(|name| (name.clone(), None)), []);
@@ -288,7 +289,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_of_a_hidden_tool_is_told_how_to_get_it() {
+    async fn call_of_a_hidden_tool_explains_the_request() {
         let output = call(&offered(), "memory_search", json!({})).await;
         assert!(output.text.starts_with("`memory_search` is a tool of a hidden domain"), "{}", output.text);
         assert!(output.text.contains("call request_tools with this name first"), "{}", output.text);

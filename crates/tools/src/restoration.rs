@@ -1,8 +1,8 @@
-//! What a model writes back of what it was shown: our tags and hidden characters become what the file has in their place.
+//! Restores text that a model writes back: our escaped tags and hidden characters become what the file contains.
 //!
-//! A model reads `&lt;/AGENTS_MD>` where a file has a tag, and `\\u{202e}` where it has a character that cannot be seen. A
-//! file may have either word for word, too. So what is written is compared with what was shown, and whatever is the same
-//! comes from the file.
+//! A model reads `&lt;/AGENTS_MD>` for a tag of the file, and `\\u{202e}` for an invisible character. The file may also
+//! contain either of these literally. The written text is therefore compared with the escaped content, and equal parts
+//! are taken from the file.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,12 +10,12 @@ use std::ops::Range;
 use diff::Run;
 use instructions::{shown_parts, unsafe_parts};
 
-/// Whether a text can have parts that are shown instead of others.
+/// Returns true if a text may contain escaped parts.
 pub(crate) fn looks_shown(text: &str) -> bool {
     text.contains("&lt;") || text.contains("\\u{")
 }
 
-/// The content that is meant by a text which was made from another as a model sees it.
+/// Restores a text that was written as a modification of the escaped content.
 pub(crate) fn restored<'a>(content: &[u8], new: &'a str) -> Cow<'a, str> {
     if !looks_shown(new) {
         return Cow::Borrowed(new);
@@ -24,18 +24,18 @@ pub(crate) fn restored<'a>(content: &[u8], new: &'a str) -> Cow<'a, str> {
     Cow::Owned(shown.restore(content, 0..shown.bytes.len(), new))
 }
 
-/// A content as a model sees it, and where each byte of it comes from.
+/// Escaped content, with the origin of its bytes.
 pub(crate) struct Shown {
     bytes: Vec<u8>,
-    /// What stands for something else, and what reads as if it did, in order.
+    /// Escaped parts, and literal parts that look escaped, in order.
     parts: Vec<Part>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
-    /// Where it is in what is shown.
+    /// Range in the escaped content.
     shown: Range<usize>,
-    /// Where in the content is what it stands for; none for what stands for itself.
+    /// Range in the original content. `None` for a literal part.
     original: Option<Range<usize>>,
 }
 
@@ -43,7 +43,7 @@ impl Shown {
     pub(crate) fn of(content: &[u8]) -> Self {
         let mut shown = Self { bytes: Vec::with_capacity(content.len()), parts: Vec::new() };
         let mut start = 0;
-        // What is not UTF-8 separates texts, and stays as it is.
+        // Invalid bytes separate texts and are kept unchanged.
         for chunk in content.utf8_chunks() {
             shown.add(chunk.valid(), start);
             shown.bytes.extend_from_slice(chunk.invalid());
@@ -52,7 +52,7 @@ impl Shown {
         shown
     }
 
-    /// Adds a text that begins at a position of the content.
+    /// Adds a text that begins at offset `start` of the content.
     fn add(&mut self, text: &str, start: usize) {
         let from = self.bytes.len();
         let mut neutral = String::with_capacity(text.len());
@@ -82,7 +82,7 @@ impl Shown {
         &self.bytes
     }
 
-    /// The position in the content; none inside of what stands for something else.
+    /// Returns the offset in the original content. `None` inside an escaped part.
     pub(crate) fn origin(&self, position: usize) -> Option<usize> {
         let before = &self.parts[..self.parts.partition_point(|part| part.shown.start < position)];
         match before.iter().rev().find_map(|part| Some((&part.shown, part.original.as_ref()?))) {
@@ -91,7 +91,7 @@ impl Shown {
         }
     }
 
-    /// What is meant by a text that takes the place of a range of what is shown.
+    /// Restores a text that replaces a range of the escaped content.
     pub(crate) fn restore(&self, content: &[u8], range: Range<usize>, new: &str) -> String {
         let inside = |part: &&Part| range.start <= part.shown.start && part.shown.end <= range.end;
         let parts: Vec<&Part> = self.parts.iter().filter(inside).collect();
@@ -115,7 +115,7 @@ impl Shown {
     }
 }
 
-/// Some of what is shown.
+/// A slice of the escaped content and its offset.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     start: usize,
@@ -143,7 +143,7 @@ fn compare(old: &[Piece<'_>], new: &[&str]) -> Vec<Run> {
     diff::runs(&old, &new)
 }
 
-/// What is replaced.
+/// The escaped content that is being replaced.
 struct Source<'a> {
     shown: &'a Shown,
     content: &'a [u8],
@@ -151,14 +151,14 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// The parts that are wholly in a range.
+    /// Returns the parts that are completely inside a range.
     fn within(&self, range: Range<usize>) -> &[&Part] {
         let start = self.parts.partition_point(|part| part.shown.start < range.start);
         let end = self.parts.partition_point(|part| part.shown.end <= range.end);
         &self.parts[start..end.max(start)]
     }
 
-    /// Adds a text that is shown from a position on, as the content has it.
+    /// Appends text that equals the escaped content at `start`, in its original form.
     fn copy(&self, start: usize, text: &str, restored: &mut String) {
         let mut done = 0;
         for part in self.within(start..start + text.len()).iter().filter(|part| part.original.is_some()) {
@@ -169,8 +169,8 @@ impl Source<'_> {
         restored.push_str(&text[done..]);
     }
 
-    /// Adds a text that takes the place of a range: its parts come from there where they are the same, else from anywhere,
-    /// unless what is shown has them word for word, too.
+    /// Appends text that replaces a range. Its escaped parts are restored from the same position if they are equal there, else
+    /// from any position, unless the file also contains the part literally.
     fn adapt(&self, range: Range<usize>, text: &str, restored: &mut String) {
         let within = self.within(range.clone()).iter();
         let within = within.map(|part| part.shown.start - range.start..part.shown.end - range.start);
@@ -197,7 +197,7 @@ impl Source<'_> {
         }
     }
 
-    /// What a part stands for wherever it is.
+    /// Returns the original of a part, if all equal parts of the content were escaped.
     fn elsewhere(&self, part: &str) -> Option<Cow<'_, str>> {
         let mut alike =
             self.parts.iter().filter(|it| &self.shown.bytes[it.shown.clone()] == part.as_bytes()).peekable();
@@ -210,7 +210,7 @@ impl Source<'_> {
     }
 }
 
-/// Words, parts and single bytes between them; a character is never split.
+/// Splits bytes into words, escaped parts and single bytes. A character is never split.
 fn elements(bytes: &[u8], parts: impl Iterator<Item = Range<usize>>) -> Vec<&[u8]> {
     let mut elements = Vec::new();
     let mut done = 0;
@@ -229,7 +229,7 @@ fn words<'a>(mut bytes: &'a [u8], elements: &mut Vec<&'a [u8]>) {
         let length = if is_word(first) {
             bytes.iter().take_while(|byte| is_word(byte)).count()
         } else if bytes.starts_with(b"&lt;") {
-            // It may have been a tag's before what follows it was edited.
+            // It may be the rest of an escaped tag whose name was edited.
             "&lt;".len()
         } else {
             1
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_lead_back() {
+    fn offsets_lead_back_to_the_content() {
         let shown = Shown::of("</AGENTS_MD>＜/AGENTS_MD>".as_bytes());
         assert_eq!(shown.bytes, b"&lt;/AGENTS_MD>&lt;/AGENTS_MD>");
         let origins: Vec<Option<usize>> = [0, 1, 3, 4, 14, 15, 16, 19, 30].map(|at| shown.origin(at)).into();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_in_another_spelling_is_written_back_as_it_was() {
+    fn tag_in_another_spelling_is_restored() {
         let content = "ä ＜/AGENTS_MD> b\n</AGENTS_MD>\n";
         assert_eq!(neutralise(content), "ä &lt;/AGENTS_MD> b\n&lt;/AGENTS_MD>\n");
         assert_eq!(check(content, |shown| shown.replace('b', "c")), content.replace('b', "c"));
@@ -269,16 +269,16 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_has_word_for_word_stays() {
+    fn literal_escapes_are_kept() {
         let content = "let bidi = '\\u{202e}';\nlet real = \"a\u{202e}b\";\nlet tag = \"&lt;/AGENTS_MD>\"; // </AGENTS_MD>\n";
         assert_eq!(check(content, str::to_owned), content);
         assert_eq!(check(content, |shown| shown.replace("let", "const")), content.replace("let", "const"));
-        // A new one could be either, so it is what was written.
+        // A new escape could mean either, so it is kept as written.
         assert!(check(content, |shown| format!("{shown}\\u{{202e}}")).ends_with("\\u{202e}"));
     }
 
     #[test]
-    fn a_line_that_was_moved_is_restored() {
+    fn moved_line_is_restored() {
         let content = "one\n\u{200b}two\nthree\n";
         assert_eq!(check(content, |_| "three\n\\u{200b}two\none\n".to_owned()), "three\n\u{200b}two\none\n");
         assert_eq!(restored(b"plain", "\\u{202e} &lt;/AGENTS_MD>"), "\\u{202e} &lt;/AGENTS_MD>");
@@ -319,14 +319,14 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 2048, ..ProptestConfig::default() })]
 
         #[test]
-        fn reading_and_writing_back_changes_nothing(content in odd_text()) {
+        fn writing_back_unchanged_text_changes_nothing(content in odd_text()) {
             let shown = neutralise(&content);
             prop_assert_eq!(&*restored(content.as_bytes(), &shown), &content);
         }
 
-        /// What is appended to a text changes nothing before it.
+        // Appending to the old text must not change anything before the addition.
         #[test]
-        fn an_edit_changes_only_what_it_should(content in odd_text(), before in 0usize..40, after in 0usize..40) {
+        fn edit_changes_only_the_edited_part(content in odd_text(), before in 0usize..40, after in 0usize..40) {
             let shown = neutralise(&content).into_owned();
             let positions: Vec<usize> = shown.char_indices().map(|(at, _)| at).chain([shown.len()]).collect();
             let (start, end) = (before.min(positions.len() - 1), positions.len().saturating_sub(after + 1));

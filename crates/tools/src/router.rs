@@ -1,4 +1,4 @@
-//! Takes a model's calls: only tools of this round, only arguments that fit, only what is allowed.
+//! Routes a model's calls: only to tools of this round, with valid arguments, and with permission.
 
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
@@ -14,28 +14,28 @@ use crate::toolbox::OfferedTool;
 use crate::{ArgumentError, Arguments, Needs, ToolCall, ToolContext, ToolOutput, ToolSpec, Toolbox, Touch};
 use crate::{REQUEST_TOOLS, RequestedTools};
 
-/// Why there cannot be such a round.
+/// A round names a tool that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no tool `{0}`")]
 pub struct UnknownTool(pub String);
 
-/// The tools of one round of a turn.
+/// The callable tools of one round.
 ///
-/// Cheap to clone. Calls may run at the same time; dropping the future of one cancels it.
+/// Cheap to clone. Calls may run concurrently; dropping the future of one cancels it.
 #[derive(Clone)]
 pub struct Router {
     callable: Arc<[Arc<OfferedTool>]>,
-    /// Tools that are not of this round, but of the next if the model asks for them.
+    /// Tools that are not in this round but become available if the model requests them.
     hidden: Option<RequestedTools>,
     context: ToolContext,
 }
 
-/// A call whose arguments were read and validated, and which can be run once.
+/// A call with valid arguments, which can be run once.
 pub struct CheckedCall {
     call: ToolCall,
     touches: Vec<Touch>,
     mentions: Vec<PathBuf>,
-    /// What is needed to run it, or the answer to a call that cannot run.
+    /// Everything needed to run the call, or the error that answers it.
     ready: Result<Ready, CallError>,
 }
 
@@ -46,26 +46,26 @@ struct Ready {
 }
 
 impl CheckedCall {
-    /// The call as the model made it.
+    /// Returns the call as the model made it.
     pub fn call(&self) -> &ToolCall {
         &self.call
     }
 
-    /// The paths that the call would touch, absolute; none for a call that cannot run.
+    /// Returns the absolute paths that the call would access. Empty for a call that cannot run.
     ///
-    /// For whoever must know before the call runs, such as a resolver of instruction files.
+    /// Needed before the call runs, for example to resolve instruction files.
     pub fn touches(&self) -> &[Touch] {
         &self.touches
     }
 
-    /// Paths inside the workspace that the call names besides, absolute; what is there, if anything, is not known.
+    /// Returns further absolute paths inside the workspace that the call names. They may not exist.
     pub fn mentions(&self) -> &[PathBuf] {
         &self.mentions
     }
 }
 
 impl Router {
-    /// A round in which the tools of these names can be called, and no others.
+    /// Creates a round in which only the named tools can be called.
     pub fn new<N: AsRef<str>>(
         toolbox: &Toolbox,
         callable: impl IntoIterator<Item = N>,
@@ -81,44 +81,44 @@ impl Router {
         Ok(Self { callable: callable.collect(), hidden: None, context })
     }
 
-    /// A round in which every tool can be called.
+    /// Creates a round in which every tool can be called.
     pub fn all(toolbox: &Toolbox, context: ToolContext) -> Self {
         Self { callable: toolbox.entries().into(), hidden: None, context }
     }
 
-    /// The same round, in which a call of a hidden tool is told how to get it.
+    /// Adds hidden tools, so that a call of one is answered with the way to request it.
     pub fn with_hidden(self, hidden: RequestedTools) -> Self {
         Self { hidden: Some(hidden), ..self }
     }
 
-    /// The same round, in which a call answers with at most so many characters, or fewer if it could before.
+    /// Lowers the limit of an answer's characters.
     pub fn with_output_chars(&self, limit: usize) -> Self {
         let mut limits = *self.context.limits();
         limits.output_chars = limits.output_chars.min(limit);
         Self { context: self.context.clone().with_limits(limits), ..self.clone() }
     }
 
-    /// Protects files from now on, in every round of the turn.
+    /// Protects more files from now on, in every round of the turn.
     pub fn protect<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) {
         self.context.protect(paths);
     }
 
-    /// Whether the workspace's directory is still the one that the calls work in; without one there is nothing to replace.
+    /// Returns true if the workspace's path still leads to the opened directory, or if there is none.
     pub fn is_in_place(&self) -> bool {
         self.context.is_in_place()
     }
 
-    /// How the round's tools are described, in the order of the toolbox.
+    /// Returns the descriptions of the round's tools, in the order of the toolbox.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.callable.iter().map(|entry| entry.spec())
     }
 
-    /// Checks a call and runs it. What goes wrong is an answer, too.
+    /// Checks a call and runs it. Failures are answers, too.
     pub async fn call(&self, call: ToolCall) -> ToolOutput {
         self.run(self.check(call)).await
     }
 
-    /// Reads and validates a call's arguments, the only time that is done.
+    /// Parses and validates a call's arguments, which happens only here.
     pub fn check(&self, call: ToolCall) -> CheckedCall {
         let ready = self.ready(&call);
         let touches = ready.iter().flat_map(|ready| ready.needs.touches());
@@ -136,8 +136,8 @@ impl Router {
         self.run_unless(call, Box::pin(std::future::ready(None)))
     }
 
-    /// The same, unless there is another answer once the call is allowed, however long that took: who decides may take
-    /// hours.
+    /// Runs a call unless `otherwise` yields another answer after the call was approved. Approval may take hours, and the answer
+    /// may have changed meanwhile.
     pub fn run_unless<'a>(
         &'a self,
         call: CheckedCall,
@@ -179,10 +179,12 @@ impl Router {
         if let Some(answer) = otherwise.await {
             return answer;
         }
+        // Checked last, right before the tool starts: the lease of the turn may have expired during the approval.
         if let Err(reason) = self.context.check_gate().await {
             return ToolOutput::error(format!("this call did not run: {reason}"));
         }
         let running = entry.tool.clone().start(self.context.granting(call, granted), arguments);
+        // A panicking tool must not end the turn. Its state is dropped here, so nothing observes it half changed.
         match AssertUnwindSafe(running).catch_unwind().await {
             Ok(output) => output,
             Err(_) => {
@@ -205,7 +207,7 @@ impl Router {
         Ok(Ready { entry: Arc::clone(entry), arguments, needs })
     }
 
-    /// A tool that exists but is not of this round is as unknown as one that does not.
+    /// Returns the error for a tool that is not in this round, whether or not it exists.
     fn unknown(&self, name: &str) -> CallError {
         if let Some(hidden) = self.hidden.as_ref().filter(|hidden| hidden.is_hidden(name)) {
             let name = name.to_owned();
@@ -216,6 +218,7 @@ impl Router {
         }
         let names: Vec<&str> = self.specs().map(|spec| spec.name.as_str()).collect();
         CallError::UnknownTool {
+            // The name is echoed to the model and stored, so it is cut.
             name: name.chars().take(100).collect(),
             meant: protocol::similar(name, names.iter().copied())
                 .map_or_else(String::new, |near| format!("; did you mean `{near}`?")),
@@ -224,21 +227,21 @@ impl Router {
     }
 }
 
-/// Why a call does not even begin, or does not end by itself.
+/// Error of a call that does not start or that panicked.
 #[derive(Debug, thiserror::Error)]
 enum CallError {
     #[error("there is no tool `{name}`{meant}")]
     UnknownTool {
         name: String,
         meant: String,
-        /// The tools there are.
+        /// Names of the tools in the round.
         names: String,
     },
     #[error("`{name}` is a tool of a hidden domain, so it is not in this request")]
     Hidden { name: String },
     #[error("`{name}` cannot be used: {reason}")]
     Refused { name: String, reason: String },
-    #[error("the arguments have {actual} bytes; at most {limit} are taken")]
+    #[error("arguments are {actual} bytes; the limit is {limit}")]
     TooLong { actual: usize, limit: usize },
     #[error("{call} was not run: {source}")]
     Arguments { call: String, source: ArgumentError },

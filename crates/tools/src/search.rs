@@ -1,4 +1,4 @@
-//! `search`: lines that match a pattern, in files that version control does not ignore.
+//! `search` finds lines that match a pattern, in files that version control does not ignore.
 
 mod lines;
 mod walk;
@@ -20,7 +20,7 @@ use walk::Walk;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Search;
 
-/// Most memory of a compiled pattern, and of what is remembered while it matches.
+/// Most memory of a compiled pattern and of its matching cache.
 const MAX_PATTERN_MEMORY: usize = 8 << 20;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -78,11 +78,11 @@ fn answer(found: Found<'_>, walk: &Walk<'_>, work: &Work) -> ToolOutput {
     if found.text.is_empty() {
         let is_complete = !walk.cut_short && !walk.too_deep && found.failures == 0 && work.check().is_ok();
         match files {
-            // Otherwise a glob that fits nothing is taken for a text that is nowhere.
+            // Otherwise a model takes a glob that matches nothing for a text that does not occur.
             0 if is_complete => {
                 notes.push("no file was searched: path and glob fit none, or only ignored ones".to_owned());
             }
-            // What is said below is the reason.
+            // A note below gives the reason.
             0 => {}
             1 => notes.push("no line matches in 1 file".to_owned()),
             files => notes.push(format!("no line matches in {files} files")),
@@ -136,7 +136,7 @@ fn globs(context: &ToolContext, glob: Option<&str>, limit: usize) -> Result<Over
     if glob.len() > limit {
         return Err(FileError::Other(format!("`glob` has {} bytes; at most {limit} are taken", glob.len())));
     }
-    // Globs count from the working directory, as paths do.
+    // Relative to the working directory, like paths.
     let mut builder = OverrideBuilder::new(context.real_cwd());
     let built = builder.add(glob).and_then(|builder| builder.build());
     built.map_err(FileError::Glob)

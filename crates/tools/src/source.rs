@@ -1,4 +1,4 @@
-//! Where tools come from.
+//! Sources of tools.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,42 +8,41 @@ use protocol::{ThreadId, ThreadMode, TurnId, WorkspaceId};
 
 use crate::{Shell, ShellSettings, Toolbox};
 
-/// The round of a turn for which tools are wanted. Hooks are told of a turn, before it has rounds, and in rooms that tools do
-/// not know.
+/// The round of a turn that needs tools. Unlike the context of hooks, it belongs to one round and knows nothing of hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundContext {
-    /// The workspace.
+    /// Workspace of the turn.
     pub workspace_id: WorkspaceId,
-    /// The thread.
+    /// Thread of the turn.
     pub thread_id: ThreadId,
-    /// The turn.
+    /// Turn that the round belongs to.
     pub turn_id: TurnId,
-    /// Whether it is a chat or the work of an agent.
+    /// Chat or agent.
     pub mode: ThreadMode,
-    /// The workspace's directory; none where it has none.
+    /// Directory of the workspace. `None` if it has none.
     pub root: Option<PathBuf>,
-    /// Where the turn works; none in a workspace without a directory.
+    /// Working directory of the turn. `None` in a workspace without a directory.
     pub directory: Option<PathBuf>,
-    /// Who started the turn.
+    /// Actor who started the turn.
     pub actor: Option<String>,
-    /// Whether they reach this workspace and no other.
+    /// True if the actor has access to this workspace only.
     pub is_bound: bool,
-    /// Hidden domains that the turn was started with: all their tools count as asked for.
+    /// Hidden domains selected when the turn was started. All their tools count as requested.
     pub chosen_domains: Vec<String>,
-    /// What the user says in it.
+    /// User's message of the turn.
     pub input: Option<String>,
-    /// Whether anything is remembered that the turn can see; none where nobody has looked in this round.
+    /// True if the turn can see any memories. `None` if this was not checked in the round.
     pub has_memories: Option<bool>,
-    /// Which time the model is asked in this turn, from 1.
+    /// Number of the round in its turn, from 1.
     pub round: u32,
-    /// What the tools are wanted for.
+    /// Use of the tools.
     pub purpose: RoundPurpose,
-    /// Whether the user wants nothing of it remembered.
+    /// True if the user wants nothing of the turn remembered.
     pub is_off_the_record: bool,
 }
 
 impl RoundContext {
-    /// A round of a chat that nobody in particular has started, in a workspace without a directory.
+    /// Returns a round of a chat without an actor, in a workspace without a directory.
     pub fn of_chat(round: u32) -> Self {
         Self {
             workspace_id: WorkspaceId::new(),
@@ -64,58 +63,58 @@ impl RoundContext {
     }
 }
 
-/// What the tools of a round are wanted for.
+/// Use of a round's tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoundPurpose {
-    /// A turn, in which they are called.
+    /// A turn, which may call them.
     Turn,
-    /// To be shown to somebody who may only look: nothing is started for that.
+    /// A preview, for which nothing is started.
     Preview,
 }
 
 /// Offers tools to turns.
 ///
-/// A source is asked at the start of every round, in chats and in turns without a directory too. It may offer other
-/// tools than in the round before, but a changed list costs the prefix that a provider has cached: offer the same
-/// [`Toolbox`], cloned, as long as nothing changed.
+/// A source is queried at the start of every round, also in chats and in turns without a directory. It may offer different
+/// tools in each round, but a changed list invalidates the prefix that a provider has cached: return a clone of the same
+/// [`Toolbox`] as long as nothing changes.
 pub trait ToolSource: Send + Sync + 'static {
-    /// What it is called where it fails: `files`, `shell`, a server's name.
+    /// Returns the name used in problems, such as `files`, `shell` or a server's name.
     fn name(&self) -> &str;
 
-    /// The tools for this round. The model waits for it, so what takes long belongs into the background.
+    /// Returns the tools for this round. The model waits for them, so slow work belongs in the background.
     fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox>;
 
-    /// How long it may take to say what it offers; then what it offered last is kept. None: as long as any.
+    /// Returns the time allowed for [`Self::offer`]; after it, the previous offer is used. `None` for the default.
     fn offer_time(&self) -> Option<Duration> {
         None
     }
 
-    /// What is wrong with what it offers in this round, for the records of it: tools that it had to leave out, and why.
+    /// Returns problems with the offer of this round, such as tools that had to be left out.
     fn problems(&self, round: &RoundContext) -> Vec<String> {
         let _ = round;
         Vec::new()
     }
 
-    /// The domain under which the prompt lists its tools until a model asks for them with `request_tools`. None: they are
-    /// in every request.
+    /// Returns the domain under which the prompt lists the tools until a model requests them with `request_tools`. `None` if
+    /// they are in every request.
     fn hidden_domain(&self) -> Option<&str> {
         None
     }
 
-    /// Why a tool that it offers cannot be used in this turn, for the model. Such a tool is not in the request, and
-    /// `request_tools` answers with the reason. A hidden one stays listed: what a prompt lists does not depend on who
-    /// started a turn or on what that one allows, because another list would cost the cached prefix.
+    /// Returns the reason why an offered tool cannot be used in this turn, for the model. Such a tool is not in the request, and
+    /// `request_tools` answers with the reason. A hidden tool stays listed: the list must not depend on who started a turn or
+    /// on permissions, because a different list would invalidate the cached prefix.
     fn refusal(&self, round: &RoundContext, tool: &str) -> Option<String> {
         let _ = (round, tool);
         None
     }
 }
 
-/// Offers the tools for files where an agent has a directory.
+/// Offers file tools to agents with a directory.
 pub struct FileTools(Toolbox);
 
 impl FileTools {
-    /// A source of `read_file`, `list_dir`, `search`, `write_file` and `edit_file`.
+    /// Creates a source of `read_file`, `list_dir`, `search`, `write_file` and `edit_file`.
     pub fn new() -> Self {
         Self(Toolbox::files())
     }
@@ -137,11 +136,11 @@ impl ToolSource for FileTools {
     }
 }
 
-/// Offers `shell` where an agent has a directory.
+/// Offers `shell` to agents with a directory.
 pub struct ShellTools(Toolbox);
 
 impl ShellTools {
-    /// A source of `shell` with these settings.
+    /// Creates a source of `shell` with these settings.
     pub fn new(settings: ShellSettings) -> Self {
         let mut toolbox = Toolbox::new();
         let added = toolbox.add(Shell::new(settings));
@@ -160,7 +159,7 @@ impl ToolSource for ShellTools {
     }
 }
 
-/// Chats work on no files, and neither does a turn without a directory.
+/// Returns the toolbox for agents with a directory, and an empty one for chats and turns without a directory.
 fn in_directory(toolbox: &Toolbox, round: &RoundContext) -> Toolbox {
     match (round.mode, &round.directory) {
         (ThreadMode::Agent, Some(_)) => toolbox.clone(),

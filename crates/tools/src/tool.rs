@@ -1,4 +1,4 @@
-//! What a tool is.
+//! The interface of tools.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -9,63 +9,62 @@ use protocol::{SandboxLevel, ToolSpec};
 
 use crate::{Arguments, Permission, ToolContext, ToolOutput};
 
-/// What a call does to something on disk.
+/// Effect of a call on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// It reads.
+    /// The call reads the path.
     Read,
-    /// It writes exactly this path.
+    /// The call writes exactly this path.
     Write,
-    /// It runs something there that may write anywhere.
+    /// The call runs a program there, which may write anywhere.
     Run,
 }
 
-/// A path that a call is about to touch.
+/// A path that a call will access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Touch {
-    /// The path: as the arguments have it when a tool says so, absolute when a router does.
+    /// Path as in the arguments if it comes from a tool, absolute if it comes from a router.
     pub path: PathBuf,
-    /// What is done to it.
+    /// Kind of access.
     pub access: Access,
 }
 
-/// What a call needs, as its tool declares it.
+/// Requirements of a call, as declared by its tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Needs {
-    /// The tool does not say, so the call asks, as a write does.
+    /// The tool declares nothing, so the call requires approval like a write.
     #[default]
     Undeclared,
-    /// No path of the workspace, and it changes nothing.
+    /// No path, and nothing changes.
     Nothing,
-    /// No path of the workspace, but what a rule of the tool's own says. Where nothing may be written at all, it is denied
-    /// whatever the rule allows.
+    /// No path, but a rule of the tool's own. If writes are denied in general, the call is denied whatever the rule allows.
     Rule {
-        /// What happens to the call.
+        /// Permission of the call.
         permission: Permission,
-        /// The rule, as whoever is asked reads it.
+        /// Wording of the rule in the approval request.
         text: String,
     },
-    /// These paths and nothing else. An empty list says nothing, and the call asks.
+    /// These paths and nothing else. An empty list counts as undeclared.
     Paths(Vec<Touch>),
 }
 
 impl Needs {
-    /// A path that is read.
+    /// Declares a path that is read.
     pub fn read(path: impl Into<PathBuf>) -> Self {
         Self::Paths(vec![Touch { path: path.into(), access: Access::Read }])
     }
 
-    /// A path that is written.
+    /// Declares a path that is written.
     pub fn write(path: impl Into<PathBuf>) -> Self {
         Self::Paths(vec![Touch { path: path.into(), access: Access::Write }])
     }
 
-    /// A directory in which something is run.
+    /// Declares a directory in which a program runs.
     pub fn run(path: impl Into<PathBuf>) -> Self {
         Self::Paths(vec![Touch { path: path.into(), access: Access::Run }])
     }
 
-    /// The paths, if there are any.
+    /// Returns the declared paths.
     pub fn touches(&self) -> &[Touch] {
         match self {
             Self::Paths(touches) => touches,
@@ -74,52 +73,50 @@ impl Needs {
     }
 }
 
-/// Something a model can call.
+/// A tool that a model can call.
 ///
-/// The router calls it with arguments that fit its schema, and only after what it [needs](Tool::needs) was allowed.
-/// Several calls may run at the same time. Dropping the future of a call is how a call is cancelled; what must be put right
-/// after it goes on in a task of its own.
+/// The router calls it with valid arguments, and only after its [needs](Tool::needs) were granted. Several calls may run
+/// concurrently. Dropping the future of a call cancels it; cleanup that must still happen belongs in a task of its own.
 pub trait Tool: Send + Sync + 'static {
-    /// How it is described to a model.
+    /// Returns the description for models.
     fn spec(&self) -> ToolSpec;
 
-    /// What a call with these arguments needs. Only what is declared here is granted; a tool that declares nothing asks.
+    /// Returns the requirements of a call. Only what is declared is granted; a tool that declares nothing requires approval.
     fn needs(&self, arguments: &Arguments) -> Needs {
         let _ = arguments;
         Needs::Undeclared
     }
 
-    /// Paths that a call names without declaring them, such as the words of a command. They may be anything, also no
-    /// paths at all, and nothing is granted by them.
+    /// Returns paths that a call names without declaring them, such as the words of a command. They may not be paths at all, and
+    /// nothing is granted by them.
     fn mentions(&self, arguments: &Arguments) -> Vec<PathBuf> {
         let _ = arguments;
         Vec::new()
     }
 
-    /// How far what a call runs is kept apart from the machine; none for a tool that runs nothing. Whoever is asked is
-    /// told.
+    /// Returns the sandbox level of commands, for the approval request. `None` for a tool that runs no commands.
     fn sandbox(&self) -> Option<SandboxLevel> {
         None
     }
 
-    /// The answer to a call that could not run whatever somebody decides, so that nobody is asked in vain.
+    /// Returns the answer to a call that cannot run even if approved, so that no approval is requested in vain.
     fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput> {
         let _ = arguments;
         None
     }
 
-    /// What the file that a call writes would contain afterwards, now that it contains `current`: shown to whoever is
-    /// asked. None where that is not known before the call runs.
+    /// Returns the content of the written file after the call, given its `current` content, for the approval request. `None` if
+    /// it is not known before the call runs.
     fn preview(&self, arguments: &Arguments, current: &[u8]) -> Option<Vec<u8>> {
         let _ = (arguments, current);
         None
     }
 
-    /// Runs once. A panic inside is a failure of this call alone.
+    /// Runs the call once. A panic fails this call alone.
     fn call(&self, context: ToolContext, arguments: Arguments) -> impl Future<Output = ToolOutput> + Send;
 }
 
-/// [`Tool`] in a form that can be kept beside others.
+/// Object-safe form of [`Tool`].
 pub(crate) trait AnyTool: Send + Sync + 'static {
     fn needs(&self, arguments: &Arguments) -> Needs;
     fn mentions(&self, arguments: &Arguments) -> Vec<PathBuf>;

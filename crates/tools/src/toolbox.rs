@@ -1,4 +1,4 @@
-//! All tools there are, by name.
+//! A set of tools by name.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::arguments::ArgumentSchema;
 use crate::tool::AnyTool;
 use crate::{Arguments, EditFile, ListDir, Needs, ReadFile, Search, Tool, ToolCall, ToolSpec, WriteFile};
 
-/// Most characters of a tool's name.
+/// Most characters of a tool's name; a limit of several providers.
 pub const MAX_NAME_CHARS: usize = 64;
 
 /// Tools by name, in the order in which they were added.
@@ -33,8 +33,8 @@ impl OfferedTool {
     }
 }
 
-/// A description that a model's interface takes, with its schema compiled, which takes longer than most calls: a tool that
-/// every turn has a value of its own of is described once.
+/// A tool's description with its compiled schema. Compiling takes longer than most calls, so a tool of which every turn has
+/// its own value is described once.
 #[derive(Clone)]
 pub struct ToolDescription(Arc<CompiledSpec>);
 
@@ -44,7 +44,7 @@ struct CompiledSpec {
 }
 
 impl ToolDescription {
-    /// Checks the name, and compiles the schema.
+    /// Checks the name and compiles the schema.
     pub fn new(spec: ToolSpec) -> Result<Self, ToolboxError> {
         let allowed = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
         if spec.name.is_empty() || spec.name.len() > MAX_NAME_CHARS || !spec.name.chars().all(allowed) {
@@ -55,33 +55,36 @@ impl ToolDescription {
         Ok(Self(Arc::new(CompiledSpec { spec, schema })))
     }
 
-    /// That of a tool of ours.
-    #[expect(clippy::expect_used, reason = "every turn would fail, and so would every test of one")]
+    /// Describes a built-in tool.
+    #[expect(
+        clippy::expect_used,
+        reason = "a built-in tool with an invalid schema fails every test that uses it"
+    )]
     pub fn of_our_own<A: schemars::JsonSchema>(name: &str, description: &str) -> Self {
         Self::new(ToolSpec::of::<A>(name, description)).expect("our own tools have names and schemas")
     }
 
-    /// What a model is told.
+    /// Returns the description for models.
     pub fn spec(&self) -> &ToolSpec {
         &self.0.spec
     }
 }
 
-/// Why a tool cannot be added.
+/// Reason why a tool cannot be added.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolboxError {
-    /// Models' interfaces would refuse its name.
+    /// Providers would reject the name.
     #[error("`{0}` cannot be a tool's name")]
     Name(String),
-    /// Another tool has its name.
+    /// Another tool has the name.
     #[error("there is a tool `{0}` already")]
     Taken(String),
-    /// The schema of its arguments is not a schema, or refers to something elsewhere.
+    /// The schema of the arguments is invalid or refers to another document.
     #[error("the schema of tool `{name}` cannot be used: {source}")]
     Schema {
-        /// The tool.
+        /// Name of the tool.
         name: String,
-        /// What is wrong with it.
+        /// Problem of the schema.
         source: Box<jsonschema::ValidationError<'static>>,
     },
 }
@@ -94,12 +97,12 @@ impl Hint for ToolboxError {
 }
 
 impl Toolbox {
-    /// No tools.
+    /// Creates an empty toolbox.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The tools for files: `read_file`, `list_dir`, `search`, `write_file` and `edit_file`.
+    /// Returns the file tools: `read_file`, `list_dir`, `search`, `write_file` and `edit_file`.
     pub fn files() -> Self {
         let mut toolbox = Self::new();
         let added = toolbox
@@ -112,7 +115,7 @@ impl Toolbox {
         toolbox
     }
 
-    /// Adds a tool.
+    /// Adds a tool after checking its name and schema.
     pub fn add(&mut self, tool: impl Tool) -> Result<(), ToolboxError> {
         let spec = tool.spec();
         if self.find(&spec.name).is_some() {
@@ -123,13 +126,13 @@ impl Toolbox {
         Ok(())
     }
 
-    /// One tool that was described before.
+    /// Returns a toolbox with one tool that is already described.
     pub fn of_described(description: &ToolDescription, tool: impl Tool) -> Self {
         let description = description.clone();
         Self { tools: vec![Arc::new(OfferedTool { description, tool: Arc::new(tool) })] }
     }
 
-    /// Adds the tools of another toolbox, but those whose names are taken: they are answered with.
+    /// Adds the tools of another toolbox, and returns errors for those whose names are taken.
     pub fn extend(&mut self, other: Toolbox) -> Vec<ToolboxError> {
         let mut refused = Vec::new();
         for entry in other.tools {
@@ -141,29 +144,29 @@ impl Toolbox {
         refused
     }
 
-    /// The tools of which this is true, in their order.
+    /// Returns the tools for which `keep` is true, in their order.
     pub fn filtered(&self, mut keep: impl FnMut(&ToolSpec) -> bool) -> Toolbox {
         Self { tools: self.tools.iter().filter(|entry| keep(entry.spec())).cloned().collect() }
     }
 
-    /// Whether both have the very same tools in the same order.
+    /// Returns true if both contain the same tools in the same order.
     pub fn is_same(&self, other: &Toolbox) -> bool {
         let pairs = self.tools.iter().zip(&other.tools);
         self.tools.len() == other.tools.len() && pairs.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
     }
 
-    /// Whether there is nothing in it.
+    /// Returns true if there are no tools.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// How the tools are described, in their order.
+    /// Returns the descriptions of the tools, in their order.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().map(|entry| entry.spec())
     }
 
-    /// What a call needs, as its tool declares it; none where the tool is not here. A call whose arguments do not fit
-    /// cannot run, so it needs nothing.
+    /// Returns the requirements of a call. `None` if there is no such tool. A call with invalid arguments cannot run, so it needs
+    /// nothing.
     pub fn needs(&self, call: &ToolCall) -> Option<Needs> {
         let entry = self.find(&call.name)?;
         let arguments = Arguments::parse(&call.arguments, entry.schema());

@@ -1,16 +1,16 @@
-//! Cuts a text to a number of characters, at a line's end where one is near.
+//! Cuts text to a number of characters, at a line end if one is near.
 
-/// Which part of a text that is too long is kept.
+/// Part to keep of a text that is too long.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Keep {
     /// The beginning.
     #[default]
     Start,
-    /// The beginning and the end, where a command says how it went.
+    /// The beginning and the end, because a command reports its result at the end.
     Ends,
 }
 
-/// A text that was cut.
+/// A text after a cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Trimmed {
     pub(crate) text: String,
@@ -18,7 +18,7 @@ pub(crate) struct Trimmed {
     pub(crate) removed_lines: u64,
 }
 
-/// Cuts a text of more than `most` characters.
+/// Cuts a text of more than `max_chars` characters. `None` if it fits.
 pub(crate) fn trim(text: &str, max_chars: usize, keep: Keep) -> Option<Trimmed> {
     if text.len() <= max_chars || text.chars().count() <= max_chars {
         return None;
@@ -37,12 +37,12 @@ pub(crate) fn trim(text: &str, max_chars: usize, keep: Keep) -> Option<Trimmed> 
     Some(Trimmed { text: kept, removed_bytes: removed.len() as u64, removed_lines: lines(removed) })
 }
 
-/// Lines that a piece of text is part of.
+/// Counts the lines that a piece of text touches.
 fn lines(text: &str) -> u64 {
     text.lines().count() as u64
 }
 
-/// The first characters, up to a line's end if one is in the second half of them.
+/// Returns the first `max_chars` characters, up to a line end if one is in their second half.
 fn start(text: &str, max_chars: usize) -> &str {
     let fits = &text[..text.char_indices().nth(max_chars).map_or(text.len(), |(position, _)| position)];
     match fits.rfind('\n') {
@@ -51,7 +51,7 @@ fn start(text: &str, max_chars: usize) -> &str {
     }
 }
 
-/// The last characters, from a line's beginning if one is in the first half of them.
+/// Returns the last `max_chars` characters, from the start of a line if one is in their first half.
 fn end(text: &str, max_chars: usize) -> &str {
     let from = match max_chars {
         0 => text.len(),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_falls_on_a_line_where_one_is_near() {
+    fn cut_is_at_a_nearby_line_end() {
         assert_eq!(cut("one\ntwo\n", 8, Keep::Start), None);
         assert_eq!(cut("one\ntwo\nthree\n", 9, Keep::Start), Some(("one\ntwo\n".into(), 6, 1)));
         assert_eq!(cut("a\nbbbbbbbbbbbbbb", 8, Keep::Start), Some(("a\nbbbbbb".into(), 8, 1)));

@@ -1,33 +1,34 @@
-//! What calls did that is not told yet. A call may be stopped at any moment; what must be put right after it still is, and
-//! somebody has to hear of it.
+//! Effects of calls that no stored result reports yet. A call may be stopped at any moment. Its cleanup still runs, and the
+//! effects must still be reported.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use protocol::CallEffects;
 use tokio_util::task::TaskTracker;
 
-/// The calls of a turn whose effects are in no answer that was kept. Clones are the same one.
+/// Unreported effects of a turn's calls. Clones share state.
 #[derive(Debug, Clone, Default)]
 pub struct UntoldEffects {
     tasks: TaskTracker,
     calls: Arc<Mutex<Vec<UntoldCall>>>,
 }
 
-/// A call that has ended, whether or not anybody waited for its answer.
+/// Effects of a call that has ended, whether or not its answer was received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UntoldCall {
-    /// The call.
+    /// Id of the call.
     pub call_id: String,
-    /// The tool that was called.
+    /// Name of the tool.
     pub tool: String,
-    /// What it did besides answering.
+    /// Side effects of the call.
     pub effects: CallEffects,
 }
 
 impl UntoldEffects {
-    /// Runs something that is finished even when nobody waits for it any more.
+    /// Runs a task to its end even if its result is no longer awaited.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(work);
     }
@@ -36,12 +37,12 @@ impl UntoldEffects {
         self.lock().push(call);
     }
 
-    /// An answer that tells what a call did has been kept.
+    /// Removes a call whose stored result reports the effects.
     pub fn forget(&self, call_id: &str) {
         self.lock().retain(|call| call.call_id != call_id);
     }
 
-    /// Waits for calls that were stopped, but not for longer than this, and takes what is not told.
+    /// Waits for the tasks of stopped calls, at most for `time`, and takes the effects that are unreported.
     pub async fn settle(&self, time: Duration) -> Vec<UntoldCall> {
         self.tasks.close();
         if tokio::time::timeout(time, self.tasks.wait()).await.is_err() {
@@ -51,6 +52,6 @@ impl UntoldEffects {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<UntoldCall>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock()
     }
 }

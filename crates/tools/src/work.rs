@@ -1,4 +1,4 @@
-//! Work that blocks a thread, and stops when nobody waits for it any more.
+//! Runs blocking work that stops when its result is no longer needed.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Arguments, FileError, ToolContext, ToolOutput};
 
-/// What work asks whether it should go on.
+/// Cancellation and deadline of blocking work.
 pub(crate) struct Work {
     cancellation: CancellationToken,
     deadline: Instant,
@@ -19,7 +19,7 @@ impl Work {
         self.cancellation.is_cancelled()
     }
 
-    /// Fails when the work is of no use any more.
+    /// Returns an error if the call was cancelled or its time is over.
     pub(crate) fn check(&self) -> Result<(), FileError> {
         if self.cancellation.is_cancelled() {
             return Err(FileError::Cancelled);
@@ -31,7 +31,7 @@ impl Work {
     }
 }
 
-/// Reads a call's parameters and does its work on a thread that may block. Dropping the future tells it to stop.
+/// Parses a call's parameters and runs its work on a blocking thread. Dropping the future cancels the work.
 pub(crate) async fn run<Parameters: DeserializeOwned + Send + 'static>(
     context: ToolContext,
     arguments: &Arguments,
@@ -46,7 +46,7 @@ pub(crate) async fn run<Parameters: DeserializeOwned + Send + 'static>(
     let _stop = cancellation.clone().drop_guard();
     let watch = Work { cancellation, deadline: Instant::now() + time, time };
     let running = tokio::task::spawn_blocking(move || work(&context, &parameters, &watch));
-    // A file system that hangs does not ask.
+    // Work on a file system that hangs never reaches its own check of the deadline.
     match tokio::time::timeout(time + Duration::from_millis(500), running).await {
         Ok(Ok(Ok(output))) => output,
         Ok(Ok(Err(error))) => ToolOutput::failed(&error),

@@ -1,4 +1,4 @@
-//! `write_file`: a whole file, in one step.
+//! `write_file` writes a whole file in one step.
 
 use std::borrow::Cow;
 use std::io::Read as _;
@@ -50,7 +50,7 @@ impl Tool for WriteFile {
 
 fn write(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<ToolOutput, FileError> {
     let _turn = queue::wait(&context.find(&parameters.path)?.real());
-    // What was there before the turn came may have been replaced.
+    // Resolved again after waiting: the call that held the lock may have replaced the file.
     let place = context.find(&parameters.path)?;
     let content = meant(context, &place, &parameters.content);
     context.replace(&place, content.as_bytes(), None, work)?;
@@ -59,8 +59,8 @@ fn write(context: &ToolContext, parameters: &Parameters, work: &Work) -> Result<
     Ok(ToolOutput::text(format!("{did} {}: {bytes} bytes", context.shown(&place.real()).display())))
 }
 
-/// The content with what the file has in the place of what a model was shown. A file that cannot be read, or is too large
-/// to be edited, was not shown whole.
+/// Restores escaped text from the file's current content. A file that is unreadable or too large to edit was never shown
+/// whole, so nothing is restored from it.
 fn meant<'a>(context: &ToolContext, place: &Location, content: &'a str) -> Cow<'a, str> {
     if !looks_shown(content) || !place.exists() {
         return Cow::Borrowed(content);

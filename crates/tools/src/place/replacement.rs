@@ -1,4 +1,4 @@
-//! Replaces a file in one step: whoever reads it sees the old content or the new.
+//! Replaces a file in one step, so that readers see either the old or the new content.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -14,17 +14,17 @@ use super::Location;
 use crate::FileError;
 use crate::work::Work;
 
-/// What a new file may be used for, before the process's mask.
+/// Mode of a new file, before the umask.
 const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
 const NEW_DIRECTORY: Mode = Mode::from_raw_mode(0o777);
 const WRITABLE: rustix::fs::RawMode = 0o222;
-/// Names tried for the file beside it.
+/// Attempts to find an unused temporary name.
 const TRIES: usize = 16;
 
 impl Location {
-    /// Writes a file here. An existing one keeps its mode, and its owner where the system allows it.
+    /// Writes the file. An existing one keeps its mode, and its owner if the system allows that.
     ///
-    /// With `known`, only if that is still the state of the file.
+    /// With `known`, requires the file to be in that state.
     pub(crate) fn replace(&self, content: &[u8], known: Option<&Stat>, work: &Work) -> Result<(), FileError> {
         let (Some(holder), Some(name)) = (&self.followed.holder, self.followed.below.file_name()) else {
             return Err(FileError::NotAFile { path: self.shown.clone(), kind: "directory" });
@@ -44,6 +44,8 @@ impl Location {
         let (beside, file) = Beside::create(holder).map_err(failed)?;
         write(file, content, before).map_err(|error| FileError::io(error, &self.shown))?;
         work.check()?;
+        // Checked as late as possible. Between this and the rename a change can still be overwritten; no file system call
+        // closes that gap for a file that other programs replace by rename, too.
         if let Some(known) = known {
             let now = rustix::fs::statat(holder, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
             if state(&now) != state(known) {
@@ -52,13 +54,13 @@ impl Location {
         }
         rustix::fs::renameat(holder, &beside.name, holder, name).map_err(failed)?;
         beside.keep();
-        // The file is there; only a loss of power could still undo it.
+        // The file is complete; only a power failure could still undo the rename, so a failed sync is not an error.
         let _ = reopened(holder).and_then(|directory| rustix::fs::fsync(&directory));
         Ok(())
     }
 }
 
-/// What is different after a change.
+/// Returns the values that differ after any change of a file.
 fn state(stat: &Stat) -> impl PartialEq + use<> {
     (stat.st_ino, stat.st_size, stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec)
 }
@@ -68,7 +70,7 @@ fn write(mut file: File, content: &[u8], before: Option<&Stat>) -> std::io::Resu
     if let Some(stat) = before {
         let owner = Some(rustix::fs::Uid::from_raw(stat.st_uid));
         let group = Some(rustix::fs::Gid::from_raw(stat.st_gid));
-        // Only a privileged process may give files away, and it is the one that must.
+        // Succeeds only for a privileged process, which is also the only one for which the owner can differ.
         let _ = rustix::fs::fchown(&file, owner, group);
         rustix::fs::fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o7777))?;
     }
@@ -88,12 +90,12 @@ fn make_directories(holder: BorrowedFd<'_>, names: &[OsString]) -> Result<Option
     Ok(made)
 }
 
-/// A descriptor without access to the content cannot be synchronised.
+/// Opens a directory again: a descriptor opened with `O_PATH` cannot be synchronised.
 fn reopened(directory: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(directory, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// The file that is written before it takes the place of the other; removed unless it did.
+/// The temporary file, removed unless it was renamed into place.
 struct Beside<'a> {
     directory: BorrowedFd<'a>,
     name: OsString,
@@ -139,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_changed_meanwhile_is_left_alone() {
+    fn file_changed_meanwhile_is_left_alone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file");
         fs::write(&path, "mine").unwrap();

@@ -1,4 +1,4 @@
-//! The lines that were found.
+//! The lines that match a search.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,27 +14,27 @@ use crate::ToolContext;
 use crate::list_dir::one_line;
 use crate::work::Work;
 
-/// Most characters of a line, and how many of them stand before what matched.
+/// Most characters shown of a line, and how many of them precede the match.
 const MAX_LINE_CHARS: usize = 300;
 const CHARS_BEFORE: usize = 100;
-/// Most bytes of a line that is searched at all.
+/// Most bytes of a line that is searched.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// What was found so far.
+/// Matches found so far.
 pub(super) struct Found<'a> {
     context: &'a ToolContext,
     matcher: RegexMatcher,
     searcher: Searcher,
     work: &'a Work,
     pub(super) limit: usize,
-    /// Lines, as they are answered.
+    /// Matching lines as the answer shows them.
     pub(super) text: String,
     matches: usize,
-    /// Directories of files that have such lines, without links.
+    /// Resolved directories of files with matches.
     pub(super) directories: BTreeSet<PathBuf>,
-    /// Files that were searched.
+    /// Number of searched files.
     pub(super) files: usize,
-    /// Files that could not be, and the first of them.
+    /// Number of files that could not be searched, and the first of them.
     pub(super) failures: usize,
     pub(super) failed: Option<(PathBuf, String)>,
 }
@@ -84,6 +84,7 @@ impl<'a> Found<'a> {
             limit: self.limit,
         };
         let reader = Watched { file, work: self.work };
+        // An error after the deadline is the deadline's own, which the answer reports once for the whole search.
         if let Err(error) = self.searcher.search_reader(&self.matcher, reader, &mut lines)
             && self.work.check().is_ok()
         {
@@ -95,7 +96,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// A file that ends when nobody waits any more.
+/// A file whose reads fail once the work is cancelled or late.
 struct Watched<'a> {
     file: File,
     work: &'a Work,
@@ -129,7 +130,7 @@ impl Sink for Lines<'_> {
     }
 }
 
-/// The part of a long line around what matched.
+/// Returns the part of a long line around the match.
 fn window(line: &[u8], at: usize) -> String {
     let text = String::from_utf8_lossy(line);
     if text.chars().count() <= MAX_LINE_CHARS {
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_lines_show_what_matched() {
+    fn long_line_shows_the_match() {
         assert_eq!(window(b"short", 2), "short");
         let line = format!("{}ä{}", "a".repeat(1000), "b".repeat(1000));
         let shown = window(line.as_bytes(), 1000);

@@ -1,5 +1,5 @@
-//! Goes through a tree by descriptors. No link is followed, so nothing leads out, and nothing is opened that is not a
-//! directory or a file.
+//! Walks a tree by descriptors. No link is followed, so the walk cannot leave the root, and only directories and regular
+//! files are opened.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -20,35 +20,35 @@ use crate::FileError;
 use crate::place::{Location, Root, read_flags};
 use crate::work::Work;
 
-/// Files that say what is not worth a look.
+/// Files with ignore rules of a directory.
 const IGNORE_FILES: &[&str] = &[".gitignore", ".ignore"];
-/// The same for a whole repository.
+/// File with ignore rules of a whole repository.
 const REPOSITORY_IGNORE_FILE: &str = ".git/info/exclude";
-/// Directories of version control.
+/// Directories of version control systems.
 const REPOSITORIES: &[&str] = &[".git", ".jj", ".hg", ".svn"];
-/// Most bytes of a file that says what is ignored.
+/// Most bytes read of a file with ignore rules.
 const MAX_IGNORE_BYTES: u64 = 1 << 20;
-/// How deep directories are gone into: each level costs a descriptor.
+/// Greatest depth of directories; each level keeps a descriptor open.
 const MAX_DEPTH: usize = 100;
 
-/// A way through a tree.
+/// A walk through a tree.
 pub(super) struct Walk<'a> {
     root: &'a Arc<Root>,
-    /// Directories that are passed over, without links.
+    /// Resolved paths that are skipped.
     hidden: &'a [PathBuf],
     work: &'a Work,
-    /// Rules of the directories above, the nearest last.
+    /// Ignore rules of the directories above, the nearest last.
     rules: Vec<Gitignore>,
-    /// Entries that may still be looked at.
+    /// Entries that may still be visited.
     left: usize,
-    /// Whether there were more.
+    /// True if that limit was reached.
     pub(super) cut_short: bool,
-    /// Whether something was too deep.
+    /// True if a directory was too deep.
     pub(super) too_deep: bool,
     depth: usize,
 }
 
-/// What goes on after an entry.
+/// Action after an entry.
 #[derive(PartialEq, Eq)]
 enum Next {
     Continue,
@@ -69,14 +69,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Searches a directory and what is below it.
+    /// Searches a directory and everything below it.
     pub(super) fn directory(
         &mut self,
         start: &Location,
         globs: &Override,
         found: &mut Found<'_>,
     ) -> Result<(), FileError> {
-        // What the directories above ignore is ignored here, too.
+        // The search may start below the root, but rules of the directories above apply as well.
         self.add_rules(self.root.descriptor(), Path::new(""), &[REPOSITORY_IGNORE_FILE]);
         let above: Vec<&Path> = start.below().ancestors().skip(1).collect();
         for below in above.into_iter().rev() {
@@ -145,7 +145,7 @@ impl<'a> Walk<'a> {
         Next::Continue
     }
 
-    /// The names in a directory, sorted, as many as may still be looked at.
+    /// Returns the sorted names in a directory, as many as may still be visited.
     fn names(&mut self, directory: &OwnedFd) -> Vec<(OsString, FileType)> {
         let mut names = Vec::new();
         let Ok(entries) = Dir::read_from(directory) else { return names };
@@ -160,7 +160,7 @@ impl<'a> Walk<'a> {
             }
             self.left -= 1;
             let kind = match entry.file_type() {
-                // Some file systems do not say.
+                // Some file systems do not report the type.
                 FileType::Unknown => rustix::fs::statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW)
                     .map_or(FileType::Unknown, |stat| file_type(&stat)),
                 kind => kind,
@@ -181,7 +181,7 @@ impl<'a> Walk<'a> {
             }
             let mut builder = GitignoreBuilder::new(&path);
             for line in String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').lines() {
-                // A line that is no glob is no reason to ignore the others.
+                // An invalid line must not disable the others.
                 let _ = builder.add_line(None, line);
             }
             self.rules.extend(builder.build().ok().filter(|rules| !rules.is_empty()));
@@ -189,6 +189,7 @@ impl<'a> Walk<'a> {
     }
 
     fn is_ignored(&self, path: &Path, is_directory: bool) -> bool {
+        // The nearest rule wins, as in git, which is why an inner `!pattern` can undo an outer rule.
         for rules in self.rules.iter().rev() {
             match rules.matched(path, is_directory) {
                 Match::None => {}
@@ -200,7 +201,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Opens what is a file when it is opened.
+/// Opens `name` and rejects anything that is not a regular file.
 fn open(directory: BorrowedFd<'_>, name: &Path) -> Result<Option<File>, rustix::io::Errno> {
     let descriptor = rustix::fs::openat(directory, name, read_flags(), Mode::empty())?;
     let stat = rustix::fs::fstat(&descriptor)?;

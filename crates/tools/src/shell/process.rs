@@ -1,4 +1,4 @@
-//! Runs a command under its guard, and listens to it.
+//! Runs a command under its guard and captures the output.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,23 +16,23 @@ use super::capture::Capture;
 use super::{ShellSettings, environment};
 use crate::{FileError, ToolContext};
 
-/// How much later than its guard we end a command whose time is over: only a guard that hangs lets it come to that.
+/// Delay after which the gateway ends a command that its guard should have ended. Only needed if the guard hangs.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long output is waited for when nothing that could write any is left.
+/// Time to wait for buffered output after the guard has exited.
 const REST: Duration = Duration::from_millis(300);
 
-/// What became of a command.
+/// Result of a command.
 pub(super) struct Outcome {
     pub(super) captured: Capture,
     pub(super) ended: Ended,
 }
 
-/// What is to be run.
+/// A command and its limits.
 pub(super) struct ShellCommand {
     pub(super) level: SandboxLevel,
     pub(super) text: String,
     pub(super) timeout: Duration,
-    /// What is mounted read-only, where that is possible.
+    /// Paths mounted read-only, if the sandbox can do that.
     pub(super) protected: Vec<PathBuf>,
 }
 
@@ -40,11 +40,11 @@ struct Started {
     guarded: Guarded,
     output: pipe::Receiver,
     report: pipe::Receiver,
-    /// Removed when the command has ended.
+    /// Temporary directory, removed after the command.
     temporary: tempfile::TempDir,
 }
 
-/// Runs a command to its end, which comes soon when it is stopped. Nothing it has started is left then.
+/// Runs a command to its end, which comes soon after it is stopped. No process of it is left afterwards.
 pub(super) async fn run(
     context: &ToolContext,
     settings: &ShellSettings,
@@ -57,6 +57,7 @@ pub(super) async fn run(
     let timeout = order.timeout;
     let (its_context, settings) = (context.clone(), settings.clone());
     let runtime = tokio::runtime::Handle::current();
+    // `Guarded::start` registers pipes with the reactor, which a blocking thread does not know by default.
     let started = tokio::task::spawn_blocking(move || {
         let _inside = runtime.enter();
         start(&its_context, &settings, order)
@@ -64,8 +65,8 @@ pub(super) async fn run(
     let mut started = started.await.map_err(|_| FileError::Cancelled)??;
     let mut captured = Capture::new(context.limits().output_chars);
     let said = listen(&mut started, &mut captured, Instant::now() + timeout + GRACE, stop).await;
-    // A guard may have to be waited for, and a command may have left any number of temporary files: no work for a
-    // thread that others wait for.
+    // Waiting for the guard may block, and a command may have left any number of temporary files to remove: neither
+    // belongs on a runtime thread.
     let ended = tokio::task::spawn_blocking(move || {
         let Started { guarded, temporary, .. } = started;
         let report = match said {
@@ -88,7 +89,7 @@ pub(super) async fn run(
     }
 }
 
-/// Listens until the guard is gone, and returns what it said; none when it is still there at the deadline.
+/// Captures output until the guard has exited, and returns its report. `None` if it is still running at the deadline.
 async fn listen(
     started: &mut Started,
     captured: &mut Capture,
@@ -118,6 +119,7 @@ async fn listen(
             () = tokio::time::sleep_until(deadline) => return None,
         }
     }
+    // The guard is gone, but a process outside its reach may hold the pipe open, so the rest is read only for a short time.
     let rest = async {
         while let Ok(length @ 1..) = started.output.read(&mut buffer).await {
             captured.push(&buffer[..length]);
@@ -136,7 +138,7 @@ fn start(context: &ToolContext, settings: &ShellSettings, order: ShellCommand) -
     }
     let cwd = context.find(context.cwd())?;
     let root = context.whole()?;
-    // Its mode does not depend on the umask: a command finds its settings here, which are nobody else's to write.
+    // An explicit mode, because a permissive umask would let other users write the settings that a command finds here.
     let private = std::fs::Permissions::from_mode(0o700);
     let temporary =
         tempfile::Builder::new().prefix("foreword-").permissions(private).tempdir().map_err(failed)?;
