@@ -1,4 +1,4 @@
-//! What a sandbox costs: `true` at each level against a plain `sh -c true`.
+//! Measures the cost of a sandbox: `true` at each level compared with a plain `sh -c true`.
 //!
 //! ```text
 //! cargo bench -p foreword-sandbox --bench sandbox -- [--quick]
@@ -15,7 +15,7 @@ use anyhow::{Context as _, ensure};
 use measure::{Arguments, Comparison, Effort, Machine, Rounds};
 use sandbox::{CommandRequest, Directory, Ended, Guarded, Program, Report, ResourceLimits, SandboxLevel};
 
-/// Who commands run as when the benchmark is run by root, which they must not: nobody.
+/// User id of commands if the benchmark is run by root, which commands must not be: `nobody`.
 const OTHER_USER: u32 = 65_534;
 
 fn main() -> anyhow::Result<()> {
