@@ -1,4 +1,4 @@
-//! An answer in the making, out of the pieces that all providers send.
+//! Assembles an answer from the pieces that all providers send.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -9,26 +9,24 @@ use crate::{
     TokenUsage, ToolCall,
 };
 
-/// More blocks than any answer has; every piece has to find its own among them.
+/// Limit on the blocks of an answer. Every piece is matched against all of them, so the cost would grow quadratically.
 const MAX_BLOCKS: usize = 4096;
 
-/// More bytes than any token has on the average; the longest are rows of blanks.
+/// Upper bound for the average bytes of a token; the longest tokens are rows of blanks.
 const TOKEN_BYTES: usize = 128;
-/// What an answer may have in any case: some servers do not know the limit that they are told, and what they write is cut
-/// where it is used.
+/// Bytes that every answer may have. Some servers ignore the requested limit, and their output is cut where it is used.
 const LEAST_BYTES: usize = 4 << 20;
 
-/// What has arrived so far. Pieces name their block by a number that the adapter chooses; blocks are in the order
-/// in which they began.
+/// The answer so far. The adapter numbers blocks; they are kept in the order in which they began.
 #[derive(Debug)]
 pub(crate) struct Assembly {
     kind: ProviderKind,
     requested_model: String,
     max_tokens: u32,
-    /// Bytes of texts, reasonings and arguments that may still come.
+    /// Bytes of text, reasoning and arguments that may still arrive.
     left: usize,
     slots: Vec<(u64, Slot)>,
-    /// What the caller has not been told yet.
+    /// Events that were not delivered to the caller yet.
     events: Vec<ChatEvent>,
     pub(crate) usage: TokenUsage,
     pub(crate) model: Option<String>,
@@ -45,13 +43,13 @@ enum Slot {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
     Arriving,
-    /// The provider says that it is complete, but its arguments may have been cut: only why the model stopped tells.
+    /// The provider has ended the call, but a limit may have cut its arguments. Only the stop reason shows that.
     Ended,
     Complete,
 }
 
 impl Assembly {
-    /// For an answer of at most so many tokens, whatever the provider makes of that.
+    /// Creates an assembly for an answer of at most `max_tokens` tokens, whether or not the provider obeys that.
     pub(crate) fn new(kind: ProviderKind, requested_model: String, max_tokens: u32) -> Self {
         Self {
             kind,
@@ -71,6 +69,7 @@ impl Assembly {
             return Ok(());
         }
         self.take_room(delta)?;
+        // The last block with this number: some servers reuse a number after a block of another type.
         match self.find(key, |slot| matches!(slot, Slot::Text(_))) {
             Some(Slot::Text(text)) => text.push_str(delta),
             _ => self.add(key, Slot::Text(delta.to_owned()))?,
@@ -79,17 +78,17 @@ impl Assembly {
         Ok(())
     }
 
-    /// Whether there is any of a text.
+    /// Returns true if there is text in a block.
     pub(crate) fn has_text(&self, key: u64) -> bool {
         self.slots.iter().any(|(other, slot)| *other == key && matches!(slot, Slot::Text(_)))
     }
 
-    /// Whether there is any of a reasoning.
+    /// Returns true if there is reasoning in a block.
     pub(crate) fn has_reasoning(&self, key: u64) -> bool {
         self.slots.iter().any(|(other, slot)| *other == key && matches!(slot, Slot::Reasoning { .. }))
     }
 
-    /// More reasoning that may be shown.
+    /// Appends reasoning that may be shown.
     pub(crate) fn reasoning(&mut self, key: u64, delta: &str) -> Result<(), Fault> {
         if delta.is_empty() {
             return Ok(());
@@ -100,17 +99,17 @@ impl Assembly {
         Ok(())
     }
 
-    /// What has to be sent back of a reasoning, once it is complete.
+    /// Sets the value of a complete reasoning block that must be sent back.
     pub(crate) fn reasoning_value(&mut self, key: u64, value: Value) -> Result<(), Fault> {
         self.change_reasoning(key, |_, old| *old = value)
     }
 
-    /// The shown text of a reasoning.
+    /// Returns the visible text of a reasoning block.
     pub(crate) fn reasoning_text(&mut self, key: u64) -> Result<String, Fault> {
         self.change_reasoning(key, |text, _| text.clone())
     }
 
-    /// A tool call begins. Without an id it gets one, unlike any other in its thread: results have to refer to it.
+    /// Begins a tool call. A missing id is replaced by one that is unique in the thread, because results refer to it.
     pub(crate) fn call_started(&mut self, key: u64, id: &str, name: &str) -> Result<(), Fault> {
         let id = if id.is_empty() { format!("call_{}", Uuid::now_v7().simple()) } else { id.to_owned() };
         let call = ToolCall { id: id.clone(), name: name.to_owned(), arguments: String::new() };
@@ -119,7 +118,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// More arguments of a call.
+    /// Appends arguments to a call.
     pub(crate) fn call_arguments(&mut self, key: u64, delta: &str) -> Result<(), Fault> {
         if delta.is_empty() {
             return Ok(());
@@ -135,12 +134,12 @@ impl Assembly {
         Ok(())
     }
 
-    /// The arguments of a call so far; `None` if there is no such call.
+    /// Returns the arguments of a call so far. `None` if there is no such call.
     pub(crate) fn arguments(&mut self, key: u64) -> Option<&str> {
         self.call(key).ok().map(|(call, _)| call.arguments.as_str())
     }
 
-    /// A call is complete, as the provider says. To say it twice does no harm.
+    /// Marks a call as complete. Repeating this has no effect.
     pub(crate) fn call_finished(&mut self, key: u64) -> Result<(), Fault> {
         let (call, progress) = self.call(key)?;
         if *progress != Progress::Arriving {
@@ -156,8 +155,8 @@ impl Assembly {
         Ok(())
     }
 
-    /// The answer is at its end, and why the model stopped is known: calls are complete, except those that a limit cut
-    /// off. Providers end the block of such a call like any other.
+    /// Completes all calls at the end of an answer, once the stop reason is known. A call that a limit cut off stays incomplete;
+    /// providers end its block like any other.
     pub(crate) fn settle_calls(&mut self) {
         let is_cut = matches!(self.stop, Some(StopReason::MaxOutputTokens | StopReason::ContextFull));
         let last = self.slots.len().saturating_sub(1);
@@ -166,7 +165,8 @@ impl Assembly {
             if *progress == Progress::Complete {
                 continue;
             }
-            // Nothing at all is what some servers write for a tool without parameters.
+            // Some servers send no arguments for a tool without parameters, so an empty text alone does not mean that the call
+            // was cut. Only the last call can have been cut before its first byte.
             let is_blank = call.arguments.trim().is_empty();
             if is_cut && !has_arguments(call) && (!is_blank || place == last) {
                 *progress = Progress::Arriving;
@@ -184,7 +184,7 @@ impl Assembly {
         self.slots.iter().any(|(_, slot)| matches!(slot, Slot::Call(..)))
     }
 
-    /// Whether the caller was, or is about to be, told anything of this answer.
+    /// Returns true if nothing of the answer was, or is about to be, delivered to the caller.
     pub(crate) fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
@@ -200,7 +200,7 @@ impl Assembly {
         ChatResponse { message, unfinished_calls, stop, usage, model, cache_marks: Vec::new() }
     }
 
-    /// What there is of an answer that broke off, if there is anything.
+    /// Returns the part of an interrupted answer. `None` if there is none.
     pub(crate) fn into_partial(self) -> Option<PartialResponse> {
         if self.is_empty() {
             return None;
@@ -226,11 +226,11 @@ impl Assembly {
         (Message::assistant(blocks), unfinished)
     }
 
-    /// A provider that does not stop, or does not keep to what it was asked, must not fill the memory and the database.
+    /// Counts bytes against the limit, so that a provider that never stops cannot fill the memory and the database.
     fn take_room(&mut self, delta: &str) -> Result<(), Fault> {
         self.left = self.left.checked_sub(delta.len()).ok_or_else(|| {
             Fault::malformed(format!(
-                "the answer goes on far beyond the {} tokens that were asked for",
+                "the answer continues far beyond the {} tokens that were requested",
                 self.max_tokens
             ))
         })?;
@@ -245,7 +245,7 @@ impl Assembly {
     fn call(&mut self, key: u64) -> Result<(&mut ToolCall, &mut Progress), Fault> {
         match self.find(key, |slot| matches!(slot, Slot::Call(..))) {
             Some(Slot::Call(call, progress)) => Ok((call, progress)),
-            _ => Err(Fault::malformed("the answer continues a tool call that was not begun")),
+            _ => Err(Fault::malformed("the answer continues a tool call that has not begun")),
         }
     }
 
@@ -274,7 +274,7 @@ impl Assembly {
     }
 }
 
-/// Whether a call has arguments, and all of them.
+/// Returns true if a call's arguments are complete and not empty.
 fn has_arguments(call: &ToolCall) -> bool {
     !call.arguments.trim().is_empty() && call.input().is_ok()
 }

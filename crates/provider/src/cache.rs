@@ -1,23 +1,23 @@
-//! Where a cached prefix may end.
+//! Cache breakpoints.
 //!
-//! Anthropic caches up to each marked block, in the order tools, system, messages. Marked are the ends of what
-//! changes at different times: the tools with the stable part, the session part, which may end with a first message
-//! instead of the system text, the message that opened the turn, and the last message. The opening is marked because the
-//! API looks back only some twenty blocks from a mark, which one round of many parallel calls can exceed.
+//! Anthropic caches up to each marked block, in the order tools, system, messages. Marks are set at the ends of parts that
+//! change at different times: tools with the stable part; the session part, which may end with a first message instead of
+//! system text; the message that opened the turn; and the last message. The opening is marked because the API looks back
+//! only about twenty blocks from a mark, which one round of many parallel calls can exceed.
 
 use protocol::round::CacheMark;
 use serde_json::{Map, Value, json};
 
 use crate::{CacheRules, ChatRequest};
 
-/// The fewest bytes that could be one token. Marking too little does no harm; not marking enough costs money.
+/// Smallest plausible size of a token. An unnecessary mark does no harm; a missing one costs money.
 const BYTES_PER_TOKEN: usize = 2;
 
-/// Marks the ends of the parts that are worth it, never more than the rules allow.
+/// Marks the ends of the parts that are long enough, at most as many as the rules allow.
 pub(crate) fn mark(body: &mut Map<String, Value>, rules: CacheRules, session_end: SessionEnd) {
     let minimum = rules.minimum_tokens as usize * BYTES_PER_TOKEN;
     let sizes = Sizes::of(body, session_end);
-    // The most valuable first, for rules that allow fewer.
+    // The most valuable first, for rules that allow fewer marks than there are parts.
     let places = [Breakpoint::Stable, Breakpoint::Session, Breakpoint::LastMessage, Breakpoint::Opening]
         .map(|place| (place, sizes.until(place)));
     let mut left = rules.breakpoints;
@@ -35,7 +35,7 @@ pub(crate) fn mark(body: &mut Map<String, Value>, rules: CacheRules, session_end
     }
 }
 
-/// Up to where a request says that it may be reused.
+/// Returns the marks that a request contains.
 pub(crate) fn marks(body: &Value, session_end: SessionEnd) -> Vec<CacheMark> {
     let has_mark = |block: &Value| block.get("cache_control").is_some();
     let list = |name: &str| body.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -68,7 +68,7 @@ pub(crate) fn marks(body: &Value, session_end: SessionEnd) -> Vec<CacheMark> {
     marks
 }
 
-/// What the session part ends with.
+/// Last element of the session part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionEnd {
     System,
@@ -81,7 +81,7 @@ impl SessionEnd {
     }
 }
 
-/// Where a part ends.
+/// End of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Breakpoint {
     Stable,
@@ -90,7 +90,7 @@ enum Breakpoint {
     LastMessage,
 }
 
-/// How much precedes the end of each part.
+/// Bytes before the end of each part.
 struct Sizes {
     stable: usize,
     session: usize,
@@ -119,14 +119,14 @@ impl Sizes {
     }
 }
 
-/// The block to mark, unless there is none or it would be marked twice.
+/// Returns the block to mark, if there is one.
 fn block(
     body: &mut Map<String, Value>,
     place: Breakpoint,
     session_end: SessionEnd,
 ) -> Option<&mut Map<String, Value>> {
     let index = match place {
-        // Tools precede the system text, so its first block ends both.
+        // Tools precede the system text, so the first system block ends both.
         Breakpoint::Stable if body.contains_key("system") => {
             return body.get_mut("system")?.as_array_mut()?.first_mut()?.as_object_mut();
         }
@@ -139,17 +139,18 @@ fn block(
     let content =
         body.get_mut("messages")?.as_array_mut()?.get_mut(index)?.get_mut("content")?.as_array_mut()?;
     let mut blocks = content.iter_mut().rev().filter_map(Value::as_object_mut);
-    // The API does not let thinking be marked.
+    // The API rejects marks on thinking blocks.
     blocks.find(|block| {
         !block.get("type").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("thinking"))
     })
 }
 
-/// The message that opened the present turn, if others came after it.
+/// Returns the index of the message that opened the current turn, if others follow it.
 fn opening(messages: &[Value]) -> Option<usize> {
     let opens = |message: &Value| {
         let first = message.pointer("/content/0/type").and_then(Value::as_str);
         message["role"] == "user" && first.is_some_and(|kind| kind != "tool_result")
+        // Results of tools have the role `user` as well, but they do not open a turn.
     };
     messages.iter().rposition(opens).filter(|index| index + 1 < messages.len())
 }

@@ -1,4 +1,4 @@
-//! Which providers there are, where they are and how patiently they are asked.
+//! Configuration of providers: address, key, time limits and retries.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,19 +10,19 @@ use secrecy::SecretString;
 use crate::key::{KeyFileError, key_from_file};
 use crate::{ProviderKind, RetryPolicy};
 
-/// A provider that everybody has, once there is a key.
+/// A provider that is available without configuration once it has a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltIn {
-    /// Its name, as in `anthropic/claude-opus-5`.
+    /// Name, as in `anthropic/claude-opus-5`.
     pub name: &'static str,
-    /// Which API it speaks.
+    /// API of the provider.
     pub kind: ProviderKind,
-    /// Where it is. Anthropic's address ends before the version and OpenAI's after it, as in their own SDKs, so that
-    /// a variable set for those works here.
+    /// Base URL. Anthropic's ends before the version and OpenAI's after it, as in their own SDKs, so that a variable set for
+    /// those works here, too.
     pub base_url: &'static str,
-    /// The variable with its key.
+    /// Environment variable with the key.
     pub key_variable: &'static str,
-    /// The variable with another address.
+    /// Environment variable with another base URL.
     pub address_variable: &'static str,
 }
 
@@ -44,46 +44,46 @@ impl BuiltIn {
         },
     ];
 
-    /// The row of this name.
+    /// Finds a provider by its name.
     pub fn find(name: &str) -> Option<&'static Self> {
         Self::TABLE.iter().find(|row| row.name == name)
     }
 
-    /// Where the vendor of an API is; everybody else's address must be given.
+    /// Returns the base URL of an API's vendor. `None` for APIs without one, whose address must be configured.
     pub fn address_of(kind: ProviderKind) -> Option<&'static str> {
         Self::TABLE.iter().find(|row| row.kind == kind).map(|row| row.base_url)
     }
 }
 
-/// What a configuration says about one provider; what is absent is as for the built-in provider of its name.
+/// Settings of one provider. Missing values are taken from the built-in provider of the same name.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderSettings {
-    /// Which API it speaks.
+    /// API of the provider.
     pub kind: Option<ProviderKind>,
-    /// Where it is, without the path of a method.
+    /// Base URL, without the path of a method.
     pub base_url: Option<String>,
-    /// The variable that holds its key.
+    /// Environment variable with the key.
     pub api_key_env: Option<String>,
-    /// The file of mode 0600 that holds its key, instead of a variable.
+    /// File of mode 0600 with the key, instead of a variable.
     pub api_key_file: Option<PathBuf>,
-    /// More headers of every request.
+    /// Additional headers of every request.
     pub headers: BTreeMap<String, SecretString>,
 }
 
 impl ProviderSettings {
-    /// Which API the provider of this name speaks.
+    /// Returns the API of the provider with this name.
     pub fn kind_of(&self, name: &str) -> Option<ProviderKind> {
         self.kind.or_else(|| BuiltIn::find(name).map(|row| row.kind))
     }
 
-    /// The provider of this name, its key read from where it is. Without a kind it is taken to be compatible.
+    /// Returns the configuration of the provider with this name, and reads its key. The default kind is OpenAI-compatible.
     pub fn config(
         &self,
         name: &str,
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<ProviderConfig, KeyFileError> {
         let kind = self.kind_of(name).unwrap_or(ProviderKind::OpenaiCompatible);
-        // The vendor's variables are only for the vendor's own name: another server must not get its key unasked.
+        // The vendor's variables apply only to the vendor's own name. Otherwise another server would receive the vendor's key.
         let own = BuiltIn::find(name).filter(|row| row.kind == kind);
         let mut config =
             own.and_then(|row| ProviderConfig::built_in(row.name, &environment)).unwrap_or_else(|| {
@@ -105,31 +105,31 @@ impl ProviderSettings {
 
 #[derive(Clone)]
 pub struct ProviderConfig {
-    /// What it is called in models' names and in errors.
+    /// Name of the provider in model names and errors.
     pub name: String,
-    /// Which API it speaks.
+    /// API of the provider.
     pub kind: ProviderKind,
-    /// Where it is, without the path of a method. User names and passwords do not belong here.
+    /// Base URL, without the path of a method. It must not contain a user name or password.
     pub base_url: String,
-    /// Its key. Servers of one's own often need none.
+    /// Key. Local servers often need none.
     pub api_key: Option<SecretString>,
-    /// The variable that the key is taken from, for hints.
+    /// Environment variable of the key, for hints.
     pub api_key_env: Option<String>,
-    /// More headers. They may be keys, so they are kept like one.
+    /// Additional headers. Their values may be keys and are protected like one.
     pub headers: BTreeMap<String, SecretString>,
-    /// How long is waited for what.
+    /// Time limits.
     pub timeouts: Timeouts,
-    /// How often it is asked.
+    /// Retries.
     pub retry: RetryPolicy,
-    /// How much it may answer.
+    /// Limits of an answer's size.
     pub limits: ResponseLimits,
 }
 
-/// How long is waited. There is no limit for a whole answer: a model may well write for an hour.
+/// Time limits of a request. There is none for a whole answer, because a model may well write for an hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     pub connect: Duration,
-    /// From the request to the first byte of an answer's body. Large prompts on one's own machine take minutes.
+    /// From the request to the first byte of the answer's body. A local server may take minutes for a large prompt.
     pub first_byte: Duration,
     /// Between two pieces of an answer.
     pub idle: Duration,
@@ -145,12 +145,12 @@ impl Default for Timeouts {
     }
 }
 
-/// How much a provider may answer, so that none can fill the memory.
+/// Limits of an answer's size, so that no provider can fill the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseLimits {
-    /// In one event. The last event of some APIs repeats the whole answer.
+    /// Bytes of one event. The last event of some APIs repeats the whole answer.
     pub event_bytes: usize,
-    /// In one whole answer, as it is sent; a few letters come in some hundred bytes.
+    /// Bytes of a whole answer as transmitted; a few letters take some hundred bytes.
     pub response_bytes: usize,
 }
 
@@ -161,7 +161,7 @@ impl Default for ResponseLimits {
 }
 
 impl ProviderConfig {
-    /// A provider without a key.
+    /// Creates a provider without a key.
     pub fn new(name: impl Into<String>, kind: ProviderKind, base_url: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -176,7 +176,7 @@ impl ProviderConfig {
         }
     }
 
-    /// A built-in provider, its key and perhaps its address taken from the environment that is given.
+    /// Creates a built-in provider, with its key and perhaps its address from the given environment.
     pub fn built_in(name: &str, environment: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let row = BuiltIn::find(name)?;
         let set = |variable: &str| environment(variable).filter(|value| !value.trim().is_empty());
@@ -184,7 +184,7 @@ impl ProviderConfig {
         Some(Self::new(row.name, row.kind, base_url).key_from_environment(row.key_variable, environment))
     }
 
-    /// With the key that a variable holds, if it does; hints name the variable.
+    /// Sets the key from a variable, if it has a value; hints name the variable.
     pub fn key_from_environment(
         mut self,
         variable: impl Into<String>,
@@ -197,11 +197,10 @@ impl ProviderConfig {
         self
     }
 
-    /// The variable whose key is missing, where a vendor is asked at its own address: a server of one's own may need
-    /// none.
+    /// Returns the variable of a missing key. Only for a vendor's own address: other servers may not need a key.
     pub fn missing_key(&self) -> Option<&str> {
         let is_vendor = BuiltIn::find(&self.name).is_some_and(|row| row.base_url == self.base_url);
-        // A header may be the key.
+        // A header may carry the key.
         let has_key = self.api_key.is_some() || !self.headers.is_empty();
         self.api_key_env.as_deref().filter(|_| is_vendor && !has_key)
     }
@@ -224,7 +223,7 @@ impl fmt::Debug for ProviderConfig {
     }
 }
 
-/// An address without what may be secret in it, even if it is not a URL.
+/// Removes possible secrets from an address, which may not be a valid URL.
 fn without_credentials(url: &str) -> &str {
     let url = url.rsplit_once('@').map_or(url, |(_, rest)| rest);
     url.split(['?', '#']).next().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Requests and answers as bytes: TLS, time limits, error answers.
+//! HTTP transport: TLS, time limits and error answers.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::error::Fault;
 use crate::sse::{SseEvent, SseReader};
 use crate::{ErrorKind, ResponseLimits, Timeouts, fault, retry};
 
-/// The most bytes of an error answer that are read.
+/// Most bytes read of an error answer.
 const MAX_ERROR_BYTES: usize = 64 * 1024;
 
-/// Sends requests to one provider.
+/// HTTP client for one provider.
 #[derive(Debug, Clone)]
 pub(crate) struct Http {
     client: Client,
@@ -24,36 +24,36 @@ pub(crate) struct Http {
     limits: ResponseLimits,
 }
 
-/// An answer that is still arriving.
+/// An answer that is being received.
 #[derive(Debug)]
 pub(crate) struct Answer {
     response: Response,
     reader: SseReader,
-    /// None until something has arrived that tells.
+    /// `None` until the first bytes show it.
     shape: Option<Shape>,
-    /// The bytes of a [`Shape::Json`].
+    /// Bytes of a [`Shape::Json`].
     whole: Vec<u8>,
     timeouts: Timeouts,
-    /// How many bytes may still come, and how many might at first.
+    /// Bytes that may still arrive, and the limit for the error message.
     left: (usize, usize),
-    /// Until the first byte has arrived.
+    /// Deadline for the first byte.
     deadline: Option<Instant>,
 }
 
-/// What the bytes of an answer are.
+/// Format of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Events,
-    /// One value, from a server that does not stream though it was asked to.
+    /// A single value, from a server that does not stream although a stream was requested.
     Json,
 }
 
-/// Whether more may come.
+/// State of an answer after reading.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum More {
     Perhaps,
     No,
-    /// No more, and these are all the bytes of an answer that is one JSON value.
+    /// The end; these are all bytes of an answer that is a single JSON value.
     Whole(Vec<u8>),
 }
 
@@ -62,9 +62,10 @@ impl Http {
         let mut builder = Client::builder()
             .tls_backend_preconfigured(tls(&url)?)
             .connect_timeout(timeouts.connect)
-            // A redirect could carry the key to somebody else.
+            // A redirect could send the key to another host.
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("foreword/", env!("CARGO_PKG_VERSION")));
+        // A proxy would resolve `localhost` on its own machine.
         if is_loopback(&url) {
             builder = builder.no_proxy();
         }
@@ -74,7 +75,7 @@ impl Http {
         Ok(Self { client, url, timeouts, limits })
     }
 
-    /// Sends a request and waits for an answer that is not an error.
+    /// Sends a request and waits for an answer with a success status.
     pub(crate) async fn post(&self, headers: HeaderMap, body: Vec<u8>) -> Result<Answer, Fault> {
         let deadline = Instant::now() + self.timeouts.first_byte;
         let sending = self.client.post(self.url.clone()).headers(headers).body(body).send();
@@ -119,6 +120,7 @@ impl Answer {
                 .await
                 .map_err(|_| too_late("the answer stopped in the middle", self.timeouts.idle))?,
         };
+        // From the first byte on, only pauses count.
         self.deadline = None;
         match chunk {
             Ok(Some(bytes)) => {
@@ -136,7 +138,7 @@ impl Answer {
 
     fn push(&mut self, bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), Fault> {
         if self.shape.is_none() {
-            // No line of a stream begins like a value.
+            // An event stream never begins with a brace, so the first byte decides even without a content type.
             let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
             self.shape = first.map(|first| if *first == b'{' { Shape::Json } else { Shape::Events });
         }
@@ -147,7 +149,7 @@ impl Answer {
         self.reader.push(bytes, events)
     }
 
-    /// Refuses what certainly is no answer; servers that name another type, or none, are given the benefit of the doubt.
+    /// Rejects HTML. Other unexpected content types are accepted, because some servers set a wrong one or none.
     fn read_content_type(&mut self) -> Result<(), Fault> {
         let kind = self.response.headers().get(reqwest::header::CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
@@ -160,11 +162,11 @@ impl Answer {
         Ok(())
     }
 
-    /// What an error answer says.
+    /// Reads an error answer.
     async fn into_fault(mut self) -> Fault {
         let (status, asked) = (self.response.status().as_u16(), retry::asked_delay(self.response.headers()));
         let mut body = Vec::new();
-        // What cannot be read of it is missing from the message, no more.
+        // An error while reading only shortens the message.
         while let Ok(Ok(Some(chunk))) = timeout(self.timeouts.idle, self.response.chunk()).await {
             let room = MAX_ERROR_BYTES - body.len();
             body.extend_from_slice(&chunk[..chunk.len().min(room)]);
@@ -178,13 +180,13 @@ impl Answer {
     }
 }
 
-/// An answer without an error's status that is not one of the provider's API.
+/// Returns the error for a successful answer that does not belong to the provider's API.
 pub(crate) fn no_answer(kind: &str) -> Fault {
     Fault::malformed(format!("the answer is {kind}, not a stream of events"))
         .with_hint("is the base URL that of the API?")
 }
 
-/// An answer that ended before it was complete.
+/// Returns the error for an answer that ended early.
 pub(crate) fn interrupted(reason: &str) -> Fault {
     Fault::new(ErrorKind::Interrupted, format!("the answer broke off in the middle: {reason}"))
 }
@@ -193,7 +195,7 @@ fn too_late(what: &str, limit: Duration) -> Fault {
     Fault::new(ErrorKind::Timeout, format!("{what} for {limit:?}"))
 }
 
-/// The cause of an error, without the address: the caller knows it.
+/// Returns the root cause of an error without the address, which the caller adds if it is safe.
 fn describe(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut cause: &dyn std::error::Error = &error;
@@ -211,12 +213,13 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// rustls with ring and the system's certificates. Said here, because a library must not choose for the process.
+/// Returns a rustls configuration with ring and the system's certificates. It is explicit, because a library must not set
+/// defaults for the whole process.
 fn tls(url: &Url) -> Result<rustls::ClientConfig, Fault> {
     let mut roots = rustls::RootCertStore::empty();
-    // Reading them takes a while, and redirects are not followed.
+    // Loading certificates takes a while, and a plain address never needs them, as redirects are not followed.
     if url.scheme() == "https" {
-        // Single certificates that cannot be read are left out; without any, the connection says so.
+        // Unreadable certificates are skipped. If none is left, connecting fails with an error that says so.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,4 +1,4 @@
-//! Keys from files.
+//! Keys in files.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -11,23 +11,23 @@ use rustix::fs::{Mode, OFlags};
 use secrecy::SecretString;
 use thiserror::Error;
 
-/// No key is longer.
+/// Most bytes of a key file.
 const MAX_KEY_BYTES: u64 = 16 * 1024;
 
-/// Why a file's key is not used.
+/// Reason why a key file is rejected.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum KeyFileError {
-    /// It could not be read.
-    #[error("could not read the key file {}: {source}", path.display())]
+    /// The file cannot be read.
+    #[error("failed to read the key file {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: std::io::Error },
-    /// It is a directory, a pipe or something else.
+    /// It is not a regular file.
     #[error("the key file {} is not a regular file", .0.display())]
     NotAFile(PathBuf),
-    /// Others may read or write it.
+    /// Other users can read or write it.
     #[error("the key file {} has mode {mode:04o}, so that others could use it", path.display())]
     Exposed { path: PathBuf, mode: u32 },
-    /// There is nothing in it, or what cannot be a key.
+    /// It is empty or contains characters that no key has.
     #[error("the key file {} does not contain a key", .0.display())]
     NotAKey(PathBuf),
 }
@@ -42,9 +42,9 @@ impl Hint for KeyFileError {
     }
 }
 
-/// The key that a file of mode 0600 contains.
+/// Reads the key from a file of mode 0600.
 ///
-/// What is checked is what was opened, without waiting for the other end of a pipe.
+/// All checks apply to the opened file, which is opened without waiting for the other end of a pipe.
 pub fn key_from_file(path: &Path) -> Result<SecretString, KeyFileError> {
     let unreadable = |source| KeyFileError::Unreadable { path: path.to_owned(), source };
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;

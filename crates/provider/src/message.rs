@@ -1,9 +1,9 @@
-//! Messages as the history of a request has them.
+//! Tool calls in the history of a request.
 
 use protocol::ToolCall;
 use serde_json::{Map, Value};
 
-/// A call's arguments as the model wrote them, or if they are no object, as the text of one.
+/// Returns a call's arguments as written by the model, or as the text of an object if they are not one.
 pub(crate) fn arguments_for_history(call: &ToolCall) -> String {
     match call.input() {
         Ok(_) if !call.arguments.trim().is_empty() => call.arguments.clone(),
@@ -11,7 +11,7 @@ pub(crate) fn arguments_for_history(call: &ToolCall) -> String {
     }
 }
 
-/// A call's arguments as an object in any case: providers refuse a history in which they are something else.
+/// Returns a call's arguments as an object in every case: providers reject a history with other arguments.
 pub(crate) fn input_for_history(call: &ToolCall) -> Map<String, Value> {
     call.input().unwrap_or_else(|_| {
         Map::from_iter([("malformed_arguments".to_owned(), Value::String(call.arguments.clone()))])

@@ -1,4 +1,4 @@
-//! Models as people name them: `provider/model`.
+//! Model names of the form `provider/model`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::{ErrorKind, Provider, ProviderError};
 
-/// A provider's configured name and the model's name there.
+/// Configured name of a provider and name of its model.
 ///
 /// ```
 /// use provider::ModelName;
@@ -27,7 +27,7 @@ pub struct ModelName {
     model: String,
 }
 
-/// What is not a model's name.
+/// A text that is not a model name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0:?} is not a model")]
 pub struct ModelNameError(pub String);
@@ -43,7 +43,7 @@ impl ModelName {
         &self.provider
     }
 
-    /// The model, as its provider names it; slashes are its own.
+    /// Returns the provider's name of the model, which may contain slashes.
     pub fn model(&self) -> &str {
         &self.model
     }
@@ -82,12 +82,12 @@ impl fmt::Display for ModelName {
     }
 }
 
-/// The providers there are, by name.
+/// Configured providers by name.
 #[derive(Debug, Clone, Default)]
 pub struct Providers(BTreeMap<String, Provider>);
 
 impl Providers {
-    /// The provider of a model, or an error that names those there are.
+    /// Returns the provider of a model. The error lists the configured providers.
     pub fn of(&self, model: &ModelName) -> Result<&Provider, ProviderError> {
         self.0.get(model.provider()).ok_or_else(|| {
             let names: Vec<&str> = self.0.keys().map(String::as_str).collect();
@@ -110,7 +110,7 @@ impl Providers {
     }
 }
 
-/// A later provider of the same name replaces an earlier one, as configuration replaces what is built in.
+/// A later provider replaces an earlier one of the same name, as configuration overrides the built-in ones.
 impl FromIterator<Provider> for Providers {
     fn from_iter<I: IntoIterator<Item = Provider>>(providers: I) -> Self {
         Self(providers.into_iter().map(|provider| (provider.name().to_owned(), provider)).collect())
@@ -123,7 +123,7 @@ mod tests {
     use crate::{ProviderConfig, ProviderKind};
 
     #[test]
-    fn names_that_are_none() {
+    fn invalid_names_are_rejected() {
         for text in ["", "gpt-5", "/gpt-5", "openai/", " openai/gpt-5", "openai/gpt-5\n"] {
             assert_eq!(text.parse::<ModelName>(), Err(ModelNameError(text.to_owned())));
         }
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn providers_that_are_not_there() {
+    fn unknown_provider_lists_the_known_ones() {
         let providers: Providers = ["a", "b"]
             .map(|name| ProviderConfig::new(name, ProviderKind::Openai, "http://127.0.0.1:9"))
             .map(|config| Provider::new(config).unwrap())

@@ -1,39 +1,38 @@
-//! What is asked of a model, in no provider's words.
+//! A request to a model in neutral terms.
 
 use protocol::ToolSpec;
 use serde::{Deserialize, Serialize};
 
 use crate::{Message, ToolChoice};
 
-/// How many tokens a model may write when nobody said.
+/// Default limit of output tokens.
 pub const DEFAULT_MAX_OUTPUT_TOKENS: u32 = 16_000;
 
-/// One round: everything a model is shown, and what it may do.
+/// A request: everything that a model is shown and may do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatRequest {
-    /// The model's name at its provider, such as `claude-opus-5`.
+    /// Name of the model at its provider, such as `claude-opus-5`.
     pub model: String,
-    /// The system text, before the messages.
+    /// System text, before the messages.
     pub system: SystemParts,
-    /// What is said before the history as a user's message, the same in every request of one session; empty: nothing.
+    /// User message before the history that is the same in every request of a session. Empty for none.
     pub preamble: String,
-    /// The history and the present turn, oldest first.
+    /// History and current turn, oldest first.
     pub messages: Vec<Message>,
-    /// The tools a model may call, in an order that must not change between rounds: a changed list breaks the
-    /// cached prefix.
+    /// Callable tools. Their order must not change between rounds: a changed list breaks the cached prefix.
     pub tools: Vec<ToolSpec>,
-    /// Whether it may, must or must not call one.
+    /// Permission or obligation to call a tool.
     pub tool_choice: ToolChoice,
-    /// The most tokens it may write, reasoning included.
+    /// Most output tokens, reasoning included.
     pub max_output_tokens: u32,
-    /// What requests with a common prefix have in common, such as the thread; routes them to the same cache.
+    /// Key shared by requests with a common prefix, such as the thread; it routes them to the same cache.
     pub cache_key: Option<String>,
-    /// How hard it should think; `None` leaves it to the model.
+    /// Reasoning effort. `None` leaves it to the model.
     pub reasoning: Option<ReasoningEffort>,
 }
 
 impl ChatRequest {
-    /// A request without system text and tools.
+    /// Creates a request without system text and tools.
     pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
         Self {
             model: model.into(),
@@ -49,37 +48,34 @@ impl ChatRequest {
     }
 }
 
-/// The system text, parted by how rarely it changes, so that a cache can end where a part ends.
+/// System text, split by how rarely its parts change, so that a cache can end between them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SystemParts {
-    /// The same in every session.
+    /// The part that is the same in every session.
     pub stable: String,
-    /// The same in every request of one session.
+    /// The part that is the same in every request of a session.
     pub session: String,
 }
 
 impl SystemParts {
-    /// Both parts as one text, for providers that take only one.
+    /// Joins both parts for providers that accept a single text.
     pub(crate) fn joined(&self) -> String {
         let parts = [self.stable.as_str(), self.session.as_str()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 }
 
-/// How hard a model should think.
+/// Reasoning effort of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningEffort {
-    /// Little.
     Low,
-    /// Neither.
     Medium,
-    /// Much.
     High,
 }
 
 impl ReasoningEffort {
-    /// The word that every provider uses.
+    /// Returns the word that all providers use.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -88,7 +84,7 @@ impl ReasoningEffort {
         }
     }
 
-    /// The same as a number of tokens, for models that want one.
+    /// Returns a token budget, for models without effort levels.
     pub(crate) fn budget(self) -> u32 {
         match self {
             Self::Low => 2_048,

@@ -1,4 +1,4 @@
-//! What a model answers: events while it does, and the whole at the end.
+//! The answer of a model: events while it arrives, and the whole at the end.
 
 use protocol::round::CacheMark;
 use std::time::Duration;
@@ -8,59 +8,59 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Message, ProviderError};
 
-/// What happens during a round. The last event of a round that went well is [`ChatEvent::Finished`].
+/// Event of a round. The last event of a successful round is [`ChatEvent::Finished`].
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ChatEvent {
-    /// The provider could not take the request and is asked again; nothing of an answer was delivered yet.
+    /// The provider is retried; nothing of an answer was delivered yet.
     Retrying {
-        /// How many times it was asked.
+        /// Number of requests so far.
         attempt: u32,
-        /// How long is waited before the next time.
+        /// Delay before the next request.
         delay: Duration,
         error: ProviderError,
     },
     TextDelta {
-        /// What comes after the text so far.
+        /// Text to append.
         text: String,
     },
-    /// More of what the model thinks, as far as it is shown.
+    /// Visible reasoning of the model.
     ReasoningDelta {
-        /// What comes after the reasoning so far.
+        /// Reasoning to append.
         text: String,
     },
-    /// A tool call begins; several may be under way at once.
+    /// A tool call begins. Several may be in progress.
     ToolCallStarted { id: String, name: String },
-    /// More of a call's arguments.
+    /// Arguments of a call.
     ToolCallDelta {
         id: String,
-        /// What comes after the arguments so far.
+        /// Arguments to append.
         arguments: String,
     },
-    /// A tool call is complete. Whether its arguments are what they should be, [`ToolCall::input`] tells.
+    /// A tool call is complete. [`ToolCall::input`] returns an error if its arguments are malformed.
     ToolCallFinished { call: ToolCall },
-    /// The round is over.
+    /// The round is complete.
     Finished(ChatResponse),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChatResponse {
-    /// What the model said, thought and called, to be appended to the messages as it is.
+    /// The model's message, which is appended to the history unchanged.
     pub message: Message,
-    /// Tool calls that a limit cut off: to be shown, never to be run. The message is without them.
+    /// Tool calls that a limit cut off. They are shown but never run, and the message does not contain them.
     #[serde(default)]
     pub unfinished_calls: Vec<ToolCall>,
     pub stop: StopReason,
     pub usage: TokenUsage,
-    /// The model that answered, as the provider names it.
+    /// Model that answered, as named by the provider.
     pub model: String,
-    /// Up to where the provider was told that it may reuse the request.
+    /// Cache breakpoints of the request.
     #[serde(default)]
     pub cache_marks: Vec<CacheMark>,
 }
 
 impl ChatResponse {
-    /// Whether the model neither said nor called anything, whatever it may have thought.
+    /// Returns true if the model neither wrote text nor called a tool. Reasoning does not count.
     pub fn is_empty(&self) -> bool {
         self.unfinished_calls.is_empty()
             && self.message.tool_calls().next().is_none()
@@ -68,36 +68,36 @@ impl ChatResponse {
     }
 }
 
-/// What had arrived when a round broke off.
+/// The part of an answer that arrived before an interruption.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartialResponse {
-    /// What was complete or is useful incomplete: text, reasoning, complete tool calls.
+    /// Text, reasoning and complete tool calls.
     pub message: Message,
-    /// Tool calls whose arguments were still arriving: to be shown, never to be run.
+    /// Tool calls with incomplete arguments. They are shown but never run.
     pub unfinished_calls: Vec<ToolCall>,
-    /// What it cost, as far as the provider had said.
+    /// Token usage as far as the provider reported it.
     pub usage: TokenUsage,
-    /// The model that answered, if the provider had named it.
+    /// Model that answered, if the provider named it.
     pub model: Option<String>,
 }
 
-/// Why a model stopped.
+/// Reason why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StopReason {
-    /// It has said what it wanted to.
+    /// The answer is complete.
     EndTurn,
-    /// It waits for the results of its tool calls.
+    /// The model waits for the results of its tool calls.
     ToolCalls,
-    /// It has written as much as it may; what it was writing is cut.
+    /// The output limit was reached, and the answer is cut.
     MaxOutputTokens,
-    /// The context is full; what it was writing is cut.
+    /// The context is full, and the answer is cut.
     ContextFull,
-    /// It, or a filter behind it, refused.
+    /// The model or a content filter refused.
     Refused,
-    /// The provider paused it; sending the messages again continues.
+    /// The provider paused the turn; sending the messages again continues it.
     Paused,
-    /// Something we have no word for.
+    /// An unknown reason.
     Other(String),
 }

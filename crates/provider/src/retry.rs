@@ -1,19 +1,19 @@
-//! When a provider is asked again, and how long is waited before.
+//! Retries and their delays.
 
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::HeaderMap;
 
-/// How often a provider is asked, and how long is waited in between.
+/// Number of retries and their delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How many times a request is sent at most; one means never again.
+    /// Most requests; one means no retry.
     pub attempts: u32,
-    /// The wait after the first time; it doubles after each.
+    /// Delay after the first request; it doubles after each.
     pub base: Duration,
-    /// The longest wait we choose ourselves.
+    /// Longest delay that we choose.
     pub longest: Duration,
-    /// The longest wait that a provider may ask for; if it wants more, the error is the caller's at once.
+    /// Longest delay that a provider may request. If it requests more, the caller gets the error immediately.
     pub longest_asked: Duration,
 }
 
@@ -29,27 +29,28 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// How long to wait after that many attempts, or `None` to give up.
+    /// Returns the delay after `attempts` requests. `None` to give up.
     pub(crate) fn delay(&self, attempts: u32, asked: Option<Duration>) -> Option<Duration> {
         if attempts >= self.attempts {
             return None;
         }
         match asked {
-            // A little later than asked: others were told the same moment.
+            // A little later than requested, because other clients were given the same moment.
             Some(asked) if asked <= self.longest_asked => Some(asked + self.base.mul_f64(0.5 * random())),
             Some(_) => None,
             None => {
                 let doubled = self.base.saturating_mul(1 << (attempts.saturating_sub(1)).min(16));
-                // Half of it for certain, the other half by chance: clients that failed together part.
+                // Half of the delay is random, so that clients that failed together spread out.
                 Some(doubled.min(self.longest).mul_f64(0.5 + 0.5 * random()))
             }
         }
     }
 }
 
-/// What an answer's headers say about when to come back.
+/// Parses the delay that an answer's headers request.
 pub(crate) fn asked_delay(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    // OpenAI sends milliseconds in a header of its own, which is more precise than the standard one.
     if let Some(milliseconds) = text("retry-after-ms").and_then(|text| text.parse::<f64>().ok()) {
         return seconds(milliseconds / 1000.0);
     }
@@ -65,7 +66,7 @@ fn seconds(number: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(number).ok()
 }
 
-/// A number from zero to one. Nothing secret depends on it; without randomness waits are only less spread.
+/// Returns a number from zero to one. It is not security relevant; without randomness the delays are only less spread.
 fn random() -> f64 {
     f64::from(getrandom::u32().unwrap_or(u32::MAX / 2)) / f64::from(u32::MAX)
 }
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_double_up_to_the_longest() {
+    fn delays_double_up_to_the_longest() {
         let policy = RetryPolicy { attempts: 9, longest: Duration::from_secs(4), ..RetryPolicy::default() };
         for (attempts, limit) in [(1, 500), (2, 1000), (3, 2000), (4, 4000), (8, 4000)] {
             let delay = policy.delay(attempts, None).unwrap().as_millis();
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_provider_asks_for_counts_unless_it_is_too_much() {
+    fn requested_delay_counts_unless_too_long() {
         let policy = RetryPolicy::default();
         let asked = Duration::from_secs(20);
         assert!(policy.delay(1, Some(asked)).unwrap() >= asked);
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn delays_in_headers() {
+    fn delays_are_parsed_from_headers() {
         let of = |name: &'static str, value: &str| {
             asked_delay(&HeaderMap::from_iter([(
                 reqwest::header::HeaderName::from_static(name),

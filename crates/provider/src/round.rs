@@ -1,4 +1,4 @@
-//! One round: asking, waiting, asking again, and reading the answer.
+//! One round: sending the request, retrying, and reading the answer.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::provider::Shared;
 use crate::sse::SseEvent;
 use crate::{ChatEvent, ChatRequest, ChatResponse, ProviderError, fault, http};
 
-/// A request under way. Nothing runs but inside [`Round::next`], so dropping it ends everything.
+/// A request in progress. All work happens inside [`Round::next`], so dropping it ends everything.
 pub(crate) struct Round {
     shared: Arc<Shared>,
     model: String,
@@ -24,7 +24,7 @@ pub(crate) struct Round {
     marks: Vec<CacheMark>,
     attempts: u32,
     state: State,
-    /// What the caller is told before anything else happens.
+    /// Events to deliver before any further work.
     queue: VecDeque<ChatEvent>,
 }
 
@@ -62,12 +62,13 @@ impl Round {
         }
     }
 
-    /// What happens next, or `None` when the round is over.
+    /// Returns the next event. `None` after the end of the round.
     pub(crate) async fn next(&mut self) -> Option<Result<ChatEvent, ProviderError>> {
         loop {
             if let Some(event) = self.queue.pop_front() {
                 return Some(Ok(event));
             }
+            // The state is taken out, so a future that is dropped in the middle leaves `Over` behind and never resumes.
             self.state = match std::mem::replace(&mut self.state, State::Over) {
                 State::Over => return None,
                 State::Waiting(delay) => {
@@ -115,7 +116,8 @@ impl Round {
         }
     }
 
-    /// How long to wait before asking again, if that is right: nothing may have been delivered that would come twice.
+    /// Returns the delay before a retry. `None` if there must not be one, for example because a part was already delivered and
+    /// would arrive twice.
     fn again(&mut self, fault: &Fault, assembly: Option<&Assembly>) -> Option<Duration> {
         if !fault.kind.is_repeated() || assembly.is_some_and(|assembly| !assembly.is_empty()) {
             return None;
@@ -129,7 +131,7 @@ impl Round {
 }
 
 impl Reading {
-    /// Reads an answer that came as one value.
+    /// Decodes an answer that came as one value.
     fn whole(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         let value: Value = serde_json::from_slice(bytes).map_err(|_| http::no_answer("application/json"))?;
         if value.get("error").is_some_and(|error| !error.is_null()) {
@@ -138,11 +140,11 @@ impl Reading {
         self.decoder.whole(&value, &mut self.assembly)
     }
 
-    /// Waits for a piece of the answer and reads it.
+    /// Waits for a piece of the answer and decodes it.
     async fn step(&mut self) -> Result<Step, Fault> {
         let mut events: Vec<SseEvent> = Vec::new();
         let more = self.answer.read(&mut events).await;
-        // What was complete before a problem counts.
+        // Events that were complete before a problem still count: they may even end the answer.
         for event in &events {
             if self.decoder.event(event, &mut self.assembly)? == Step::Done {
                 return Ok(Step::Done);

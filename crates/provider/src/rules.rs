@@ -1,47 +1,47 @@
-//! What is known of single models, as a table.
+//! A table of model properties.
 
 use crate::ProviderKind;
 
-/// What is known of the models whose names begin alike.
+/// Properties of models whose names have the same prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelRules {
     pub kind: ProviderKind,
-    /// How their names begin; the longest that fits counts.
+    /// Prefix of the names; the longest match wins.
     pub prefix: &'static str,
-    /// How prompts are cached.
+    /// Prompt caching.
     pub cache: CacheRules,
-    /// How reasoning is asked for.
+    /// Reasoning.
     pub reasoning: ReasoningRules,
 }
 
-/// How prompts are cached.
+/// Prompt caching of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheRules {
-    /// The fewest tokens that are cached; marking less is not an error, but of no use.
+    /// Fewest tokens that are cached. Marking less has no effect.
     pub minimum_tokens: u32,
-    /// How many places may be marked; zero where the provider finds them itself.
+    /// Most marks in a request; zero if the provider finds the prefix on its own.
     pub breakpoints: usize,
 }
 
-/// How reasoning is asked for.
+/// Format in which reasoning is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasoningRules {
     Absent,
-    /// By a word; the model decides how much to think.
+    /// An effort level; the model decides how much to think.
     Effort,
-    /// By a number of tokens.
+    /// A number of tokens.
     Budget,
 }
 
 impl ModelRules {
-    /// The rules of a model.
+    /// Returns the properties of a model.
     pub fn of(kind: ProviderKind, model: &str) -> &'static Self {
         let fitting = MODELS.iter().filter(|row| row.kind == kind && model.starts_with(row.prefix));
         fitting.max_by_key(|row| row.prefix.len()).unwrap_or(&UNKNOWN)
     }
 }
 
-/// The most places that Anthropic lets a request mark.
+/// Most marks that Anthropic accepts in a request.
 const BREAKPOINTS: usize = 4;
 
 const fn anthropic(prefix: &'static str, minimum_tokens: u32, reasoning: ReasoningRules) -> ModelRules {
@@ -54,7 +54,7 @@ const fn openai(prefix: &'static str, reasoning: ReasoningRules) -> ModelRules {
     ModelRules { kind: ProviderKind::Openai, prefix, cache, reasoning }
 }
 
-/// For servers that speak a borrowed API: nothing is known of what is behind them.
+/// Properties of servers with an imitated API: nothing is known about their models.
 const UNKNOWN: ModelRules = ModelRules {
     kind: ProviderKind::OpenaiCompatible,
     prefix: "",
@@ -62,7 +62,7 @@ const UNKNOWN: ModelRules = ModelRules {
     reasoning: ReasoningRules::Effort,
 };
 
-/// The table. A row without a prefix is for models newer than it.
+/// The table. A row without a prefix covers newer models.
 const MODELS: &[ModelRules] = &[
     anthropic("", 1024, ReasoningRules::Effort),
     anthropic("claude-opus-5", 512, ReasoningRules::Effort),
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_prefix_counts() {
+    fn longest_prefix_wins() {
         let minimum = |model: &str| ModelRules::of(ProviderKind::Anthropic, model).cache.minimum_tokens;
         assert_eq!(minimum("claude-opus-4-1-20250805"), 1024);
         assert_eq!(minimum("claude-opus-4-5-20251101"), 4096);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn no_row_allows_more_than_the_api() {
+    fn no_row_exceeds_the_limit_of_the_api() {
         assert!(MODELS.iter().all(|row| row.cache.breakpoints <= 4));
     }
 }

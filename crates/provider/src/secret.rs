@@ -1,13 +1,13 @@
-//! What must not be shown, and taking it out of what others wrote.
+//! Removes secrets from foreign text.
 
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::ProviderConfig;
 
-/// Shorter values are words that occur by chance; no key is that short.
+/// Shorter values are ignored, because they may occur by chance; no key is that short.
 const SHORTEST: usize = 8;
 
-/// A provider's secrets. Servers quote keys in their errors, and proxies quote headers.
+/// Secrets of a provider. Servers quote keys in their errors, and proxies quote headers.
 #[derive(Debug, Clone)]
 pub(crate) struct Secrets(Vec<SecretString>);
 
@@ -16,12 +16,12 @@ impl Secrets {
         let secrets = config.api_key.iter().chain(config.headers.values());
         let mut secrets: Vec<SecretString> =
             secrets.filter(|secret| secret.expose_secret().len() >= SHORTEST).cloned().collect();
-        // One may be a part of another, as `Bearer …` is longer than what follows it.
+        // A secret may be part of another: `Bearer …` contains the key. The longest is replaced first, or a rest would remain.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.expose_secret().len()));
         Self(secrets)
     }
 
-    /// The text without any of them.
+    /// Replaces all secrets in a text.
     pub(crate) fn scrub(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret.expose_secret(), "[redacted]"))
     }

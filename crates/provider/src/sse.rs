@@ -1,11 +1,11 @@
-//! Server-sent events out of bytes, however they were cut on the way.
+//! Parses server-sent events from bytes that may be split anywhere.
 //!
-//! Our own, because two things matter here that a general reader leaves open: an event is bounded while it is still
-//! arriving, and bytes that are not UTF-8 are an error instead of a replacement character in somebody's file.
+//! This is our own parser because of two requirements that general ones leave open: the size of an event is limited while it
+//! is arriving, and invalid UTF-8 is an error instead of a replacement character that would end up in a user's file.
 
 use crate::error::Fault;
 
-/// One event: its name, empty when the server gave none, and its data.
+/// An event with its name, which may be empty, and its data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SseEvent {
     pub(crate) name: String,
@@ -24,16 +24,16 @@ pub(crate) struct SseReader {
 }
 
 impl SseReader {
-    /// With the most bytes that one event may have.
+    /// Creates a reader with a limit on the bytes of an event.
     pub(crate) fn new(limit: usize) -> Self {
         let event = SseEvent::default();
         Self { limit, line: Vec::new(), event, has_data: false, after_return: false, at_start: true }
     }
 
-    /// Takes bytes, and adds the events that they complete. What was complete before a problem is added, too.
+    /// Adds bytes, and returns the events that they complete. Events before an error are returned, too.
     pub(crate) fn push(&mut self, mut bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), Fault> {
         while let Some(&first) = bytes.first() {
-            // A line ends with either or both; the second of both may be in the next piece.
+            // A line ends with CR, LF or both, and the LF of a pair may be in the next piece.
             if std::mem::take(&mut self.after_return) && first == b'\n' {
                 bytes = &bytes[1..];
                 continue;
@@ -65,6 +65,7 @@ impl SseReader {
         } else {
             &line
         };
+        // A blank line ends an event. Without data it is only a named ping, which the specification says to drop.
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
             if std::mem::take(&mut self.has_data) {
@@ -82,7 +83,7 @@ impl SseReader {
                 }
                 self.event.data.push_str(value);
             }
-            // Comments, which keep a connection alive, have an empty name; ids and others are not used.
+            // Comments that keep a connection alive have an empty field name. Ids and other fields are not used.
             _ => {}
         }
         Ok(())
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn events_as_servers_write_them() {
+    fn events_of_real_servers_are_parsed() {
         check(&[b"event: a\ndata: 1\n\n"], &[("a", "1")]);
         check(&[b"data:1\r\n\r\ndata: 2\r\r"], &[("", "1"), ("", "2")]);
         check(&[b"data: 1\ndata: 2\n\n"], &[("", "1\n2")]);
@@ -119,29 +120,29 @@ mod tests {
     }
 
     #[test]
-    fn pieces_end_anywhere() {
+    fn pieces_may_end_anywhere() {
         check(&[b"da", b"ta: \xc3", b"\xa4\r", b"\n\r", b"\ndata: 2\n", b"\n"], &[("", "ä"), ("", "2")]);
     }
 
     #[test]
-    fn half_an_event_is_none() {
+    fn incomplete_event_is_dropped() {
         check(&[b"data: 1\n\ndata: 2\n"], &[("", "1")]);
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_refused() {
+    fn invalid_utf_8_is_an_error() {
         assert!(read(&[b"data: \xff\n\n"]).unwrap_err().message.contains("UTF-8"));
     }
 
     #[test]
-    fn an_event_is_bounded_while_it_arrives() {
+    fn event_size_is_limited_while_arriving() {
         assert!(read(&[&[b'x'; 65]]).is_err());
         assert!(read(&[b"data: ", &[b'x'; 40], b"\n", b"data: ", &[b'x'; 40]]).is_err());
     }
 
     proptest! {
         #[test]
-        fn cuts_change_nothing(text in "((event|data): [a-zäß]{0,5}(\n|\r|\r\n)|\n|\r\n){0,12}", at in 0usize..200) {
+        fn split_position_does_not_matter(text in "((event|data): [a-zäß]{0,5}(\n|\r|\r\n)|\n|\r\n){0,12}", at in 0usize..200) {
             let bytes = text.as_bytes();
             let (left, right) = bytes.split_at(at.min(bytes.len()));
             prop_assert_eq!(read(&[left, right]), read(&[bytes]));

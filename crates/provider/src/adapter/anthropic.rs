@@ -17,9 +17,9 @@ use crate::{
     ToolResult, cache, fault, http,
 };
 
-/// The version of the API that is spoken here.
+/// Version of the API.
 const VERSION: &str = "2023-06-01";
-/// The smallest budget for thinking that the API takes.
+/// Smallest thinking budget that the API accepts.
 const MIN_THINKING: u32 = 1024;
 
 pub(crate) struct Anthropic;
@@ -78,7 +78,7 @@ fn tool_choice(choice: ToolChoice) -> Value {
     json!({ "type": word })
 }
 
-/// How thinking is asked for. Where a tool call is forced, the API does not allow it.
+/// Returns the fields that request thinking. The API rejects them together with a forced tool call.
 fn thinking(request: &ChatRequest, rules: ReasoningRules) -> Map<String, Value> {
     let mut fields = Map::new();
     let Some(effort) = request.reasoning.filter(|_| request.tool_choice != ToolChoice::Required) else {
@@ -90,7 +90,7 @@ fn thinking(request: &ChatRequest, rules: ReasoningRules) -> Map<String, Value> 
             fields.insert("thinking".to_owned(), json!({ "type": "adaptive" }));
             fields.insert("output_config".to_owned(), json!({ "effort": effort.word() }));
         }
-        // The budget is a part of what may be written, and something has to be left for the answer.
+        // The budget is part of the output limit, and half of it is left for the answer.
         ReasoningRules::Budget => {
             let budget = effort.budget().min(request.max_output_tokens / 2);
             if budget >= MIN_THINKING {
@@ -103,7 +103,7 @@ fn thinking(request: &ChatRequest, rules: ReasoningRules) -> Map<String, Value> 
 
 fn messages(request: &ChatRequest) -> Vec<Value> {
     let messages = outgoing(request, ProviderKind::Anthropic).map(|(role, mut parts)| {
-        // Results come first, or the API does not find them.
+        // The API requires results at the beginning of the message.
         parts.sort_by_key(|part| role == MessageRole::Tool && !matches!(part, Part::Result(_)));
         let role = if role == MessageRole::Assistant { "assistant" } else { "user" };
         json!({ "role": role, "content": parts.into_iter().map(content).collect::<Vec<_>>() })
@@ -134,7 +134,7 @@ fn tool_result(result: &ToolResult) -> Value {
 
 #[derive(Debug, Default)]
 struct AnthropicDecoder {
-    /// What kind of block each number is.
+    /// Kind of each block, by its number.
     blocks: BTreeMap<u64, Kind>,
     usage: RawUsage,
 }
@@ -142,15 +142,15 @@ struct AnthropicDecoder {
 #[derive(Debug)]
 enum Kind {
     Text,
-    /// With the input that some proxies give at once, instead of in pieces.
+    /// A tool call, with the input if a proxy sends it at the beginning instead of in pieces.
     ToolUse(Option<String>),
-    /// With its signature.
+    /// Thinking, with its signature.
     Thinking(String),
-    /// Complete as it begins, or not known.
+    /// A block that is complete at its beginning, or an unknown one.
     Other,
 }
 
-/// Anthropic counts what was cached beside the input, and says the numbers in two events.
+/// Usage as Anthropic reports it: cached input is counted separately, and the numbers come in two events.
 #[derive(Debug, Default)]
 struct RawUsage {
     input: u64,
@@ -174,7 +174,7 @@ impl Decoder for AnthropicDecoder {
                 self.count(&value["usage"], assembly);
             }
             "message_stop" => {
-                // Ends blocks that a careless proxy left open.
+                // A careless proxy may have left blocks open.
                 assembly.settle_calls();
                 return Ok(Step::Done);
             }
@@ -184,7 +184,7 @@ impl Decoder for AnthropicDecoder {
         Ok(Step::GoOn)
     }
 
-    /// Once the reason for stopping was said, only the word that it is over is missing.
+    /// Accepts the end if the stop reason is known, because then only the final event is missing.
     fn end(&mut self, assembly: &mut Assembly) -> Result<(), Fault> {
         if assembly.stop.is_none() {
             return Err(http::interrupted("the connection was closed"));
@@ -268,7 +268,7 @@ impl AnthropicDecoder {
                 }
                 assembly.call_finished(index)
             }
-            // Without a signature it could not be sent back.
+            // Thinking without a signature cannot be sent back: the API would reject it.
             Some(Kind::Thinking(signature)) if !signature.is_empty() => {
                 let thinking = assembly.reasoning_text(index)?;
                 let value = json!({ "type": "thinking", "thinking": thinking, "signature": signature });
@@ -286,6 +286,7 @@ impl AnthropicDecoder {
             ("/cache_read_input_tokens", &mut raw.read),
             ("/output_tokens", &mut raw.output),
             ("/output_tokens_details/thinking_tokens", &mut raw.thinking),
+            // A later event overrides only the numbers that it contains.
         ] {
             *field = number(usage, place).unwrap_or(*field);
         }

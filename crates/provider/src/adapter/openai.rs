@@ -1,4 +1,4 @@
-//! OpenAI's Responses API, without anything kept on its side.
+//! OpenAI's Responses API, without state on its side.
 
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use secrecy::SecretString;
@@ -14,7 +14,7 @@ use crate::{
     ToolResult, fault, http,
 };
 
-/// The longest cache key that the API takes.
+/// Longest cache key that the API accepts.
 const MAX_CACHE_KEY_BYTES: usize = 64;
 
 pub(crate) struct Openai;
@@ -38,14 +38,14 @@ impl Adapter for Openai {
             body.insert("prompt_cache_key".to_owned(), json!(cache_key(key)));
         }
         if rules.reasoning != ReasoningRules::Absent {
-            // Nothing is stored there, so reasoning must come back here to be sent again.
+            // Responses are not stored there, so the reasoning must be returned in order to be sent again.
             body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
             if let Some(effort) = request.reasoning {
                 body.insert("reasoning".to_owned(), json!({ "effort": effort.word(), "summary": "auto" }));
             }
         }
         if !request.tools.is_empty() {
-            // Strict schemas would have to name every property as required; ours are anybody's.
+            // Strict mode requires every property to be required, which foreign schemas are not.
             let tools = request.tools.iter().map(|tool| {
                 json!({ "type": "function", "name": tool.name, "description": tool.description,
                     "parameters": tool.schema, "strict": false })
@@ -74,7 +74,7 @@ pub(super) fn tool_choice(choice: ToolChoice) -> &'static str {
     }
 }
 
-/// A key that the API takes: the caller's, or if that is too long, its digest.
+/// Returns a cache key that the API accepts: the caller's, or its digest if it is too long.
 fn cache_key(key: &str) -> String {
     if key.len() <= MAX_CACHE_KEY_BYTES {
         return key.to_owned();
@@ -110,27 +110,27 @@ fn assistant_item(part: Part<'_>) -> Option<Value> {
         Part::Call(call) => Some(json!({ "type": "function_call", "call_id": call.id, "name": call.name,
             "arguments": arguments_for_history(call) })),
         Part::Reasoning(value) => Some(value.clone()),
-        // A model does not answer its own calls.
+        // Assistant messages contain no results.
         Part::Result(_) => None,
     }
 }
 
-/// A result as one text. These APIs have no place for its failure: a tool that fails says so in its text.
+/// Joins a result into one text. These APIs have no field for an error; a failed tool explains that in its text.
 pub(super) fn result_text(result: &ToolResult) -> String {
     result.blocks.iter().filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Reads one answer. Items are named by their place in the output.
+/// Decodes one answer. Items are identified by their index in the output.
 #[derive(Debug, Default)]
 struct OpenaiDecoder {
     refused: bool,
-    /// The part of a summary that the last piece belonged to; parts are paragraphs.
+    /// Item and part of the last piece of a summary. Each part is a paragraph.
     summary: Option<(u64, u64)>,
 }
 
 impl Decoder for OpenaiDecoder {
     fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Step, Fault> {
-        // Some servers that borrow the API end with the word of the older one.
+        // Some servers that imitate this API end with the marker of the older one.
         if event.data == "[DONE]" {
             return Ok(Step::GoOn);
         }
@@ -189,6 +189,7 @@ impl OpenaiDecoder {
             number(value, "/summary_index").or_else(|| number(value, "/content_index")).unwrap_or_default();
         let before = self.summary.replace((index, part));
         if before.is_some_and(|(item, before)| item == index && before != part) {
+            // The API sends no separator between parts of a summary.
             assembly.reasoning(index, "\n\n")?;
         }
         assembly.reasoning(index, text(value, "/delta"))
@@ -217,7 +218,7 @@ impl OpenaiDecoder {
         assembly.settle_calls();
     }
 
-    /// An item is complete, and is there as a whole once more: what was not sent in pieces is taken from it.
+    /// Completes an item. The event repeats the whole item, so anything that was not streamed is taken from it.
     fn finish(&mut self, index: u64, item: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
         match text(item, "/type") {
             "function_call" => {
@@ -242,7 +243,7 @@ impl OpenaiDecoder {
                     let parts: Vec<&str> = parts.map(|part| text(part, "/text")).collect();
                     assembly.reasoning(index, &parts.join("\n\n"))?;
                 }
-                // Without its encrypted content it is only a reference to something that was not stored.
+                // Without encrypted content, it only refers to an item that was not stored.
                 if text(item, "/encrypted_content").is_empty() {
                     return Ok(());
                 }
@@ -263,7 +264,7 @@ fn begin(index: u64, item: &Value, assembly: &mut Assembly) -> Result<(), Fault>
     }
 }
 
-/// The fields of a reasoning item that the API takes back.
+/// Keeps the fields of a reasoning item that the API accepts as input.
 fn returnable(item: &Value) -> Value {
     let fields = ["type", "id", "summary", "content", "encrypted_content"].into_iter().filter_map(|name| {
         let value = item.get(name).filter(|value| !value.is_null())?;
@@ -277,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cache_key_is_never_too_long() {
+    fn cache_key_is_never_too_long() {
         assert_eq!(cache_key("thread-1"), "thread-1");
         assert_eq!(cache_key(&"x".repeat(65)).len(), MAX_CACHE_KEY_BYTES);
         assert_ne!(cache_key(&"x".repeat(65)), cache_key(&"x".repeat(66)));
