@@ -1,4 +1,4 @@
-//! What 50 tools of a server cost: listing them, and what a call through us adds to the same call over a bare pipe.
+//! Measures the cost of a server with 50 tools: listing them, and a call compared with the same call over a bare pipe.
 //!
 //! ```text
 //! cargo bench -p foreword-mcp --bench mcp -- [--quick]
@@ -80,7 +80,7 @@ fn round() -> RoundContext {
     RoundContext::of_chat(1)
 }
 
-/// The same server, asked with nothing in between.
+/// The same server, called directly.
 struct Bare {
     child: Child,
     input: ChildStdin,

@@ -1,4 +1,4 @@
-//! A server that has begun: asked for its tools, and called.
+//! A connection to a running server: lists its tools and calls them.
 
 use std::sync::Arc;
 
@@ -22,22 +22,22 @@ use crate::secrets::Secrets;
 use crate::settings::ServerSettings;
 use crate::watched::{Allowance, Watched};
 
-/// Most bytes of one message of a server.
+/// Most bytes of one message from a server.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 8 << 20;
-/// Pages of a list that are read: a server could go on for ever.
+/// Most pages read of a list, which a server could continue forever.
 const MAX_PAGES: usize = 64;
 
-/// Problems of a list that are told: each tool may have one.
+/// Most problems reported of a list; every tool may have one.
 const MAX_PROBLEMS: usize = 32;
 
-/// A server that runs and has introduced itself. Dropping it stops a server that we have started.
+/// An initialised connection. Dropping it stops a server that we started.
 pub(crate) struct Connection {
     service: RunningService<RoleClient, Listener>,
     end: End,
     _process: Option<Process>,
 }
 
-/// What a server's own messages do: all but one, nothing.
+/// Handles notifications of the server. Only a changed tool list has an effect.
 #[derive(Debug, Clone, Default)]
 struct Listener {
     changed: Arc<Notify>,
@@ -56,15 +56,15 @@ impl ClientHandler for Listener {
     }
 }
 
-/// What came of a call.
+/// Outcome of a call.
 pub(crate) enum Called {
     Done(CallToolResult),
-    /// The server wants something that we do not have.
+    /// The server needs a feature that we do not support.
     Wants(&'static str),
 }
 
 impl Connection {
-    /// Starts a server or connects to it, and introduces us. May take for ever; whoever asks does not wait for ever.
+    /// Starts a server or connects to it, and performs the handshake. It has no time limit of its own; callers set one.
     pub(crate) async fn open(
         settings: &ServerSettings,
         secrets: &Secrets,
@@ -73,7 +73,8 @@ impl Connection {
         if settings.command.is_some() {
             let (Pipes { reader, writer }, process) = process::start(settings, secrets, ground).await?;
             let (end, allowance) = (process.end.clone(), Allowance::default());
-            // Counted as lines, because what is no message never gets further than that.
+            // Lines are counted before parsing: the library drops anything that is not a message, so a flood of noise would
+            // otherwise go unnoticed.
             let reader = Lines::new(reader, MAX_MESSAGE_BYTES, allowance.clone(), end.clone());
             let transport =
                 AsyncRwTransport::new_client(reader, writer).with_max_line_length(MAX_MESSAGE_BYTES);
@@ -94,7 +95,7 @@ impl Connection {
     ) -> Result<Self, String> {
         match serve_client(Listener::default(), transport).await {
             Ok(service) => Ok(Self { service, end, _process: process }),
-            // Its own last words say more than that it has gone.
+            // The server's last output explains more than the closed connection.
             Err(error) => Err(match process {
                 Some(_) if end.token.is_cancelled() => end.why(),
                 _ => secrets.mask(opening_reason(error)),
@@ -106,7 +107,7 @@ impl Connection {
         self.service.peer().clone()
     }
 
-    /// Told when the server says that it offers something else.
+    /// Returns the notification that the server's tool list changed.
     pub(crate) fn changed(&self) -> Arc<Notify> {
         Arc::clone(&self.service.service().changed)
     }
@@ -134,15 +135,15 @@ impl Connection {
     }
 }
 
-/// What a server offers, as far as we go.
+/// The tools of a server, up to our limits.
 #[derive(Default)]
 pub(crate) struct Listed {
     pub(crate) tools: Vec<Tool>,
-    /// What is not among them, and why.
+    /// Tools that were left out, with reasons.
     pub(crate) problems: Vec<String>,
 }
 
-/// Everything that a server offers. One tool that is none costs no other.
+/// Lists all tools of a server. An invalid tool does not affect the others.
 pub(crate) async fn list(peer: &Peer<RoleClient>) -> Result<Listed, ServiceError> {
     let mut listed = Listed::default();
     let mut cursor = None;
@@ -153,7 +154,7 @@ pub(crate) async fn list(peer: &Peer<RoleClient>) -> Result<Listed, ServiceError
                 listed.tools.extend(page.tools);
                 page.next_cursor
             }
-            // Something in it is not as it should be.
+            // The library falls back to this if any tool is invalid, so each is parsed on its own.
             ServerResult::CustomResult(CustomResult(page)) => {
                 let Some(tools) = page.get("tools").and_then(Value::as_array) else {
                     return Err(ServiceError::UnexpectedResponse);
@@ -188,10 +189,10 @@ fn broken(tool: &Value, error: &serde_json::Error) -> String {
     format!("the tool `{name}` is left out: {error}")
 }
 
-/// What the library puts before our own words.
+/// Prefix that the library adds to our own errors.
 const PREFIX: &str = "unexpected server response: ";
 
-/// Why a server could not be asked, without the names of our types.
+/// Describes a failed request without type names of the library.
 pub(crate) fn reason(error: ServiceError) -> String {
     match error {
         ServiceError::TransportSend(failed) => words(&*failed.error),
@@ -207,7 +208,7 @@ fn words(error: &dyn std::error::Error) -> String {
 fn opening_reason(error: ClientInitializeError) -> String {
     match error {
         ClientInitializeError::TransportError { error, .. } => words(&*error.error),
-        // How it speaks to older servers is what counts for one that speaks neither way.
+        // The server answered neither protocol version. The error of the older one is more useful, because most servers use it.
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => opening_reason(*fallback),
         other => other.to_string(),
     }

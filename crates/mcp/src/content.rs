@@ -1,17 +1,17 @@
-//! What a server answers, as text.
+//! Converts a server's result to text.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use tools::ToolOutput;
 
 use crate::secrets::Secrets;
 
-/// The text of a result. What is no text is described: models get texts from us.
+/// Returns the text of a result. Images and other content are described, because models receive only text from us.
 pub(crate) fn output(result: &CallToolResult, secrets: &Secrets) -> ToolOutput {
     let mut parts: Vec<String> = result.content.iter().map(described).collect();
     if parts.is_empty()
         && let Some(structured) = &result.structured_content
     {
-        // Before it is written: a line end or a quote in a secret is another character in JSON.
+        // Masked before serialising: a line break or quote inside a secret would be escaped in JSON and not be found.
         let masked = secrets.mask_values(structured.clone());
         parts.push(serde_json::to_string_pretty(&masked).unwrap_or_default());
     }
@@ -45,7 +45,7 @@ fn described(block: &ContentBlock) -> String {
     }
 }
 
-/// How many bytes a text in base64 stands for, nearly.
+/// Returns the approximate size of base64 data.
 fn size(base64: &str) -> String {
     format!("{} bytes", base64.trim_end_matches('=').len() * 3 / 4)
 }
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_described() {
+    fn other_content_is_described() {
         let result = text(serde_json::json!({ "content": [
             { "type": "text", "text": "seen" },
             { "type": "image", "data": "AAAAAAAA", "mimeType": "image/png" },
@@ -78,8 +78,8 @@ mod tests {
             text(serde_json::json!({ "content": [], "structuredContent": { "a": 1 }, "isError": true }));
         assert!(structured.is_error && structured.text.contains("\"a\": 1"), "{structured:?}");
         let secret = serde_json::json!({ "key": ["it is -----BEGIN\n\"key\"\\", 1] });
-        let told = text(serde_json::json!({ "content": [], "structuredContent": secret }));
-        assert!(told.text.contains("\"it is [secret]\"") && !told.text.contains("BEGIN"), "{told:?}");
+        let masked = text(serde_json::json!({ "content": [], "structuredContent": secret }));
+        assert!(masked.text.contains("\"it is [secret]\"") && !masked.text.contains("BEGIN"), "{masked:?}");
         assert_eq!(text(serde_json::json!({ "content": [] })).notes, ["the server answered with nothing"]);
     }
 }

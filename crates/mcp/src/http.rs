@@ -1,4 +1,4 @@
-//! A server that is reached over streamable HTTP.
+//! Servers reached over streamable HTTP.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::process::End;
 use crate::secrets::Secrets;
 use crate::settings::ServerSettings;
 
-/// How long a connection may take.
+/// Time limit of a connection attempt.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// An address over which a server can be reached.
+/// Parses a server's address.
 pub(crate) fn address(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("its address cannot be used: {error}"))?;
     if !matches!(url.scheme(), "http" | "https") {
@@ -27,7 +27,7 @@ pub(crate) fn address(text: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// A transport to the server, or why there is none. Nothing is sent yet.
+/// Creates a transport to the server. Nothing is sent yet.
 pub(crate) async fn transport(
     settings: &ServerSettings,
     secrets: &Secrets,
@@ -50,14 +50,14 @@ pub(crate) async fn transport(
         headers.insert(header, value);
     }
     let config = StreamableHttpClientTransportConfig::with_uri(text).custom_headers(headers);
-    // Reading the system's certificates takes a while, and nobody else is to wait for that.
+    // Loading the system's certificates takes a while and must not block other tasks.
     let made = tokio::task::spawn_blocking(move || client(&url)).await;
     let client = made.map_err(|_| "no HTTP client could be made".to_owned())??;
     let client = BoundedClient { client, limit: settings.timeout, end: end.clone() };
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
-/// As a provider's client is made: neither may choose a TLS library for the process, and neither knows the other.
+/// Creates a client like those of model providers: a library must not choose a TLS implementation for the whole process.
 fn client(url: &Url) -> Result<Client, String> {
     let mut roots = rustls::RootCertStore::empty();
     if url.scheme() == "https" {
@@ -72,7 +72,7 @@ fn client(url: &Url) -> Result<Client, String> {
     let mut builder = Client::builder()
         .tls_backend_preconfigured(tls)
         .connect_timeout(CONNECT_TIME)
-        // A redirect could carry the headers to somebody else.
+        // A redirect could send the headers to another host.
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("foreword/", env!("CARGO_PKG_VERSION")));
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);

@@ -1,8 +1,7 @@
-//! How messages reach a server over HTTP: as the transport asks, with an end to every answer.
+//! The HTTP client of the transport, with limits on every answer.
 //!
-//! The library's own client reads a JSON answer for as long as it comes, also when nobody waits for it any more, and puts the
-//! text of a failure into its log. A server can repeat what it was sent in there, keys included, so of a failure only the
-//! status is kept.
+//! The library's own client reads a JSON answer as long as it continues, even if it is no longer awaited, and logs the text of
+//! a failure. A server can repeat the request in it, keys included, so only the status of a failure is kept.
 
 use std::collections::HashMap;
 use std::io;
@@ -26,18 +25,18 @@ const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 const SESSION: &str = "mcp-session-id";
 const LAST_EVENT: &str = "last-event-id";
-/// Why a connection has ended whose server knows it no longer.
+/// Reason for the end of a connection whose session the server does not know any more.
 pub(crate) const SESSION_ENDED: &str = "it has ended the session";
 
 type HttpError = StreamableHttpError<reqwest::Error>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
-/// A client that reads no more than [`MAX_MESSAGE_BYTES`] of an answer, and no longer than a call may take.
+/// A client that limits the size ([`MAX_MESSAGE_BYTES`]) and the time of an answer.
 #[derive(Debug, Clone)]
 pub(crate) struct BoundedClient {
     pub(crate) client: Client,
     pub(crate) limit: Duration,
-    /// Of the connection that it is for.
+    /// End of the connection that uses this client.
     pub(crate) end: End,
 }
 
@@ -63,10 +62,10 @@ impl StreamableHttpClient for BoundedClient {
         let status = response.status();
         match status {
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => return Ok(StreamableHttpPostResponse::Accepted),
-            // Told that a session is over, the transport would begin another one by itself, with whoever is there now: what they
-            // offer has to be asked for first.
+            // If the transport learned that the session is over, it would begin a new one, possibly with an updated server whose
+            // tools must be listed first. The connection is therefore ended here, and opened again by us.
             StatusCode::NOT_FOUND if is_in_session => {
-                self.end.tell(SESSION_ENDED.to_owned());
+                self.end.record(SESSION_ENDED.to_owned());
                 return Err(unexpected(SESSION_ENDED.to_owned()));
             }
             _ => {}
@@ -84,7 +83,7 @@ impl StreamableHttpClient for BoundedClient {
                 None => Err(failed(status)),
             };
         }
-        // Only a request is waited for.
+        // Notifications need no answer, so anything is accepted for them.
         let is_awaited = matches!(message, JsonRpcMessage::Request(_));
         match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
             Ok(answer) if is(JSON) => Ok(StreamableHttpPostResponse::Json(answer, session)),
@@ -102,7 +101,7 @@ impl StreamableHttpClient for BoundedClient {
         custom_headers: Headers,
     ) -> Result<(), HttpError> {
         let request = self.client.delete(&*uri);
-        // Whoever keeps no sessions refuses this, and nothing comes of it.
+        // Servers without sessions reject this, which has no consequences.
         self.send(request, Some(session_id), auth_header, custom_headers).await.map(drop)
     }
 
@@ -153,7 +152,7 @@ impl BoundedClient {
         sent.map_err(not_reached)
     }
 
-    /// A whole answer, or why it is none.
+    /// Reads a whole answer within the limits.
     async fn body(&self, mut response: Response) -> Result<Vec<u8>, HttpError> {
         let reading = async {
             let mut body = Vec::new();
@@ -173,7 +172,7 @@ impl BoundedClient {
     }
 }
 
-/// Why nobody was reached, with its causes and without the address, which may hold a secret.
+/// Returns the error of a failed request with its causes and without the address, which may contain a secret.
 fn not_reached(error: reqwest::Error) -> HttpError {
     let error = error.without_url();
     let mut words = error.to_string();
@@ -197,7 +196,7 @@ fn text_of(response: &Response, header: &str) -> Option<String> {
     Some(String::from_utf8_lossy(response.headers().get(header)?.as_bytes()).into_owned())
 }
 
-/// A failure that has an answer to the request: one of the server's own, or that it knows no such request.
+/// Returns the answer that a failure amounts to: the server's own error, or that it does not know the request.
 fn refusal(
     message: &ClientJsonRpcMessage,
     is_in_session: bool,
@@ -207,24 +206,25 @@ fn refusal(
     if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         return None;
     }
-    let told = match serde_json::from_slice::<ServerJsonRpcMessage>(body) {
+    let reported = match serde_json::from_slice::<ServerJsonRpcMessage>(body) {
         Ok(JsonRpcMessage::Error(error)) => Some(error),
         _ => None,
     };
     let JsonRpcMessage::Request(request) = message else { return None };
-    // Older servers refuse the question which versions they speak, each in its own way, and are asked in theirs after that.
+    // Older servers reject the discovery request, each in its own way. An error answer makes the library fall back to the
+    // older handshake.
     let is_first_question = matches!(request.request, ClientRequest::DiscoverRequest(_));
     if is_first_question && !is_in_session && status.is_client_error() {
-        let error = match told {
-            Some(told) => told.error,
+        let error = match reported {
+            Some(reported) => reported.error,
             None => ErrorData::invalid_request(format!("HTTP {status}"), None),
         };
         return Some(ServerJsonRpcMessage::error(error, Some(request.id.clone())));
     }
-    told.map(JsonRpcMessage::Error)
+    reported.map(JsonRpcMessage::Error)
 }
 
-/// The events of an answer, none of them longer than a message may be.
+/// Returns the events of an answer, each limited to the size of a message.
 fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
     let chunks = unfold(Some((response, EventSize::default())), |state| async move {
         let (mut response, mut size) = state?;
@@ -240,7 +240,7 @@ fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
     SseStream::from_bytes_stream(chunks).boxed()
 }
 
-/// How long the event is that is being read: an empty line ends one.
+/// Size of the current event, which ends with an empty line.
 #[derive(Default)]
 struct EventSize {
     event: usize,
@@ -248,7 +248,7 @@ struct EventSize {
 }
 
 impl EventSize {
-    /// The size of the longest event that a chunk has a part of.
+    /// Adds a chunk, and returns the size of the longest event that it belongs to.
     fn add(&mut self, chunk: &[u8]) -> usize {
         let mut longest = 0;
         for byte in chunk {
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_line_ends_an_event() {
+    fn empty_line_ends_an_event() {
         let mut size = EventSize::default();
         assert_eq!(size.add(b"data: 1\r\n"), 9);
         assert_eq!(size.add(b"\r\ndata: 2"), 10);

@@ -1,7 +1,7 @@
-//! What a server prints, line by line: counted, and in a form that can be read or said to be unreadable.
+//! Reads the lines of a server: counts them, repairs them, and turns unreadable answers into errors.
 //!
-//! The library drops a line that is too long or is no JSON without a word, and whoever made the call waits for its time limit.
-//! Where such a line says which call it answers, that call is told at once.
+//! The library silently drops a line that is too long or not JSON, and the caller waits until its time limit. If such a line
+//! shows which call it answers, that call fails immediately instead.
 
 use std::io;
 use std::pin::Pin;
@@ -14,23 +14,23 @@ use tokio::time::Instant;
 use crate::process::End;
 use crate::watched::{Allowance, FLOOD};
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const CHUNK: usize = 16 << 10;
-/// Where the id of an answer is looked for that cannot be read whole.
+/// Bytes at the beginning of an unreadable answer in which its id is searched.
 const HEAD: usize = 512;
 /// Most bytes of an id.
 const MAX_ID: usize = 64;
 
-/// The lines of a server.
+/// The lines of a server's output.
 pub(crate) struct Lines<R> {
     inner: R,
     allowance: Allowance,
     end: End,
     max_bytes: usize,
-    /// The line that is being read; of one that is too long, its beginning.
+    /// The current line, or the beginning of one that is too long.
     line: Vec<u8>,
     is_too_long: bool,
-    /// What can be handed on, and how much of it was.
+    /// Bytes ready to be read, and the number already read.
     ready: Vec<u8>,
     given: usize,
 }
@@ -51,7 +51,7 @@ impl<R> Lines<R> {
                 continue;
             }
             if !self.allowance.take(now) {
-                self.end.tell(FLOOD.to_owned());
+                self.end.record(FLOOD.to_owned());
                 return Err(io::Error::other(FLOOD));
             }
             let line = std::mem::take(&mut self.line);
@@ -89,7 +89,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
             match Pin::new(&mut self.inner).poll_read(context, &mut chunk) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                // What has no end is no message.
+                // An incomplete last line is not a message.
                 Poll::Ready(Ok(())) if chunk.filled().is_empty() => return Poll::Ready(Ok(())),
                 Poll::Ready(Ok(())) => self.take(chunk.filled())?,
             }
@@ -97,8 +97,8 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
     }
 }
 
-/// A line as it can be read: half of a character, as programs write it that cut a text in the middle of an emoji, is replaced; an
-/// answer that is no JSON is an error.
+/// Repairs a line: half a surrogate pair, which programs write that cut a text inside an emoji, is replaced, and an answer that
+/// is not JSON becomes an error.
 fn readable(mut line: Vec<u8>) -> Vec<u8> {
     replace_halves(&mut line);
     match serde_json::from_slice::<IgnoredAny>(&line) {
@@ -107,11 +107,11 @@ fn readable(mut line: Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Says to whoever made the call that a line answers why they get no answer.
+/// Returns an error answer for the call that an unreadable line answers.
 fn unreadable(line: &[u8], why: &str) -> Option<Vec<u8>> {
     let head = &line[..line.len().min(HEAD)];
     let find = |words: &[u8]| head.windows(words.len()).position(|here| here == words);
-    // A question of the server's own, and no answer.
+    // A request of the server is not an answer.
     if find(br#""method""#).is_some() {
         return None;
     }
@@ -132,7 +132,7 @@ fn unreadable(line: &[u8], why: &str) -> Option<Vec<u8>> {
 
 /// Replaces every `\ud800` to `\udfff` that is half of a pair by `\ufffd`.
 fn replace_halves(line: &mut [u8]) {
-    /// The number of an escape that begins here.
+    /// Parses the number of an escape at the beginning of `bytes`.
     fn escape(bytes: &[u8]) -> Option<u16> {
         let digits = bytes.strip_prefix(br"\u")?.get(..4)?;
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
@@ -148,7 +148,7 @@ fn replace_halves(line: &mut [u8]) {
                 place += 6;
             }
             (Some(_), _) => place += 6,
-            // Two backslashes are one that is meant.
+            // An escaped backslash does not begin an escape.
             (None, _) => place = (place + 2).min(line.len()),
         }
     }
@@ -168,23 +168,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_can_be_read_is_handed_on() {
+    async fn readable_lines_are_passed_on() {
         let fine = "{\"id\":1,\"result\":\"\\ud83d\\ude00 \\\\ud800\"}\nnot json\n\n";
         assert_eq!(read(fine, 1_000).await, fine);
-        assert_eq!(read("{}", 1_000).await, "", "what has no end is no message");
+        assert_eq!(read("{}", 1_000).await, "", "an incomplete line is not a message");
         let halves = r#"{"id":1,"result":"\ud83d x \ude00 \uD83D"}"#;
         let whole = r#"{"id":1,"result":"\ufffd x \ufffd \ufffd"}"#;
         assert_eq!(read(&format!("{halves}\n"), 1_000).await, format!("{whole}\n"));
     }
 
     #[tokio::test]
-    async fn an_answer_that_cannot_be_read_is_told_to_whoever_waits_for_it() {
+    async fn unreadable_answer_becomes_an_error() {
         let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":\"{}\"}}\n{{}}\n", "x".repeat(2_000));
         let expected = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"its answer has more than 1000 bytes"}}"#;
         assert_eq!(read(&long, 1_000).await, format!("{expected}\n{{}}\n"));
         let broken = read("{\"id\": \"a\", \"result\": nope}\n", 1_000).await;
         assert!(broken.contains("\"id\":\"a\"") && broken.contains("its answer is not JSON"), "{broken}");
-        // Of its own questions, and of what names no call, nobody is told.
+        // Requests of the server, and lines without an id, have no caller to report to.
         let question = format!("{{\"id\":1,\"method\":\"{}\"}}\n", "x".repeat(2_000));
         assert_eq!(read(&question, 1_000).await, "");
         assert_eq!(read(&"x".repeat(2_000), 1_000).await, "");

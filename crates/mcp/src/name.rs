@@ -1,13 +1,13 @@
-//! What a server's tool is called where models call it.
+//! Names of servers' tools for models.
 
 use protocol::ContentHash;
 use tools::MAX_NAME_CHARS;
 
-/// Hexadecimal digits that tell names apart which had to be changed.
+/// Hexadecimal digits that distinguish changed names.
 const DIGITS: usize = 8;
 
-/// `mcp__{server}__{tool}`, as model APIs take it. A name that has to be changed for that ends with digits of its digest, so
-/// that two of them stay two.
+/// Returns `mcp__{server}__{tool}` in a form that model APIs accept. A name that must be changed ends with digits of its digest,
+/// so that different names stay different.
 pub(crate) fn fitted(server: &str, tool: &str) -> String {
     let wanted = format!("mcp__{server}__{tool}");
     let is_allowed = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_fit_and_stay_apart() {
+    fn names_are_valid_and_distinct() {
         assert_eq!(fitted("git", "log"), "mcp__git__log");
         let long = [fitted("git", &"a".repeat(80)), fitted("git", &format!("{}b", "a".repeat(79)))];
         assert!(long.iter().all(|name| name.len() == MAX_NAME_CHARS), "{long:?}");

@@ -1,13 +1,14 @@
-//! A server's process: under a guard, with pipes of its own.
+//! The process of a server, under a guard and with its own pipes.
 
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use protocol::SandboxLevel;
 use sandbox::{CommandRequest, Directory, Ended, Guarded, HEARTBEAT, Probe, Program, Report, ResourceLimits};
 use tokio::io::AsyncReadExt as _;
@@ -18,44 +19,44 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::secrets::Secrets;
 use crate::settings::ServerSettings;
 
-/// Passed on as they are.
+/// Variables passed on unchanged.
 const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME"];
-/// A server runs until it is stopped. A guard wants a time, and one that is reached is a restart and no harm.
+/// Time limit that the guard requires. A server runs until it is stopped, and reaching the limit only restarts it.
 const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// Bytes of what a server prints that are kept, for whoever wants to know why it ended.
+/// Bytes kept of a server's error output, to explain its end.
 const MAX_PRINTED: usize = 2_048;
 
-/// Between two looks at what a server prints: one that prints without end waits, and costs nothing.
+/// Pause between two reads of the error output, so that a server that prints endlessly blocks instead of using CPU.
 const BETWEEN_READS: Duration = Duration::from_millis(5);
 
-/// How the directories of servers begin; the number of the gateway's process follows.
+/// Prefix of servers' directories, followed by the gateway's process id.
 const PREFIX: &str = "foreword-mcp-";
-/// Whether what killed gateways have left was looked for.
+/// Guards the removal of directories that killed gateways left behind.
 static SWEPT: std::sync::Once = std::sync::Once::new();
-/// Looks at what is left when it has ended: as much as a pipe holds.
+/// Reads of the remaining error output after the end: enough for a full pipe.
 const LAST_READS: usize = 32;
 
-/// What servers run under, and what they cannot see where they are in a sandbox.
+/// Guard program of servers, and the paths hidden from sandboxed ones.
 #[derive(Debug, Clone)]
 pub(crate) struct Ground {
     pub(crate) program: Program,
     pub(crate) hidden: Vec<PathBuf>,
 }
 
-/// A server's standard input and output, as we have them.
+/// Our ends of a server's standard input and output.
 pub(crate) struct Pipes {
     pub(crate) reader: pipe::Receiver,
     pub(crate) writer: pipe::Sender,
 }
 
-/// A process that runs. Dropping it ends the process and all that it has started.
+/// A running process. Dropping it ends the process with its children.
 pub(crate) struct Process {
-    /// Why it has ended, once it has.
+    /// Reason for its end, once it has ended.
     pub(crate) end: End,
     _stop: DropGuard,
 }
 
-/// Whether a process has ended, and why.
+/// State shared by everything that may notice the end of a process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct End {
     pub(crate) token: CancellationToken,
@@ -64,23 +65,23 @@ pub(crate) struct End {
 }
 
 impl End {
-    pub(crate) fn tell(&self, why: String) {
-        let mut told = self.why.lock().unwrap_or_else(PoisonError::into_inner);
-        // The first reason is the cause of the others.
-        if told.is_empty() {
-            *told = why;
+    pub(crate) fn record(&self, reason: String) {
+        let mut why = self.why.lock();
+        // The first reason is the cause of all others.
+        if why.is_empty() {
+            *why = reason;
         }
         self.token.cancel();
     }
 
-    /// True for the first who asks: whoever that is counts the failure.
+    /// Returns true for the first caller only, which counts the failure.
     pub(crate) fn count_once(&self) -> bool {
         !self.is_counted.swap(true, Ordering::SeqCst)
     }
 
     pub(crate) fn why(&self) -> String {
-        let told = self.why.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if told.is_empty() { "the connection was closed".to_owned() } else { told }
+        let why = self.why.lock().clone();
+        if why.is_empty() { "the connection was closed".to_owned() } else { why }
     }
 }
 
@@ -89,11 +90,11 @@ struct Started {
     printed: pipe::Receiver,
     report: pipe::Receiver,
     pipes: Pipes,
-    /// Removed when the process has ended.
+    /// Removed after the process has ended.
     directory: tempfile::TempDir,
 }
 
-/// Starts a server's program, or says why not.
+/// Starts a server's program.
 pub(crate) async fn start(
     settings: &ServerSettings,
     secrets: &Secrets,
@@ -101,7 +102,7 @@ pub(crate) async fn start(
 ) -> Result<(Pipes, Process), String> {
     let (settings, secrets_of, ground) = (settings.clone(), secrets.clone(), ground.clone());
     let runtime = tokio::runtime::Handle::current();
-    // A guard is waited for, and which sandbox there is is found out by trying.
+    // Starting waits for a guard, and the first start probes the sandbox: both block.
     let started = tokio::task::spawn_blocking(move || {
         let _inside = runtime.enter();
         start_blocking(&settings, &secrets_of, &ground)
@@ -113,7 +114,7 @@ pub(crate) async fn start(
     Ok((pipes, Process { end, _stop: stop.drop_guard() }))
 }
 
-/// Keeps a process alive until it is stopped or ends by itself, and says why it ended.
+/// Keeps a process alive until it is stopped or ends, and records the reason.
 async fn keep(
     mut guarded: Guarded,
     mut printed: pipe::Receiver,
@@ -148,14 +149,14 @@ async fn keep(
             }
         }
     }
-    // What it said last is there by now, and says why it has ended.
+    // The last output usually explains the end, and is complete by now.
     for _ in 0..LAST_READS {
         match printed.try_read(&mut buffer) {
             Ok(0) | Err(_) => break,
             Ok(length) => keep_last(&mut last_words, &buffer[..length]),
         }
     }
-    // A process may have left any number of files.
+    // Removing the directory may take long, because the process may have left any number of files.
     let finished = tokio::task::spawn_blocking(move || {
         let report = guarded.finish(&said);
         drop(directory);
@@ -170,7 +171,7 @@ async fn keep(
         Ok(Err(error)) => error.to_string(),
         Err(_) => "it was given up".to_owned(),
     };
-    end.tell(if words.is_empty() { how } else { format!("{how}: {words}") });
+    end.record(if words.is_empty() { how } else { format!("{how}: {words}") });
 }
 
 fn keep_last(words: &mut Vec<u8>, more: &[u8]) {
@@ -179,7 +180,7 @@ fn keep_last(words: &mut Vec<u8>, more: &[u8]) {
     words.drain(..excess);
 }
 
-/// What is printed, once it may be read.
+/// Reads the error output, but not before a given time.
 async fn printed_after(at: Instant, printed: &mut pipe::Receiver, buffer: &mut [u8]) -> io::Result<usize> {
     tokio::time::sleep_until(at).await;
     printed.read(buffer).await
@@ -192,7 +193,7 @@ fn start_blocking(settings: &ServerSettings, secrets: &Secrets, ground: &Ground)
             .choose(weakest)
             .map_err(|why| format!("there is no sandbox as strong as its setting asks ({why})"))?,
     };
-    // A shell would say it, in its own words.
+    // Checked here, because a shell's message about a missing program would only appear in the error output.
     let path = std::env::var("PATH").ok();
     let program = settings.command.as_deref().unwrap_or_default();
     find_program(program, settings.cwd.as_deref(), path).map_err(|missing| {
@@ -210,7 +211,7 @@ fn start_blocking(settings: &ServerSettings, secrets: &Secrets, ground: &Ground)
         std::fs::create_dir(part).map_err(failed)?;
     }
     let (input, output) = (ways.join("in"), ways.join("out"));
-    // Opened before the program opens them: a pipe without another end would make it wait for one.
+    // Opened before the program opens them: opening a pipe blocks until its other end is open.
     let writer = open_pipe(&input).and_then(pipe::Sender::from_owned_fd).map_err(failed)?;
     let reader = open_pipe(&output).and_then(pipe::Receiver::from_owned_fd).map_err(failed)?;
     let cwd = settings.cwd.clone().unwrap_or(work);
@@ -242,7 +243,7 @@ fn start_blocking(settings: &ServerSettings, secrets: &Secrets, ground: &Ground)
     })
 }
 
-/// Whether a shell would find a program: on the path, or, where it has a directory, there.
+/// Returns an error unless a shell would find a program: on the path, or at its own path if it has a directory.
 pub(crate) fn find_program(program: &str, cwd: Option<&Path>, path: Option<String>) -> Result<(), String> {
     let is_program = |file: &Path| {
         file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
@@ -257,8 +258,8 @@ pub(crate) fn find_program(program: &str, cwd: Option<&Path>, path: Option<Strin
     if is_found { Ok(()) } else { Err(format!("the program `{program}` is not on PATH")) }
 }
 
-/// Removes the directories of gateways that were killed: they could not do it themselves. Beside one of our own, and only what
-/// belongs to the same user.
+/// Removes the directories of killed gateways, which could not do that themselves. Only directories beside our own that belong
+/// to the same user are removed.
 fn remove_left_behind(own: &Path) {
     use std::os::unix::fs::MetadataExt as _;
     let owner = |path: &Path| path.symlink_metadata().map(|metadata| metadata.uid()).ok();
@@ -277,7 +278,7 @@ fn is_running(process: u32) -> bool {
     Path::new("/proc").join(process.to_string()).exists()
 }
 
-/// What the shell is told. What is printed besides goes where the guard has it.
+/// Returns the shell command. Error output goes to the guard's standard error.
 fn command(settings: &ServerSettings, input: &Path, output: &Path) -> String {
     let words = settings.command.iter().chain(&settings.args).map(|word| quoted(word));
     let words: Vec<String> = words.collect();
@@ -285,7 +286,7 @@ fn command(settings: &ServerSettings, input: &Path, output: &Path) -> String {
     format!("exec {} <{input} >{output}", words.join(" "))
 }
 
-/// A word as a shell reads it back.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\0', "").replace('\'', r"'\''"))
 }
@@ -295,7 +296,7 @@ fn environment(
     secrets: &Secrets,
     level: SandboxLevel,
 ) -> Vec<(OsString, OsString)> {
-    // In a sandbox there is a home of its own.
+    // A sandbox sets its own home directory.
     let home = (level == SandboxLevel::Off).then_some("HOME");
     let common = home.into_iter().chain(PASSED.iter().copied());
     let common = common.filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
@@ -303,8 +304,8 @@ fn environment(
     common.chain(named).collect()
 }
 
-/// Makes a pipe with a name, and opens both ends of it, so that neither opening it nor writing to it depends on who is at
-/// the other end. That nobody is any more is known from the guard.
+/// Creates a named pipe and opens both of its ends, so that neither opening nor writing depends on the other side. The guard
+/// reports when that side is gone.
 fn open_pipe(path: &Path) -> io::Result<std::os::fd::OwnedFd> {
     use rustix::fs::{Mode, OFlags};
     make_pipe(path)?;
@@ -327,14 +328,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_gateway_has_left_is_removed_and_nothing_else() {
+    fn only_directories_of_killed_gateways_are_removed() {
         let place = tempfile::tempdir().unwrap();
         let make = |name: String| {
             let path = place.path().join(name);
             std::fs::create_dir_all(path.join("work")).unwrap();
             path
         };
-        // No process has a number as high as this.
+        // Higher than the largest possible process id on Linux.
         let left = make(format!("{PREFIX}4194999-abc"));
         let kept = [
             make(format!("{PREFIX}{}-own", std::process::id())),
@@ -348,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_reads_the_words_back() {
+    fn shell_command_is_quoted() {
         let settings = ServerSettings {
             command: Some("it's".to_owned()),
             args: vec!["$HOME; `x`".to_owned(), String::new()],

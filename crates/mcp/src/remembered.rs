@@ -1,4 +1,4 @@
-//! What servers offered when they were last asked, in files of the gateway's data directory.
+//! The cached tool lists of servers, in files of the gateway's data directory.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,45 +9,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::definition::Definition;
 
-/// The version of the files.
+/// Version of the file format.
 const SCHEMA: u32 = 1;
-/// More is not ours.
+/// Larger files were not written by us.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// What one server offered, and what of it was there when it was first asked or has been allowed since.
+/// Tools of a server, and which of them are accepted: those of its first list, and those approved since.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Remembered {
-    /// Of this file: another version may not know what was accepted.
+    /// Version of the file. A later version may record acceptance in another way.
     #[serde(default)]
     schema: u32,
-    /// Of the configuration that it was asked with: another one is another server.
+    /// Digest of the configuration. Another configuration is another server.
     configuration: String,
-    /// Whether nobody has asked it yet.
+    /// True until the server has been asked for its tools.
     #[serde(skip)]
     is_unknown: bool,
     pub(crate) tools: Vec<Definition>,
-    /// Digests of definitions that calls need not ask for, by tool.
+    /// Digests of definitions whose calls need no special approval, by tool.
     accepted: BTreeMap<String, ContentHash>,
 }
 
 impl Remembered {
-    /// What a new server offers: whoever configured it has accepted that.
+    /// Creates the cache of a new server. Configuring it accepts its first list.
     pub(crate) fn first(configuration: &ContentHash, tools: Vec<Definition>) -> Self {
         let accepted = tools.iter().map(|tool| (tool.name.clone(), tool.digest())).collect();
         Self { schema: SCHEMA, configuration: configuration.to_string(), is_unknown: false, tools, accepted }
     }
 
-    /// A server that was asked before, and of which nobody knows any more what was accepted: nothing was.
+    /// Creates the cache of a known server whose file is unreadable. Nothing is accepted then.
     pub(crate) fn unknown(configuration: &ContentHash) -> Self {
         Self { is_unknown: true, ..Self::first(configuration, Vec::new()) }
     }
 
-    /// Whether it is known what it offers.
+    /// Returns true if the tools are known.
     pub(crate) fn is_known(&self) -> bool {
         !self.is_unknown
     }
 
-    /// What it offers now. What was not there before, or was something else, is accepted by nobody yet.
+    /// Returns the cache with a new list. New and changed tools are not accepted yet.
     pub(crate) fn changed(&self, tools: Vec<Definition>) -> Self {
         Self { tools, is_unknown: false, ..self.clone() }
     }
@@ -60,8 +60,8 @@ impl Remembered {
         self.accepted.insert(definition.name.clone(), definition.digest());
     }
 
-    /// What was remembered of a server with this configuration; none of one that was never asked. What is there and cannot be
-    /// read is an error: it said what was accepted, and to ask again is not to accept again.
+    /// Loads the cache of a server with this configuration. `None` if the server was never asked. An unreadable file is an error,
+    /// because it records which tools are accepted, and a new list must not be accepted automatically.
     pub(crate) fn load(
         directory: &Path,
         server: &str,
@@ -95,7 +95,7 @@ impl Remembered {
     }
 }
 
-/// The digest of the name, which may be anything.
+/// Returns the path of a server's file. Its name is a digest, because server names are arbitrary.
 fn file(directory: &Path, server: &str) -> PathBuf {
     directory.join(format!("{}.json", &ContentHash::of(server).as_str()[..32]))
 }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_accepts_nothing() {
+    fn unreadable_file_accepts_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("mcp");
         let configuration = ContentHash::of("one");
@@ -125,13 +125,13 @@ mod tests {
         let unknown = Remembered::unknown(&configuration);
         let now = unknown.changed(vec![definition("a", "reads")]);
         assert!(!unknown.is_known() && now.is_known() && !now.is_accepted(&definition("a", "reads")));
-        // As it was written before there was a number.
+        // The format before versions were added.
         std::fs::write(file(&place, "s"), written.replace("\"schema\":1,", "")).unwrap();
         assert!(Remembered::load(&place, "s", &configuration).unwrap().is_some());
     }
 
     #[test]
-    fn what_changes_is_accepted_by_nobody_until_somebody_does() {
+    fn changed_tool_is_not_accepted_until_approved() {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("mcp");
         let configuration = ContentHash::of("one");
@@ -149,7 +149,7 @@ mod tests {
         #[cfg(unix)]
         {
             let mode = std::os::unix::fs::PermissionsExt::mode(&place.metadata().unwrap().permissions());
-            assert_eq!(mode & 0o777, 0o700, "what servers offered is nobody else's affair");
+            assert_eq!(mode & 0o777, 0o700, "tool lists are private to the user");
         }
     }
 }

@@ -1,9 +1,10 @@
-//! One server: started when it is needed, started again when it has ended, and given time when it keeps failing.
+//! One server: started when needed, restarted after its end, and delayed if it keeps failing.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use protocol::mcp::{McpServer, McpState, McpTransport};
 use protocol::{ContentHash, Hint as _};
 use rmcp::ServiceError;
@@ -23,13 +24,13 @@ use crate::secrets::Secrets;
 use crate::settings::ServerSettings;
 use crate::tool::McpTool;
 
-/// The longest wait before a server that keeps failing is started again.
+/// Longest delay before a failing server is started again.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// Calls that may go unanswered one after another before the server is taken for stuck.
+/// Consecutive calls without an answer after which a server counts as stuck.
 const MAX_UNANSWERED: u32 = 2;
-/// How long nothing is asked after a server has said that it offers something else: it may say so without end.
+/// Pause after a change notification, because a server may send them endlessly.
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
-/// Most bytes of what one server says of its tools: they are in every request, and one server must not fill it alone.
+/// Most bytes of a server's definitions. They are in every request, and one server must not fill it alone.
 const MAX_OFFER_BYTES: usize = 256 << 10;
 /// Most characters of a reason.
 const MAX_REASON_CHARS: usize = 500;
@@ -40,10 +41,10 @@ pub(crate) struct Server {
     configuration: ContentHash,
     secrets: Secrets,
     ground: Ground,
-    /// Where what it offers is remembered.
+    /// Directory of the cached tool list.
     memory: PathBuf,
     state: Mutex<State>,
-    /// Locked while it is started.
+    /// Locked while the server is being started.
     connection: tokio::sync::Mutex<Option<Arc<Connection>>>,
     shutdown: CancellationToken,
     itself: Weak<Server>,
@@ -53,11 +54,11 @@ pub(crate) struct Server {
 struct State {
     remembered: Option<Remembered>,
     offered: Toolbox,
-    /// What is wrong with its tools.
+    /// Problems with its tools.
     problems: Vec<String>,
     health: Health,
     starts: u64,
-    /// How often it has failed without a call that succeeded.
+    /// Failures since the last successful call.
     failures: u32,
     unanswered: u32,
     retry_at: Option<Instant>,
@@ -74,7 +75,7 @@ enum Health {
 }
 
 impl Server {
-    /// A server that nobody has needed yet. Reads what is remembered of it.
+    /// Creates a server without starting it, and loads its cached tool list.
     pub(crate) fn new(
         name: &str,
         settings: ServerSettings,
@@ -111,8 +112,8 @@ impl Server {
         server
     }
 
-    /// Its tools. Only a server of which nothing is known is started and waited for, and only once: one that has failed is
-    /// tried again beside the turn.
+    /// Returns the server's tools. Only a server without a known list is started and awaited, and only once: after a failure it is
+    /// retried in the background.
     pub(crate) async fn offer(self: &Arc<Self>) -> Toolbox {
         let (is_known, has_failed) = {
             let state = self.state();
@@ -127,12 +128,12 @@ impl Server {
         self.offered()
     }
 
-    /// The tools that are known of it, for whoever only looks.
+    /// Returns the known tools without starting the server.
     pub(crate) fn offered(&self) -> Toolbox {
         self.state().offered.clone()
     }
 
-    /// What is wrong with what it offers.
+    /// Returns problems with the offered tools.
     pub(crate) fn problems(&self) -> Vec<String> {
         let state = self.state();
         let is_known = state.remembered.as_ref().is_some_and(Remembered::is_known);
@@ -169,12 +170,12 @@ impl Server {
         }
     }
 
-    /// Whether calls of a tool need not ask because of what it says of itself: nobody has changed it since it was accepted.
+    /// Returns true if a tool has not changed since it was accepted.
     pub(crate) fn is_accepted(&self, definition: &Definition) -> bool {
         self.state().remembered.as_ref().is_some_and(|remembered| remembered.is_accepted(definition))
     }
 
-    /// Runs a call that was allowed.
+    /// Runs a call that was approved.
     pub(crate) async fn call(
         self: &Arc<Self>,
         definition: &Definition,
@@ -192,7 +193,7 @@ impl Server {
         output
     }
 
-    /// The call; once more where the server had forgotten us, and so has done nothing.
+    /// Runs a call, and repeats it if the server had lost our session and therefore did nothing.
     async fn call_in_session(
         self: &Arc<Self>,
         definition: &Definition,
@@ -207,8 +208,8 @@ impl Server {
         self.call_connected(&connection, definition, arguments).await
     }
 
-    /// The server, running, if it still offers a tool as it was when its call was decided. Somebody allowed that one: what has
-    /// become of it since is to be read, and asked about, before it is called.
+    /// Returns the connection if the server still offers the tool as it was when the call was approved. A changed tool must be read
+    /// and approved again first.
     async fn connected_as(self: &Arc<Self>, definition: &Definition) -> Result<Arc<Connection>, ServerError> {
         let connection = self.connected().await?;
         let is_offered = {
@@ -232,7 +233,7 @@ impl Server {
     ) -> Result<ToolOutput, ServerError> {
         let limit = self.settings.timeout;
         let server = || self.name.clone();
-        // Whoever drops the call, as a time limit does, tells the server that nobody waits for it any more.
+        // Dropping the call, for example after the time limit, sends a cancellation to the server.
         match tokio::time::timeout(limit, connection.call(&definition.name, arguments)).await {
             Ok(Ok(Called::Done(result))) => {
                 let mut state = self.state();
@@ -247,7 +248,7 @@ impl Server {
             Ok(Err(ServiceError::UnexpectedResponse)) => Err(ServerError::Nonsense { server: server() }),
             Ok(Err(error)) => {
                 let why = match error {
-                    // Why it has gone is known in a moment, if it was a process of ours.
+                    // The guard reports the reason of a process's end shortly after the connection is closed.
                     ServiceError::TransportClosed => {
                         let _ = tokio::time::timeout(BETWEEN_LISTS, connection.end().token.cancelled()).await;
                         connection.end().why()
@@ -258,19 +259,21 @@ impl Server {
             }
             Err(_) => {
                 let unanswered = {
+                    // Two in a row: a single slow call is not a reason to end a server that may still be working.
                     let mut state = self.state();
                     state.unanswered += 1;
                     state.unanswered
                 };
                 if unanswered >= MAX_UNANSWERED {
-                    connection.end().tell(format!("it left {unanswered} calls unanswered"));
+                    connection.end().record(format!("it left {unanswered} calls unanswered"));
                 }
                 Err(ServerError::TooSlow { server: server(), limit })
             }
         }
     }
 
-    /// The server, running. Started in a task of its own: whoever waits for it may stop waiting, and the next one has it.
+    /// Returns a connection, starting the server if necessary. It is started in its own task, so that a cancelled caller does not
+    /// stop a start from which the next caller profits.
     async fn connected(self: &Arc<Self>) -> Result<Arc<Connection>, ServerError> {
         if let Ok(slot) = self.connection.try_lock()
             && let Some(connection) = slot.as_ref().filter(|connection| !connection.is_closed())
@@ -334,7 +337,7 @@ impl Server {
         Ok(connection)
     }
 
-    /// Counts a failure, and says how it is told.
+    /// Records a failure, and returns its reason for display.
     fn failed(&self, why: String) -> String {
         let why = self.reason(why);
         tracing::warn!(server = self.name, why, "an MCP server failed");
@@ -356,7 +359,7 @@ impl Server {
         Err(ServerError::Waiting { server: self.name.clone(), why, wait })
     }
 
-    /// Takes note of what it offers now.
+    /// Adopts the current tool list.
     async fn learn(&self, listed: Listed) {
         let Listed { tools, mut problems } = listed;
         let mut definitions: Vec<Definition> = Vec::new();
@@ -401,7 +404,7 @@ impl Server {
         self.settings.tools.as_ref().is_none_or(|wanted| wanted.iter().any(|name| name == tool))
     }
 
-    /// Offers what is remembered. What has not changed stays the very same tool, so that a round's list does too.
+    /// Offers the tools of the cache. An unchanged tool keeps its value, so that the tool list of a round stays identical.
     fn offer_from(&self, remembered: Remembered, mut problems: Vec<String>) {
         let mut state = self.state();
         let mut offered = Toolbox::new();
@@ -431,7 +434,7 @@ impl Server {
         state.remembered = Some(remembered);
     }
 
-    /// Somebody has allowed a call of a tool as it is now.
+    /// Accepts a changed tool, because a call of it was approved.
     async fn accept(&self, definition: &Definition) {
         {
             let mut state = self.state();
@@ -458,7 +461,7 @@ impl Server {
         *self.connection.lock().await = None;
     }
 
-    /// A reason as it may be shown: without secrets, one line, and not without end.
+    /// Returns a reason for display: masked, in one line, and limited in length.
     fn reason(&self, why: String) -> String {
         let masked = self.secrets.mask(why);
         let line = masked.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -467,11 +470,11 @@ impl Server {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
-/// How long a server is left alone that has failed so often in a row: the first time, not at all.
+/// Returns the delay after a number of consecutive failures. The first one causes none.
 fn wait_after(failures: u32) -> Duration {
     match failures {
         0 | 1 => Duration::ZERO,
@@ -479,11 +482,11 @@ fn wait_after(failures: u32) -> Duration {
     }
 }
 
-/// Asks again whenever a server says that it offers something else, until it ends, and takes note of that.
+/// Lists the tools again after every change notification, until the server ends, and then records its end.
 async fn follow(server: Weak<Server>, connection: Weak<Connection>) {
     let Some(held) = connection.upgrade() else { return };
     let (peer, changed, end) = (held.peer(), held.changed(), held.end().clone());
-    // Whoever has the connection decides how long it is there.
+    // The task must not keep the connection alive.
     drop(held);
     loop {
         tokio::select! {
@@ -509,7 +512,7 @@ async fn follow(server: Weak<Server>, connection: Weak<Connection>) {
         if end.count_once() {
             server.failed(end.why());
         }
-        // What is left of it is given up now, and not when it is next needed.
+        // Releases the closed connection now, not only when the server is next needed.
         let mut slot = server.connection.lock().await;
         if slot.as_ref().is_some_and(|connection| connection.is_closed()) {
             *slot = None;
@@ -522,7 +525,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wait_grows_and_ends_growing() {
+    fn delay_doubles_up_to_the_longest() {
         let seconds: Vec<u64> = (0..12).map(|failures| wait_after(failures).as_secs()).collect();
         assert_eq!(seconds, [0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60, 60]);
         assert_eq!(wait_after(u32::MAX), LONGEST_WAIT);

@@ -1,4 +1,4 @@
-//! A server's tool, as turns have it.
+//! A server's tool in a turn.
 
 use std::sync::Weak;
 
@@ -11,7 +11,7 @@ use crate::server::Server;
 use crate::settings::ServerSettings;
 
 pub(crate) struct McpTool {
-    /// Weak, because the server has its tools.
+    /// Weak, because the server owns its tools.
     server: Weak<Server>,
     name: String,
     definition: Definition,

@@ -1,7 +1,8 @@
-//! A transport that ends with its server, and that a flood ends.
+//! A transport that ends with its server and stops floods of messages.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rmcp::RoleClient;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -9,19 +10,19 @@ use tokio::time::Instant;
 
 use crate::process::End;
 
-/// Messages that a server may send at once without having been asked.
+/// Unsolicited messages that a server may send in a burst.
 const BURST: f64 = 2_000.0;
-/// How many more it may send each second.
+/// Additional messages per second.
 const PER_SECOND: f64 = 200.0;
-/// Why such a server is ended.
+/// Reason for ending such a server.
 pub(crate) const FLOOD: &str = "it sent more messages than anybody asked for";
 
-/// A transport whose end is known.
+/// A transport that ends together with its process and enforces the allowance.
 pub(crate) struct Watched<T> {
     inner: T,
     end: End,
     allowance: Allowance,
-    /// Whether what arrives is counted before it gets here.
+    /// True if messages are already counted before they arrive here.
     is_counted: bool,
 }
 
@@ -30,7 +31,7 @@ impl<T> Watched<T> {
         Self { inner, end, allowance: Allowance::default(), is_counted: false }
     }
 
-    /// One whose messages somebody else takes from the allowance.
+    /// Wraps a transport whose messages are counted elsewhere.
     pub(crate) fn counted(inner: T, end: End, allowance: Allowance) -> Self {
         Self { inner, end, allowance, is_counted: true }
     }
@@ -43,7 +44,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
         &mut self,
         item: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        // Whatever is sent may be answered.
+        // Each message that we send permits one answer.
         self.allowance.grant();
         self.inner.send(item)
     }
@@ -54,11 +55,11 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
             () = self.end.token.cancelled() => None,
         };
         let Some(message) = received else {
-            self.end.tell(String::new());
+            self.end.record(String::new());
             return None;
         };
         if !self.is_counted && !self.allowance.take(Instant::now()) {
-            self.end.tell(FLOOD.to_owned());
+            self.end.record(FLOOD.to_owned());
             return None;
         }
         Some(message)
@@ -69,7 +70,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Watched<T> {
     }
 }
 
-/// How many messages are still taken that nobody asked for.
+/// Number of unsolicited messages that are still accepted.
 #[derive(Debug, Clone)]
 pub(crate) struct Allowance(Arc<Mutex<Left>>);
 
@@ -87,9 +88,9 @@ impl Default for Allowance {
 
 impl Allowance {
     pub(crate) fn take(&self, now: Instant) -> bool {
-        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = self.0.lock();
         let since = now.saturating_duration_since(left.at).as_secs_f64();
-        // What was granted for a question stays until it is used.
+        // Permits for answers are not limited by the burst size and do not expire.
         let refilled = left.messages + since * PER_SECOND;
         left.messages = if left.messages > BURST { left.messages } else { refilled.min(BURST) } - 1.0;
         left.at = now;
@@ -97,7 +98,7 @@ impl Allowance {
     }
 
     fn grant(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).messages += 1.0;
+        self.0.lock().messages += 1.0;
     }
 }
 
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_is_taken_and_a_flood_is_not() {
+    fn burst_is_accepted_and_flood_is_not() {
         let start = Instant::now() + Duration::from_secs(60);
         let allowance = Allowance::default();
         assert!((0..2_000).all(|_| allowance.take(start)));
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_is_always_taken() {
+    fn answers_are_always_accepted() {
         let (now, allowance) = (Instant::now(), Allowance::default());
         (0..10_000).for_each(|_| allowance.grant());
         assert!((0..12_000).all(|_| allowance.take(now)));
