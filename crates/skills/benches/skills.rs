@@ -1,4 +1,4 @@
-//! What resolving many skills costs over the bare stats of their files.
+//! Measures resolving many skills compared with bare `stat` calls on their files.
 //!
 //! ```text
 //! cargo bench -p foreword-skills --bench skills -- [--quick]
@@ -19,7 +19,7 @@ fn main() -> anyhow::Result<()> {
     let count = arguments.effort.choose(1_000, 10_000);
     let directory = tempfile::tempdir()?;
     let files = create(directory.path(), count)?;
-    // Longer than what must have been at rest to be believed.
+    // Longer than the age from which file times are trusted.
     std::thread::sleep(Duration::from_millis(2_100));
     println!("## {} skills of the user, resolved\n", show_count(count as u64));
     let (cache, request) = (Cache::new(), Request::new(directory.path()));

@@ -1,4 +1,4 @@
-//! What a SKILL.md says about itself, read the way people write it.
+//! Parsing of a SKILL.md's front matter, tolerant of common styles.
 
 use instructions::AppliesTo;
 use instructions::header::{self, Fence, globs};
@@ -10,29 +10,29 @@ use crate::limits::{MAX_FRONT_MATTER_BYTES, MAX_SLUG_CHARS};
 /// The front matter of a skill.
 #[derive(Debug)]
 pub struct FrontMatter {
-    /// The slug.
+    /// Slug of the skill.
     pub name: String,
-    /// What it is for, as it was written.
+    /// Description as written.
     pub description: String,
-    /// Its license.
+    /// License.
     pub license: Option<String>,
-    /// What it needs, in its author's words.
+    /// Requirements in the author's words.
     pub compatibility: Option<String>,
-    /// Tools that its author had in mind. Grants nothing.
+    /// Tools that the author expects. They grant nothing.
     pub allowed_tools: Option<String>,
-    /// Globs of the paths that it is for.
+    /// Globs of the paths that it applies to.
     pub paths: Vec<String>,
-    /// Slugs of skills without which it cannot be used.
+    /// Slugs of required skills.
     pub requires: Vec<String>,
-    /// `metadata` and every other key.
+    /// `metadata` and all unknown keys.
     pub other_keys: Map<String, Value>,
-    /// The globs, compiled.
+    /// Compiled globs.
     pub(crate) applies_to: Option<AppliesTo>,
-    /// Whether it wants to be named.
+    /// True if it is used only when named.
     pub(crate) is_explicit: bool,
 }
 
-/// Why a skill cannot be used.
+/// Reason why a skill cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub(crate) reason: SkillReason,
@@ -45,7 +45,7 @@ impl Problem {
     }
 }
 
-/// Reads the front matter, and where the text behind it begins. Without a name the skill is called like its folder.
+/// Parses the front matter, and returns it with the start of the text after it. The default name is that of the folder.
 pub(crate) fn read(text: &str, folder_name: &str) -> Result<(FrontMatter, usize), Problem> {
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let Some(header) = header::find(&text[mark..], Fence::Exact) else {
@@ -97,14 +97,14 @@ pub(crate) fn read(text: &str, folder_name: &str) -> Result<(FrontMatter, usize)
         requires: texts_of(&mut keys, "requires")?,
         applies_to: applies_to
             .map_err(|message| bad(format!("its `paths` cannot be followed: {message}")))?,
-        // What other agents call it.
+        // Key used by other agents.
         is_explicit: keys.get("disable-model-invocation") == Some(&Value::Bool(true)),
         other_keys: keys,
     };
     Ok((front_matter, text.len() - header.body.len()))
 }
 
-/// Takes out a key whose value is one text; a number or a date that somebody did not quote is one, too.
+/// Removes a key with a single text as its value. An unquoted number or date is accepted.
 fn text_of(keys: &mut Map<String, Value>, key: &str) -> Result<Option<String>, Problem> {
     let text = match keys.shift_remove(key) {
         None | Some(Value::Null) => return Ok(None),
@@ -119,7 +119,7 @@ fn text_of(keys: &mut Map<String, Value>, key: &str) -> Result<Option<String>, P
     Ok((!text.is_empty()).then(|| text.to_owned()))
 }
 
-/// Takes out a key whose value is a list of texts, or one text with commas in it.
+/// Removes a key with a list of texts, or one text with commas.
 fn texts_of(keys: &mut Map<String, Value>, key: &str) -> Result<Vec<String>, Problem> {
     match keys.shift_remove(key) {
         None | Some(Value::Null) => Ok(Vec::new()),
@@ -142,13 +142,13 @@ fn joined(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether a name can be written into a prompt and a call as it is.
+/// Returns true if a name can be used unescaped in a prompt and a call.
 pub(crate) fn is_slug(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=MAX_SLUG_CHARS).contains(&name.len()) && name.bytes().all(is_letter)
 }
 
-/// A name that somebody else chose, for a message.
+/// Returns a foreign name for a message.
 fn shortened(name: &str) -> String {
     let short: String = name.chars().take(MAX_SLUG_CHARS).collect();
     instructions::make_harmless(&short.escape_debug().to_string()).0.into_owned()
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_is_read() {
+    fn common_styles_are_parsed() {
         for (text, expected) in [
             ("---\nname: a\ndescription: b\n---\nText", "a / b / Text"),
             ("\u{feff}---\r\nname: a\r\ndescription: b\r\n---\r\nText", "a / b / Text"),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_a_reason() {
+    fn invalid_front_matter_has_a_reason() {
         for (text, reason) in [
             ("", "no_front_matter"),
             ("# Title\n", "no_front_matter"),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn bombs_do_not_go_off() {
+    fn yaml_bombs_are_rejected() {
         let mut bomb = "---\nname: a\ndescription: b\na0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..12 {
             let before = format!("*a{}, ", level - 1).repeat(9);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_kept() {
+    fn all_keys_are_kept() {
         let text = "---\nname: a\ndescription: b\nlicense: MIT\ncompatibility: git\nallowed-tools: Read, Bash(git:*)\n\
                     paths: src/**, *.rs\nrequires: [c, d]\nmetadata:\n  x: 1\nown: [2]\n---\n";
         let (found, _) = read(text, "f").unwrap();

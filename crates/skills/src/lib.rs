@@ -1,10 +1,10 @@
-//! Skills: which there are, which may be used, and why not the others.
+//! Skills: finding them, and deciding which can be used.
 //!
-//! A skill is a folder with a `SKILL.md`: front matter between dashes that names it and says what it is for, then what to
-//! do. [`resolve`] finds those that a directory has and gives each an outcome; [`Catalogue::activate`] says which of them a
-//! turn gets. A project's skills are used only as the user has trusted them, byte by byte ([`TrustFile`]).
+//! A skill is a folder with a `SKILL.md`: front matter with a name and a description, followed by instructions. [`resolve`]
+//! finds the skills of a directory and gives each an outcome; [`Catalogue::activate`] selects those for a turn. A project's
+//! skill is used only with exactly the content that the user has trusted ([`TrustFile`]).
 //!
-//! Synchronous, without a runtime; one [`Cache`] can be shared by any number of threads.
+//! The crate is synchronous and needs no runtime; one [`Cache`] can be shared by any number of threads.
 //!
 //! ```
 //! use skills::{Request, resolve};
@@ -19,8 +19,6 @@
 //! assert_eq!(release.body()?, "Tag it.\n");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
-#![warn(missing_docs)]
 
 mod activation;
 mod cache;

@@ -1,34 +1,34 @@
-//! Where skills are looked for, nearest first.
+//! Directories with skills, nearest first.
 
 use std::path::{Path, PathBuf};
 
 use crate::catalogue::Request;
 
-/// Folders of skills in a directory of a project, and in the root alone.
+/// Parent of the folder of skills in every directory of a project, and in the root only.
 pub(crate) const IN_DIRECTORIES: &str = ".agents";
 pub(crate) const IN_ROOT: &str = ".foreword";
-/// What they, and the one in the home directory, are called.
+/// Name of the folder of skills.
 pub(crate) const SKILLS: &str = "skills";
 
-/// Whose skills a place has.
+/// Owner of skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// The user's own: the home directory, and folders that the user's configuration names.
+    /// The user: the home directory, and folders that the user's configuration names.
     User,
-    /// A project's, which must be trusted.
+    /// A project, whose skills must be trusted.
     Project,
 }
 
-/// A directory whose folders are skills.
+/// A directory that contains folders of skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SkillDirectory {
     pub(crate) directory: PathBuf,
     pub(crate) origin: Origin,
-    /// What the globs of its skills count from.
+    /// Directory that globs of its skills are relative to.
     pub(crate) base: Option<PathBuf>,
 }
 
-/// The places of a request. Of two at the root ours comes first; the user's own are behind the project's.
+/// Returns the directories of a request. At the root, `.foreword` precedes `.agents`; the user's own come last.
 pub(crate) fn places(request: &Request<'_>) -> Vec<SkillDirectory> {
     let mut places = Vec::new();
     if let Some(root) = request.root {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_place_comes_first() {
+    fn nearest_directory_comes_first() {
         let folders = [PathBuf::from("/shared")];
         let request = Request {
             root: Some(Path::new("/r")),
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_project_there_are_the_users_own() {
+    fn user_directories_exist_without_a_project() {
         let places = places(&Request::new(Path::new("/h")));
         assert_eq!(places.len(), 1);
         assert_eq!(places[0].base, None);

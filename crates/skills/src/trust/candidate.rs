@@ -1,4 +1,4 @@
-//! What could be trusted at a path or below it, with the bytes that would be.
+//! Skills at or below a path that could be trusted, with their content.
 
 use std::path::{Path, PathBuf};
 
@@ -14,29 +14,29 @@ use crate::front_matter::{self, Problem};
 use crate::limits::{MAX_COPY_BYTES, MAX_ENTRIES};
 use crate::place::{IN_DIRECTORIES, IN_ROOT, SKILLS};
 
-/// Directories that are not searched for projects' skills: nobody keeps any there, and they are large.
+/// Directories that are not searched for skills: they are large and contain none.
 const NOT_SEARCHED: [&str; 2] = [".git", "node_modules"];
-/// Directories one in the other that are.
+/// Greatest depth of the search.
 const MAX_DEPTH: usize = 32;
 
-/// A skill of a project, read whole.
+/// A skill of a project with its whole content.
 #[derive(Debug)]
 pub struct Candidate {
-    /// Its name; of a broken one the name of its folder.
+    /// Name, or the name of the folder if the front matter is invalid.
     pub slug: String,
-    /// Its folder, without links.
+    /// Resolved path of the folder.
     pub folder: PathBuf,
-    /// What is no file of the skill, and why.
+    /// Objects that are not files of the skill, with the reason.
     pub left_out: Vec<(PathBuf, String)>,
-    /// What differs from what was trusted; none of one that never was.
+    /// Differences from the trusted content. `None` if the skill was never trusted.
     pub changes: Option<Vec<FileChange>>,
-    /// Why it cannot be trusted, in words.
+    /// Reason why it cannot be trusted, with a message.
     pub problem: Option<(SkillReason, String)>,
     pub(crate) files: Vec<FolderFile>,
 }
 
-/// Everything that could be trusted at a path: a skill, a folder of them, or whatever directory of a project. None of it is
-/// a link's. Also says whether there was more than is looked at.
+/// Returns all skills at a path, which is a skill, a folder of skills, or any directory of a project. Links are not followed.
+/// The flag is true if the search stopped at its limit.
 pub fn candidates(path: &Path, trusted: &Trusted) -> std::io::Result<(Vec<Candidate>, bool)> {
     let path = path.canonicalize()?;
     let path = if path.file_name().is_some_and(|name| name == SKILL_FILE) {
@@ -61,7 +61,7 @@ pub fn candidates(path: &Path, trusted: &Trusted) -> std::io::Result<(Vec<Candid
         }
         let (folders, _) = skill_folders(&folder, &mut room);
         for relative in folders {
-            // A link may lead to another place below the path that was named.
+            // A link may lead elsewhere, but only targets below the given path are candidates.
             let real = place.join(&relative).canonicalize().ok().filter(|real| real.starts_with(&path));
             match real.map(|real| Folder::open(&real, &bounds)) {
                 Some(Ok(folder)) => found.push(candidate(&folder, trusted)),
@@ -72,7 +72,7 @@ pub fn candidates(path: &Path, trusted: &Trusted) -> std::io::Result<(Vec<Candid
     Ok((found, room == 0))
 }
 
-/// Whether a path is a folder of skills, or in one.
+/// Returns true if a path is a folder of skills or inside one.
 fn is_in_place(path: &Path) -> bool {
     path.ancestors().any(|ancestor| {
         let name = |path: &Path| path.file_name().map(|name| name.to_owned());
@@ -81,7 +81,7 @@ fn is_in_place(path: &Path) -> bool {
     })
 }
 
-/// Folders of skills below a directory, in order; links are not followed.
+/// Finds folders of skills below a directory in order, without following links.
 fn find_places(directory: &Path, depth: usize, room: &mut usize, places: &mut Vec<PathBuf>) {
     if is_in_place(directory) {
         places.push(directory.to_owned());
@@ -148,18 +148,18 @@ fn outside(folder: &Path) -> Candidate {
 }
 
 impl Candidate {
-    /// Whether the user has trusted exactly this.
+    /// Returns true if the user has trusted exactly this content.
     pub fn is_trusted(&self) -> bool {
         self.changes.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Its files: path, bytes and digest of each.
+    /// Returns path, bytes and digest of each file.
     pub fn files(&self) -> impl Iterator<Item = (&Path, &[u8], &instructions::ContentHash)> {
         let files = self.files.iter();
         files.map(|file| (file.path.as_path(), file.content.bytes.as_slice(), &file.content.sha256))
     }
 
-    /// How a file differs from the one that was trusted, as a unified diff, or in words where there is none.
+    /// Returns the difference from the trusted file as a unified diff, or a description if there is no text to compare.
     pub fn diff(&self, change: &FileChange, trust_file: &TrustFile) -> String {
         let new = self.files.iter().find(|file| file.path == change.path).map(|file| &file.content.bytes);
         let old = change.old.as_ref().and_then(|sha256| trust_file.copy(sha256));

@@ -1,4 +1,4 @@
-//! How a skill's files differ from those that were trusted.
+//! Differences between a skill's files and the trusted ones.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,27 +8,27 @@ use instructions::ContentHash;
 use super::PinnedSkill;
 use crate::folder::FolderFile;
 
-/// What became of a file.
+/// Kind of difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
-    /// It says something else.
+    /// The content changed.
     Changed,
-    /// It was not there.
+    /// The file was added.
     Added,
-    /// It is gone.
+    /// The file was removed.
     Removed,
 }
 
-/// A file that differs from what was trusted.
+/// A file that differs from the trusted one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// Below the skill's folder.
+    /// Path relative to the skill's folder.
     pub path: PathBuf,
-    /// What became of it.
+    /// Kind of difference.
     pub difference: Difference,
-    /// Of what was trusted.
+    /// Hash of the trusted content.
     pub old: Option<ContentHash>,
-    /// Of what is there now.
+    /// Hash of the current content.
     pub new: Option<ContentHash>,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for FileChange {
     }
 }
 
-/// Every file that differs, by path.
+/// Returns the files that differ, by path.
 pub(crate) fn compare(pins: &PinnedSkill, files: &[FolderFile]) -> Vec<FileChange> {
     let digest = |path: &Path| files.iter().find(|file| file.path == path).map(|file| &file.content.sha256);
     let mut changes = Vec::new();
