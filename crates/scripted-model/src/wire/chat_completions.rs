@@ -1,4 +1,4 @@
-//! Chat Completions: one choice that grows, its usage after it, and a word that says that it is over.
+//! Chat Completions: one choice that grows, then its usage, then an end marker.
 
 use serde_json::{Value, json};
 
@@ -23,12 +23,12 @@ pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
                 }));
                 calls += 1;
             }
-            // As DeepSeek, llama.cpp and vLLM write it.
+            // Format of DeepSeek, llama.cpp and vLLM.
             Part::Reasoning { text, signature } if signature.is_empty() => {
                 let pieces = script.pieces(text).into_iter();
                 events.extend(pieces.map(|piece| delta(json!({ "reasoning_content": piece }))));
             }
-            // As OpenRouter does.
+            // Format of OpenRouter.
             Part::Reasoning { text, signature } => {
                 events.extend(script.pieces(text).into_iter().map(|piece| {
                     let detail = json!({ "type": "reasoning.text", "index": 0, "text": piece });

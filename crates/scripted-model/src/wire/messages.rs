@@ -1,4 +1,4 @@
-//! Anthropic's Messages: a list of blocks, each begun, continued and ended.
+//! Anthropic's Messages: a list of blocks with start, deltas and end.
 
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn whole_block(part: &Part) -> Value {
     match part {
         Part::Text(text) => json!({ "type": "text", "text": text }),
         Part::ToolCall { id, name, arguments } => {
-            // The API has no place for arguments that are not an object.
+            // The API cannot represent arguments that are not an object.
             let input: Value = serde_json::from_str(arguments).unwrap_or_else(|_| json!({}));
             json!({ "type": "tool_use", "id": id, "name": name, "input": input })
         }
@@ -65,7 +65,7 @@ fn stop_reason(script: &Script) -> &'static str {
     }
 }
 
-/// How a block begins, and what is added to it.
+/// Returns the start and the deltas of a block.
 fn block(script: &Script, part: &Part) -> (Value, Vec<Value>) {
     match part {
         Part::Text(text) => {

@@ -1,4 +1,4 @@
-//! OpenAI's Responses: a list of items, and the whole response at the end once more.
+//! OpenAI's Responses: a list of items, and the whole response again at the end.
 
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ fn item(index: usize, part: &Part) -> Value {
     }
 }
 
-/// An item before anything was added to it.
+/// Returns an item in its initial state.
 fn begun(item: &Value) -> Value {
     let mut item = item.clone();
     for (field, empty) in [
