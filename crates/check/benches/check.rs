@@ -17,7 +17,8 @@ use compare::{CompareRequest, Map, Names, Tree, effective, is_version_control, w
 use ignore::WalkState;
 use instructions::{FileSettings, PROFILES, Profile};
 use measure::{
-    Arguments, Effort, Machine, ResidentMemory, Samples, Table, show_bytes, show_count, show_ratio, show_time,
+    BenchArguments, Effort, Machine, ResidentMemory, Samples, Table, show_bytes, show_count, show_ratio,
+    show_time,
 };
 use tokens::Counter;
 
@@ -43,7 +44,7 @@ fn main() -> anyhow::Result<()> {
     {
         return once(Path::new(directory), way);
     }
-    let arguments = Arguments::new(words);
+    let arguments = BenchArguments::new(words);
     println!("{}\n", Machine::this());
     measure(arguments.effort)
 }

@@ -7,22 +7,13 @@
 //! A server's process runs under the same guard as commands, so nothing of it outlives the gateway. Its standard input and output
 //! are named pipes in a directory of their own, because the guard uses its own standard streams for other purposes.
 
-mod connection;
-mod content;
-mod definition;
 mod error;
-mod http;
-mod http_client;
-mod lines;
-mod name;
-mod process;
-mod remembered;
+mod offer;
 mod secrets;
 mod server;
 mod servers;
 mod settings;
-mod tool;
-mod watched;
+mod transport;
 
 pub use servers::{Servers, UnusableServer};
 pub use settings::{McpSettings, ServerSettings};

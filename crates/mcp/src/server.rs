@@ -12,17 +12,17 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use tools::{ToolOutput, Toolbox};
 
-use crate::connection::{Called, Connection, Listed, list, reason};
-use crate::content;
-use crate::definition::Definition;
 use crate::error::ServerError;
-use crate::http_client::SESSION_ENDED;
-use crate::name::fitted;
-use crate::process::Ground;
-use crate::remembered::Remembered;
+use crate::offer::content;
+use crate::offer::definition::Definition;
+use crate::offer::name::fitted;
+use crate::offer::tool::McpTool;
+use crate::offer::tool_cache::ToolCache;
 use crate::secrets::Secrets;
 use crate::settings::ServerSettings;
-use crate::tool::McpTool;
+use crate::transport::connection::{CallOutcome, ServerConnection, ToolList, list, reason};
+use crate::transport::http_client::SESSION_ENDED;
+use crate::transport::process::SandboxContext;
 
 /// Longest delay before a failing server is started again.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -40,19 +40,19 @@ pub(crate) struct Server {
     pub(crate) settings: ServerSettings,
     configuration: ContentHash,
     secrets: Secrets,
-    ground: Ground,
+    sandbox_context: SandboxContext,
     /// Directory of the cached tool list.
     memory: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<ServerState>,
     /// Locked while the server is being started.
-    connection: tokio::sync::Mutex<Option<Arc<Connection>>>,
+    connection: tokio::sync::Mutex<Option<Arc<ServerConnection>>>,
     shutdown: CancellationToken,
     itself: Weak<Server>,
 }
 
 #[derive(Default)]
-struct State {
-    remembered: Option<Remembered>,
+struct ServerState {
+    cached: Option<ToolCache>,
     offered: Toolbox,
     /// Problems with its tools.
     problems: Vec<String>,
@@ -80,34 +80,34 @@ impl Server {
         name: &str,
         settings: ServerSettings,
         secrets: Secrets,
-        ground: Ground,
+        sandbox_context: SandboxContext,
         memory: &Path,
     ) -> Arc<Self> {
         let configuration = settings.digest();
-        let (remembered, unreadable) = match Remembered::load(memory, name, &configuration) {
-            Ok(remembered) => (remembered, None),
-            Err(why) => (Some(Remembered::unknown(&configuration)), Some(why)),
+        let (cached, unreadable) = match ToolCache::load(memory, name, &configuration) {
+            Ok(cached) => (cached, None),
+            Err(why) => (Some(ToolCache::unknown(&configuration)), Some(why)),
         };
         let server = Arc::new_cyclic(|itself| Self {
             name: name.to_owned(),
             settings,
             configuration,
             secrets,
-            ground,
+            sandbox_context,
             memory: memory.to_owned(),
             state: Mutex::default(),
             connection: tokio::sync::Mutex::default(),
             shutdown: CancellationToken::new(),
             itself: itself.clone(),
         });
-        if let Some(remembered) = remembered {
+        if let Some(cached) = cached {
             let problem = unreadable.map(|why| {
-                tracing::warn!(server = name, why, "what an MCP server offered could not be read");
+                tracing::warn!(server = name, why, "failed to read the cached tools of an MCP server");
                 format!(
-                    "what was remembered of it cannot be read ({why}), so that calls of all its tools ask"
+                    "its cached tool list cannot be read ({why}), so calls of all its tools require approval"
                 )
             });
-            server.offer_from(remembered, problem.into_iter().collect());
+            server.offer_from(cached, problem.into_iter().collect());
         }
         server
     }
@@ -117,7 +117,7 @@ impl Server {
     pub(crate) async fn offer(self: &Arc<Self>) -> Toolbox {
         let (is_known, has_failed) = {
             let state = self.state();
-            (state.remembered.as_ref().is_some_and(Remembered::is_known), state.health == Health::Failed)
+            (state.cached.as_ref().is_some_and(ToolCache::is_known), state.health == Health::Failed)
         };
         if !is_known && has_failed {
             let server = Arc::clone(self);
@@ -136,7 +136,7 @@ impl Server {
     /// Returns problems with the offered tools.
     pub(crate) fn problems(&self) -> Vec<String> {
         let state = self.state();
-        let is_known = state.remembered.as_ref().is_some_and(Remembered::is_known);
+        let is_known = state.cached.as_ref().is_some_and(ToolCache::is_known);
         if !is_known && state.starts == 0 {
             return vec![format!(
                 "the MCP server `{}` was never asked what it offers; the next turn asks it",
@@ -172,7 +172,7 @@ impl Server {
 
     /// Returns true if a tool has not changed since it was accepted.
     pub(crate) fn is_accepted(&self, definition: &Definition) -> bool {
-        self.state().remembered.as_ref().is_some_and(|remembered| remembered.is_accepted(definition))
+        self.state().cached.as_ref().is_some_and(|cached| cached.is_accepted(definition))
     }
 
     /// Runs a call that was approved.
@@ -210,11 +210,14 @@ impl Server {
 
     /// Returns the connection if the server still offers the tool as it was when the call was approved. A changed tool must be read
     /// and approved again first.
-    async fn connected_as(self: &Arc<Self>, definition: &Definition) -> Result<Arc<Connection>, ServerError> {
+    async fn connected_as(
+        self: &Arc<Self>,
+        definition: &Definition,
+    ) -> Result<Arc<ServerConnection>, ServerError> {
         let connection = self.connected().await?;
         let is_offered = {
             let state = self.state();
-            state.remembered.as_ref().is_some_and(|remembered| remembered.tools.contains(definition))
+            state.cached.as_ref().is_some_and(|cached| cached.tools.contains(definition))
         };
         if !is_offered {
             return Err(ServerError::Changed { server: self.name.clone(), tool: definition.name.clone() });
@@ -227,7 +230,7 @@ impl Server {
 
     async fn call_connected(
         self: &Arc<Self>,
-        connection: &Connection,
+        connection: &ServerConnection,
         definition: &Definition,
         arguments: Map<String, Value>,
     ) -> Result<ToolOutput, ServerError> {
@@ -235,12 +238,12 @@ impl Server {
         let server = || self.name.clone();
         // Dropping the call, for example after the time limit, sends a cancellation to the server.
         match tokio::time::timeout(limit, connection.call(&definition.name, arguments)).await {
-            Ok(Ok(Called::Done(result))) => {
+            Ok(Ok(CallOutcome::Done(result))) => {
                 let mut state = self.state();
                 (state.failures, state.unanswered, state.last_failure) = (0, 0, None);
                 Ok(content::output(&result, &self.secrets))
             }
-            Ok(Ok(Called::Wants(what))) => Err(ServerError::Unsupported { server: server(), what }),
+            Ok(Ok(CallOutcome::Wants(what))) => Err(ServerError::Unsupported { server: server(), what }),
             Ok(Err(ServiceError::McpError(error))) => {
                 self.state().unanswered = 0;
                 Err(ServerError::Refused { server: server(), why: self.reason(error.message.to_string()) })
@@ -274,7 +277,7 @@ impl Server {
 
     /// Returns a connection, starting the server if necessary. It is started in its own task, so that a cancelled caller does not
     /// stop a start from which the next caller profits.
-    async fn connected(self: &Arc<Self>) -> Result<Arc<Connection>, ServerError> {
+    async fn connected(self: &Arc<Self>) -> Result<Arc<ServerConnection>, ServerError> {
         if let Ok(slot) = self.connection.try_lock()
             && let Some(connection) = slot.as_ref().filter(|connection| !connection.is_closed())
         {
@@ -287,7 +290,7 @@ impl Server {
         starting.await.map_err(given_up)?
     }
 
-    async fn start(self: &Arc<Self>) -> Result<Arc<Connection>, ServerError> {
+    async fn start(self: &Arc<Self>) -> Result<Arc<ServerConnection>, ServerError> {
         let mut slot = self.connection.lock().await;
         if let Some(connection) = slot.as_ref().filter(|connection| !connection.is_closed()) {
             return Ok(Arc::clone(connection));
@@ -304,7 +307,8 @@ impl Server {
             state.starts += 1;
         }
         let opening = async {
-            let connection = Connection::open(&self.settings, &self.secrets, &self.ground).await?;
+            let connection =
+                ServerConnection::open(&self.settings, &self.secrets, &self.sandbox_context).await?;
             let listed = list(&connection.peer()).await;
             let listed = listed.map_err(|error| match error {
                 ServiceError::TransportClosed => connection.end().why(),
@@ -360,8 +364,8 @@ impl Server {
     }
 
     /// Adopts the current tool list.
-    async fn learn(&self, listed: Listed) {
-        let Listed { tools, mut problems } = listed;
+    async fn learn(&self, listed: ToolList) {
+        let ToolList { tools, mut problems } = listed;
         let mut definitions: Vec<Definition> = Vec::new();
         let (mut bytes, mut too_many) = (0, 0);
         for tool in tools.iter().filter(|tool| self.is_wanted(&tool.name)) {
@@ -388,10 +392,10 @@ impl Server {
                 problems.push(format!("its setting `tools` names `{wanted}`, which it does not offer"));
             }
         }
-        let before = self.state().remembered.clone();
+        let before = self.state().cached.clone();
         let now = match &before {
             Some(before) => before.changed(definitions),
-            None => Remembered::first(&self.configuration, definitions),
+            None => ToolCache::first(&self.configuration, definitions),
         };
         let is_new = before.as_ref() != Some(&now);
         self.offer_from(now, problems);
@@ -405,12 +409,12 @@ impl Server {
     }
 
     /// Offers the tools of the cache. An unchanged tool keeps its value, so that the tool list of a round stays identical.
-    fn offer_from(&self, remembered: Remembered, mut problems: Vec<String>) {
+    fn offer_from(&self, cached: ToolCache, mut problems: Vec<String>) {
         let mut state = self.state();
         let mut offered = Toolbox::new();
-        let before = state.remembered.as_ref();
-        for definition in remembered.tools.iter().filter(|definition| self.is_wanted(&definition.name)) {
-            if !remembered.is_accepted(definition) {
+        let before = state.cached.as_ref();
+        for definition in cached.tools.iter().filter(|definition| self.is_wanted(&definition.name)) {
+            if !cached.is_accepted(definition) {
                 problems.push(format!(
                     "the tool `{}` is not what it was when the server was first asked; a call of it asks",
                     definition.name
@@ -431,15 +435,15 @@ impl Server {
             state.offered = offered;
         }
         state.problems = problems;
-        state.remembered = Some(remembered);
+        state.cached = Some(cached);
     }
 
     /// Accepts a changed tool, because a call of it was approved.
     async fn accept(&self, definition: &Definition) {
         {
             let mut state = self.state();
-            let Some(remembered) = &mut state.remembered else { return };
-            remembered.accept(definition);
+            let Some(cached) = &mut state.cached else { return };
+            cached.accept(definition);
             let about = format!("the tool `{}` is not what it was", definition.name);
             state.problems.retain(|problem| !problem.starts_with(&about));
         }
@@ -447,12 +451,12 @@ impl Server {
     }
 
     async fn save(&self) {
-        let Some(remembered) = self.state().remembered.clone() else { return };
+        let Some(cached) = self.state().cached.clone() else { return };
         let (memory, name) = (self.memory.clone(), self.name.clone());
-        let saved = tokio::task::spawn_blocking(move || remembered.save(&memory, &name)).await;
+        let saved = tokio::task::spawn_blocking(move || cached.save(&memory, &name)).await;
         let saved = saved.unwrap_or_else(|panicked| Err(std::io::Error::other(panicked)));
         if let Err(error) = saved {
-            tracing::warn!(server = self.name, %error, "what an MCP server offers could not be remembered");
+            tracing::warn!(server = self.name, %error, "failed to cache the tools of an MCP server");
         }
     }
 
@@ -469,7 +473,7 @@ impl Server {
         harmless.chars().take(MAX_REASON_CHARS).collect()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ServerState> {
         self.state.lock()
     }
 }
@@ -483,7 +487,7 @@ fn wait_after(failures: u32) -> Duration {
 }
 
 /// Lists the tools again after every change notification, until the server ends, and then records its end.
-async fn follow(server: Weak<Server>, connection: Weak<Connection>) {
+async fn follow(server: Weak<Server>, connection: Weak<ServerConnection>) {
     let Some(held) = connection.upgrade() else { return };
     let (peer, changed, end) = (held.peer(), held.changed(), held.end().clone());
     // The task must not keep the connection alive.

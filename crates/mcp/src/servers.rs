@@ -11,10 +11,10 @@ use protocol::{Hint, WorkspaceId};
 use secrecy::ExposeSecret as _;
 use tools::{RoundContext, RoundPurpose, ToolSource, Toolbox};
 
-use crate::process::Ground;
 use crate::secrets::Secrets;
 use crate::server::Server;
 use crate::settings::{McpSettings, ServerSettings};
+use crate::transport::process::SandboxContext;
 
 /// Extra time for a source beyond its server's own limit, whose error is more precise.
 const MARGIN: Duration = Duration::from_secs(1);
@@ -62,12 +62,12 @@ impl Servers {
         hidden: &[PathBuf],
         environment: impl Fn(&str) -> Option<String>,
     ) -> Self {
-        let ground = Ground { program: settings.program.clone(), hidden: hidden.to_vec() };
+        let sandbox_context = SandboxContext { program: settings.program.clone(), hidden: hidden.to_vec() };
         let usable =
             settings.servers.iter().filter(|(_, server)| settings.enabled && server.problem().is_none());
         let servers = usable.map(|(name, server)| {
             let secrets = Secrets::read(variables(server), &environment);
-            Server::new(name, server.clone(), secrets, ground.clone(), memory)
+            Server::new(name, server.clone(), secrets, sandbox_context.clone(), memory)
         });
         Self { servers: servers.collect(), is_off: !settings.enabled && !settings.servers.is_empty() }
     }
@@ -75,7 +75,7 @@ impl Servers {
     /// Returns a tool source for each server.
     pub fn sources(&self) -> Vec<Arc<dyn ToolSource>> {
         let source = |server: &Arc<Server>| {
-            Arc::new(Source { server: Arc::clone(server), domain: tool_domain(&server.name) }) as _
+            Arc::new(McpToolSource { server: Arc::clone(server), domain: tool_domain(&server.name) }) as _
         };
         self.servers.iter().map(source).collect()
     }
@@ -138,12 +138,12 @@ fn variables(settings: &ServerSettings) -> impl Iterator<Item = &str> {
     settings.env.iter().map(String::as_str).chain(of_headers)
 }
 
-struct Source {
+struct McpToolSource {
     server: Arc<Server>,
     domain: String,
 }
 
-impl Source {
+impl McpToolSource {
     /// Returns true if a turn may use the server.
     fn is_for(&self, round: &RoundContext) -> bool {
         match self.server.settings.workspaces {
@@ -153,7 +153,7 @@ impl Source {
     }
 }
 
-impl ToolSource for Source {
+impl ToolSource for McpToolSource {
     fn name(&self) -> &str {
         &self.domain
     }

@@ -9,7 +9,7 @@ use sandbox::Program;
 use secrecy::{ExposeSecret as _, SecretString};
 use tools::Permission;
 
-use crate::{http, process};
+use crate::transport::{http, process};
 
 /// Hint for a missing variable.
 const SET_IT: &str = "set it where the gateway starts";

@@ -13,7 +13,7 @@ use protocol::mcp::{McpServer, McpState};
 use sandbox::Program;
 use serde_json::{Value, json};
 use tools::{
-    Approvals, Decision, Needs, Permission, RoundContext, Router, ToolCall, ToolContext, ToolOutput,
+    ApprovalDecision, Approvals, Needs, Permission, RoundContext, Router, ToolCall, ToolContext, ToolOutput,
     ToolSource, Toolbox,
 };
 
@@ -464,23 +464,23 @@ async fn invalid_tools_are_left_out_with_a_reason() {
 }
 
 /// Gives the same decision every time, and records the rules.
-struct Decides(Decision, std::sync::Mutex<Vec<String>>);
+struct Decides(ApprovalDecision, std::sync::Mutex<Vec<String>>);
 
 impl Approvals for Decides {
-    async fn ask(&self, request: ApprovalRequest) -> Decision {
+    async fn ask(&self, request: ApprovalRequest) -> ApprovalDecision {
         self.1.lock().unwrap().push(request.rule);
         self.0.clone()
     }
 }
 
-fn asking(decision: Decision) -> (ToolContext, Arc<Decides>) {
+fn asking(decision: ApprovalDecision) -> (ToolContext, Arc<Decides>) {
     let decides = Arc::new(Decides(decision, std::sync::Mutex::default()));
     (ToolContext::without_directory().with_approvals(Arc::clone(&decides)), decides)
 }
 
 #[tokio::test]
 async fn permissions_and_annotations_follow_the_settings() {
-    let allow = || asking(Decision::Allow);
+    let allow = || asking(ApprovalDecision::Allow);
     let given = Given::with("plain", |settings| settings.write = Permission::Ask);
     let (context, decides) = allow();
     given.call_with("echo", json!({}), context).await;
@@ -514,7 +514,7 @@ async fn changed_tool_requires_approval_again() {
     for (tool, expected) in [("echo", 1), ("extra", 1)] {
         let needs = after.needs(&called(tool, &json!({})));
         assert!(matches!(needs, Some(Needs::Rule { permission: Permission::Ask, .. })), "{tool}: {needs:?}");
-        let (context, decides) = asking(Decision::Allow);
+        let (context, decides) = asking(ApprovalDecision::Allow);
         given.call_with(tool, json!({}), context.clone()).await;
         given.call_with(tool, json!({}), context).await;
         let asked = decides.1.lock().unwrap();

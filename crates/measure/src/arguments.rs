@@ -21,14 +21,14 @@ impl Effort {
 
 /// Arguments of a benchmark: `--quick`, and the parts to run; without parts, all of them.
 #[derive(Debug, Clone)]
-pub struct Arguments {
+pub struct BenchArguments {
     /// Amount of work: quick with `--quick`, and also without the `--bench` that only `cargo bench` passes, because then the
     /// benchmark runs as a test.
     pub effort: Effort,
     parts: Vec<String>,
 }
 
-impl Arguments {
+impl BenchArguments {
     pub fn new(words: impl IntoIterator<Item = String>) -> Self {
         let (options, parts): (Vec<_>, Vec<_>) = words.into_iter().partition(|word| word.starts_with('-'));
         let has = |wanted: &str| options.iter().any(|option| option == wanted);
@@ -46,8 +46,8 @@ impl Arguments {
 mod tests {
     use super::*;
 
-    fn arguments(line: &str) -> Arguments {
-        Arguments::new(line.split_whitespace().map(str::to_owned))
+    fn arguments(line: &str) -> BenchArguments {
+        BenchArguments::new(line.split_whitespace().map(str::to_owned))
     }
 
     #[test]

@@ -17,15 +17,15 @@ pub struct Rounds {
 
 /// The measured subjects; the first is the reference.
 pub struct Comparison<'a> {
-    subjects: Vec<(String, Box<dyn Subject + 'a>)>,
+    subjects: Vec<(String, Box<dyn MeasuredSubject + 'a>)>,
 }
 
 /// Object-safe form of an async closure.
-trait Subject {
+trait MeasuredSubject {
     fn run(&mut self) -> Pin<Box<dyn Future<Output = anyhow::Result<()>> + '_>>;
 }
 
-impl<F: AsyncFnMut() -> anyhow::Result<()>> Subject for F {
+impl<F: AsyncFnMut() -> anyhow::Result<()>> MeasuredSubject for F {
     fn run(&mut self) -> Pin<Box<dyn Future<Output = anyhow::Result<()>> + '_>> {
         Box::pin(self())
     }

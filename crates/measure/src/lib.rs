@@ -25,7 +25,7 @@ mod show;
 pub mod system_calls;
 mod table;
 
-pub use arguments::{Arguments, Effort};
+pub use arguments::{BenchArguments, Effort};
 pub use comparison::{Comparison, Figures, Rounds};
 pub use machine::Machine;
 pub use memory::ResidentMemory;

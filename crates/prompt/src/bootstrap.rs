@@ -9,7 +9,7 @@ use protocol::ContentHash;
 use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode};
 use rustix::fs::{Mode, OFlags};
 
-use crate::budget::Budgets;
+use crate::budget::PromptBudgets;
 use crate::texts;
 
 /// Most bytes read of a file, whatever the budgets allow.
@@ -138,7 +138,7 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
 
 impl BootstrapFiles {
     /// Reads the bootstrap files of a home directory, each no further than its budget allows.
-    pub fn read(home: &Path, limits: &Budgets) -> Self {
+    pub fn read(home: &Path, limits: &PromptBudgets) -> Self {
         let mut read = Self::default();
         for kind in BOOTSTRAP_FILES {
             let path = home.join(kind.name);

@@ -2,7 +2,7 @@
 
 /// Limits of a prompt in characters (code points).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budgets {
+pub struct PromptBudgets {
     /// One bootstrap file.
     pub bootstrap_file: usize,
     /// All bootstrap files together.
@@ -15,7 +15,7 @@ pub struct Budgets {
     pub sections_total: usize,
 }
 
-impl Default for Budgets {
+impl Default for PromptBudgets {
     fn default() -> Self {
         Self {
             bootstrap_file: 20_000,
@@ -29,38 +29,38 @@ impl Default for Budgets {
 
 /// A row of the table of budgets.
 #[derive(Debug, Clone, Copy)]
-pub struct Budget {
+pub struct BudgetSetting {
     /// Name of the setting.
     pub name: &'static str,
     /// Description of the limited text.
     pub about: &'static str,
     /// Field that holds the limit.
-    pub field: fn(&mut Budgets) -> &mut usize,
+    pub field: fn(&mut PromptBudgets) -> &mut usize,
 }
 
 /// Every budget that can be set.
-pub const BUDGETS: &[Budget] = &[
-    Budget {
+pub const BUDGET_SETTINGS: &[BudgetSetting] = &[
+    BudgetSetting {
         name: "bootstrap_file_chars",
         about: "characters of one bootstrap file",
         field: |budgets| &mut budgets.bootstrap_file,
     },
-    Budget {
+    BudgetSetting {
         name: "bootstrap_total_chars",
         about: "characters of all bootstrap files together",
         field: |budgets| &mut budgets.bootstrap_total,
     },
-    Budget {
+    BudgetSetting {
         name: "agents_md_chars",
         about: "characters of an AGENTS.md document",
         field: |budgets| &mut budgets.agents_md,
     },
-    Budget {
+    BudgetSetting {
         name: "section_chars",
         about: "characters of any other section that hooks or callers fill",
         field: |budgets| &mut budgets.section,
     },
-    Budget {
+    BudgetSetting {
         name: "sections_total_chars",
         about: "characters of all sections together that hooks and callers fill",
         field: |budgets| &mut budgets.sections_total,

@@ -9,11 +9,11 @@ use crate::join;
 /// Computes the fingerprints of similar prompts. Hashing resumes at the first section that differs from the last prompt.
 #[derive(Default)]
 pub(crate) struct Fingerprinter {
-    stable: Chain,
-    session: Chain,
-    turn: Chain,
-    dynamic: Chain,
-    full: Chain,
+    stable: HashChain,
+    session: HashChain,
+    turn: HashChain,
+    dynamic: HashChain,
+    full: HashChain,
 }
 
 impl Fingerprinter {
@@ -36,9 +36,9 @@ impl Fingerprinter {
 
 /// The section hashes of a fingerprint, and the hasher's state after each.
 #[derive(Default)]
-struct Chain(Vec<(ContentHash, Sha256)>);
+struct HashChain(Vec<(ContentHash, Sha256)>);
 
-impl Chain {
+impl HashChain {
     fn hash(&mut self, sections: &[PromptManifestSection], parts: &[Stability]) -> ContentHash {
         let hashes =
             sections.iter().filter(|section| parts.contains(&section.stability)).map(|it| &it.sha256);

@@ -7,7 +7,7 @@ use protocol::hook::PromptSection;
 use protocol::prompt::{PromptDiagnostic, PromptProfile, PromptRole, PromptSource, PromptTruncation};
 
 use crate::bootstrap::BootstrapFiles;
-use crate::budget::Budgets;
+use crate::budget::PromptBudgets;
 
 /// Everything a prompt is compiled from. The same input gives the same bytes.
 #[derive(Debug, Clone, Default)]
@@ -39,7 +39,7 @@ pub struct PromptCompileInput {
     /// Ids of sections that are switched off.
     pub disabled_sections: BTreeSet<String>,
     /// Character budgets.
-    pub limits: Budgets,
+    pub limits: PromptBudgets,
 }
 
 /// Facts about AGENTS files in this session. The model learns only what is true here.

@@ -46,7 +46,7 @@ mod texts;
 
 pub use blame::blame;
 pub use bootstrap::{BOOTSTRAP_FILES, BootstrapError, BootstrapFile, BootstrapFiles, create_bootstrap_files};
-pub use budget::{BUDGETS, Budget, Budgets};
+pub use budget::{BUDGET_SETTINGS, BudgetSetting, PromptBudgets};
 pub use compiler::{COMPILER_VERSION, CompiledPrompt, Compiler, SectionText, compile_prompt};
 pub use input::{
     AgentsContext, AgentsGuidance, ContributedSection, Environment, EnvironmentDirectory, FileTools,

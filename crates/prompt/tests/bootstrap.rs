@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use prompt::{
-    BootstrapError, BootstrapFiles, Budgets, PromptCompileInput, PromptDiagnosticCode, compile_prompt,
+    BootstrapError, BootstrapFiles, PromptBudgets, PromptCompileInput, PromptDiagnosticCode, compile_prompt,
     create_bootstrap_files,
 };
 
@@ -47,7 +47,8 @@ fn absurd_budgets_do_not_admit_a_gigabyte() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     // A sparse file: a gigabyte long without using disk space.
     fs::File::create(directory.path().join("SOUL.md"))?.set_len(1 << 30)?;
-    let limits = Budgets { bootstrap_file: usize::MAX, bootstrap_total: usize::MAX, ..Budgets::default() };
+    let limits =
+        PromptBudgets { bootstrap_file: usize::MAX, bootstrap_total: usize::MAX, ..PromptBudgets::default() };
     let bootstrap = BootstrapFiles::read(directory.path(), &limits);
     let compiled = compile_prompt(&PromptCompileInput { bootstrap, limits, ..PromptCompileInput::default() });
     assert!(compiled.full_text.len() < 16 << 20);
@@ -83,7 +84,7 @@ fn concurrent_gateways_create_each_file_once() -> anyhow::Result<()> {
 fn missing_and_unreadable_files_are_diagnosed() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let home = directory.path();
-    let read = || BootstrapFiles::read(home, &Budgets::default());
+    let read = || BootstrapFiles::read(home, &PromptBudgets::default());
     let codes = |files: &BootstrapFiles| files.diagnostics.iter().map(|it| it.code).collect::<Vec<_>>();
     assert_eq!(codes(&read()), [PromptDiagnosticCode::MissingFile; 2], "USER.md may be missing");
 
@@ -104,7 +105,7 @@ fn large_file_is_read_only_up_to_its_budget() -> anyhow::Result<()> {
     let path = directory.path().join("USER.md");
     fs::write(&path, "é".repeat(40_000))?;
     fs::File::options().write(true).open(&path)?.set_len(1 << 30)?;
-    let bootstrap = BootstrapFiles::read(directory.path(), &Budgets::default());
+    let bootstrap = BootstrapFiles::read(directory.path(), &PromptBudgets::default());
     let file = &bootstrap.files[0];
     assert!(file.longer && file.text.len() <= 80_004);
     let input = PromptCompileInput { bootstrap, ..PromptCompileInput::default() };
@@ -120,7 +121,8 @@ fn large_file_is_read_only_up_to_its_budget() -> anyhow::Result<()> {
 fn zero_byte_is_replaced() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     fs::write(directory.path().join("USER.md"), "zero \0 byte")?;
-    let limits = Budgets { bootstrap_file: usize::MAX, bootstrap_total: usize::MAX, ..Budgets::default() };
+    let limits =
+        PromptBudgets { bootstrap_file: usize::MAX, bootstrap_total: usize::MAX, ..PromptBudgets::default() };
     let bootstrap = BootstrapFiles::read(directory.path(), &limits);
     let compiled = compile_prompt(&PromptCompileInput { bootstrap, limits, ..PromptCompileInput::default() });
     assert!(compiled.stable_text.ends_with("## User Persona\nzero \u{fffd} byte"));
@@ -136,7 +138,7 @@ fn trailing_blank_lines_do_not_reach_the_prompt() -> anyhow::Result<()> {
         for name in ["SOUL.md", "IDENTITY.md", "USER.md"] {
             fs::write(directory.path().join(name), text)?;
         }
-        let bootstrap = BootstrapFiles::read(directory.path(), &Budgets::default());
+        let bootstrap = BootstrapFiles::read(directory.path(), &PromptBudgets::default());
         Ok(compile_prompt(&PromptCompileInput { bootstrap, ..PromptCompileInput::default() }))
     };
     let plain = compiled("\n  - First.\n\n- Second.")?;

@@ -3,7 +3,7 @@
 mod support;
 
 use prompt::{
-    AGENTS_MD, Budgets, ContentHash, FilledBy, PromptCompileInput, PromptDiagnosticCode, PromptProfile,
+    AGENTS_MD, ContentHash, FilledBy, PromptBudgets, PromptCompileInput, PromptDiagnosticCode, PromptProfile,
     PromptTruncation, SECTIONS, compile_prompt,
 };
 use support::{bootstrap, contributed, full_input};
@@ -153,12 +153,13 @@ fn lower_priority_sections_give_way_first() {
 
 #[test]
 fn zero_and_unlimited_budgets() {
-    let zero = Budgets { bootstrap_file: 0, bootstrap_total: 0, agents_md: 0, section: 0, sections_total: 0 };
+    let zero =
+        PromptBudgets { bootstrap_file: 0, bootstrap_total: 0, agents_md: 0, section: 0, sections_total: 0 };
     let none = PromptCompileInput { limits: zero, ..full_input() };
     let ids = ids(&none);
     assert!(!ids.iter().any(|id| ["soul_core", AGENTS_MD, "weather", "extra_system"].contains(&id.as_str())));
     assert!(ids.contains(&"agents_context".to_owned()), "the frozen start is not cut here");
-    let endless = Budgets {
+    let endless = PromptBudgets {
         bootstrap_file: usize::MAX,
         bootstrap_total: usize::MAX,
         agents_md: usize::MAX,
@@ -172,7 +173,7 @@ fn zero_and_unlimited_budgets() {
 #[test]
 fn bootstrap_files_share_a_total_budget() {
     let long = "0123456789\n".repeat(100);
-    let limits = Budgets { bootstrap_file: 600, bootstrap_total: 1_000, ..Budgets::default() };
+    let limits = PromptBudgets { bootstrap_file: 600, bootstrap_total: 1_000, ..PromptBudgets::default() };
     let input = PromptCompileInput {
         bootstrap: bootstrap(&[&long, &long, &long]),
         can_evolve: true,

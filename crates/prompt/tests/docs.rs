@@ -2,7 +2,9 @@
 //!
 //! Update with `UPDATE_DOCS=1 cargo test -p foreword-prompt --test docs`.
 
-use prompt::{BOOTSTRAP_FILES, BUDGETS, Budgets, FilledBy, PromptProfile, SECTIONS, SectionKind};
+use prompt::{
+    BOOTSTRAP_FILES, BUDGET_SETTINGS, FilledBy, PromptBudgets, PromptProfile, SECTIONS, SectionKind,
+};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/prompts.md");
 
@@ -47,9 +49,9 @@ fn filled_by(section: &SectionKind) -> String {
 }
 
 fn budgets() -> String {
-    let mut defaults = Budgets::default();
+    let mut defaults = PromptBudgets::default();
     let mut table = "| setting | most | default |\n| --- | --- | --- |\n".to_owned();
-    for budget in BUDGETS {
+    for budget in BUDGET_SETTINGS {
         table +=
             &format!("| `prompt.{}` | {} | {} |\n", budget.name, budget.about, (budget.field)(&mut defaults));
     }

@@ -5,8 +5,8 @@ mod support;
 use std::collections::{HashMap, HashSet};
 
 use prompt::{
-    AgentsContext, Budgets, CompiledPrompt, Compiler, ContentHash, ContributedSection, PromptCompileInput,
-    PromptProfile, PromptRole, RebuildError, Stability, compile_prompt, rebuild,
+    AgentsContext, CompiledPrompt, Compiler, ContentHash, ContributedSection, PromptBudgets,
+    PromptCompileInput, PromptProfile, PromptRole, RebuildError, Stability, compile_prompt, rebuild,
 };
 use proptest::prelude::*;
 use support::{bootstrap, contributed};
@@ -37,14 +37,16 @@ fn section() -> impl Strategy<Value = ContributedSection> {
     )
 }
 
-fn budgets() -> impl Strategy<Value = Budgets> {
+fn budgets() -> impl Strategy<Value = PromptBudgets> {
     let size = || prop_oneof![Just(0), 0..200_usize, 0..30_000_usize];
-    (size(), size(), size(), size(), size()).prop_map(|(file, total, document, section, sections)| Budgets {
-        bootstrap_file: file,
-        bootstrap_total: total,
-        agents_md: document,
-        section,
-        sections_total: sections,
+    (size(), size(), size(), size(), size()).prop_map(|(file, total, document, section, sections)| {
+        PromptBudgets {
+            bootstrap_file: file,
+            bootstrap_total: total,
+            agents_md: document,
+            section,
+            sections_total: sections,
+        }
     })
 }
 

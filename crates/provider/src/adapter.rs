@@ -8,9 +8,9 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
-use crate::assembly::Assembly;
+use crate::chat::assembly::Assembly;
 use crate::error::Fault;
-use crate::sse::SseEvent;
+use crate::transport::sse::SseEvent;
 use crate::{Block, ChatRequest, MessageRole, ModelRules, ProviderKind, Reasoning, ToolCall, ToolResult};
 
 pub(crate) trait Adapter: Send + Sync {
@@ -25,7 +25,7 @@ pub(crate) trait Adapter: Send + Sync {
 
 pub(crate) trait Decoder: Send {
     /// Decodes an event. Unknown kinds are ignored.
-    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Step, Fault>;
+    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<DecodeStep, Fault>;
 
     /// Handles an answer that ended without the final event. It depends on the API whether this is an error.
     fn end(&mut self, assembly: &mut Assembly) -> Result<(), Fault>;
@@ -37,8 +37,8 @@ pub(crate) trait Decoder: Send {
 
 /// State of an answer after an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
-    GoOn,
+pub(crate) enum DecodeStep {
+    Continue,
     Done,
 }
 
@@ -79,7 +79,7 @@ fn secret_header(name: HeaderName, prefix: &str, key: &SecretString) -> Result<H
 
 /// A part of a message to send.
 #[derive(Debug, Clone, Copy)]
-enum Part<'a> {
+enum MessagePart<'a> {
     Text(&'a str),
     Call(&'a ToolCall),
     Result(&'a ToolResult),
@@ -92,23 +92,26 @@ enum Part<'a> {
 /// Empty texts are left out, because APIs reject them. Reasoning is sent only if it can be used: to the API and the model
 /// that it came from, and if something follows it. It is sent in later turns, too: leaving it out then would break the
 /// prefix that a provider has cached.
-fn outgoing(request: &ChatRequest, kind: ProviderKind) -> impl Iterator<Item = (MessageRole, Vec<Part<'_>>)> {
+fn outgoing(
+    request: &ChatRequest,
+    kind: ProviderKind,
+) -> impl Iterator<Item = (MessageRole, Vec<MessagePart<'_>>)> {
     let own = move |reasoning: &Reasoning| {
         reasoning.kind == kind && reasoning.model == request.model && reasoning.value.is_object()
     };
     let preamble = (!request.preamble.trim().is_empty())
-        .then(|| (MessageRole::User, vec![Part::Text(request.preamble.as_str())]));
+        .then(|| (MessageRole::User, vec![MessagePart::Text(request.preamble.as_str())]));
     let messages = request.messages.iter().filter_map(move |message| {
         let parts = message.blocks.iter().filter_map(|block| match block {
             Block::Text { text } if text.trim().is_empty() => None,
-            Block::Text { text } => Some(Part::Text(text)),
-            Block::ToolCall(call) => Some(Part::Call(call)),
-            Block::ToolResult(result) => Some(Part::Result(result)),
-            Block::Reasoning(reasoning) => own(reasoning).then_some(Part::Reasoning(&reasoning.value)),
+            Block::Text { text } => Some(MessagePart::Text(text)),
+            Block::ToolCall(call) => Some(MessagePart::Call(call)),
+            Block::ToolResult(result) => Some(MessagePart::Result(result)),
+            Block::Reasoning(reasoning) => own(reasoning).then_some(MessagePart::Reasoning(&reasoning.value)),
         });
-        let mut parts: Vec<Part<'_>> = parts.collect();
+        let mut parts: Vec<MessagePart<'_>> = parts.collect();
         // APIs reject a message that ends with reasoning, which is left over when a call after it was cut off.
-        while let Some(Part::Reasoning(_)) = parts.last() {
+        while let Some(MessagePart::Reasoning(_)) = parts.last() {
             parts.pop();
         }
         (!parts.is_empty()).then_some((message.role, parts))
@@ -117,17 +120,17 @@ fn outgoing(request: &ChatRequest, kind: ProviderKind) -> impl Iterator<Item = (
 }
 
 /// Returns the texts among parts.
-fn texts<'a>(parts: &[Part<'a>]) -> impl Iterator<Item = &'a str> {
+fn texts<'a>(parts: &[MessagePart<'a>]) -> impl Iterator<Item = &'a str> {
     parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(*text),
+        MessagePart::Text(text) => Some(*text),
         _ => None,
     })
 }
 
 /// Returns the tool results among parts.
-fn results<'a>(parts: &[Part<'a>]) -> impl Iterator<Item = &'a ToolResult> {
+fn results<'a>(parts: &[MessagePart<'a>]) -> impl Iterator<Item = &'a ToolResult> {
     parts.iter().filter_map(|part| match part {
-        Part::Result(result) => Some(*result),
+        MessagePart::Result(result) => Some(*result),
         _ => None,
     })
 }
@@ -219,7 +222,7 @@ mod tests {
                             whole.push_str(&text);
                         }
                     }
-                    if step != Ok(Step::GoOn) {
+                    if step != Ok(DecodeStep::Continue) {
                         break;
                     }
                 }

@@ -62,7 +62,7 @@ pub enum ErrorKind {
 }
 
 /// Consequences of a kind of error for the caller and for our own retries.
-struct Meaning {
+struct ErrorMeaning {
     kind: ErrorKind,
     retryable: bool,
     /// True if we retry on our own, as long as nothing of an answer was delivered.
@@ -70,32 +70,32 @@ struct Meaning {
 }
 
 #[rustfmt::skip]
-const MEANINGS: &[Meaning] = &[
-    Meaning { kind: ErrorKind::Configuration,  retryable: false, repeated: false },
-    Meaning { kind: ErrorKind::Authentication, retryable: false, repeated: false },
-    Meaning { kind: ErrorKind::Quota,          retryable: false, repeated: false },
-    Meaning { kind: ErrorKind::NotFound,       retryable: false, repeated: false },
-    Meaning { kind: ErrorKind::InvalidRequest, retryable: false, repeated: false },
+const ERROR_MEANINGS: &[ErrorMeaning] = &[
+    ErrorMeaning { kind: ErrorKind::Configuration,  retryable: false, repeated: false },
+    ErrorMeaning { kind: ErrorKind::Authentication, retryable: false, repeated: false },
+    ErrorMeaning { kind: ErrorKind::Quota,          retryable: false, repeated: false },
+    ErrorMeaning { kind: ErrorKind::NotFound,       retryable: false, repeated: false },
+    ErrorMeaning { kind: ErrorKind::InvalidRequest, retryable: false, repeated: false },
     // Not worth a retry unchanged: the caller compresses the request first.
-    Meaning { kind: ErrorKind::ContextTooLong, retryable: false, repeated: false },
-    Meaning { kind: ErrorKind::RateLimited,    retryable: true,  repeated: true },
-    Meaning { kind: ErrorKind::Overloaded,     retryable: true,  repeated: true },
-    Meaning { kind: ErrorKind::Server,         retryable: true,  repeated: true },
-    Meaning { kind: ErrorKind::Connection,     retryable: true,  repeated: true },
+    ErrorMeaning { kind: ErrorKind::ContextTooLong, retryable: false, repeated: false },
+    ErrorMeaning { kind: ErrorKind::RateLimited,    retryable: true,  repeated: true },
+    ErrorMeaning { kind: ErrorKind::Overloaded,     retryable: true,  repeated: true },
+    ErrorMeaning { kind: ErrorKind::Server,         retryable: true,  repeated: true },
+    ErrorMeaning { kind: ErrorKind::Connection,     retryable: true,  repeated: true },
     // The user has already waited for the full time limit and should decide about waiting again.
-    Meaning { kind: ErrorKind::Timeout,        retryable: true,  repeated: false },
-    Meaning { kind: ErrorKind::Interrupted,    retryable: true,  repeated: true },
-    Meaning { kind: ErrorKind::Malformed,      retryable: true,  repeated: false },
+    ErrorMeaning { kind: ErrorKind::Timeout,        retryable: true,  repeated: false },
+    ErrorMeaning { kind: ErrorKind::Interrupted,    retryable: true,  repeated: true },
+    ErrorMeaning { kind: ErrorKind::Malformed,      retryable: true,  repeated: false },
 ];
 
 impl ErrorKind {
     /// Returns true if the same request could succeed later.
     pub fn is_retryable(self) -> bool {
-        MEANINGS.iter().any(|meaning| meaning.kind == self && meaning.retryable)
+        ERROR_MEANINGS.iter().any(|meaning| meaning.kind == self && meaning.retryable)
     }
 
     pub(crate) fn is_repeated(self) -> bool {
-        MEANINGS.iter().any(|meaning| meaning.kind == self && meaning.repeated)
+        ERROR_MEANINGS.iter().any(|meaning| meaning.kind == self && meaning.repeated)
     }
 }
 
@@ -147,15 +147,19 @@ mod tests {
 
     #[test]
     fn repeated_kinds_are_retryable() {
-        assert!(MEANINGS.iter().all(|meaning| meaning.retryable || !meaning.repeated));
+        assert!(ERROR_MEANINGS.iter().all(|meaning| meaning.retryable || !meaning.repeated));
     }
 
     #[test]
     fn every_kind_has_one_meaning() {
-        for (index, meaning) in MEANINGS.iter().enumerate() {
-            assert!(MEANINGS[..index].iter().all(|other| other.kind != meaning.kind), "{:?}", meaning.kind);
+        for (index, meaning) in ERROR_MEANINGS.iter().enumerate() {
+            assert!(
+                ERROR_MEANINGS[..index].iter().all(|other| other.kind != meaning.kind),
+                "{:?}",
+                meaning.kind
+            );
         }
         // `Malformed` is the last variant. A new kind without a row would never be retried.
-        assert_eq!(MEANINGS.len(), ErrorKind::Malformed as usize + 1);
+        assert_eq!(ERROR_MEANINGS.len(), ErrorKind::Malformed as usize + 1);
     }
 }

@@ -34,34 +34,23 @@
 //! ```
 
 mod adapter;
-mod assembly;
-mod cache;
-mod config;
+mod chat;
 mod error;
 mod fault;
-mod http;
-mod key;
-mod message;
-mod model_name;
 mod provider;
-mod request;
-mod response;
-mod retry;
-mod round;
-mod rules;
-mod secret;
-mod sse;
+mod settings;
+mod transport;
 
-pub use config::{BuiltIn, ProviderConfig, ProviderSettings, ResponseLimits, Timeouts};
+pub use chat::request::{ChatRequest, DEFAULT_MAX_OUTPUT_TOKENS, ReasoningEffort, SystemParts};
+pub use chat::response::{ChatEvent, ChatResponse, PartialResponse, StopReason};
 pub use error::{ErrorKind, ProviderError};
-pub use key::{KeyFileError, key_from_file};
-pub use model_name::{ModelName, ModelNameError, Providers};
 /// Message types, which the store keeps.
 pub use protocol::message::{Block, Message, ProviderKind, Reasoning, ToolResult};
 pub use protocol::prompt::ToolChoice;
 pub use protocol::{MessageRole, TokenUsage, ToolCall, ToolSpec};
 pub use provider::{ChatStream, Provider};
-pub use request::{ChatRequest, DEFAULT_MAX_OUTPUT_TOKENS, ReasoningEffort, SystemParts};
-pub use response::{ChatEvent, ChatResponse, PartialResponse, StopReason};
-pub use retry::RetryPolicy;
-pub use rules::{CacheRules, ModelRules, ReasoningRules};
+pub use settings::config::{BuiltIn, ProviderConfig, ProviderSettings, ResponseLimits, Timeouts};
+pub use settings::key::{KeyFileError, key_from_file};
+pub use settings::model_name::{ModelName, ModelNameError, Providers};
+pub use settings::rules::{CacheRules, ModelRules, ReasoningRules};
+pub use transport::retry::RetryPolicy;

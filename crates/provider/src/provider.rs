@@ -9,11 +9,11 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use secrecy::ExposeSecret as _;
 
 use crate::adapter::{self, Adapter};
-use crate::cache;
+use crate::chat::cache;
+use crate::chat::round::Round;
 use crate::error::Fault;
-use crate::http::Http;
-use crate::round::Round;
-use crate::secret::Secrets;
+use crate::transport::http::Http;
+use crate::transport::secret::Secrets;
 use crate::{
     ChatEvent, ChatRequest, ChatResponse, ErrorKind, ModelRules, PartialResponse, ProviderConfig,
     ProviderError, ProviderKind,
@@ -25,11 +25,11 @@ pub type ChatStream = BoxStream<'static, Result<ChatEvent, ProviderError>>;
 /// A provider. Clones share their connections.
 #[derive(Clone)]
 pub struct Provider {
-    shared: Arc<Shared>,
+    shared: Arc<ProviderState>,
 }
 
 /// State shared by the rounds of a provider.
-pub(crate) struct Shared {
+pub(crate) struct ProviderState {
     pub(crate) config: ProviderConfig,
     pub(crate) adapter: &'static dyn Adapter,
     pub(crate) http: Http,
@@ -43,7 +43,7 @@ impl Provider {
         match prepare(&config) {
             Ok((adapter, http, headers)) => {
                 let secrets = Secrets::of(&config);
-                Ok(Self { shared: Arc::new(Shared { config, adapter, http, headers, secrets }) })
+                Ok(Self { shared: Arc::new(ProviderState { config, adapter, http, headers, secrets }) })
             }
             Err(fault) => Err(error(&config, &Secrets::of(&config), fault, None, None)),
         }
@@ -108,7 +108,7 @@ impl fmt::Debug for Provider {
     }
 }
 
-impl Shared {
+impl ProviderState {
     /// Converts a fault into the error for the caller.
     pub(crate) fn error(&self, fault: Fault, model: &str, partial: Option<PartialResponse>) -> ProviderError {
         error(&self.config, &self.secrets, fault, Some(model), partial)

@@ -7,13 +7,13 @@ use tokio::sync::Notify;
 
 #[derive(Debug, Clone)]
 pub struct Answer {
-    pub(crate) content: Content,
+    pub(crate) content: AnswerContent,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) delivery: Delivery,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Content {
+pub(crate) enum AnswerContent {
     Message(Script),
     Error(ErrorAnswer),
     Raw { status: u16, content_type: String, body: Vec<u8> },
@@ -22,22 +22,22 @@ pub(crate) enum Content {
 /// A successful answer in neutral terms.
 #[derive(Debug, Clone)]
 pub(crate) struct Script {
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<ScriptPart>,
     pub(crate) deltas: usize,
     pub(crate) stop: Option<Stop>,
     pub(crate) tokens: Tokens,
-    pub(crate) form: Form,
+    pub(crate) form: MessageForm,
 }
 
 /// Format of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum MessageForm {
     Stream,
     Whole,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Part {
+pub(crate) enum ScriptPart {
     Text(String),
     ToolCall { id: String, name: String, arguments: String },
     Reasoning { text: String, signature: String },
@@ -107,14 +107,14 @@ pub(crate) enum CutAt {
 }
 
 impl Answer {
-    fn of(content: Content) -> Self {
+    fn of(content: AnswerContent) -> Self {
         Self { content, headers: Vec::new(), delivery: Delivery::default() }
     }
 
     pub fn empty() -> Self {
         let tokens = Tokens { input: 100, output: 20, cached_read: 60, cached_write: 0, reasoning: 5 };
-        let form = Form::Stream;
-        Self::of(Content::Message(Script { parts: Vec::new(), deltas: 1, stop: None, tokens, form }))
+        let form = MessageForm::Stream;
+        Self::of(AnswerContent::Message(Script { parts: Vec::new(), deltas: 1, stop: None, tokens, form }))
     }
 
     pub fn text(text: &str) -> Self {
@@ -123,41 +123,41 @@ impl Answer {
 
     /// A prompt that is too long, as each API reports it.
     pub fn context_too_long() -> Self {
-        Self::of(Content::Error(ErrorAnswer::ContextTooLong))
+        Self::of(AnswerContent::Error(ErrorAnswer::ContextTooLong))
     }
 
     /// A rejected key.
     pub fn wrong_key() -> Self {
-        Self::of(Content::Error(ErrorAnswer::WrongKey))
+        Self::of(AnswerContent::Error(ErrorAnswer::WrongKey))
     }
 
     /// An unknown model.
     pub fn unknown_model() -> Self {
-        Self::of(Content::Error(ErrorAnswer::UnknownModel))
+        Self::of(AnswerContent::Error(ErrorAnswer::UnknownModel))
     }
 
     /// Too many requests, with a `retry-after` header.
     pub fn rate_limited(retry_after: &str) -> Self {
-        Self::of(Content::Error(ErrorAnswer::RateLimited)).header("retry-after", retry_after)
+        Self::of(AnswerContent::Error(ErrorAnswer::RateLimited)).header("retry-after", retry_after)
     }
 
     /// Too many requests, without a delay.
     pub fn too_many_requests() -> Self {
-        Self::of(Content::Error(ErrorAnswer::RateLimited))
+        Self::of(AnswerContent::Error(ErrorAnswer::RateLimited))
     }
 
     /// An account without quota.
     pub fn quota_used_up() -> Self {
-        Self::of(Content::Error(ErrorAnswer::QuotaUsedUp))
+        Self::of(AnswerContent::Error(ErrorAnswer::QuotaUsedUp))
     }
 
     /// A failure with a status of 500 or more.
     pub fn failure(status: u16) -> Self {
-        Self::of(Content::Error(ErrorAnswer::Failure(status)))
+        Self::of(AnswerContent::Error(ErrorAnswer::Failure(status)))
     }
 
     pub fn raw(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
-        Self::of(Content::Raw { status, content_type: content_type.to_owned(), body: body.into() })
+        Self::of(AnswerContent::Raw { status, content_type: content_type.to_owned(), body: body.into() })
     }
 
     /// No answer: the connection stays open, and nothing is sent.
@@ -168,23 +168,23 @@ impl Answer {
     }
 
     pub fn and_text(self, text: &str) -> Self {
-        self.part(Part::Text(text.to_owned()))
+        self.part(ScriptPart::Text(text.to_owned()))
     }
 
     /// Adds a tool call; several are parallel ones.
     pub fn tool_call(self, id: &str, name: &str, arguments: &str) -> Self {
         let (id, name, arguments) = (id.to_owned(), name.to_owned(), arguments.to_owned());
-        self.part(Part::ToolCall { id, name, arguments })
+        self.part(ScriptPart::ToolCall { id, name, arguments })
     }
 
     /// Adds reasoning with its signature.
     pub fn reasoning(self, text: &str, signature: &str) -> Self {
-        self.part(Part::Reasoning { text: text.to_owned(), signature: signature.to_owned() })
+        self.part(ScriptPart::Reasoning { text: text.to_owned(), signature: signature.to_owned() })
     }
 
     /// Adds reasoning that only the model can read.
     pub fn hidden_reasoning(self, data: &str) -> Self {
-        self.part(Part::HiddenReasoning { data: data.to_owned() })
+        self.part(ScriptPart::HiddenReasoning { data: data.to_owned() })
     }
 
     /// Splits every text into `count` pieces.
@@ -194,7 +194,7 @@ impl Answer {
 
     /// Sends a single JSON value although a stream was requested.
     pub fn whole(self) -> Self {
-        self.scripted(|script| script.form = Form::Whole)
+        self.scripted(|script| script.form = MessageForm::Whole)
     }
 
     /// Sets the stop reason.
@@ -261,13 +261,13 @@ impl Answer {
         self
     }
 
-    fn part(self, part: Part) -> Self {
+    fn part(self, part: ScriptPart) -> Self {
         self.scripted(|script| script.parts.push(part))
     }
 
     /// Changes a message. Errors have nothing to change.
     fn scripted(mut self, change: impl FnOnce(&mut Script)) -> Self {
-        if let Content::Message(script) = &mut self.content {
+        if let AnswerContent::Message(script) = &mut self.content {
             change(script);
         }
         self
@@ -289,6 +289,6 @@ impl Script {
     }
 
     pub(crate) fn has_calls(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }))
+        self.parts.iter().any(|part| matches!(part, ScriptPart::ToolCall { .. }))
     }
 }

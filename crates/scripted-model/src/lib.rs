@@ -41,13 +41,13 @@ pub use self::wire::Wire;
 /// The server, which ends on drop.
 pub struct ScriptedModel {
     address: SocketAddr,
-    stage: Arc<Stage>,
+    stage: Arc<SharedScript>,
     task: tokio::task::JoinHandle<()>,
 }
 
 /// State shared by the server and the test.
 #[derive(Default)]
-struct Stage {
+struct SharedScript {
     script: Mutex<Script>,
     dropped_connections: Arc<AtomicUsize>,
     abandoned: Arc<AtomicUsize>,
@@ -66,8 +66,8 @@ struct Script {
 impl ScriptedModel {
     /// Starts a server on a free port of the loopback address.
     pub async fn start() -> anyhow::Result<Self> {
-        let stage = Arc::new(Stage::default());
-        let listener = listener::Listener::bind(Arc::clone(&stage.dropped_connections)).await?;
+        let stage = Arc::new(SharedScript::default());
+        let listener = listener::DroppingListener::bind(Arc::clone(&stage.dropped_connections)).await?;
         let address = listener.address()?;
         let router = Router::new().fallback(serve).with_state(Arc::clone(&stage));
         let task = tokio::spawn(async move {
@@ -133,14 +133,14 @@ impl Drop for ScriptedModel {
     }
 }
 
-impl Stage {
+impl SharedScript {
     fn script(&self) -> MutexGuard<'_, Script> {
         self.script.lock()
     }
 }
 
 async fn serve(
-    State(stage): State<Arc<Stage>>,
+    State(stage): State<Arc<SharedScript>>,
     method: Method,
     uri: Uri,
     headers: HeaderMap,

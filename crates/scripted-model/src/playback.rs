@@ -12,7 +12,7 @@ use axum::response::Response;
 use futures_util::stream;
 
 use crate::Wire;
-use crate::answer::{Answer, Content, CutAt, Delivery, Form, Release};
+use crate::answer::{Answer, AnswerContent, CutAt, Delivery, MessageForm, Release};
 
 /// Time for the bytes before a cut to be sent: breaking a connection discards buffered data.
 const BEFORE_A_CUT: Duration = Duration::from_millis(20);
@@ -34,15 +34,17 @@ struct Playback {
 
 pub(crate) async fn respond(answer: Answer, wire: Wire, abandoned: Arc<AtomicUsize>) -> Response {
     let (status, content_type, events) = match &answer.content {
-        Content::Message(script) if script.form == Form::Whole => {
+        AnswerContent::Message(script) if script.form == MessageForm::Whole => {
             (200, "application/json".to_owned(), vec![wire.whole(script).to_string().into_bytes()])
         }
-        Content::Message(script) => (200, "text/event-stream".to_owned(), wire.events(script)),
-        Content::Error(error) => {
+        AnswerContent::Message(script) => (200, "text/event-stream".to_owned(), wire.events(script)),
+        AnswerContent::Error(error) => {
             let (status, body) = wire.error(*error);
             (status, "application/json".to_owned(), vec![body.to_string().into_bytes()])
         }
-        Content::Raw { status, content_type, body } => (*status, content_type.clone(), vec![body.clone()]),
+        AnswerContent::Raw { status, content_type, body } => {
+            (*status, content_type.clone(), vec![body.clone()])
+        }
     };
     let playback = Playback { actions: actions(events, &answer.delivery), abandoned };
     if answer.delivery.silent {

@@ -11,7 +11,7 @@ use instructions::file::Stamp;
 use parking_lot::Mutex;
 use rustix::io::Errno;
 
-use crate::catalogue::{Catalogue, Request, RequestKey};
+use crate::catalogue::{Catalogue, RequestKey, SkillRequest};
 use crate::limits::MAX_SKILLS;
 
 /// Number of cached catalogues, and of skills in all of them together.
@@ -20,7 +20,7 @@ const MAX_KEPT_SKILLS: usize = 2 * MAX_SKILLS;
 
 /// Cache shared by any number of resolutions and threads. Its size is limited, so it can live as long as the process.
 #[derive(Debug, Default)]
-pub struct Cache {
+pub struct SkillCache {
     /// Catalogues, the most recent last.
     catalogues: Mutex<VecDeque<(RequestKey, Arc<Catalogue>)>>,
     /// Catalogues that are being made or were made last, including those that cannot be cached.
@@ -30,13 +30,13 @@ pub struct Cache {
 /// Locked while a catalogue is made; afterwards it contains the catalogue and the time when making it began.
 type Making = Mutex<Option<(Instant, Arc<Catalogue>)>>;
 
-impl Cache {
+impl SkillCache {
     /// Creates an empty cache.
     pub fn new() -> Self {
         Self::default()
     }
 
-    pub(crate) fn get(&self, request: &Request<'_>) -> Option<Arc<Catalogue>> {
+    pub(crate) fn get(&self, request: &SkillRequest<'_>) -> Option<Arc<Catalogue>> {
         let found = {
             let catalogues = self.catalogues.lock();
             catalogues.iter().find(|(key, _)| key.is_for(request)).map(|(_, found)| Arc::clone(found))
@@ -49,7 +49,7 @@ impl Cache {
     /// not be read by all of them at the same time.
     pub(crate) fn make(
         &self,
-        request: &Request<'_>,
+        request: &SkillRequest<'_>,
         make: impl FnOnce() -> Arc<Catalogue>,
     ) -> Arc<Catalogue> {
         let asked = Instant::now();
@@ -77,7 +77,7 @@ impl Cache {
         catalogue
     }
 
-    fn keep(&self, request: &Request<'_>, catalogue: &Arc<Catalogue>) {
+    fn keep(&self, request: &SkillRequest<'_>, catalogue: &Arc<Catalogue>) {
         let mut catalogues = self.catalogues.lock();
         catalogues.retain(|(key, _)| !key.is_for(request));
         if !catalogue.evidence.is_complete {
@@ -97,14 +97,14 @@ impl Cache {
 
 /// File states that a catalogue depends on, including the absence of files.
 #[derive(Debug)]
-pub(crate) struct Evidence {
+pub(crate) struct Dependencies {
     states: Vec<(CString, Option<Stamp>)>,
     looked_at: SystemTime,
     /// True if every dependency can be checked again and had settled.
     is_complete: bool,
 }
 
-impl Evidence {
+impl Dependencies {
     pub(crate) fn new() -> Self {
         Self { states: Vec::new(), looked_at: SystemTime::now(), is_complete: true }
     }

@@ -8,12 +8,12 @@ use instructions::file::{Bounds, Found};
 use protocol::{SkillReason, SkillSummary};
 use rustix::io::Errno;
 
-use crate::cache::{Cache, Evidence};
+use crate::cache::{Dependencies, SkillCache};
 use crate::discovery::skill_folders;
-use crate::folder::{Folder, SKILL_FILE};
-use crate::front_matter::{self, Problem};
+use crate::folder::{SKILL_FILE, SkillFolder};
+use crate::front_matter::{self, SkillProblem};
 use crate::limits::{MAX_DESCRIPTION_CHARS, MAX_ENTRIES, MAX_FILE_BYTES, MAX_SKILLS};
-use crate::place::{Origin, SkillDirectory, places};
+use crate::place::{SkillDirectory, SkillOrigin, places};
 use crate::skill::{Skill, Standing};
 use crate::trust::comparison::compare;
 use crate::trust::file::{TrustError, TrustFile};
@@ -21,7 +21,7 @@ use crate::trust::{PinnedSkill, Trusted};
 
 /// Scope of a resolution.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct SkillRequest<'a> {
     /// Configuration directory of the user, with the user's skills and trust.
     pub home: &'a Path,
     /// Root of the project. `None` without a project.
@@ -34,7 +34,7 @@ pub struct Request<'a> {
     pub private_paths: &'a [PathBuf],
 }
 
-impl<'a> Request<'a> {
+impl<'a> SkillRequest<'a> {
     /// Creates a request for the user's own skills only.
     pub fn new(home: &'a Path) -> Self {
         Self { home, root: None, cwd: None, folders: &[], private_paths: &[] }
@@ -52,7 +52,7 @@ pub(crate) struct RequestKey {
 }
 
 impl RequestKey {
-    pub(crate) fn of(request: &Request<'_>) -> Self {
+    pub(crate) fn of(request: &SkillRequest<'_>) -> Self {
         Self {
             home: request.home.to_owned(),
             root: request.root.map(Path::to_owned),
@@ -62,7 +62,7 @@ impl RequestKey {
         }
     }
 
-    pub(crate) fn is_for(&self, request: &Request<'_>) -> bool {
+    pub(crate) fn is_for(&self, request: &SkillRequest<'_>) -> bool {
         self.home == request.home
             && self.root.as_deref() == request.root
             && self.cwd.as_deref() == request.cwd
@@ -79,7 +79,7 @@ pub struct Catalogue {
     /// Reason why no skill of a project can be trusted.
     trust_problem: Option<String>,
     is_cut: bool,
-    pub(crate) evidence: Evidence,
+    pub(crate) evidence: Dependencies,
 }
 
 impl Catalogue {
@@ -127,11 +127,11 @@ pub(crate) fn shell_word(path: &Path) -> String {
 }
 
 /// Finds the skills of a directory. With a cache, unchanged files are not read again.
-pub fn resolve(request: &Request<'_>, cache: Option<&Cache>) -> Arc<Catalogue> {
+pub fn resolve(request: &SkillRequest<'_>, cache: Option<&SkillCache>) -> Arc<Catalogue> {
     if let Some(known) = cache.and_then(|cache| cache.get(request)) {
         return known;
     }
-    let make = || Arc::new(Resolution::new(request).finish());
+    let make = || Arc::new(CatalogueBuilder::new(request).finish());
     match cache {
         Some(cache) => cache.make(request, make),
         None => make(),
@@ -139,18 +139,18 @@ pub fn resolve(request: &Request<'_>, cache: Option<&Cache>) -> Arc<Catalogue> {
 }
 
 /// State of a resolution.
-struct Resolution<'a> {
-    request: &'a Request<'a>,
+struct CatalogueBuilder<'a> {
+    request: &'a SkillRequest<'a>,
     trusted: Result<Trusted, TrustError>,
-    evidence: Evidence,
+    evidence: Dependencies,
     skills: Vec<Skill>,
     room: usize,
     is_cut: bool,
 }
 
-impl<'a> Resolution<'a> {
-    fn new(request: &'a Request<'a>) -> Self {
-        let mut evidence = Evidence::new();
+impl<'a> CatalogueBuilder<'a> {
+    fn new(request: &'a SkillRequest<'a>) -> Self {
+        let mut evidence = Dependencies::new();
         let trust_file = TrustFile::new(request.home);
         // The stamp is taken before reading, so that a change in between invalidates the cached result.
         match rustix::fs::stat(trust_file.path()) {
@@ -167,8 +167,8 @@ impl<'a> Resolution<'a> {
         let own_bounds = Bounds::default();
         for place in places(self.request) {
             let bounds = match place.origin {
-                Origin::Project => &project_bounds,
-                Origin::User => &own_bounds,
+                SkillOrigin::Project => &project_bounds,
+                SkillOrigin::User => &own_bounds,
             };
             self.look_in(&place, bounds);
         }
@@ -184,10 +184,10 @@ impl<'a> Resolution<'a> {
     }
 
     fn look_in(&mut self, place: &SkillDirectory, bounds: &Bounds<'_>) {
-        let root = self.request.root.filter(|_| place.origin == Origin::Project);
+        let root = self.request.root.filter(|_| place.origin == SkillOrigin::Project);
         let opened = match root {
-            None => Folder::open(&place.directory, bounds).map(|folder| (folder, None)),
-            Some(root) => Folder::open(root, bounds).and_then(|project| {
+            None => SkillFolder::open(&place.directory, bounds).map(|folder| (folder, None)),
+            Some(root) => SkillFolder::open(root, bounds).and_then(|project| {
                 let below = place.directory.strip_prefix(root).map_err(|_| Errno::XDEV)?;
                 Ok((project.open_below(below)?, Some(project)))
             }),
@@ -213,14 +213,19 @@ impl<'a> Resolution<'a> {
                     Ok(below) => project.open_below(below),
                     Err(_) => Err(Errno::XDEV),
                 },
-                _ => Folder::open(&path, bounds),
+                _ => SkillFolder::open(&path, bounds),
             };
             let skill = self.skill(place, path, opened);
             self.skills.push(skill);
         }
     }
 
-    fn skill(&mut self, place: &SkillDirectory, path: PathBuf, opened: Result<Folder<'_>, Errno>) -> Skill {
+    fn skill(
+        &mut self,
+        place: &SkillDirectory,
+        path: PathBuf,
+        opened: Result<SkillFolder<'_>, Errno>,
+    ) -> Skill {
         let mut skill = Skill {
             slug: shown_name(&path),
             description: String::new(),
@@ -231,7 +236,7 @@ impl<'a> Resolution<'a> {
             standing: Standing::Usable,
             pins: None,
             base: place.base.clone(),
-            root: self.request.root.filter(|_| place.origin == Origin::Project).map(Path::to_owned),
+            root: self.request.root.filter(|_| place.origin == SkillOrigin::Project).map(Path::to_owned),
         };
         match &opened {
             Ok(_) => {}
@@ -245,16 +250,16 @@ impl<'a> Resolution<'a> {
         });
         match read {
             Err(problem) => skill.standing = Standing::Invalid(problem),
-            Ok(folder) if place.origin == Origin::Project => self.judge_trust(&folder, &mut skill),
+            Ok(folder) if place.origin == SkillOrigin::Project => self.judge_trust(&folder, &mut skill),
             Ok(_) => {}
         }
         skill
     }
 
     /// Reads the front matter of a skill.
-    fn read(&mut self, folder: &Folder<'_>, skill: &mut Skill) -> Result<(), Problem> {
+    fn read(&mut self, folder: &SkillFolder<'_>, skill: &mut Skill) -> Result<(), SkillProblem> {
         let path = skill.file();
-        let problem = |reason, message: String| Err(Problem::new(reason, message));
+        let problem = |reason, message: String| Err(SkillProblem::new(reason, message));
         let content = match folder.read(Path::new(SKILL_FILE), MAX_FILE_BYTES) {
             Found::File { stamp, content } => {
                 if content.unsteady {
@@ -299,11 +304,11 @@ impl<'a> Resolution<'a> {
     }
 
     /// Compares a project's skill with the content that the user has trusted.
-    fn judge_trust(&mut self, folder: &Folder<'_>, skill: &mut Skill) {
+    fn judge_trust(&mut self, folder: &SkillFolder<'_>, skill: &mut Skill) {
         let trusted = match &self.trusted {
             Ok(trusted) => trusted,
             Err(error) => {
-                let problem = Problem::new(SkillReason::TrustUnreadable, error.to_string());
+                let problem = SkillProblem::new(SkillReason::TrustUnreadable, error.to_string());
                 skill.standing = Standing::Untrusted(problem);
                 return;
             }
@@ -313,7 +318,7 @@ impl<'a> Resolution<'a> {
         let Some(pins) = real.and_then(|real| trusted.of(&real)).map(Arc::clone) else {
             let message =
                 format!("look at it and trust it with `foreword trust {}`", shell_word(&skill.folder));
-            skill.standing = Standing::Untrusted(Problem::new(SkillReason::NeverTrusted, message));
+            skill.standing = Standing::Untrusted(SkillProblem::new(SkillReason::NeverTrusted, message));
             return;
         };
         match folder.contents() {
@@ -381,12 +386,12 @@ fn is_pinned(pins: &PinnedSkill, skill: &Skill) -> bool {
     pins.file(Path::new(SKILL_FILE)).is_some_and(|pinned| Some(&pinned.sha256) == skill.sha256.as_ref())
 }
 
-fn unopened(errno: Errno) -> Problem {
+fn unopened(errno: Errno) -> SkillProblem {
     match errno {
-        Errno::XDEV => Problem::new(SkillReason::Outside, "it is a link that leads out of the project"),
+        Errno::XDEV => SkillProblem::new(SkillReason::Outside, "it is a link that leads out of the project"),
         errno => {
             let error = std::io::Error::from(errno);
-            Problem::new(SkillReason::Unreadable, format!("its folder cannot be opened: {error}"))
+            SkillProblem::new(SkillReason::Unreadable, format!("its folder cannot be opened: {error}"))
         }
     }
 }

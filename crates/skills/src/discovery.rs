@@ -5,19 +5,22 @@ use std::path::{Path, PathBuf};
 use instructions::file::Stamp;
 use rustix::fs::FileType;
 
-use crate::folder::{Folder, SKILL_FILE};
+use crate::folder::{SKILL_FILE, SkillFolder};
 use crate::limits::MAX_GROUP_DEPTH;
 
 /// Returns the skills below an open folder by path, and the directories that were listed. A folder without a SKILL.md groups
 /// others; names that begin with a dot are skipped. `room` is the number of entries that may still be visited.
-pub(crate) fn skill_folders(place: &Folder<'_>, room: &mut usize) -> (Vec<PathBuf>, Vec<(PathBuf, Stamp)>) {
+pub(crate) fn skill_folders(
+    place: &SkillFolder<'_>,
+    room: &mut usize,
+) -> (Vec<PathBuf>, Vec<(PathBuf, Stamp)>) {
     let (mut found, mut listed) = (Vec::new(), Vec::new());
     search(place, Path::new(""), 0, room, &mut found, &mut listed);
     (found, listed)
 }
 
 fn search(
-    place: &Folder<'_>,
+    place: &SkillFolder<'_>,
     relative: &Path,
     depth: usize,
     room: &mut usize,

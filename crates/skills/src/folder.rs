@@ -12,7 +12,7 @@ use protocol::SkillReason;
 use rustix::fs::{Dir, FileType, Mode};
 use rustix::io::Errno;
 
-use crate::front_matter::Problem;
+use crate::front_matter::SkillProblem;
 use crate::limits::{MAX_FOLDER_DEPTH, MAX_SKILL_BYTES, MAX_SKILL_FILES};
 
 /// File that every skill has.
@@ -73,7 +73,7 @@ pub enum ReadError {
 
 /// An open directory.
 #[derive(Debug)]
-pub(crate) struct Folder<'a> {
+pub(crate) struct SkillFolder<'a> {
     path: PathBuf,
     descriptor: OwnedFd,
     bounds: &'a Bounds<'a>,
@@ -98,7 +98,7 @@ pub(crate) struct Contents {
     pub(crate) left_out: Vec<(PathBuf, String)>,
 }
 
-impl<'a> Folder<'a> {
+impl<'a> SkillFolder<'a> {
     /// Opens a folder of the user, following links anywhere.
     pub(crate) fn open(path: &Path, bounds: &'a Bounds<'a>) -> Result<Self, Errno> {
         let descriptor = rustix::fs::open(path, contained_path::directory_flags(), Mode::empty())?;
@@ -143,7 +143,7 @@ impl<'a> Folder<'a> {
     }
 
     /// Reads all files of a skill. Exceeding a limit is an error, because a skill is trusted as a whole.
-    pub(crate) fn contents(&self) -> Result<Contents, Problem> {
+    pub(crate) fn contents(&self) -> Result<Contents, SkillProblem> {
         let mut contents = Contents::default();
         let mut room = MAX_SKILL_BYTES;
         self.collect(Path::new(""), 0, &mut room, &mut contents)?;
@@ -157,11 +157,11 @@ impl<'a> Folder<'a> {
         depth: usize,
         room: &mut u64,
         contents: &mut Contents,
-    ) -> Result<(), Problem> {
-        let too_large = |what: String| Err(Problem::new(SkillReason::TooLarge, what));
+    ) -> Result<(), SkillProblem> {
+        let too_large = |what: String| Err(SkillProblem::new(SkillReason::TooLarge, what));
         let (stamp, names) = self.list(relative).map_err(|errno| {
             let (path, error) = (self.path.join(relative), std::io::Error::from(errno));
-            Problem::new(SkillReason::Unreadable, format!("cannot list {}: {error}", path.display()))
+            SkillProblem::new(SkillReason::Unreadable, format!("cannot list {}: {error}", path.display()))
         })?;
         contents.directories.push((self.path.join(relative), stamp));
         for (path, kind) in names {

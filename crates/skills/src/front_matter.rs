@@ -9,7 +9,7 @@ use crate::limits::{MAX_FRONT_MATTER_BYTES, MAX_SLUG_CHARS};
 
 /// The front matter of a skill.
 #[derive(Debug)]
-pub struct FrontMatter {
+pub struct SkillFrontMatter {
     /// Slug of the skill.
     pub name: String,
     /// Description as written.
@@ -34,26 +34,26 @@ pub struct FrontMatter {
 
 /// Reason why a skill cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub(crate) struct SkillProblem {
     pub(crate) reason: SkillReason,
     pub(crate) message: String,
 }
 
-impl Problem {
+impl SkillProblem {
     pub(crate) fn new(reason: SkillReason, message: impl Into<String>) -> Self {
         Self { reason, message: message.into() }
     }
 }
 
 /// Parses the front matter, and returns it with the start of the text after it. The default name is that of the folder.
-pub(crate) fn read(text: &str, folder_name: &str) -> Result<(FrontMatter, usize), Problem> {
+pub(crate) fn read(text: &str, folder_name: &str) -> Result<(SkillFrontMatter, usize), SkillProblem> {
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let Some(header) = header::find(&text[mark..], Fence::Exact) else {
         let message = "it does not begin with a block between two lines `---`; begin it with `---`, `name:`, \
                        `description:` and `---`";
-        return Err(Problem::new(SkillReason::NoFrontMatter, message));
+        return Err(SkillProblem::new(SkillReason::NoFrontMatter, message));
     };
-    let bad = |message: String| Problem::new(SkillReason::BadFrontMatter, message);
+    let bad = |message: String| SkillProblem::new(SkillReason::BadFrontMatter, message);
     let bytes = header.yaml.len();
     if bytes > MAX_FRONT_MATTER_BYTES {
         return Err(bad(format!(
@@ -78,16 +78,16 @@ pub(crate) fn read(text: &str, folder_name: &str) -> Result<(FrontMatter, usize)
             "`{}` is not a valid name; use 1 to {MAX_SLUG_CHARS} of `a` to `z`, `0` to `9` and `-`",
             shortened(&name)
         );
-        return Err(Problem::new(SkillReason::BadName, message));
+        return Err(SkillProblem::new(SkillReason::BadName, message));
     }
     let description = text_of(&mut keys, "description")?.unwrap_or_default();
     if description.is_empty() {
         let message = "it has no `description`; say in it what the skill does and when to use it";
-        return Err(Problem::new(SkillReason::NoDescription, message));
+        return Err(SkillProblem::new(SkillReason::NoDescription, message));
     }
     let paths = texts_of(&mut keys, "paths")?;
     let applies_to = (!paths.is_empty()).then(|| AppliesTo::new(paths.clone())).transpose();
-    let front_matter = FrontMatter {
+    let front_matter = SkillFrontMatter {
         name,
         description,
         license: text_of(&mut keys, "license")?,
@@ -105,14 +105,14 @@ pub(crate) fn read(text: &str, folder_name: &str) -> Result<(FrontMatter, usize)
 }
 
 /// Removes a key with a single text as its value. An unquoted number or date is accepted.
-fn text_of(keys: &mut Map<String, Value>, key: &str) -> Result<Option<String>, Problem> {
+fn text_of(keys: &mut Map<String, Value>, key: &str) -> Result<Option<String>, SkillProblem> {
     let text = match keys.shift_remove(key) {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::String(text)) => text,
         Some(value @ (Value::Bool(_) | Value::Number(_))) => value.to_string(),
         Some(_) => {
             let message = format!("`{key}` in its front matter must be one text");
-            return Err(Problem::new(SkillReason::BadFrontMatter, message));
+            return Err(SkillProblem::new(SkillReason::BadFrontMatter, message));
         }
     };
     let text = text.trim();
@@ -120,14 +120,14 @@ fn text_of(keys: &mut Map<String, Value>, key: &str) -> Result<Option<String>, P
 }
 
 /// Removes a key with a list of texts, or one text with commas.
-fn texts_of(keys: &mut Map<String, Value>, key: &str) -> Result<Vec<String>, Problem> {
+fn texts_of(keys: &mut Map<String, Value>, key: &str) -> Result<Vec<String>, SkillProblem> {
     match keys.shift_remove(key) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(value) => {
             let texts = globs(&value);
             if texts.is_empty() {
                 let message = format!("`{key}` in its front matter must be a list of texts");
-                return Err(Problem::new(SkillReason::BadFrontMatter, message));
+                return Err(SkillProblem::new(SkillReason::BadFrontMatter, message));
             }
             Ok(texts)
         }

@@ -9,12 +9,12 @@ use protocol::{SkillOutcome, SkillReason, SkillSummary};
 use rustix::io::Errno;
 
 use crate::catalogue::shell_word;
-use crate::folder::{Folder, ReadError, SKILL_FILE};
-use crate::front_matter::{FrontMatter, Problem};
+use crate::folder::{ReadError, SKILL_FILE, SkillFolder};
+use crate::front_matter::{SkillFrontMatter, SkillProblem};
 use crate::limits::{MAX_FILE_BYTES, MAX_READ_BYTES, MAX_SKILL_BYTES};
-use crate::place::Origin;
+use crate::place::SkillOrigin;
 use crate::trust::PinnedSkill;
-use crate::trust::comparison::FileChange;
+use crate::trust::comparison::TrustChange;
 
 /// A skill that was found, usable or not.
 #[derive(Debug)]
@@ -26,11 +26,11 @@ pub struct Skill {
     /// Folder of the skill.
     pub folder: PathBuf,
     /// Owner of the skill.
-    pub origin: Origin,
+    pub origin: SkillOrigin,
     /// Hash of the SKILL.md that was read. `None` if it is unreadable.
     pub sha256: Option<ContentHash>,
     /// Front matter. `None` if it is invalid.
-    pub front_matter: Option<FrontMatter>,
+    pub front_matter: Option<SkillFrontMatter>,
     pub(crate) standing: Standing,
     /// Content that the user trusted.
     pub(crate) pins: Option<Arc<PinnedSkill>>,
@@ -44,9 +44,9 @@ pub struct Skill {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Standing {
     Usable,
-    Invalid(Problem),
-    Untrusted(Problem),
-    Changed(Vec<FileChange>),
+    Invalid(SkillProblem),
+    Untrusted(SkillProblem),
+    Changed(Vec<TrustChange>),
     /// Hidden by the SKILL.md at this path.
     Shadowed(PathBuf),
     /// Slugs of required skills that are missing.
@@ -60,7 +60,7 @@ impl Skill {
     }
 
     /// Returns the differences from the files that the user trusted.
-    pub fn changes(&self) -> &[FileChange] {
+    pub fn changes(&self) -> &[TrustChange] {
         match &self.standing {
             Standing::Changed(changes) => changes,
             _ => &[],
@@ -150,12 +150,12 @@ impl Skill {
     }
 
     /// Opens the folder, which must still be inside its root.
-    pub(crate) fn open<'a>(&self, bounds: &'a Bounds<'a>) -> Result<Folder<'a>, Errno> {
+    pub(crate) fn open<'a>(&self, bounds: &'a Bounds<'a>) -> Result<SkillFolder<'a>, Errno> {
         match &self.root {
-            None => Folder::open(&self.folder, bounds),
+            None => SkillFolder::open(&self.folder, bounds),
             Some(root) => {
                 let below = self.folder.strip_prefix(root).map_err(|_| Errno::XDEV)?;
-                Folder::open(root, bounds)?.open_below(below)
+                SkillFolder::open(root, bounds)?.open_below(below)
             }
         }
     }

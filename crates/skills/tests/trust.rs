@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 use std::sync::Arc;
 
-use skills::{Cache, Catalogue, Difference, ReadError, Situation, candidates};
+use skills::{Catalogue, ReadError, Situation, SkillCache, TrustChangeKind, candidates};
 use support::{Tree, lines};
 
 #[test]
@@ -71,8 +71,8 @@ fn change_is_shown_as_a_diff_from_the_trusted_text() {
     let file = tree.trust_file();
     let (found, _) = candidates(&tree.path("project"), &file.read().unwrap()).unwrap();
     let changes = found[0].changes.as_ref().unwrap();
-    let differences: Vec<Difference> = changes.iter().map(|change| change.difference).collect();
-    assert_eq!(differences, [Difference::Changed, Difference::Changed, Difference::Added]);
+    let differences: Vec<TrustChangeKind> = changes.iter().map(|change| change.difference).collect();
+    assert_eq!(differences, [TrustChangeKind::Changed, TrustChangeKind::Changed, TrustChangeKind::Added]);
     assert_eq!(
         found[0].diff(&changes[0], &file),
         "--- trusted/SKILL.md\n+++ now/SKILL.md\n@@ -1,5 +1,5 @@\n ---\n name: a\n-description: Does a\n+description: Does more\n ---\n Do a.\n"
@@ -186,7 +186,7 @@ fn cached_result_is_used_until_a_change() {
         ),
     ];
     for (change, expected) in changes {
-        let cache = Cache::new();
+        let cache = SkillCache::new();
         tree.rest();
         let cold = tree.resolve_in("project", Some(&cache));
         let warm = tree.resolve_in("project", Some(&cache));

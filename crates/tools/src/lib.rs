@@ -38,53 +38,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod arguments;
-mod authorisation;
-mod content;
-mod context;
-mod edit_file;
-mod error;
-mod limits;
-mod list_dir;
-mod output;
-mod permission;
-mod place;
-mod protection;
-mod question;
-mod queue;
-mod read_file;
-mod replacement;
-mod request_tools;
-mod restoration;
-mod router;
-mod search;
+mod call;
+mod files;
 mod shell;
-mod source;
-mod tool;
-mod toolbox;
-mod trim;
-mod untold;
-mod work;
-mod write_file;
+mod toolset;
 
-pub use arguments::{ArgumentError, Arguments};
-pub use context::{Caller, ContextError, ToolContext};
-pub use edit_file::EditFile;
-pub(crate) use error::FileError;
-pub use limits::ToolLimits;
-pub use list_dir::ListDir;
-pub use output::ToolOutput;
-pub use permission::{Approvals, Decision, GateClosed, Nobody, Permission, Permissions, RunGate};
+pub use call::arguments::{ArgumentError, ToolArguments};
+pub use call::context::{ContextError, ToolCaller, ToolContext};
+pub use call::limits::ToolLimits;
+pub use call::output::ToolOutput;
+pub use call::permission::{
+    ApprovalDecision, Approvals, DenyAll, GateClosed, Permission, Permissions, RunGate,
+};
+pub use call::router::{CheckedCall, Router, UnknownTool};
+pub use call::trim::Keep;
+pub use call::unreported_effects::{UnreportedCall, UnreportedEffects};
+pub use files::edit_file::EditFile;
+pub(crate) use files::error::FileError;
+pub use files::list_dir::ListDir;
+pub use files::read_file::ReadFile;
+pub use files::search::Search;
+pub use files::write_file::WriteFile;
 pub use protocol::{ApprovalRequest, ToolCall, ToolSpec};
-pub use read_file::ReadFile;
-pub use request_tools::{REQUEST_TOOLS, RequestTools, RequestedTools};
-pub use router::{CheckedCall, Router, UnknownTool};
 pub use sandbox::Program;
-pub use search::Search;
 pub use shell::{Shell, ShellSettings};
-pub use source::{FileTools, RoundContext, RoundPurpose, ShellTools, ToolSource};
-pub use tool::{Access, Needs, Tool, Touch};
-pub use toolbox::{MAX_NAME_CHARS, ToolDescription, Toolbox, ToolboxError};
-pub use trim::Keep;
-pub use untold::{UntoldCall, UntoldEffects};
-pub use write_file::WriteFile;
+pub use toolset::request_tools::{REQUEST_TOOLS, RequestTools, RequestedTools};
+pub use toolset::source::{FileToolSource, RoundContext, RoundPurpose, ShellToolSource, ToolSource};
+pub use toolset::tool::{Access, Needs, Tool, Touch};
+pub use toolset::toolbox::{MAX_NAME_CHARS, ToolDescription, Toolbox, ToolboxError};

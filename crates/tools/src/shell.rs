@@ -19,8 +19,8 @@ use serde::Deserialize;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Arguments, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
-use process::{Outcome, ShellCommand};
+use crate::{Needs, Tool, ToolArguments, ToolContext, ToolOutput, ToolSpec};
+use process::{CommandOutcome, ShellCommand};
 use watch::{Baselines, ProtectedFiles};
 
 /// Settings for commands.
@@ -180,7 +180,7 @@ impl Tool for Shell {
         self.level.as_ref().ok().copied()
     }
 
-    fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput> {
+    fn refuse(&self, arguments: &ToolArguments) -> Option<ToolOutput> {
         let parameters: Parameters = arguments.get().ok()?;
         let longest = self.settings.longest_timeout.as_secs();
         match (parameters.timeout_seconds, &self.level) {
@@ -192,15 +192,15 @@ impl Tool for Shell {
         }
     }
 
-    fn needs(&self, _: &Arguments) -> Needs {
+    fn needs(&self, _: &ToolArguments) -> Needs {
         Needs::run(".")
     }
 
-    fn mentions(&self, arguments: &Arguments) -> Vec<PathBuf> {
+    fn mentions(&self, arguments: &ToolArguments) -> Vec<PathBuf> {
         words::paths(arguments.text("command").unwrap_or_default())
     }
 
-    async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
+    async fn call(&self, context: ToolContext, arguments: ToolArguments) -> ToolOutput {
         let parameters: Parameters = match arguments.get() {
             Ok(parameters) => parameters,
             Err(error) => return ToolOutput::failed(&error),
@@ -209,10 +209,10 @@ impl Tool for Shell {
         let stop = CancellationToken::new();
         let _stop_when_dropped = stop.clone().drop_guard();
         let (sender, answer) = oneshot::channel();
-        let (shell, untold) = (self.clone(), context.untold().clone());
-        untold.spawn(async move {
+        let (shell, unreported) = (self.clone(), context.unreported().clone());
+        unreported.spawn(async move {
             let output = shell.run(&context, parameters, stop).await;
-            context.tell_effects(&output.effects);
+            context.report_effects(&output.effects);
             // The receiver is gone if the call was cancelled.
             let _ = sender.send(output);
         });
@@ -220,7 +220,7 @@ impl Tool for Shell {
     }
 }
 
-fn answer(outcome: Outcome, timeout: Duration) -> ToolOutput {
+fn answer(outcome: CommandOutcome, timeout: Duration) -> ToolOutput {
     let mut output = outcome.captured.into_output();
     match outcome.ended {
         Ended::Exited(0) => {}
@@ -244,12 +244,12 @@ fn answer(outcome: Outcome, timeout: Duration) -> ToolOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ApprovalRequest, Approvals, Decision, Router, ToolCall, Toolbox};
+    use crate::{ApprovalDecision, ApprovalRequest, Approvals, Router, ToolCall, Toolbox};
 
     struct Unasked;
 
     impl Approvals for Unasked {
-        async fn ask(&self, request: ApprovalRequest) -> Decision {
+        async fn ask(&self, request: ApprovalRequest) -> ApprovalDecision {
             panic!("{request:?}")
         }
     }

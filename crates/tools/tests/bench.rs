@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use protocol::HowDecided;
 use serde_json::Value;
 use tools::{
-    ApprovalRequest, Approvals, Decision, Permission, Permissions, Router, ToolCall, ToolContext, ToolLimits,
-    ToolOutput, Toolbox,
+    ApprovalDecision, ApprovalRequest, Approvals, Permission, Permissions, Router, ToolCall, ToolContext,
+    ToolLimits, ToolOutput, Toolbox,
 };
 
 /// A workspace that permits writes, with a file outside of it.
@@ -114,24 +114,24 @@ pub(crate) fn call(name: &str, arguments: Value) -> ToolCall {
 
 /// Approvals that give the same decision every time, and record the requests.
 pub(crate) struct Answers {
-    answer: Option<Decision>,
+    answer: Option<ApprovalDecision>,
     asked: Mutex<Vec<ApprovalRequest>>,
 }
 
 impl Answers {
     pub(crate) fn allow() -> Arc<Self> {
-        Self::with(Some(Decision::Allow))
+        Self::with(Some(ApprovalDecision::Allow))
     }
 
     pub(crate) fn deny(how: HowDecided) -> Arc<Self> {
-        Self::with(Some(Decision::Deny(how)))
+        Self::with(Some(ApprovalDecision::Deny(how)))
     }
 
     pub(crate) fn never() -> Arc<Self> {
         Self::with(None)
     }
 
-    fn with(answer: Option<Decision>) -> Arc<Self> {
+    fn with(answer: Option<ApprovalDecision>) -> Arc<Self> {
         Arc::new(Self { answer, asked: Mutex::default() })
     }
 
@@ -141,7 +141,7 @@ impl Answers {
 }
 
 impl Approvals for Answers {
-    async fn ask(&self, request: ApprovalRequest) -> Decision {
+    async fn ask(&self, request: ApprovalRequest) -> ApprovalDecision {
         self.asked.lock().unwrap().push(request);
         match &self.answer {
             Some(answer) => answer.clone(),

@@ -9,8 +9,8 @@ use instructions::{PROFILES, Reminder};
 use protocol::HowDecided;
 use serde_json::{Value, json};
 use tools::{
-    ApprovalRequest, Approvals, Arguments, Decision, Needs, Permission, Router, Tool, ToolContext,
-    ToolOutput, ToolSpec, Toolbox,
+    ApprovalDecision, ApprovalRequest, Approvals, Needs, Permission, Router, Tool, ToolArguments,
+    ToolContext, ToolOutput, ToolSpec, Toolbox,
 };
 
 use crate::bench::{Answers, Bench, bench, call};
@@ -230,10 +230,10 @@ async fn home_directory_inside_the_workspace_is_protected() {
 struct Swaps(std::path::PathBuf);
 
 impl Approvals for Swaps {
-    async fn ask(&self, _: ApprovalRequest) -> Decision {
+    async fn ask(&self, _: ApprovalRequest) -> ApprovalDecision {
         fs::remove_file(self.0.join("link")).unwrap();
         symlink("AGENTS.md", self.0.join("link")).unwrap();
-        Decision::Allow
+        ApprovalDecision::Allow
     }
 }
 
@@ -258,11 +258,11 @@ impl Tool for Foreign {
         ToolSpec { name: "foreign".into(), description: "Does anything.".into(), schema }
     }
 
-    fn needs(&self, _: &Arguments) -> Needs {
+    fn needs(&self, _: &ToolArguments) -> Needs {
         self.0.clone()
     }
 
-    async fn call(&self, _: ToolContext, _: Arguments) -> ToolOutput {
+    async fn call(&self, _: ToolContext, _: ToolArguments) -> ToolOutput {
         ToolOutput::text("ran")
     }
 }

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tools::{
-    Access, Arguments, Keep, Router, Tool, ToolCall, ToolContext, ToolOutput, ToolSpec, Toolbox, ToolboxError,
+    Access, Keep, Router, Tool, ToolArguments, ToolCall, ToolContext, ToolOutput, ToolSpec, Toolbox,
+    ToolboxError,
 };
 
 use crate::bench::{bench, call};
@@ -34,7 +35,7 @@ impl Tool for Does {
         ToolSpec::of::<Nothing>(self.name, "Does as told.")
     }
 
-    async fn call(&self, _: ToolContext, _: Arguments) -> ToolOutput {
+    async fn call(&self, _: ToolContext, _: ToolArguments) -> ToolOutput {
         match &self.what {
             What::Say(output) => output.as_ref().clone(),
             What::Panic => panic!("oh"),
@@ -100,7 +101,7 @@ async fn invalid_arguments_are_answered() {
          hint: the fields are {path: string, offset?: integer, limit?: integer}"
     );
     let bench = bench.limits(|limits| limits.argument_bytes = 10);
-    assert!(bench.error("read_file", json!({ "path": "0123456789" })).await.contains("at most 10 are taken"));
+    assert!(bench.error("read_file", json!({ "path": "0123456789" })).await.contains("the limit is 10"));
 }
 
 #[test]

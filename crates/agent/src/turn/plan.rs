@@ -11,7 +11,7 @@ use protocol::{ThreadMode, ToolSpec};
 use provider::{ChatRequest, Message, SystemParts};
 use store::TurnStart;
 use tokens::Counter;
-use tools::{Caller, RoundContext, ToolContext, ToolLimits};
+use tools::{RoundContext, ToolCaller, ToolContext, ToolLimits};
 
 use crate::agent::Agent;
 use crate::blocking::blocking;
@@ -160,7 +160,7 @@ impl RunningTurn {
             }
             _ => ToolContext::without_directory(),
         };
-        let caller = Caller {
+        let caller = ToolCaller {
             workspace_id: self.stored.workspace_id.clone(),
             thread_id: self.stored.thread_id.clone(),
             turn_id: self.stored.id.clone(),
@@ -180,7 +180,7 @@ impl RunningTurn {
             .with_approvals(approvals)
             .with_limits(limits)
             .with_gate(Arc::clone(&self.lease) as _)
-            .with_untold_effects(self.untold.clone())
+            .with_unreported_effects(self.untold.clone())
             .with_cancellation(self.running.stop.clone()))
     }
 }

@@ -1,9 +1,11 @@
 //! Prompts of a given size.
 
-use prompt::{AgentsContext, Budgets, ContributedSection, PromptCompileInput, PromptRole, PromptSection};
+use prompt::{
+    AgentsContext, ContributedSection, PromptBudgets, PromptCompileInput, PromptRole, PromptSection,
+};
 
 /// Limits that no prompt here reaches.
-pub(crate) const ENDLESS: Budgets = Budgets {
+pub(crate) const ENDLESS: PromptBudgets = PromptBudgets {
     bootstrap_file: usize::MAX,
     bootstrap_total: usize::MAX,
     agents_md: usize::MAX,

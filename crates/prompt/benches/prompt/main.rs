@@ -12,10 +12,10 @@ mod hook_runtime;
 mod token_count;
 mod turns;
 
-use measure::{Arguments, Machine};
+use measure::{BenchArguments, Machine};
 
 fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::new(std::env::args().skip(1));
+    let arguments = BenchArguments::new(std::env::args().skip(1));
     println!("{}\n", Machine::this());
     let runtime = measure::tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     if arguments.ask_for("compile") {

@@ -4,14 +4,17 @@ use reqwest::header::{AUTHORIZATION, HeaderMap};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 
-use super::{Adapter, Decoder, Part, Step, number, outgoing, parse, results, secret_header, text, texts};
-use crate::assembly::Assembly;
+use super::{
+    Adapter, DecodeStep, Decoder, MessagePart, number, outgoing, parse, results, secret_header, text, texts,
+};
+use crate::chat::assembly::Assembly;
+use crate::chat::message::arguments_for_history;
 use crate::error::Fault;
-use crate::message::arguments_for_history;
-use crate::sse::SseEvent;
+use crate::transport::http;
+use crate::transport::sse::SseEvent;
 use crate::{
     ChatRequest, MessageRole, ModelRules, ProviderKind, ReasoningRules, StopReason, TokenUsage, ToolChoice,
-    ToolResult, fault, http,
+    ToolResult, fault,
 };
 
 /// Longest cache key that the API accepts.
@@ -101,17 +104,19 @@ fn input(request: &ChatRequest) -> Vec<Value> {
     items
 }
 
-fn assistant_item(part: Part<'_>) -> Option<Value> {
+fn assistant_item(part: MessagePart<'_>) -> Option<Value> {
     match part {
-        Part::Text(text) => {
+        MessagePart::Text(text) => {
             let content = json!([{ "type": "output_text", "text": text }]);
             Some(json!({ "type": "message", "role": "assistant", "content": content }))
         }
-        Part::Call(call) => Some(json!({ "type": "function_call", "call_id": call.id, "name": call.name,
-            "arguments": arguments_for_history(call) })),
-        Part::Reasoning(value) => Some(value.clone()),
+        MessagePart::Call(call) => {
+            Some(json!({ "type": "function_call", "call_id": call.id, "name": call.name,
+            "arguments": arguments_for_history(call) }))
+        }
+        MessagePart::Reasoning(value) => Some(value.clone()),
         // Assistant messages contain no results.
-        Part::Result(_) => None,
+        MessagePart::Result(_) => None,
     }
 }
 
@@ -129,10 +134,10 @@ struct OpenaiDecoder {
 }
 
 impl Decoder for OpenaiDecoder {
-    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Step, Fault> {
+    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<DecodeStep, Fault> {
         // Some servers that imitate this API end with the marker of the older one.
         if event.data == "[DONE]" {
-            return Ok(Step::GoOn);
+            return Ok(DecodeStep::Continue);
         }
         let value = parse(event)?;
         let index = number(&value, "/output_index").unwrap_or_default();
@@ -155,13 +160,13 @@ impl Decoder for OpenaiDecoder {
             "response.output_item.done" => self.finish(index, &value["item"], assembly)?,
             "response.completed" | "response.incomplete" => {
                 self.complete(&value["response"], assembly);
-                return Ok(Step::Done);
+                return Ok(DecodeStep::Done);
             }
             "response.failed" => return Err(fault::of_event(&value["response"])),
             "error" => return Err(fault::of_event(&value)),
             _ => {}
         }
-        Ok(Step::GoOn)
+        Ok(DecodeStep::Continue)
     }
 
     fn end(&mut self, _assembly: &mut Assembly) -> Result<(), Fault> {

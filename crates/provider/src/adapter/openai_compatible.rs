@@ -7,12 +7,13 @@ use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 
 use super::openai::{Openai, result_text, tool_choice};
-use super::{Adapter, Decoder, Part, Step, number, outgoing, parse, results, text, texts};
-use crate::assembly::Assembly;
+use super::{Adapter, DecodeStep, Decoder, MessagePart, number, outgoing, parse, results, text, texts};
+use crate::chat::assembly::Assembly;
+use crate::chat::message::arguments_for_history;
 use crate::error::Fault;
-use crate::message::arguments_for_history;
-use crate::sse::SseEvent;
-use crate::{ChatRequest, MessageRole, ModelRules, ProviderKind, StopReason, TokenUsage, fault, http};
+use crate::transport::http;
+use crate::transport::sse::SseEvent;
+use crate::{ChatRequest, MessageRole, ModelRules, ProviderKind, StopReason, TokenUsage, fault};
 
 pub(crate) struct OpenaiCompatible;
 
@@ -75,7 +76,7 @@ fn messages(request: &ChatRequest) -> Vec<Value> {
     messages
 }
 
-fn assistant(parts: &[Part<'_>]) -> Value {
+fn assistant(parts: &[MessagePart<'_>]) -> Value {
     let text = texts(parts).collect::<String>();
     let content = if text.is_empty() { Value::Null } else { Value::String(text) };
     let mut fields =
@@ -83,12 +84,12 @@ fn assistant(parts: &[Part<'_>]) -> Value {
     let mut calls = Vec::new();
     for part in parts {
         match part {
-            Part::Call(call) => {
+            MessagePart::Call(call) => {
                 let function = json!({ "name": call.name, "arguments": arguments_for_history(call) });
                 calls.push(json!({ "id": call.id, "type": "function", "function": function }));
             }
             // Servers expect reasoning under the names under which they sent it.
-            Part::Reasoning(Value::Object(value)) => fields.extend(value.clone()),
+            MessagePart::Reasoning(Value::Object(value)) => fields.extend(value.clone()),
             _ => {}
         }
     }
@@ -117,18 +118,18 @@ struct CompatibleDecoder {
 }
 
 impl Decoder for CompatibleDecoder {
-    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Step, Fault> {
+    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<DecodeStep, Fault> {
         if event.data.trim() == "[DONE]" {
             // The end marker without a stop reason is accepted, but not if there was no content at all.
             self.finished |= !assembly.is_empty();
-            return self.end(assembly).map(|()| Step::Done);
+            return self.end(assembly).map(|()| DecodeStep::Done);
         }
         let value = parse(event)?;
         if value.get("error").is_some_and(|error| !error.is_null()) {
             return Err(fault::of_event(&value));
         }
         self.take(&value, "delta", assembly)?;
-        Ok(Step::GoOn)
+        Ok(DecodeStep::Continue)
     }
 
     /// Accepts a closed connection after the stop reason, because some servers omit the end marker.

@@ -6,11 +6,11 @@ use instructions::file::{Bounds, Found};
 use protocol::SkillReason;
 
 use super::Trusted;
-use super::comparison::{Difference, FileChange, compare};
+use super::comparison::{TrustChange, TrustChangeKind, compare};
 use super::file::TrustFile;
 use crate::discovery::skill_folders;
-use crate::folder::{Folder, FolderFile, SKILL_FILE};
-use crate::front_matter::{self, Problem};
+use crate::folder::{FolderFile, SKILL_FILE, SkillFolder};
+use crate::front_matter::{self, SkillProblem};
 use crate::limits::{MAX_COPY_BYTES, MAX_ENTRIES};
 use crate::place::{IN_DIRECTORIES, IN_ROOT, SKILLS};
 
@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 32;
 
 /// A skill of a project with its whole content.
 #[derive(Debug)]
-pub struct Candidate {
+pub struct TrustCandidate {
     /// Name, or the name of the folder if the front matter is invalid.
     pub slug: String,
     /// Resolved path of the folder.
@@ -29,7 +29,7 @@ pub struct Candidate {
     /// Objects that are not files of the skill, with the reason.
     pub left_out: Vec<(PathBuf, String)>,
     /// Differences from the trusted content. `None` if the skill was never trusted.
-    pub changes: Option<Vec<FileChange>>,
+    pub changes: Option<Vec<TrustChange>>,
     /// Reason why it cannot be trusted, with a message.
     pub problem: Option<(SkillReason, String)>,
     pub(crate) files: Vec<FolderFile>,
@@ -37,7 +37,7 @@ pub struct Candidate {
 
 /// Returns all skills at a path, which is a skill, a folder of skills, or any directory of a project. Links are not followed.
 /// The flag is true if the search stopped at its limit.
-pub fn candidates(path: &Path, trusted: &Trusted) -> std::io::Result<(Vec<Candidate>, bool)> {
+pub fn candidates(path: &Path, trusted: &Trusted) -> std::io::Result<(Vec<TrustCandidate>, bool)> {
     let path = path.canonicalize()?;
     let path = if path.file_name().is_some_and(|name| name == SKILL_FILE) {
         path.parent().unwrap_or(&path).to_owned()
@@ -54,7 +54,7 @@ pub fn candidates(path: &Path, trusted: &Trusted) -> std::io::Result<(Vec<Candid
     let bounds = Bounds::default();
     let mut found = Vec::new();
     for place in places {
-        let Ok(folder) = Folder::open(&place, &bounds) else { continue };
+        let Ok(folder) = SkillFolder::open(&place, &bounds) else { continue };
         if !matches!(folder.read(Path::new(SKILL_FILE), 0), Found::Absent) {
             found.push(candidate(&folder, trusted));
             continue;
@@ -63,7 +63,7 @@ pub fn candidates(path: &Path, trusted: &Trusted) -> std::io::Result<(Vec<Candid
         for relative in folders {
             // A link may lead elsewhere, but only targets below the given path are candidates.
             let real = place.join(&relative).canonicalize().ok().filter(|real| real.starts_with(&path));
-            match real.map(|real| Folder::open(&real, &bounds)) {
+            match real.map(|real| SkillFolder::open(&real, &bounds)) {
                 Some(Ok(folder)) => found.push(candidate(&folder, trusted)),
                 _ => found.push(outside(&place.join(&relative))),
             }
@@ -105,7 +105,7 @@ fn find_places(directory: &Path, depth: usize, room: &mut usize, places: &mut Ve
     }
 }
 
-fn candidate(folder: &Folder<'_>, trusted: &Trusted) -> Candidate {
+fn candidate(folder: &SkillFolder<'_>, trusted: &Trusted) -> TrustCandidate {
     let real = folder.path().canonicalize().unwrap_or_else(|_| folder.path().to_owned());
     let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (contents, mut problem) = match folder.contents() {
@@ -122,10 +122,10 @@ fn candidate(folder: &Folder<'_>, trusted: &Trusted) -> Candidate {
         None => {
             let why = contents.left_out.iter().find(|(path, _)| path == Path::new(SKILL_FILE));
             let message = format!("its SKILL.md is {}", why.map_or("missing", |(_, why)| why));
-            problem = problem.or(Some(Problem::new(SkillReason::NotAFile, message)));
+            problem = problem.or(Some(SkillProblem::new(SkillReason::NotAFile, message)));
         }
     }
-    Candidate {
+    TrustCandidate {
         slug,
         changes: trusted.of(&real).map(|pins| compare(pins, &contents.files)),
         folder: real,
@@ -135,9 +135,9 @@ fn candidate(folder: &Folder<'_>, trusted: &Trusted) -> Candidate {
     }
 }
 
-fn outside(folder: &Path) -> Candidate {
+fn outside(folder: &Path) -> TrustCandidate {
     let message = "it is a link that leads elsewhere; name the folder itself".to_owned();
-    Candidate {
+    TrustCandidate {
         slug: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         folder: folder.to_owned(),
         left_out: Vec::new(),
@@ -147,7 +147,7 @@ fn outside(folder: &Path) -> Candidate {
     }
 }
 
-impl Candidate {
+impl TrustCandidate {
     /// Returns true if the user has trusted exactly this content.
     pub fn is_trusted(&self) -> bool {
         self.changes.as_ref().is_some_and(Vec::is_empty)
@@ -160,7 +160,7 @@ impl Candidate {
     }
 
     /// Returns the difference from the trusted file as a unified diff, or a description if there is no text to compare.
-    pub fn diff(&self, change: &FileChange, trust_file: &TrustFile) -> String {
+    pub fn diff(&self, change: &TrustChange, trust_file: &TrustFile) -> String {
         let new = self.files.iter().find(|file| file.path == change.path).map(|file| &file.content.bytes);
         let old = change.old.as_ref().and_then(|sha256| trust_file.copy(sha256));
         let as_text = |bytes: &[u8]| {
@@ -168,11 +168,11 @@ impl Candidate {
             is_text.then(|| String::from_utf8_lossy(bytes).into_owned())
         };
         let old_text = match change.difference {
-            Difference::Added => Some(String::new()),
+            TrustChangeKind::Added => Some(String::new()),
             _ => old.as_deref().and_then(as_text),
         };
         let new_text = match change.difference {
-            Difference::Removed => Some(String::new()),
+            TrustChangeKind::Removed => Some(String::new()),
             _ => new.and_then(|bytes| as_text(bytes)),
         };
         match (old_text, new_text) {

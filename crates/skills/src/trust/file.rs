@@ -9,7 +9,7 @@ use instructions::{ContentHash, is_named_by_digest, own_files};
 use protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::candidate::Candidate;
+use super::candidate::TrustCandidate;
 use super::{PinnedFile, PinnedSkill, Trusted};
 use crate::limits::MAX_COPY_BYTES;
 
@@ -47,7 +47,7 @@ pub enum TrustError {
 
 /// The file's content.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredTrust {
     schema: u32,
     skills: Vec<PinnedSkill>,
 }
@@ -74,7 +74,8 @@ impl TrustFile {
     pub fn read(&self) -> Result<Trusted, TrustError> {
         let malformed = |reason: String| TrustError::Malformed { path: self.path.clone(), reason };
         let Some(bytes) = self.bytes()? else { return Ok(Trusted::default()) };
-        let stored: Stored = serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))?;
+        let stored: StoredTrust =
+            serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))?;
         if stored.schema != SCHEMA {
             let message = format!("it has the format {}, this version knows {SCHEMA}", stored.schema);
             return Err(malformed(message));
@@ -103,7 +104,7 @@ impl TrustFile {
     }
 
     /// Trusts skills with the content that was shown.
-    pub fn trust(&self, candidates: &[&Candidate]) -> Result<(), TrustError> {
+    pub fn trust(&self, candidates: &[&TrustCandidate]) -> Result<(), TrustError> {
         let _lock = self.lock()?;
         let mut trusted = self.read()?;
         let trusted_at = Timestamp::now();
@@ -166,7 +167,7 @@ impl TrustFile {
 
     /// Replaces the file in one step, and removes copies that are no longer needed.
     fn write(&self, trusted: &Trusted) -> Result<(), TrustError> {
-        let stored = Stored { schema: SCHEMA, skills: trusted.skills().cloned().collect() };
+        let stored = StoredTrust { schema: SCHEMA, skills: trusted.skills().cloned().collect() };
         let temporary = self.path.with_extension(format!("json.{}", std::process::id()));
         let written = private_file().create(true).truncate(true).open(&temporary).and_then(|mut file| {
             file.write_all(&serde_json::to_vec_pretty(&stored)?)?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use protocol::SkillSummary;
-use skills::{Activation, Cache, Catalogue, Request, Situation, TrustFile, candidates, resolve};
+use skills::{Activation, Catalogue, Situation, SkillCache, SkillRequest, TrustFile, candidates, resolve};
 
 pub(crate) struct Tree {
     _directory: tempfile::TempDir,
@@ -78,10 +78,14 @@ impl Tree {
         self.resolve_in("project", None)
     }
 
-    pub(crate) fn resolve_in(&self, cwd: &str, cache: Option<&Cache>) -> Arc<Catalogue> {
+    pub(crate) fn resolve_in(&self, cwd: &str, cache: Option<&SkillCache>) -> Arc<Catalogue> {
         let (home, root, cwd) = (self.path("home"), self.path("project"), self.path(cwd));
-        let request =
-            Request { root: Some(&root), cwd: Some(&cwd), folders: &self.folders, ..Request::new(&home) };
+        let request = SkillRequest {
+            root: Some(&root),
+            cwd: Some(&cwd),
+            folders: &self.folders,
+            ..SkillRequest::new(&home)
+        };
         resolve(&request, cache)
     }
 

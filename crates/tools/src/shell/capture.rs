@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use instructions::Reminder;
 
 use crate::ToolOutput;
-use crate::trim::Keep;
+use crate::call::trim::Keep;
 
 /// Characters reserved for the mark in the middle.
 const MARK_CHARS: usize = 80;

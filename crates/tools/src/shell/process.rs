@@ -22,7 +22,7 @@ const GRACE: Duration = Duration::from_secs(10);
 const REST: Duration = Duration::from_millis(300);
 
 /// Result of a command.
-pub(super) struct Outcome {
+pub(super) struct CommandOutcome {
     pub(super) captured: Capture,
     pub(super) ended: Ended,
 }
@@ -36,7 +36,7 @@ pub(super) struct ShellCommand {
     pub(super) protected: Vec<PathBuf>,
 }
 
-struct Started {
+struct StartedCommand {
     guarded: Guarded,
     output: pipe::Receiver,
     report: pipe::Receiver,
@@ -50,7 +50,7 @@ pub(super) async fn run(
     settings: &ShellSettings,
     order: ShellCommand,
     stop: CancellationToken,
-) -> Result<Outcome, FileError> {
+) -> Result<CommandOutcome, FileError> {
     if stop.is_cancelled() {
         return Err(FileError::Cancelled);
     }
@@ -68,7 +68,7 @@ pub(super) async fn run(
     // Waiting for the guard may block, and a command may have left any number of temporary files to remove: neither
     // belongs on a runtime thread.
     let ended = tokio::task::spawn_blocking(move || {
-        let Started { guarded, temporary, .. } = started;
+        let StartedCommand { guarded, temporary, .. } = started;
         let report = match said {
             Some(said) => guarded.finish(&said),
             None => {
@@ -80,7 +80,7 @@ pub(super) async fn run(
         report
     });
     match ended.await.map_err(|_| FileError::Cancelled)?.map_err(FileError::NotRun)? {
-        Report::Ended(ended) => Ok(Outcome { captured, ended }),
+        Report::Ended(ended) => Ok(CommandOutcome { captured, ended }),
         Report::NotStarted(why) => {
             let printed = captured.into_output().text;
             let why = if printed.trim().is_empty() { why } else { format!("{why}: {}", printed.trim()) };
@@ -91,12 +91,12 @@ pub(super) async fn run(
 
 /// Captures output until the guard has exited, and returns its report. `None` if it is still running at the deadline.
 async fn listen(
-    started: &mut Started,
+    started: &mut StartedCommand,
     captured: &mut Capture,
     mut deadline: Instant,
     stop: CancellationToken,
 ) -> Option<Vec<u8>> {
-    let mut buffer = vec![0; crate::content::BLOCK];
+    let mut buffer = vec![0; crate::files::content::BLOCK];
     let (mut said, mut said_buffer) = (Vec::new(), [0; 256]);
     let (mut is_open, mut is_held) = (true, true);
     let mut heartbeat = tokio::time::interval(HEARTBEAT);
@@ -131,7 +131,11 @@ async fn listen(
     Some(said)
 }
 
-fn start(context: &ToolContext, settings: &ShellSettings, order: ShellCommand) -> Result<Started, FileError> {
+fn start(
+    context: &ToolContext,
+    settings: &ShellSettings,
+    order: ShellCommand,
+) -> Result<StartedCommand, FileError> {
     let failed = FileError::NotRun;
     if order.text.contains('\0') {
         return Err(failed(io::Error::other("it contains a NUL character")));
@@ -158,7 +162,7 @@ fn start(context: &ToolContext, settings: &ShellSettings, order: ShellCommand) -
     let (guarded, output) =
         Guarded::start(&settings.program, &request).map_err(|error| failed(io::Error::other(error)))?;
     let report = guarded.report().map_err(failed)?;
-    Ok(Started {
+    Ok(StartedCommand {
         guarded,
         output: pipe::Receiver::from_owned_fd(output.into()).map_err(failed)?,
         report: pipe::Receiver::from_owned_fd(report.into()).map_err(failed)?,

@@ -13,7 +13,7 @@ use protocol::{FileChange, SandboxLevel};
 use crate::{Permission, ToolContext};
 use baselines::Baseline;
 pub(super) use baselines::Baselines;
-pub(super) use changes::Changes;
+pub(super) use changes::ProtectedChanges;
 use snapshot::Snapshot;
 use undo::Undo;
 
@@ -75,19 +75,19 @@ impl ProtectedFiles {
     }
 
     /// Returns the changes, after restoring files where possible.
-    pub(super) async fn end(self) -> Changes {
+    pub(super) async fn end(self) -> ProtectedChanges {
         let ended = tokio::task::spawn_blocking(move || {
             let after = snapshot::after(&self.context, self.baseline.mounted());
             self.compare(&after)
         });
-        ended.await.unwrap_or_else(|_| Changes::unknown())
+        ended.await.unwrap_or_else(|_| ProtectedChanges::unknown())
     }
 
-    fn compare(&self, after: &Snapshot) -> Changes {
+    fn compare(&self, after: &Snapshot) -> ProtectedChanges {
         // One command at a time: a file that one command restores must not look like a change to another.
         let _undoing = self.baselines.undoing();
         let Some((differences, is_partial)) = self.baseline.differences(after) else {
-            return Changes::unknown();
+            return ProtectedChanges::unknown();
         };
         let mut undo = Undo::new(&self.context);
         let mut changes = Vec::new();
@@ -101,7 +101,7 @@ impl ProtectedFiles {
             }
             changes.push((path, change, undone));
         }
-        Changes { changes, is_partial, set_aside: undo.set_aside() }
+        ProtectedChanges { changes, is_partial, set_aside: undo.set_aside() }
     }
 
     /// Returns true if another command has restored a file since the comparison.

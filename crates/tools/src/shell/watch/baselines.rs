@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::snapshot::{Difference, FileStamp, Snapshot, look_at};
+use super::snapshot::{FileStamp, Snapshot, SnapshotDifference, look_at};
 use crate::ToolContext;
 
 /// The baselines of all running commands.
@@ -88,7 +88,7 @@ impl Baseline {
     }
 
     /// Returns the changes since the baseline, and true if they may be incomplete. `None` if there is no snapshot.
-    pub(super) fn differences(&self, after: &Snapshot) -> Option<(Vec<Difference>, bool)> {
+    pub(super) fn differences(&self, after: &Snapshot) -> Option<(Vec<SnapshotDifference>, bool)> {
         let snapshot = self.snapshot.lock();
         let before = snapshot.as_ref()?;
         Some((before.differences(after), before.is_partial || after.is_partial))

@@ -4,21 +4,21 @@ use std::path::{Path, PathBuf};
 
 use protocol::{FileChange, ProtectedChange};
 
-use crate::list_dir::one_line;
+use crate::files::list_dir::one_line;
 
 /// Most changes named to a model.
 const MAX_NAMED: usize = 20;
 
 /// Changes of protected files.
 #[derive(Debug)]
-pub(in crate::shell) struct Changes {
+pub(in crate::shell) struct ProtectedChanges {
     pub(super) changes: Vec<(PathBuf, FileChange, bool)>,
     pub(in crate::shell) is_partial: bool,
     /// Locations of the command's versions of restored files.
     pub(super) set_aside: Vec<PathBuf>,
 }
 
-impl Changes {
+impl ProtectedChanges {
     pub(super) fn unknown() -> Self {
         Self { changes: Vec::new(), is_partial: true, set_aside: Vec::new() }
     }

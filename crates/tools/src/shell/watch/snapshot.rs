@@ -52,7 +52,7 @@ fn wide<N: TryInto<u64>>(number: N) -> u64 {
 /// The state of protected files, by path relative to the root.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
-    pub(super) entries: BTreeMap<PathBuf, Entry>,
+    pub(super) entries: BTreeMap<PathBuf, SnapshotEntry>,
     /// Directories that were seen but not listed. Their content is unknown.
     unlisted: BTreeSet<PathBuf>,
     /// True if time ran out before all directories were listed.
@@ -60,7 +60,7 @@ pub(super) struct Snapshot {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct SnapshotEntry {
     /// `None` for a directory, which only needs to exist: its content has entries of its own.
     pub(super) stamp: Option<FileStamp>,
     pub(super) kept: Option<Arc<EarlierState>>,
@@ -68,7 +68,7 @@ pub(super) struct Entry {
 }
 
 /// A changed file and its earlier state.
-pub(super) type Difference = (PathBuf, FileChange, Option<Arc<EarlierState>>);
+pub(super) type SnapshotDifference = (PathBuf, FileChange, Option<Arc<EarlierState>>);
 
 impl Snapshot {
     /// Returns true if the state at a path is known, even if nothing was there. Unlisted directories and the content of mounted
@@ -90,8 +90,8 @@ impl Snapshot {
     }
 
     /// Returns the differences of a later snapshot.
-    pub(super) fn differences(&self, after: &Self) -> Vec<Difference> {
-        let mut differences: Vec<Difference> = Vec::new();
+    pub(super) fn differences(&self, after: &Self) -> Vec<SnapshotDifference> {
+        let mut differences: Vec<SnapshotDifference> = Vec::new();
         for (path, entry) in &after.entries {
             let (change, kept) = match self.entries.get(path) {
                 None if !self.knows(path) => continue,
@@ -101,7 +101,7 @@ impl Snapshot {
                 Some(before) => (FileChange::Changed, before.kept.clone()),
             };
             // A new directory is a single change, whatever it contains.
-            let is_in_new = |(above, ..): &Difference| path.starts_with(above);
+            let is_in_new = |(above, ..): &SnapshotDifference| path.starts_with(above);
             if !differences.last().is_some_and(is_in_new) {
                 differences.push((path.clone(), change, kept));
             }
@@ -117,7 +117,7 @@ impl Snapshot {
 }
 
 /// Purpose of a walk.
-enum Purpose {
+enum SnapshotPurpose {
     /// Before a command: selects what is mounted, up to a limit, and remembers the rest.
     Baseline { guarding: Guarding, mounts_left: usize, room: UndoBudget },
     /// After a command for which these paths were mounted.
@@ -127,18 +127,18 @@ enum Purpose {
 /// Takes a snapshot before a command, directories near the root first.
 pub(super) fn before(context: &ToolContext, guarding: Guarding) -> Snapshot {
     let mounts_left = if guarding == Guarding::Mounts { context.limits().mounts } else { 0 };
-    walk(context, Purpose::Baseline { guarding, mounts_left, room: UndoBudget::default() })
+    walk(context, SnapshotPurpose::Baseline { guarding, mounts_left, room: UndoBudget::default() })
 }
 
 /// Takes a snapshot after a command, without the content of mounted directories.
 pub(super) fn after(context: &ToolContext, mounted: BTreeSet<PathBuf>) -> Snapshot {
-    walk(context, Purpose::Comparison { mounted })
+    walk(context, SnapshotPurpose::Comparison { mounted })
 }
 
-fn walk(context: &ToolContext, purpose: Purpose) -> Snapshot {
+fn walk(context: &ToolContext, purpose: SnapshotPurpose) -> Snapshot {
     let deadline = Instant::now() + context.limits().watch_time;
     let (snapshot, waiting) = (Snapshot::default(), VecDeque::from([PathBuf::new()]));
-    let mut walk = Walk { context, purpose, deadline, snapshot, waiting };
+    let mut walk = SnapshotWalk { context, purpose, deadline, snapshot, waiting };
     while let Some(below) = walk.waiting.pop_front() {
         if walk.is_over() {
             walk.stop_before(below);
@@ -157,16 +157,16 @@ fn walk(context: &ToolContext, purpose: Purpose) -> Snapshot {
     walk.snapshot
 }
 
-struct Walk<'a> {
+struct SnapshotWalk<'a> {
     context: &'a ToolContext,
-    purpose: Purpose,
+    purpose: SnapshotPurpose,
     deadline: Instant,
     snapshot: Snapshot,
     /// Directories that were seen and not listed yet.
     waiting: VecDeque<PathBuf>,
 }
 
-impl Walk<'_> {
+impl SnapshotWalk<'_> {
     fn is_over(&self) -> bool {
         Instant::now() >= self.deadline
     }
@@ -210,7 +210,7 @@ impl Walk<'_> {
         if is_protected && (!is_directory || is_top) {
             let mut kept = None;
             match &mut self.purpose {
-                Purpose::Baseline { guarding, mounts_left, room } => {
+                SnapshotPurpose::Baseline { guarding, mounts_left, room } => {
                     // A mount covers the target of a link, not the link itself.
                     is_mounted = *mounts_left > 0 && kind != FileType::Symlink;
                     *mounts_left -= usize::from(is_mounted);
@@ -218,10 +218,10 @@ impl Walk<'_> {
                         kept = room.keep(directory, &path, &stat).map(Arc::new);
                     }
                 }
-                Purpose::Comparison { mounted } => is_mounted = mounted.contains(&path),
+                SnapshotPurpose::Comparison { mounted } => is_mounted = mounted.contains(&path),
             }
             let stamp = (!is_directory).then(|| FileStamp::of(&stat));
-            self.snapshot.entries.insert(path.clone(), Entry { stamp, kept, is_mounted });
+            self.snapshot.entries.insert(path.clone(), SnapshotEntry { stamp, kept, is_mounted });
         }
         if is_directory && !is_mounted && !PASSED_OVER.iter().any(|passed| path.ends_with(passed)) {
             self.waiting.push_back(path);

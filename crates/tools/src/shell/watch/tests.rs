@@ -7,13 +7,13 @@ use std::time::Duration;
 use super::*;
 use crate::{Permissions, ToolLimits};
 
-struct Workspace {
+struct TestWorkspace {
     directory: tempfile::TempDir,
     context: ToolContext,
     baselines: Arc<Baselines>,
 }
 
-impl Workspace {
+impl TestWorkspace {
     fn new(files: &[(&str, &str)]) -> Self {
         Self::with_limits(files, ToolLimits::default())
     }
@@ -52,14 +52,14 @@ impl Workspace {
     }
 }
 
-fn told(changes: &Changes) -> Vec<(&str, FileChange, bool)> {
+fn told(changes: &ProtectedChanges) -> Vec<(&str, FileChange, bool)> {
     let all = changes.changes.iter();
     all.map(|(path, change, undone)| (path.to_str().unwrap(), *change, *undone)).collect()
 }
 
 #[tokio::test]
 async fn planted_file_is_not_restored_by_a_parallel_command() {
-    let workspace = Workspace::new(&[("AGENTS.md", "genuine"), ("sub/AGENTS.md", "below")]);
+    let workspace = TestWorkspace::new(&[("AGENTS.md", "genuine"), ("sub/AGENTS.md", "below")]);
     // The second command starts while the first one's changes are on disk, so its own reading of the files is wrong.
     let first = workspace.begin(SandboxLevel::Confined).await;
     fs::write(workspace.path("AGENTS.md"), "evil").unwrap();
@@ -86,7 +86,7 @@ async fn planted_file_is_not_restored_by_a_parallel_command() {
 
 #[tokio::test]
 async fn second_command_restores_changes_of_the_first() {
-    let workspace = Workspace::new(&[("AGENTS.md", "genuine")]);
+    let workspace = TestWorkspace::new(&[("AGENTS.md", "genuine")]);
     let first = workspace.begin(SandboxLevel::Confined).await;
     fs::write(workspace.path("AGENTS.md"), "evil").unwrap();
     let second = workspace.begin(SandboxLevel::Confined).await;
@@ -99,7 +99,7 @@ async fn second_command_restores_changes_of_the_first() {
 
 #[tokio::test]
 async fn nested_workspaces_share_baselines() {
-    let workspace = Workspace::new(&[("sub/AGENTS.md", "genuine"), ("sub/b/AGENTS.md", "deeper")]);
+    let workspace = TestWorkspace::new(&[("sub/AGENTS.md", "genuine"), ("sub/b/AGENTS.md", "deeper")]);
     let outer = workspace.begin(SandboxLevel::Confined).await;
     fs::write(workspace.path("sub/AGENTS.md"), "evil").unwrap();
     fs::write(workspace.path("sub/AGENTS.override.md"), "evil").unwrap();
@@ -116,7 +116,7 @@ async fn nested_workspaces_share_baselines() {
 // A link cannot be mounted over, so it must be restored instead.
 #[tokio::test]
 async fn isolated_command_cannot_replace_a_link() {
-    let workspace = Workspace::new(&[("AGENTS.md", "genuine"), ("other", "evil")]);
+    let workspace = TestWorkspace::new(&[("AGENTS.md", "genuine"), ("other", "evil")]);
     symlink("AGENTS.md", workspace.path("AGENTS.override.md")).unwrap();
     let watch = workspace.begin(SandboxLevel::Isolated).await;
     assert_eq!(watch.mounts(), [workspace.context.root().unwrap().join("AGENTS.md")]);
@@ -135,7 +135,7 @@ async fn files_beyond_the_mount_limit_are_restored() {
         ("a/b/c/.git/hooks/pre-commit", "genuine"),
     ];
     let limits = ToolLimits { mounts: 1, ..ToolLimits::default() };
-    let workspace = Workspace::with_limits(files, limits);
+    let workspace = TestWorkspace::with_limits(files, limits);
     let watch = workspace.begin(SandboxLevel::Isolated).await;
     assert_eq!(watch.mounts(), [workspace.context.root().unwrap().join("z/AGENTS.md")]);
     // New files nearer to the root: the choice of mounts would be different now, and must not be made again.
@@ -158,7 +158,7 @@ async fn files_beyond_the_mount_limit_are_restored() {
 #[tokio::test]
 async fn mounted_directory_is_never_restored() {
     let limits = ToolLimits { mounts: 1, ..ToolLimits::default() };
-    let workspace = Workspace::with_limits(&[(".git/config", "genuine"), (".git/hooks/x", "")], limits);
+    let workspace = TestWorkspace::with_limits(&[(".git/config", "genuine"), (".git/hooks/x", "")], limits);
     let watch = workspace.begin(SandboxLevel::Isolated).await;
     fs::write(workspace.path("AGENTS.md"), "evil").unwrap();
     assert_eq!(told(&watch.end().await), [("AGENTS.md", FileChange::New, true)]);
@@ -167,7 +167,7 @@ async fn mounted_directory_is_never_restored() {
 
 #[tokio::test]
 async fn directory_replaced_by_a_link_is_restored() {
-    let workspace = Workspace::new(&[(".vscode/tasks.json", "{}"), ("other/tasks.json", "evil")]);
+    let workspace = TestWorkspace::new(&[(".vscode/tasks.json", "{}"), ("other/tasks.json", "evil")]);
     let watch = workspace.begin(SandboxLevel::Confined).await;
     fs::remove_dir_all(workspace.path(".vscode")).unwrap();
     symlink("other", workspace.path(".vscode")).unwrap();
@@ -183,7 +183,7 @@ async fn directory_replaced_by_a_link_is_restored() {
 // Time ran out after the root was listed and before all other directories were.
 #[tokio::test]
 async fn new_files_are_found_after_a_partial_snapshot() {
-    let workspace = Workspace::new(&[("a/AGENTS.md", "genuine"), ("b/file", "")]);
+    let workspace = TestWorkspace::new(&[("a/AGENTS.md", "genuine"), ("b/file", "")]);
     let watch = workspace.begin(SandboxLevel::Confined).await;
     watch.baseline.forget_below(Path::new("a"));
     fs::write(workspace.path("AGENTS.override.md"), "evil").unwrap();
@@ -199,7 +199,7 @@ async fn new_files_are_found_after_a_partial_snapshot() {
 #[tokio::test]
 async fn nothing_counts_as_new_without_a_snapshot() {
     let limits = ToolLimits { watch_time: Duration::ZERO, ..ToolLimits::default() };
-    let workspace = Workspace::with_limits(&[("AGENTS.md", "genuine")], limits);
+    let workspace = TestWorkspace::with_limits(&[("AGENTS.md", "genuine")], limits);
     // Only the second snapshot gets time. Comparing it with an empty first one would report every file as new.
     let mut watch = workspace.begin(SandboxLevel::Confined).await;
     watch.context = watch.context.clone().with_limits(ToolLimits::default());

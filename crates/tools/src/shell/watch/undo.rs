@@ -17,7 +17,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;
 
 use crate::ToolContext;
-use crate::place::read_flags;
+use crate::files::location::read_flags;
 
 /// Most bytes of a file that is remembered, or copied when it is set aside.
 const MAX_FILE_BYTES: u64 = 1 << 20;
