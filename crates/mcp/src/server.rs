@@ -215,6 +215,7 @@ impl Server {
         definition: &Definition,
     ) -> Result<Arc<ServerConnection>, ServerError> {
         let connection = self.connected().await?;
+        // Compared as a whole: a tool with the same name but another schema or description is not what was approved.
         let is_offered = {
             let state = self.state();
             state.cached.as_ref().is_some_and(|cached| cached.tools.contains(definition))
@@ -300,6 +301,7 @@ impl Server {
         {
             self.failed(ended.end().why());
         }
+        // Checked while the connection is locked, so that concurrent calls do not each start a failing server.
         self.check_wait()?;
         {
             let mut state = self.state();

@@ -33,6 +33,7 @@ pub fn blame(
         if let (PromptChange::Edited, Some(old), Some(new)) = (difference.change, old, new)
             && let (Some(old), Some(new)) = (text_of(&old.sha256), text_of(&new.sha256))
         {
+            // Providers cache by prefix, so within the first changed section everything before the change is still reused.
             let shared = common_prefix(&old, &new);
             difference.line = Some(shared.matches('\n').count() as u64 + 1);
             let shared = count(Encoding::Cl100k, shared) as u64;

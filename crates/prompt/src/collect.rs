@@ -52,6 +52,7 @@ pub(crate) fn collect_sections(input: &PromptCompileInput) -> Collected<'_> {
     let mut collected = Collected::default();
     collected.diagnostics.extend(input.bootstrap.diagnostics.iter().cloned());
     collected.diagnostics.extend(input.diagnostics.iter().cloned());
+    // Accepted before any section is added: a contribution to a known section takes the place of that section in the table.
     let contributed = collected.accept(input);
     for kind in SECTIONS {
         if kind.id == FIRST_AFTER_UNKNOWN {
@@ -62,6 +63,7 @@ pub(crate) fn collect_sections(input: &PromptCompileInput) -> Collected<'_> {
         collected.add(input, kind, by_hook.copied());
     }
     collected.without_zero_bytes();
+    // Bootstrap files have a budget of their own, so a long hook section cannot displace the identity of the model.
     collected.share_bootstrap(input);
     collected.share_common(input);
     // Dropped only now, because cutting and sanitising can leave a section empty.

@@ -93,6 +93,7 @@ impl Compiler {
         let mut texts = Vec::with_capacity(drafts.len());
         let mut sections = Vec::with_capacity(drafts.len());
         for draft in drafts {
+            // Most sections are equal to those of the last turn, so rendering usually returns the cached text and counts.
             let rendered = self.render(&draft);
             texts.push(SectionText {
                 id: draft.id.to_owned(),

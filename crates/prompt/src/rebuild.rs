@@ -64,6 +64,7 @@ pub fn rebuild(
         let missing =
             || RebuildError::Missing { section_id: section.id.clone(), sha256: section.sha256.clone() };
         let text = text_of(&section.sha256).ok_or_else(missing)?;
+        // The store is not trusted here: a rebuilt prompt is evidence of what was sent.
         if ContentHash::of(&text) != section.sha256 {
             return Err(RebuildError::Altered { section_id: section.id.clone() });
         }

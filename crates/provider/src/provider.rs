@@ -158,6 +158,7 @@ fn prepare(config: &ProviderConfig) -> Result<(&'static dyn Adapter, Http, Heade
                 format!("{name:?} is not a header, or its value is not one"),
             ));
         };
+        // Sensitive headers are left out of debug output by the HTTP library.
         value.set_sensitive(true);
         headers.insert(header, value);
     }

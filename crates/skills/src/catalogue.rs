@@ -172,6 +172,7 @@ impl<'a> CatalogueBuilder<'a> {
             };
             self.look_in(&place, bounds);
         }
+        // After all folders are read, because precedence and requirements depend on every usable skill.
         let by_slug = self.judge_together();
         let trust_problem = self.trusted.as_ref().err().map(ToString::to_string);
         Catalogue {

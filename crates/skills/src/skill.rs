@@ -81,6 +81,7 @@ impl Skill {
     /// Returns the whole SKILL.md if it is unchanged.
     pub fn text(&self) -> Result<String, ReadError> {
         let content = self.read_content(Path::new(SKILL_FILE), MAX_FILE_BYTES)?;
+        // Read again instead of keeping the text in memory, so the content must be the one that was judged.
         if self.sha256.as_ref() != Some(&content.sha256) {
             let since = if self.pins.is_some() { "trusted" } else { "found" };
             return Err(ReadError::Changed { slug: self.slug.clone(), file: SKILL_FILE.to_owned(), since });

@@ -102,6 +102,7 @@ impl Shell {
         parameters: Parameters,
         stop: CancellationToken,
     ) -> ToolOutput {
+        // The level was determined when the shell was created. A failed probe is not repeated per call.
         let level = match &self.level {
             Ok(level) => *level,
             Err(reason) => return self.without_sandbox(&parameters.command, reason),

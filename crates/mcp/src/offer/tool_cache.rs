@@ -91,6 +91,7 @@ impl ToolCache {
         builder.recursive(true).create(directory)?;
         let mut new = tempfile::NamedTempFile::new_in(directory)?;
         io::Write::write_all(&mut new, &serde_json::to_vec(self)?)?;
+        // Persisted by rename, so a gateway that crashes never leaves half a file, which would accept nothing.
         new.persist(file(directory, server)).map(drop).map_err(|error| error.error)
     }
 }

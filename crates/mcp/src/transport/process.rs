@@ -210,6 +210,7 @@ fn start_blocking(
     let directory =
         tempfile::Builder::new().prefix(&prefix).permissions(private).tempdir().map_err(failed)?;
     SWEPT.call_once(|| remove_left_behind(directory.path()));
+    // A sandbox mounts by resolved paths, and the temporary directory may be reached through a link.
     let inside = directory.path().canonicalize().map_err(failed)?;
     let (work, ways, temporary) = (inside.join("work"), inside.join("pipes"), inside.join("tmp"));
     for part in [&work, &ways, &temporary] {

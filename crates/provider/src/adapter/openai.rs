@@ -36,6 +36,7 @@ impl Adapter for Openai {
         body.insert("model".to_owned(), json!(request.model));
         body.insert("max_output_tokens".to_owned(), json!(request.max_output_tokens));
         body.insert("stream".to_owned(), json!(true));
+        // Nothing is stored at the vendor: the history is ours, and turns may be off the record.
         body.insert("store".to_owned(), json!(false));
         if let Some(key) = &request.cache_key {
             body.insert("prompt_cache_key".to_owned(), json!(cache_key(key)));

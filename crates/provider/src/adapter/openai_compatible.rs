@@ -31,6 +31,7 @@ impl Adapter for OpenaiCompatible {
         body.insert("model".to_owned(), json!(request.model));
         body.insert("max_tokens".to_owned(), json!(request.max_output_tokens));
         body.insert("stream".to_owned(), json!(true));
+        // Without this option, servers omit the usage from streamed answers.
         body.insert("stream_options".to_owned(), json!({ "include_usage": true }));
         if let Some(effort) = request.reasoning {
             body.insert("reasoning_effort".to_owned(), json!(effort.word()));

@@ -55,6 +55,7 @@ pub fn key_from_file(path: &Path) -> Result<SecretString, KeyFileError> {
         return Err(KeyFileError::NotAFile(path.to_owned()));
     }
     let mode = metadata.permissions().mode() & 0o7777;
+    // Execute permission of the owner is rejected as well: it hints at a file that is not meant to hold a key.
     if mode & 0o177 != 0 {
         return Err(KeyFileError::Exposed { path: path.to_owned(), mode });
     }

@@ -78,6 +78,7 @@ impl Http {
 
     /// Sends a request and waits for an answer with a success status.
     pub(crate) async fn post(&self, headers: HeaderMap, body: Vec<u8>) -> Result<HttpAnswer, Fault> {
+        // One deadline for headers and first byte: some servers send headers at once and then think for minutes.
         let deadline = Instant::now() + self.timeouts.first_byte;
         let sending = self.client.post(self.url.clone()).headers(headers).body(body).send();
         let response = match timeout_at(deadline, sending).await {

@@ -105,6 +105,7 @@ impl TrustFile {
 
     /// Trusts skills with the content that was shown.
     pub fn trust(&self, candidates: &[&TrustCandidate]) -> Result<(), TrustError> {
+        // Two commands may trust different skills at the same time; each must keep the other's entries.
         let _lock = self.lock()?;
         let mut trusted = self.read()?;
         let trusted_at = Timestamp::now();

@@ -69,6 +69,8 @@ impl ToolArguments {
         let Value::Object(mut fields) = value else {
             return Err(refused(format!("the arguments are {}, not an object", type_name(&value))));
         };
+        // Before validation, because a schema that names only `string` rejects `null`, and the call would cost a round for
+        // a field that means nothing.
         drop_empty_options(&mut fields, described);
         let fields = Value::Object(fields);
         // Only the validator decides. Our own checks merely find clearer wording for what it rejects, so a difference between

@@ -39,6 +39,7 @@ pub(crate) async fn authorise(
     let mut targets = Vec::new();
     let touches = match needs {
         Needs::Nothing => Vec::new(),
+        // An empty list falls through to the undeclared case: a tool that lists nothing by mistake must not run unasked.
         Needs::Paths(touches) if !touches.is_empty() => touches,
         Needs::Rule { permission, text } => {
             if permissions.write == Permission::Deny {
@@ -57,6 +58,7 @@ pub(crate) async fn authorise(
     };
     for touch in touches.into_iter().filter(|touch| touch.access != Access::Read) {
         rule.narrow(permissions.write, || format!("permissions.write = {}", permissions.write.name()));
+        // A command has no single target to protect: its protected files are mounted read-only or restored afterwards.
         if touch.access == Access::Run {
             continue;
         }
@@ -144,6 +146,7 @@ async fn ask(
     let time = context.limits().approval_time;
     let mut request = current().await?;
     loop {
+        // The digest is compared after the decision, because hours may pass and the approval covers only what was shown.
         let allowed = request.digest.clone();
         let why = match tokio::time::timeout(time, context.approvals().ask(request)).await {
             Ok(ApprovalDecision::Allow) => {

@@ -101,6 +101,7 @@ impl ToolContext {
             ContainedRoot::open(root)
                 .map_err(|source| ContextError::Unusable { path: root.to_owned(), source })?,
         );
+        // The working directory is followed like any other path, so a link cannot place it outside the root.
         let inside = opened.relative(cwd).and_then(|relative| opened.find(relative, cwd).ok());
         let Some(inside) = inside.filter(Location::is_directory) else {
             return Err(ContextError::OutsideRoot { cwd: cwd.to_owned(), root: root.to_owned() });
@@ -147,6 +148,7 @@ impl ToolContext {
     pub fn with_hidden<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         let real = |path: &Path| match path.canonicalize() {
             Ok(real) => Some(real),
+            // A path that does not exist cannot be resolved, so its parent is: what is created there later is hidden as well.
             Err(_) => Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?)),
         };
         self.hidden = paths.into_iter().filter_map(|path| real(path.as_ref())).collect();
@@ -357,6 +359,7 @@ impl ToolContext {
             return Err(FileError::BadPath("not a path: it contains a NUL character"));
         }
         let absolute = self.cwd.join(path);
+        // Home files come first: the home directory may lie outside the root, where every other path is rejected.
         if let Some((home, name)) = self.home_file(&absolute) {
             return home.find(name, &absolute);
         }

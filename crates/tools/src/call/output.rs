@@ -69,6 +69,7 @@ impl ToolOutput {
 
     /// Sanitises the text, cuts it, and appends the notes.
     pub(crate) fn finish(mut self, max_chars: usize) -> Self {
+        // Sanitised before cutting: escaping makes a text longer, and the limit applies to what is sent.
         let (text, note) = harmless(&self.text);
         self.notes.extend(note);
         self.text = match trim(&text, max_chars, self.keep) {

@@ -60,6 +60,7 @@ fn edit(
     let limit = context.limits().edit_bytes;
     let path = context.shown(&place.real());
     let mut content = Vec::new();
+    // One byte more than the limit shows that the file is too large, whatever its reported size was.
     file.take(limit + 1).read_to_end(&mut content).map_err(|error| FileError::io(error, &path))?;
     if content.len() as u64 > limit {
         let size = u64::try_from(stat.st_size).unwrap_or(limit + 1);

@@ -61,6 +61,7 @@ impl ContainedRoot {
 
     /// Follows a relative path. Errors show it as `shown`.
     pub(crate) fn find(self: &Arc<Self>, relative: &Path, shown: &Path) -> Result<Location, FileError> {
+        // A root that was moved or replaced still has an open descriptor, but users would look for the changes at its path.
         if !self.is_in_place() {
             return Err(FileError::RootMoved { root: self.real.clone() });
         }

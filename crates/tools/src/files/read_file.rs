@@ -82,6 +82,7 @@ fn read(
         sha256: ContentHash::of(&taken.bytes),
         version: None,
     });
+    // The result counts as the whole file only if nothing was cut, because edits rely on that.
     let shown = show(&mut lines, taken, first, max_chars)?;
     let is_cut = shown.reminders.iter().any(|it| matches!(it, Reminder::ToolOutputTrimmed { .. }));
     Ok(ToolOutput { whole_file: whole_file.filter(|_| !is_cut), ..shown })

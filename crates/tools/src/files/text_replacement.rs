@@ -121,6 +121,7 @@ fn occurrences<'a>(content: &'a [u8], text: &'a [u8]) -> impl Iterator<Item = us
     let mut from = 0;
     std::iter::from_fn(move || {
         let found = from + memchr::memmem::find(content.get(from..)?, text)?;
+        // Overlapping occurrences count too: skipping them could make an ambiguous text look unique.
         from = found + 1;
         Some(found)
     })

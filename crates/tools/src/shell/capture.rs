@@ -23,6 +23,7 @@ pub(super) struct Capture {
 impl Capture {
     /// Creates a capture that fits into `chars` characters.
     pub(super) fn new(chars: usize) -> Self {
+        // Half of the space for each end. Bytes are counted instead of characters: a character has at least one byte.
         let limit = (chars.saturating_sub(MARK_CHARS) / 2).max(1);
         Self { limit, start: Vec::new(), end: VecDeque::new(), left_out: 0, left_out_lines: 0 }
     }

@@ -64,6 +64,7 @@ pub(super) async fn run(
     });
     let mut started = started.await.map_err(|_| FileError::Cancelled)??;
     let mut captured = Capture::new(context.limits().output_chars);
+    // The guard enforces the time limit itself; the deadline here only covers a guard that hangs.
     let said = listen(&mut started, &mut captured, Instant::now() + timeout + GRACE, stop).await;
     // Waiting for the guard may block, and a command may have left any number of temporary files to remove: neither
     // belongs on a runtime thread.

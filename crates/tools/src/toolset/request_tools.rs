@@ -89,6 +89,7 @@ impl RequestedTools {
         let mut added: Vec<&str> = Vec::new();
         let mut present: Vec<&str> = Vec::new();
         let mut refused: Vec<(&str, String)> = Vec::new();
+        // A set, so that a name repeated in one call is neither added twice nor reported as already present.
         let distinct: BTreeSet<&str> = names.iter().map(String::as_str).collect();
         for name in distinct {
             match state.judge(name) {

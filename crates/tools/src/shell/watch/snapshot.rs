@@ -205,6 +205,7 @@ impl SnapshotWalk<'_> {
         let Ok(stat) = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
         let kind = file_type(&stat);
         let is_directory = kind == FileType::Directory;
+        // Only the topmost protected directory is mounted; everything below it is covered by that mount.
         let is_top = is_protected && context.protected_name(below).is_none();
         let mut is_mounted = false;
         if is_protected && (!is_directory || is_top) {

@@ -161,6 +161,7 @@ impl<'a> Undo<'a> {
             let base = self.context.set_aside()?;
             create_private(base)?;
             let private = std::fs::Permissions::from_mode(PRIVATE);
+            // A new directory per command, because two commands may set aside files of the same name.
             let made = tempfile::Builder::new().prefix("").permissions(private).tempdir_in(base);
             self.aside = Some(made.ok()?.keep());
         }
