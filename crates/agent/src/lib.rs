@@ -24,7 +24,7 @@ mod turn;
 
 pub use self::prompt::compare::{ComparedPlace, OwnFiles, SurveyedPlace};
 pub use self::prompt::manifests::Pruned;
-pub use self::prompt::prepare::{Prepared, PreparedSession, PromptRequest, Reach, SessionStart};
+pub use self::prompt::prepare::{Prepared, PreparedSession, PromptRequest, SessionStart};
 pub use self::prompt::preview::{Preview, directory_preview};
 pub use agent::Agent;
 pub use blocking::blocking;

@@ -63,9 +63,9 @@ impl OpenRun {
     pub(crate) fn new(recorder: Arc<dyn Recorder>, entry: &RegisteredHook, turn: &TurnContext) -> Self {
         let subscription = &entry.subscription;
         let run = HookRun {
-            workspace_id: Some(turn.workspace_id.clone()),
-            thread_id: Some(turn.thread_id.clone()),
-            turn_id: turn.turn_id.clone(),
+            workspace_id: Some(turn.scope.workspace_id.clone()),
+            thread_id: Some(turn.scope.thread_id.clone()),
+            turn_id: turn.scope.turn_id.clone(),
             package_id: entry.package_id.clone(),
             hook_id: subscription.hook_id.clone(),
             subscription_id: subscription.id.clone(),

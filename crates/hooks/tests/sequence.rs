@@ -9,7 +9,7 @@ use hooks::{
     MemoryRecorder, Phase, Policy, TurnContext,
 };
 use proptest::prelude::*;
-use protocol::ThreadMode;
+use protocol::TurnScope;
 use tokio::sync::Barrier;
 use tokio::time::Instant;
 
@@ -156,22 +156,25 @@ async fn a_hook_sees_the_turn_context() {
         assert_eq!(context.phase, PHASE);
         assert!(context.deadline > Instant::now());
         let turn = &context.turn;
-        assert!(turn.turn_id.is_none() && turn.earlier.is_empty());
-        let directory = turn.directory.as_ref().unwrap().display();
+        assert!(turn.scope.turn_id.is_none() && turn.earlier.is_empty());
+        let directory = turn.scope.directory.as_ref().unwrap().display();
         let touched = turn.touched_paths[0].display();
-        let actor = turn.actor.as_deref().unwrap();
-        let text =
-            format!("{} {} {:?} {directory} {touched} {actor}", turn.workspace_id, turn.thread_id, turn.mode);
+        let actor = turn.scope.actor.as_deref().unwrap();
+        let text = format!(
+            "{} {} {:?} {directory} {touched} {actor}",
+            turn.scope.workspace_id, turn.scope.thread_id, turn.scope.mode
+        );
         Ok(vec![section("s", &text)])
     };
     let hook = HookSubscription::new("hook", PHASE, hook).may_contribute([ContributionKind::PromptSection]);
     let bench = bench([hook]);
-    let turn = TurnContext {
+    let scope = TurnScope {
         directory: Some("/repo/a".into()),
-        touched_paths: vec!["/repo/a/b.rs".into()],
         actor: Some("ada".to_owned()),
-        ..TurnContext::new("w".parse().unwrap(), "t".parse().unwrap(), ThreadMode::Chat)
+        ..TurnScope::new("w".parse().unwrap(), "t".parse().unwrap())
     };
+    let touched_paths = vec!["/repo/a/b.rs".into()];
+    let turn = TurnContext { touched_paths, ..TurnContext::new(scope) };
     let outcome = bench.runtime.run_phase(PHASE, Arc::new(turn)).await.unwrap();
     assert_eq!(outcome.sections().next().unwrap().1.content, "w t Chat /repo/a /repo/a/b.rs ada");
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use instructions::path::normalise;
-use protocol::{CallEffects, ThreadId, TurnId, WorkspaceId};
+use protocol::{CallEffects, TurnScope};
 use rustix::fs::Stat;
 use tokio_util::sync::CancellationToken;
 
@@ -31,8 +31,6 @@ pub struct ToolContext {
     /// Directories and files that no call may look into, without links.
     hidden: Arc<[PathBuf]>,
     permissions: Permissions,
-    /// Whether whoever runs the calls has this one workspace only.
-    is_bound: bool,
     protected_names: Arc<[String]>,
     /// Files that are protected although their names do not say so, by their way from the root. Shared by all calls of a
     /// turn, in which more of them may be met.
@@ -46,27 +44,12 @@ pub struct ToolContext {
     untold: UntoldEffects,
     /// Where what commands did to protected files is kept when these are put back.
     set_aside: Option<Arc<Path>>,
-    /// Whose calls they are; none where that matters to no tool.
-    caller: Option<Arc<Caller>>,
+    /// The turn whose calls they are; `None` if no tool needs it.
+    scope: Option<Arc<TurnScope>>,
     /// Which call this is, and of which tool.
     call: Option<Arc<(String, String)>>,
     /// What this call may write, without links.
     granted: Arc<[PathBuf]>,
-}
-
-/// Whose calls they are, for tools that work on what belongs to somebody.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
-    /// The workspace.
-    pub workspace_id: WorkspaceId,
-    /// The thread.
-    pub thread_id: ThreadId,
-    /// The turn.
-    pub turn_id: TurnId,
-    /// Who started the turn.
-    pub actor: Option<String>,
-    /// Slugs of the skills that the turn names.
-    pub skills: Vec<String>,
 }
 
 /// Why calls cannot run somewhere.
@@ -116,7 +99,6 @@ impl ToolContext {
             home: None,
             hidden: Arc::new([]),
             permissions: Permissions::default(),
-            is_bound: false,
             protected_names: Arc::new([]),
             protected_paths: Arc::default(),
             protected_trees: Arc::new([]),
@@ -126,7 +108,7 @@ impl ToolContext {
             cancellation: CancellationToken::new(),
             untold: UntoldEffects::default(),
             set_aside: None,
-            caller: None,
+            scope: None,
             call: None,
             granted: Arc::new([]),
         }
@@ -158,26 +140,20 @@ impl ToolContext {
         self
     }
 
-    /// For whoever has this workspace only: what all workspaces share is read-only.
-    pub fn bound_to_workspace(mut self) -> Self {
-        self.is_bound = true;
-        self
-    }
-
-    /// Whether whoever runs the calls has this one workspace only.
+    /// Returns true if the turn's user can access this workspace only, so that everything shared is read-only.
     pub fn is_bound(&self) -> bool {
-        self.is_bound
+        self.scope.as_ref().is_some_and(|scope| scope.is_bound())
     }
 
-    /// Says whose calls they are.
-    pub fn with_caller(mut self, caller: Caller) -> Self {
-        self.caller = Some(Arc::new(caller));
+    /// Sets the turn whose calls they are.
+    pub fn with_scope(mut self, scope: Arc<TurnScope>) -> Self {
+        self.scope = Some(scope);
         self
     }
 
-    /// Whose calls they are, where that was said.
-    pub fn caller(&self) -> Option<&Caller> {
-        self.caller.as_deref()
+    /// Returns the turn whose calls they are, if it was set.
+    pub fn scope(&self) -> Option<&TurnScope> {
+        self.scope.as_deref()
     }
 
     /// Protects files of more names, such as configured fallback names of instruction files.
@@ -404,7 +380,7 @@ impl ToolContext {
         let real = place.real();
         let name = real.strip_prefix(home.real()).ok().filter(|below| is_home_file(below))?.display();
         let permission = self.permissions.identity;
-        Some(if self.is_bound {
+        Some(if self.is_bound() {
             let why = "every workspace shares it, and the token of this turn is for one";
             (Permission::Deny, format!("permissions.identity ({name}: {why})"))
         } else {

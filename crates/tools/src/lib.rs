@@ -67,7 +67,7 @@ mod work;
 mod write_file;
 
 pub use arguments::{ArgumentError, Arguments};
-pub use context::{Caller, ContextError, ToolContext};
+pub use context::{ContextError, ToolContext};
 pub use edit_file::EditFile;
 pub(crate) use error::FileError;
 pub use limits::ToolLimits;
@@ -81,7 +81,7 @@ pub use router::{CheckedCall, Router, UnknownTool};
 pub use sandbox::Program;
 pub use search::Search;
 pub use shell::{Shell, ShellSettings};
-pub use source::{FileTools, RoundContext, RoundPurpose, ShellTools, ToolSource};
+pub use source::{FileTools, RoundContext, ShellTools, ToolSource};
 pub use tool::{Access, Needs, Tool, Touch};
 pub use toolbox::{MAX_NAME_CHARS, ToolDescription, Toolbox, ToolboxError};
 pub use trim::Keep;

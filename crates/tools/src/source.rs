@@ -1,76 +1,37 @@
 //! Where tools come from.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _, ready};
-use protocol::{ThreadId, ThreadMode, TurnId, WorkspaceId};
+use protocol::{ThreadId, ThreadMode, TokenReach, TurnId, TurnScope, WorkspaceId};
 
 use crate::{Shell, ShellSettings, Toolbox};
 
-/// The round of a turn for which tools are wanted. Hooks are told of a turn, before it has rounds, and in rooms that tools do
-/// not know.
+/// The round of a turn that tools are collected for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundContext {
-    /// The workspace.
-    pub workspace_id: WorkspaceId,
-    /// The thread.
-    pub thread_id: ThreadId,
     /// The turn.
-    pub turn_id: TurnId,
-    /// Whether it is a chat or the work of an agent.
-    pub mode: ThreadMode,
-    /// The workspace's directory; none where it has none.
-    pub root: Option<PathBuf>,
-    /// Where the turn works; none in a workspace without a directory.
-    pub directory: Option<PathBuf>,
-    /// Who started the turn.
-    pub actor: Option<String>,
-    /// Whether they reach this workspace and no other.
-    pub is_bound: bool,
-    /// Hidden domains that the turn was started with: all their tools count as asked for.
-    pub chosen_domains: Vec<String>,
-    /// What the user says in it.
-    pub input: Option<String>,
-    /// Whether anything is remembered that the turn can see; none where nobody has looked in this round.
-    pub has_memories: Option<bool>,
-    /// Which time the model is asked in this turn, from 1.
+    pub scope: Arc<TurnScope>,
+    /// Number of the round, starting at 1.
     pub round: u32,
-    /// What the tools are wanted for.
-    pub purpose: RoundPurpose,
-    /// Whether the user wants nothing of it remembered.
-    pub is_off_the_record: bool,
 }
 
 impl RoundContext {
-    /// A round of a chat that nobody in particular has started, in a workspace without a directory.
+    /// Returns a round of an anonymous chat in a workspace without a directory.
     pub fn of_chat(round: u32) -> Self {
-        Self {
-            workspace_id: WorkspaceId::new(),
-            thread_id: ThreadId::new(),
-            turn_id: TurnId::new(),
-            mode: ThreadMode::Chat,
-            root: None,
-            directory: None,
-            actor: None,
-            is_bound: false,
-            chosen_domains: Vec::new(),
-            input: None,
-            has_memories: None,
-            round,
-            purpose: RoundPurpose::Turn,
-            is_off_the_record: false,
-        }
+        let scope = TurnScope {
+            turn_id: Some(TurnId::new()),
+            reach: TokenReach::Everything,
+            ..TurnScope::new(WorkspaceId::new(), ThreadId::new())
+        };
+        Self { scope: Arc::new(scope), round }
     }
-}
 
-/// What the tools of a round are wanted for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RoundPurpose {
-    /// A turn, in which they are called.
-    Turn,
-    /// To be shown to somebody who may only look: nothing is started for that.
-    Preview,
+    /// Returns true if the tools are only shown, so that nothing should be started for them.
+    pub fn is_preview(&self) -> bool {
+        self.scope.turn_id.is_none()
+    }
 }
 
 /// Offers tools to turns.
@@ -162,7 +123,7 @@ impl ToolSource for ShellTools {
 
 /// Chats work on no files, and neither does a turn without a directory.
 fn in_directory(toolbox: &Toolbox, round: &RoundContext) -> Toolbox {
-    match (round.mode, &round.directory) {
+    match (round.scope.mode, &round.scope.directory) {
         (ThreadMode::Agent, Some(_)) => toolbox.clone(),
         _ => Toolbox::new(),
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use futures_util::future::{BoxFuture, FutureExt as _, ready};
 use protocol::method::TurnStartParams;
-use protocol::{Hint, ThreadMode, ToolSpec, Turn, TurnId, TurnStatus, Workspace};
+use protocol::{Hint, ThreadMode, ToolSpec, Turn, TurnId, TurnScope, TurnStatus, Workspace};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::{NewChildThread, TurnActor};
@@ -22,9 +22,9 @@ use tools::{
 use crate::agent::Agent;
 use crate::blocking::joined;
 use crate::error::AgentError;
-use crate::prompt::prepare::{PromptRequest, Reach};
+use crate::prompt::prepare::PromptRequest;
 use crate::settings::DelegationSettings;
-use crate::subject::Subject;
+use crate::subject::PromptSubject;
 use crate::turn::handles::TurnHandle;
 use crate::turn::listener::TurnListener;
 use crate::turn::running::{RunningTurn, TurnOrigin};
@@ -44,8 +44,6 @@ pub(crate) struct ChildLimits {
     pub(crate) tools: Option<Arc<BTreeSet<String>>>,
     /// Maximum number of rounds; `None` uses the settings.
     pub(crate) max_rounds: Option<u32>,
-    /// True if the user asked to remember nothing of it.
-    pub(crate) is_off_the_record: bool,
     /// Number of tasks delegated since the user's request, by all turns together.
     given_out: Arc<AtomicUsize>,
 }
@@ -56,7 +54,7 @@ impl ChildLimits {
     }
 }
 
-impl Subject {
+impl PromptSubject {
     /// Returns true if its turns can have `delegate`.
     pub(crate) fn delegates(&self, settings: &DelegationSettings) -> bool {
         settings.enabled
@@ -194,17 +192,17 @@ impl Tool for Delegate {
 /// A turn that may delegate work.
 pub(crate) struct ParentTurn {
     agent: Arc<Agent>,
+    scope: Arc<TurnScope>,
     workspace: Workspace,
     stored: Turn,
     cwd: PathBuf,
     actor: TurnActor,
-    reach: Reach,
     depth: u32,
     limits: ChildLimits,
-    running: TurnHandle,
+    handle: TurnHandle,
     offered: OfferedTools,
     /// Slots for children that run concurrently; others wait.
-    places: Semaphore,
+    slots: Semaphore,
     children: TaskTracker,
 }
 
@@ -225,7 +223,7 @@ impl OfferedTools {
 
 impl Agent {
     /// Returns a source that describes `delegate` in a preview.
-    pub(crate) fn described_delegation(&self, subject: &Subject) -> Option<Arc<dyn ToolSource>> {
+    pub(crate) fn described_delegation(&self, subject: &PromptSubject) -> Option<Arc<dyn ToolSource>> {
         let settings = &self.settings.delegation;
         subject.delegates(settings).then(|| DelegationTools::described(settings))
     }
@@ -239,16 +237,16 @@ impl RunningTurn {
         let directory = subject.directory.as_ref().filter(|_| subject.delegates(settings))?;
         let parent = Arc::new(ParentTurn {
             agent: Arc::clone(agent),
+            scope: Arc::clone(&subject.scope),
             workspace: subject.workspace.clone(),
             stored: self.stored.clone(),
             cwd: directory.cwd.clone(),
             actor: self.actor.clone(),
-            reach: subject.request.reach,
             depth: subject.depth,
-            limits: ChildLimits { is_off_the_record: subject.is_off_the_record(), ..subject.limits.clone() },
-            running: self.running.clone(),
+            limits: subject.limits.clone(),
+            handle: self.handle.clone(),
             offered: self.offered.clone(),
-            places: Semaphore::new(settings.max_parallel.clamp(1, Semaphore::MAX_PERMITS)),
+            slots: Semaphore::new(settings.max_parallel.clamp(1, Semaphore::MAX_PERMITS)),
             children: self.children.clone(),
         });
         Some(DelegationTools::of(parent, settings))
@@ -278,8 +276,8 @@ impl ParentTurn {
             return Err(Refusal::TooMany { limit });
         }
         // The semaphore is never closed, so a permit is always granted.
-        let _place = self.places.acquire().await;
-        let stop = self.running.stop.child_token();
+        let _slot = self.slots.acquire().await;
+        let stop = self.handle.stop.child_token();
         let _stop_when_dropped = stop.clone().drop_guard();
         // Begin in a separate task. If the parent is stopped in the middle, a half-created child still starts, sees
         // the cancelled token, and ends properly.
@@ -332,18 +330,16 @@ impl ParentTurn {
             inherits_document: parameters.inherit_document,
         };
         let thread = agent.store.create_child_thread(new, self.actor.name.as_deref()).await?;
-        let request = PromptRequest {
-            workspace_id: parent.workspace_id.clone(),
+        let scope = TurnScope {
             thread_id: thread.id.clone(),
             turn_id: None,
-            cwd: Some(cwd.clone()),
-            input: Some(parameters.goal.clone()),
-            actor: self.actor.name.clone(),
-            reach: self.reach,
             skills: Vec::new(),
             tool_domains: Vec::new(),
+            input: Some(parameters.goal.clone()),
+            ..TurnScope::clone(&self.scope)
         };
-        let subject = Subject { limits, depth: self.depth + 1, ..agent.load(&request).await? };
+        let request = PromptRequest { scope, cwd: Some(cwd.clone()) };
+        let subject = PromptSubject { limits, depth: self.depth + 1, ..agent.load(&request).await? };
         let start = TurnStartParams {
             cwd: Some(cwd),
             model: Some(model.name.to_string()),
@@ -355,12 +351,12 @@ impl ParentTurn {
         let turn = agent.store.create_turn(start, agent.lease(), None, actor.clone()).await?;
         let turn_id = turn.id.clone();
         let origin = TurnOrigin { actor, stop, listener: Arc::new(Nobody) };
-        let held = RunningTurn::new(Arc::clone(agent), subject, turn, model, origin);
+        let turn = RunningTurn::new(Arc::clone(agent), subject, turn, model, origin);
         let ended = EndOnDrop { agent: Arc::clone(agent), turn_id: turn_id.clone() };
         let costs =
-            CountWithParent { child: held.running.clone(), parent: self.running.clone(), _token: token };
+            CountWithParent { child: turn.handle.clone(), parent: self.handle.clone(), _token: token };
         let task = agent.running.tasks.spawn(async move {
-            held.run(None, None).await;
+            turn.run(None, None).await;
             drop((ended, costs));
         });
         Ok(Child { turn_id, task })

@@ -43,7 +43,9 @@ struct DocumentHook {
 impl Hook for DocumentHook {
     async fn run(&self, context: HookContext) -> HookResult {
         let turn = &context.turn;
-        let Some(resolved) = self.store.resolve_for_thread(&turn.workspace_id, &turn.thread_id).await? else {
+        let scope = &turn.scope;
+        let Some(resolved) = self.store.resolve_for_thread(&scope.workspace_id, &scope.thread_id).await?
+        else {
             return Ok(Vec::new());
         };
         let document = resolved.doc;

@@ -101,10 +101,10 @@ pub(crate) struct SkillPlace {
 impl SkillPlace {
     pub(crate) fn of_turn(turn: &TurnContext) -> Self {
         Self {
-            root: turn.root.clone(),
-            cwd: turn.directory.clone(),
+            root: turn.scope.root.clone(),
+            cwd: turn.scope.directory.clone(),
             touched: turn.touched_paths.clone(),
-            selected: turn.skills.clone(),
+            selected: turn.scope.skills.clone(),
         }
     }
 
@@ -252,7 +252,7 @@ impl ToolSource for SkillTools {
 
     fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
         Box::pin(async move {
-            let (root, cwd) = (round.root.clone(), round.directory.clone());
+            let (root, cwd) = (round.scope.root.clone(), round.scope.directory.clone());
             let activation = self.domain.activation(SkillPlace::at(root, cwd)).await;
             // A skill that waits for a path may become active later in the turn, and that must not change the list of
             // tools.
@@ -298,7 +298,7 @@ impl Tool for ReadSkill {
         };
         let root = context.root().map(Path::to_owned);
         let cwd = root.is_some().then(|| context.cwd().to_owned());
-        let selected = context.caller().map(|caller| caller.skills.clone()).unwrap_or_default();
+        let selected = context.scope().map(|scope| scope.skills.clone()).unwrap_or_default();
         let place = SkillPlace { selected, ..SkillPlace::at(root, cwd) };
         let activation = self.domain.activation(place).await;
         blocking(move || read(&activation, &slug, file.as_deref())).await

@@ -75,7 +75,7 @@ impl RunningTurn {
     /// Loads the earlier turns, as many as could be sent.
     pub(crate) async fn stored_history(&self) -> Result<History, AgentError> {
         let stored = &self.stored;
-        let reader = self.subject.memory_owner();
+        let reader = self.subject.scope.memory_owner();
         self.agent.stored_history(&stored.workspace_id, &stored.thread_id, stored.ordinal, reader).await
     }
 

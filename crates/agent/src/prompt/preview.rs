@@ -10,9 +10,9 @@ use protocol::message::TurnMessage;
 use protocol::method::PromptResult;
 use protocol::preview::{FrozenStart, PromptSizes, ToolSize};
 use protocol::prompt::ToolChoice;
-use protocol::{ThreadId, ThreadMode, ToolSpec, TurnId, Version, WorkspaceId};
+use protocol::{ThreadId, ThreadMode, TokenReach, ToolSpec, TurnScope, Version, WorkspaceId};
 use tokens::Counter;
-use tools::{RoundContext, RoundPurpose, ToolContext};
+use tools::{RoundContext, ToolContext};
 
 use crate::agent::{Agent, own_sources};
 use crate::blocking::blocking;
@@ -28,7 +28,7 @@ use crate::prompt::notes::{mark_repeated_sections, unsent_sections};
 use crate::prompt::prepare::{PreparedSession, PromptRequest, SessionStart, compile, configured_input};
 use crate::prompt::session::{file_reader, file_tools};
 use crate::settings::{AgentSettings, TurnSettings};
-use crate::subject::Subject;
+use crate::subject::PromptSubject;
 use crate::turn::plan::tool_tokens;
 use crate::turn::tools::RoundTools;
 
@@ -70,14 +70,14 @@ impl Agent {
         start: SessionStart,
     ) -> BoxFuture<'a, Result<Preview, AgentError>> {
         Box::pin(async move {
-            let subject = Subject { start, ..self.load(request).await? };
+            let subject = PromptSubject { start, ..self.load(request).await? };
             let delegation = self.described_delegation(&subject);
             let known = self.turn_start(&subject).await?;
             let tools = self.described_tools(&subject, &known, delegation);
             let (prepared, tools) = self.prepare_for(&subject, &known, tools).await?;
             let history = match start {
                 SessionStart::Thread => {
-                    let owner = subject.memory_owner();
+                    let owner = subject.scope.memory_owner();
                     self.history_so_far(&subject.workspace.id, &subject.thread.id, owner).await?
                 }
                 SessionStart::Fresh => History::default(),
@@ -97,7 +97,7 @@ impl Agent {
             add_request(&mut compiled, subject.thread.mode, &tools);
             let mut sizes = sizes(&self.settings.turns, &self.counter, &compiled, &specs);
             if start == SessionStart::Thread {
-                let input = subject.request.input.as_deref().unwrap_or_default();
+                let input = subject.scope.input.as_deref().unwrap_or_default();
                 let (fixed, room) = self.fixed_tokens(&compiled, &specs, input);
                 let budget = room.saturating_sub(fixed);
                 let history = self.explained_history(&history, budget);
@@ -166,22 +166,14 @@ pub fn directory_preview<'a>(
         }
         sources.extend(delegates.then(|| DelegationTools::described(&settings.delegation)));
         let mut tools = RoundTools::new(sources, ToolContext::without_directory(), Vec::new());
-        let round = RoundContext {
-            workspace_id: WorkspaceId::new(),
-            thread_id: ThreadId::new(),
-            turn_id: TurnId::new(),
+        let scope = TurnScope {
             mode,
             root: session.root.clone(),
             directory: Some(cwd.to_owned()),
-            actor: None,
-            is_bound: false,
-            chosen_domains: Vec::new(),
-            input: None,
-            has_memories: None,
-            round: 1,
-            purpose: RoundPurpose::Preview,
-            is_off_the_record: false,
+            reach: TokenReach::Everything,
+            ..TurnScope::new(WorkspaceId::new(), ThreadId::new())
         };
+        let round = RoundContext { scope: Arc::new(scope), round: 1 };
         tools.refresh(&round).await;
         input.hidden_domains = tools.hidden_domains();
         input.include_task_orchestration = tools.specs().iter().any(|spec| spec.name == DELEGATE);

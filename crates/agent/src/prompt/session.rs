@@ -14,7 +14,7 @@ use crate::blocking::blocking;
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
 use crate::prompt::prepare::PreparedSession;
-use crate::subject::{Subject, audience};
+use crate::subject::{PromptSubject, audience};
 
 /// The session that a turn continues.
 pub(crate) struct ThreadSession {
@@ -87,7 +87,7 @@ impl Agent {
     /// turn after a failure reads the files again.
     pub(crate) fn open_session(
         &self,
-        subject: &Subject,
+        subject: &PromptSubject,
         prepared: Option<PreparedSession>,
     ) -> Option<ThreadSession> {
         let (Some(directory), Some(PreparedSession { session, stored })) =

@@ -142,15 +142,15 @@ impl RunningTurn {
             Outcome::Failed(error) => (TurnEnd::Failed(turn_error(error)), None),
             Outcome::Cancelled => (TurnEnd::Cancelled, None),
         };
-        let usage = Some(self.running.usage());
+        let usage = Some(self.handle.usage());
         let finish = FinishTurn { end, usage, items: last.clone(), events, requested_tools };
-        let (agent, actor) = (&self.agent, self.subject.request.actor.as_deref());
+        let (agent, actor) = (&self.agent, self.subject.scope.actor.as_deref());
         let deadline = tokio::time::Instant::now() + WRITE_FOR;
         let may_wait = || tokio::time::Instant::now() < deadline && !agent.running.shutdown.is_cancelled();
         loop {
             let (workspace_id, finish) = (self.workspace_id(), finish.clone());
             match agent.store.finish_turn(workspace_id, self.id(), &agent.node, finish, actor).await {
-                Ok(_) => return self.running.text_stored(),
+                Ok(_) => return self.handle.text_stored(),
                 Err(StoreError::Unavailable(_) | StoreError::DiskFull) if may_wait() => {
                     tokio::time::sleep(WRITE_AGAIN).await;
                 }
@@ -164,7 +164,7 @@ impl RunningTurn {
 
     /// Returns the text that the model was producing when it was stopped.
     async fn pending_text(&self, pending: &[TurnItem]) -> Option<TurnItem> {
-        let text = self.running.pending_text()?;
+        let text = self.handle.pending_text()?;
         // The same text may have been stored just before the stop, or be among the items that are written with the
         // end.
         let last = match pending.last() {

@@ -15,7 +15,7 @@ pub(crate) struct RunningTurns {
     turns: Mutex<HashMap<TurnId, TurnHandle>>,
     ended: Notify,
     /// Permits for turns that run or are about to.
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     /// Cancelled when the process stops.
     pub(crate) shutdown: CancellationToken,
     pub(crate) tasks: TaskTracker,
@@ -130,15 +130,15 @@ impl RunningTurns {
         Self {
             turns: Mutex::default(),
             ended: Notify::default(),
-            places: Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))),
+            slots: Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))),
             shutdown: CancellationToken::default(),
             tasks: TaskTracker::default(),
         }
     }
 
     /// Reserves a slot for one more turn; `None` if all are taken.
-    pub(crate) fn take_place(&self) -> Option<TurnPermit> {
-        Arc::clone(&self.places).try_acquire_owned().ok()
+    pub(crate) fn reserve_slot(&self) -> Option<TurnPermit> {
+        Arc::clone(&self.slots).try_acquire_owned().ok()
     }
 
     pub(crate) fn begin(&self, turn_id: &TurnId, asker: Option<u64>, stop: CancellationToken) -> TurnHandle {

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use hooks::{Phase, TurnContext};
-use protocol::{Hint as _, TurnError, TurnStatus};
+use protocol::{Hint as _, TurnError, TurnScope, TurnStatus};
 use store::StoreError;
 
 use crate::error::AgentError;
 use crate::prompt::prepare::PromptRequest;
-use crate::subject::Subject;
+use crate::subject::PromptSubject;
 use crate::turn::finish::{Outcome, ThreadAfter};
 use crate::turn::handles::TurnPermit;
 use crate::turn::lease::RENEWAL;
@@ -31,7 +31,7 @@ enum Stopped {
 
 impl RunningTurn {
     /// Runs the turn to its end. A queued turn is loaded again first.
-    pub(crate) async fn run(mut self, queued: Option<PromptRequest>, place: Option<TurnPermit>) {
+    pub(crate) async fn run(mut self, queued: Option<PromptRequest>, slot: Option<TurnPermit>) {
         let outcome = match self.unless_stopped(self.load_again(queued)).await {
             Ok(loaded) => {
                 if let Some(subject) = loaded {
@@ -44,7 +44,7 @@ impl RunningTurn {
         };
         self.settle_children().await;
         // Clients may start the next turn as soon as they see the end, and must find the slot free.
-        drop(place);
+        drop(slot);
         self.finish(&outcome).await;
         self.agent.records.release(self.id());
         let after = TurnContext { status: Some(outcome.status()), ..self.hook_context() };
@@ -74,9 +74,10 @@ impl RunningTurn {
     }
 
     /// Loads the subject again if the turn was queued.
-    async fn load_again(&self, queued: Option<PromptRequest>) -> Result<Option<Subject>, AgentError> {
+    async fn load_again(&self, queued: Option<PromptRequest>) -> Result<Option<PromptSubject>, AgentError> {
         let Some(request) = queued else { return Ok(None) };
-        let request = PromptRequest { turn_id: Some(self.stored.id.clone()), ..request };
+        let scope = TurnScope { turn_id: Some(self.stored.id.clone()), ..request.scope };
+        let request = PromptRequest { scope, ..request };
         Ok(Some(self.agent.load(&request).await?))
     }
 
@@ -93,7 +94,7 @@ impl RunningTurn {
     /// Renews the lease; returns only when the turn must stop.
     async fn stopped(&self) -> Stopped {
         tokio::select! {
-            () = self.running.stop.cancelled() => Stopped::BySomebody,
+            () = self.handle.stop.cancelled() => Stopped::BySomebody,
             () = self.agent.running.shutdown.cancelled() => Stopped::ByShutdown,
             stopped = self.keep_alive() => stopped,
         }

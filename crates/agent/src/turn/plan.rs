@@ -11,7 +11,7 @@ use protocol::{ThreadMode, ToolSpec};
 use provider::{ChatRequest, Message, SystemParts};
 use store::TurnStart;
 use tokens::Counter;
-use tools::{Caller, RoundContext, ToolContext, ToolLimits};
+use tools::{RoundContext, ToolContext, ToolLimits};
 
 use crate::agent::Agent;
 use crate::blocking::blocking;
@@ -19,7 +19,7 @@ use crate::error::AgentError;
 use crate::history::History;
 use crate::history::compaction::CompactionReason;
 use crate::prompt::notes::{mark_repeated_sections, turn_sections, unsafe_input};
-use crate::prompt::prepare::{Prepared, Reach};
+use crate::prompt::prepare::Prepared;
 use crate::prompt::session::ThreadSession;
 use crate::turn::approvals::TurnApprovals;
 use crate::turn::finish::ThreadAfter;
@@ -69,7 +69,7 @@ impl RunningTurn {
         let mut session = agent.open_session(&self.subject, prepared.session.clone());
         let budget = self.history_budget(&prepared.compiled, &tools.specs())?;
         let history = self.fit_history(stored, budget, CompactionReason::TurnStart).await?;
-        self.running.spend(history.usage);
+        self.handle.spend(history.usage);
         if let Some(session) = &mut session {
             history.retain_delivered(&mut session.session);
             agent.compare_session(session).await?;
@@ -91,7 +91,7 @@ impl RunningTurn {
 
     /// Returns the context for the sources of tools in a round.
     pub(crate) fn round_context(&self, round: u32) -> RoundContext {
-        self.subject.round_context(self.stored.id.clone(), round)
+        self.subject.round_context(round)
     }
 
     /// Returns the request without its messages.
@@ -110,8 +110,8 @@ impl RunningTurn {
     }
 
     async fn first_tools(&self, start: &TurnStart) -> Result<RoundTools, AgentError> {
-        let (context, turn_id) = (self.tool_context().await?, self.stored.id.clone());
-        Ok(self.agent.first_tools(&self.subject, start, context, turn_id, self.delegation()).await)
+        let context = self.tool_context().await?;
+        Ok(self.agent.first_tools(&self.subject, start, context, self.delegation()).await)
     }
 
     /// Returns the tokens left for earlier turns.
@@ -160,28 +160,17 @@ impl RunningTurn {
             }
             _ => ToolContext::without_directory(),
         };
-        let caller = Caller {
-            workspace_id: self.stored.workspace_id.clone(),
-            thread_id: self.stored.thread_id.clone(),
-            turn_id: self.stored.id.clone(),
-            actor: self.subject.request.actor.clone(),
-            skills: self.subject.request.skills.clone(),
-        };
-        let context = match self.subject.request.reach {
-            Reach::Everything => context,
-            Reach::Workspace => context.bound_to_workspace(),
-        };
         // The call must wait longer than the approval request: its expiry is recorded before the call is denied.
         let approval_time = settings.approval_time + APPROVAL_MARGIN;
         let limits = ToolLimits { approval_time, ..ToolLimits::default() };
         Ok(context
-            .with_caller(caller)
+            .with_scope(Arc::clone(&self.subject.scope))
             .with_permissions(settings.permissions)
             .with_approvals(approvals)
             .with_limits(limits)
             .with_gate(Arc::clone(&self.lease) as _)
             .with_untold_effects(self.untold.clone())
-            .with_cancellation(self.running.stop.clone()))
+            .with_cancellation(self.handle.stop.clone()))
     }
 }
 

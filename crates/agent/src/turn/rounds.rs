@@ -81,7 +81,7 @@ impl<'a> Rounds<'a> {
         loop {
             let kind = self.open_round().await?;
             let mut response = self.ask().await?;
-            self.turn.running.spend(response.usage);
+            self.turn.handle.spend(response.usage);
             let marks = std::mem::take(&mut response.cache_marks);
             self.keep_outcome(response.usage, marks, is_cut(&response.stop)).await;
             self.notes.clear();
@@ -145,7 +145,7 @@ impl<'a> Rounds<'a> {
         let left = max_calls.saturating_sub(self.spent.calls);
         self.spent.calls += calls.len();
         let mut batch = self.executor.run(self.plan.tools.router(), calls, left, self.room()).await;
-        if self.turn.running.stop.is_cancelled() {
+        if self.turn.handle.stop.is_cancelled() {
             // The results only report that the turn was stopped, and the turn ends now. `unless_stopped` drops this
             // future; the effects of its calls are recorded with the end.
             std::future::pending::<()>().await;
@@ -289,7 +289,7 @@ impl<'a> Rounds<'a> {
                 }
             }
             if let Some(partial) = &error.partial {
-                self.turn.running.spend(partial.usage);
+                self.turn.handle.spend(partial.usage);
                 self.keep_outcome(partial.usage, Vec::new(), true).await;
                 self.keep_partial(partial.message.clone()).await?;
             }
@@ -301,7 +301,7 @@ impl<'a> Rounds<'a> {
     async fn shorten(&mut self) -> Result<bool, AgentError> {
         let stored = self.turn.stored_history().await?;
         let history = self.turn.fit_history(stored, self.plan.budget, CompactionReason::TooLong).await?;
-        self.turn.running.spend(history.usage);
+        self.turn.handle.spend(history.usage);
         let is_shorter = history.through > self.plan.history.through;
         self.plan.history = history;
         let item = self.turn.agent.context_item(&self.plan.history, self.plan.budget);
@@ -325,7 +325,7 @@ impl<'a> Rounds<'a> {
             match event? {
                 ChatEvent::TextDelta { text } if text.is_empty() => {}
                 ChatEvent::TextDelta { text } => {
-                    turn.running.push_text(&text);
+                    turn.handle.push_text(&text);
                     let text = std::mem::take(&mut joint).to_owned() + &text;
                     turn.broadcast_delta(&text).await;
                 }
@@ -364,7 +364,7 @@ impl<'a> Rounds<'a> {
         if !entry.message.blocks.is_empty() {
             self.add(entry, events).await?;
         }
-        self.turn.running.text_stored();
+        self.turn.handle.text_stored();
         Ok(())
     }
 

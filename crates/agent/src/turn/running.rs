@@ -21,8 +21,7 @@ use crate::blocking::joined;
 use crate::domains::delegation::OfferedTools;
 use crate::error::AgentError;
 use crate::history::summary::Summariser;
-use crate::prompt::prepare::PromptRequest;
-use crate::subject::Subject;
+use crate::subject::PromptSubject;
 use crate::turn::handles::TurnHandle;
 use crate::turn::lease::TurnLease;
 use crate::turn::listener::TurnListener;
@@ -30,12 +29,12 @@ use crate::turn::listener::TurnListener;
 /// A running turn and everything it needs.
 pub(crate) struct RunningTurn {
     pub(crate) agent: Arc<Agent>,
-    pub(crate) subject: Subject,
+    pub(crate) subject: PromptSubject,
     pub(crate) stored: Turn,
     pub(crate) model: TurnModel,
     pub(crate) listener: Arc<dyn TurnListener>,
     pub(crate) actor: TurnActor,
-    pub(crate) running: TurnHandle,
+    pub(crate) handle: TurnHandle,
     /// The tools of the current round.
     pub(crate) offered: OfferedTools,
     /// Delegated turns that have not ended.
@@ -69,18 +68,18 @@ pub(crate) struct TurnModel {
 impl RunningTurn {
     pub(crate) fn new(
         agent: Arc<Agent>,
-        subject: Subject,
+        subject: PromptSubject,
         stored: Turn,
         model: TurnModel,
         origin: TurnOrigin,
     ) -> Self {
         let TurnOrigin { actor, stop, listener } = origin;
-        let running = agent.running.begin(&stored.id, listener.recipient(), stop);
+        let handle = agent.running.begin(&stored.id, listener.recipient(), stop);
         agent.records.hold(&stored.id);
         let (workspace_id, turn_id) = (stored.workspace_id.clone(), stored.id.clone());
         let lease = Arc::new(TurnLease::new(Arc::clone(&agent), workspace_id, turn_id));
-        let request = PromptRequest { turn_id: Some(stored.id.clone()), ..subject.request };
-        let subject = Subject { request, ..subject };
+        let mut subject = subject;
+        Arc::make_mut(&mut subject.scope).turn_id = Some(stored.id.clone());
         Self {
             agent,
             subject,
@@ -88,7 +87,7 @@ impl RunningTurn {
             model,
             listener,
             actor,
-            running,
+            handle,
             offered: OfferedTools::default(),
             children: TaskTracker::new(),
             lease,
@@ -110,7 +109,7 @@ impl RunningTurn {
 
     /// Sends a piece of the answer to all listeners; only the one that started the turn applies backpressure.
     pub(crate) async fn broadcast_delta(&self, text: &str) {
-        let (index, watchers) = self.running.next_piece(text);
+        let (index, watchers) = self.handle.next_piece(text);
         for watcher in watchers {
             watcher.delta(self.id(), index, text).await;
         }
@@ -119,7 +118,7 @@ impl RunningTurn {
 
     /// Tells all listeners that the provider is asked again.
     pub(crate) async fn broadcast_retry(&self, attempt: u32, delay: Duration, message: &str) {
-        for watcher in self.running.watchers() {
+        for watcher in self.handle.watchers() {
             watcher.retrying(self.id(), attempt, delay, message).await;
         }
         self.listener.retrying(self.id(), attempt, delay, message).await;

@@ -12,7 +12,7 @@ use prompt::HiddenDomain;
 use protocol::prompt::{
     HiddenTools, PromptDiagnostic, PromptDiagnosticCode, RoundNote, RoundRequest, RoundTool, ToolChoice,
 };
-use protocol::{ContentHash, ThreadMode, ToolCall, ToolSpec, TurnId};
+use protocol::{ContentHash, ThreadMode, ToolCall, ToolSpec};
 use store::TurnStart;
 use tools::{
     Needs, REQUEST_TOOLS, RequestTools, RequestedTools, RoundContext, Router, ToolContext, ToolSource,
@@ -21,7 +21,7 @@ use tools::{
 
 use crate::agent::Agent;
 use crate::blocking::blocking;
-use crate::subject::Subject;
+use crate::subject::PromptSubject;
 
 /// Time a source has to answer.
 const OFFER_TIME: Duration = Duration::from_secs(5);
@@ -130,7 +130,7 @@ impl RoundTools {
             }
             toolbox.extend(self.request_tools.clone());
         }
-        let is_chosen = |(domain, _): &&(String, Toolbox)| round.chosen_domains.contains(domain);
+        let is_chosen = |(domain, _): &&(String, Toolbox)| round.scope.tool_domains.contains(domain);
         let chosen = hidden.iter().filter(is_chosen).flat_map(|(_, tools)| tools.specs());
         let can_be_had =
             |name: &String| refusals.iter().any(|(tool, refusal)| tool == name && refusal.is_none());
@@ -156,7 +156,7 @@ impl RoundTools {
         self.requested.set_offer(refusals, visible);
         self.hidden = hidden;
         for problem in &problems {
-            tracing::warn!(turn = %round.turn_id, "{problem}");
+            tracing::warn!(turn = round.scope.turn_id.as_ref().map(tracing::field::display), "{problem}");
         }
         let omitted = |problem| PromptDiagnostic::new(PromptDiagnosticCode::ToolsOmitted, problem);
         self.diagnostics = problems.into_iter().map(omitted).collect();
@@ -256,10 +256,9 @@ impl Agent {
     /// Collects the tools of a turn's first round.
     pub(crate) async fn first_tools(
         &self,
-        subject: &Subject,
+        subject: &PromptSubject,
         start: &TurnStart,
         context: ToolContext,
-        turn_id: TurnId,
         delegation: Option<Arc<dyn ToolSource>>,
     ) -> RoundTools {
         let sources: Vec<_> = self.sources.iter().cloned().chain(delegation).collect();
@@ -267,8 +266,7 @@ impl Agent {
         let requested = if hides_some { start.requested_tools.clone() } else { Vec::new() };
         let mut tools = RoundTools::new(sources, context, requested);
         tools.allowed.clone_from(&subject.limits.tools);
-        let has_memories = Some(start.has_memories);
-        tools.refresh(&RoundContext { has_memories, ..subject.round_context(turn_id, 1) }).await;
+        tools.refresh(&RoundContext { scope: subject.scope_at(start), round: 1 }).await;
         tools
     }
 }

@@ -50,9 +50,9 @@ fn complete_turns(database: &Path, workspace: &WorkspaceId, thread: &ThreadId, m
 async fn only_sendable_turns_are_loaded() {
     let world = World::new().await;
     let request = world.thread().await;
-    complete_turns(&world.path("foreword.db"), &request.workspace_id, &request.thread_id, "");
+    complete_turns(&world.path("foreword.db"), &request.scope.workspace_id, &request.scope.thread_id, "");
 
-    let (workspace, thread) = (&request.workspace_id, &request.thread_id);
+    let (workspace, thread) = (&request.scope.workspace_id, &request.scope.thread_id);
     let history = world.store.stored_history(workspace, thread, TURNS + 1, READ).await.unwrap();
     assert_eq!(history.items.len() as u64, 2 * READ);
     assert_eq!(history.items[0].0, TURNS - READ + 1, "the newest ones");

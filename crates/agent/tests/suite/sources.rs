@@ -108,7 +108,11 @@ async fn chat_tools_can_change_between_rounds() {
     assert_eq!(notes, [&[][..], &[], &[RoundNote::Retry]]);
     let asked = source.asked.lock().unwrap();
     assert_eq!(asked.iter().map(|round| round.round).collect::<Vec<_>>(), [1, 2, 3]);
-    assert!(asked.iter().all(|round| round.actor.as_deref() == Some("ada") && round.directory.is_none()));
+    assert!(
+        asked
+            .iter()
+            .all(|round| round.scope.actor.as_deref() == Some("ada") && round.scope.directory.is_none())
+    );
 }
 
 /// A source that always panics.

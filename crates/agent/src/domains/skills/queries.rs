@@ -10,7 +10,7 @@ use crate::agent::Agent;
 use crate::blocking::blocking;
 use crate::domains::skills::SkillPlace;
 use crate::error::AgentError;
-use crate::subject::Subject;
+use crate::subject::PromptSubject;
 
 impl Agent {
     /// Lists all skills of a location with their outcomes; empty if skills are disabled.
@@ -70,8 +70,8 @@ impl Agent {
     }
 
     /// Rejects a turn that selects an unusable skill.
-    pub(crate) async fn check_skills(&self, subject: &Subject) -> Result<(), AgentError> {
-        let selected = subject.request.skills.clone();
+    pub(crate) async fn check_skills(&self, subject: &PromptSubject) -> Result<(), AgentError> {
+        let selected = subject.scope.skills.clone();
         if selected.is_empty() {
             return Ok(());
         }
