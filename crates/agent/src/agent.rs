@@ -56,7 +56,8 @@ impl Agent {
         let records = Arc::new(HookRunWriter::start(store.clone()));
         let recorder: Arc<dyn Recorder> = Arc::clone(&records) as _;
         let runtime = HookRuntime::new(registry, recorder, HookLimits::default());
-        let (cache, counter) = (Arc::default(), Arc::default());
+        let cache = Arc::default();
+        let counter = Arc::default();
         let jobs_added = tokio::sync::Notify::new();
         let running = RunningTurns::new(settings.turns.limits.running);
         let node = protocol::TokenId::new().to_string();

@@ -57,14 +57,15 @@ impl Agent {
         for contributed in contributions {
             let Some(job) = new_job(workspace_id, turn_id, contributed) else { continue };
             if !self.job_kinds().contains(&job.kind) {
-                let (kind, hook) = (&job.kind, &contributed.hook_id);
-                tracing::error!(kind, hook, turn = %turn_id, "a job is not kept, because nobody does any of its kind");
+                let kind = &job.kind;
+                let hook = &contributed.hook_id;
+                tracing::error!(kind, hook, turn = %turn_id, "dropped job: no worker registered for its kind");
                 continue;
             }
             match self.store.add_job(job).await {
                 Ok(()) => self.jobs_added.notify_one(),
                 Err(error) => {
-                    tracing::error!(%error, hook = contributed.hook_id, turn = %turn_id, "a job could not be kept");
+                    tracing::error!(%error, hook = contributed.hook_id, turn = %turn_id, "failed to store a job");
                 }
             }
         }
@@ -100,9 +101,9 @@ impl Agent {
 
     async fn fail_job(&self, job: &ClaimedJob, error: &str) -> Result<(), AgentError> {
         let ClaimedJob { kind, turn_id, attempt, .. } = job;
-        tracing::warn!(error, kind, turn = %turn_id, attempt, "a job failed");
+        tracing::warn!(error, kind, turn = %turn_id, attempt, "job failed");
         if self.store.fail_job(job, &self.node, error).await? == JobFailure::GivenUp {
-            tracing::error!(error, kind, turn = %turn_id, "a job is given up");
+            tracing::error!(error, kind, turn = %turn_id, "job given up after its last attempt");
         }
         Ok(())
     }
@@ -128,7 +129,7 @@ impl Agent {
             match self.store.renew_job(job, &self.node, LEASE).await {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(error) => tracing::warn!(%error, kind = job.kind, "a job's lease could not be renewed"),
+                Err(error) => tracing::warn!(%error, kind = job.kind, "failed to renew a job's lease"),
             }
         }
     }
@@ -151,7 +152,7 @@ impl Agent {
             attempt: job.attempt,
         };
         let Some(doing) = self.runtime.registry().start_job(told) else {
-            return Err(format!("nobody does jobs of the kind `{}`", job.kind));
+            return Err(format!("no worker registered for jobs of kind `{}`", job.kind));
         };
         match doing.await {
             Ok(()) => Ok(JobDone { memories: Vec::new(), actor: None }),

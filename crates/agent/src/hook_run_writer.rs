@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hooks::{Contributed, HookRun, Recorder};
+use parking_lot::{Mutex, MutexGuard};
 use protocol::TurnId;
 use store::{NewJob, Store, StoreError};
 use tokio::sync::mpsc::error::TrySendError;
@@ -52,7 +52,8 @@ impl HookRunWriter {
 
     fn with_room(room: usize) -> (Self, Receiver<Entry>) {
         let (sender, receiver) = channel(room);
-        let (lost, hurry) = (AtomicU64::new(0), CancellationToken::new());
+        let lost = AtomicU64::new(0);
+        let hurry = CancellationToken::new();
         (Self { sender, lost, hurry, held: Mutex::default() }, receiver)
     }
 
@@ -86,17 +87,13 @@ impl HookRunWriter {
             let lost = self.lost.fetch_add(1, Ordering::Relaxed) + 1;
             // Log the first loss and every power of two, so that a flood of losses does not flood the log.
             if lost.is_power_of_two() {
-                tracing::error!(
-                    lost,
-                    hook = run.hook_id,
-                    "records of hooks are lost: too many wait to be written"
-                );
+                tracing::error!(lost, hook = run.hook_id, "dropped hook records: the write queue is full");
             }
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<TurnId, Vec<HookRun>>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 
     /// Waits until everything queued so far is written or given up. Call this at shutdown only.
@@ -121,11 +118,11 @@ impl Recorder for HookRunWriter {
 
     fn deliver(&self, run: &HookRun, contributed: Vec<Contributed>) {
         let (Some(workspace_id), Some(turn_id)) = (&run.workspace_id, &run.turn_id) else {
-            return tracing::debug!(hook = run.hook_id, "jobs without a turn are not kept");
+            return tracing::debug!(hook = run.hook_id, "ignored jobs of a hook run without a turn");
         };
         for job in contributed.iter().filter_map(|it| new_job(workspace_id, turn_id, it)) {
             if let Err(TrySendError::Full(_)) = self.sender.try_send(Entry::Job(Box::new(job))) {
-                tracing::error!(hook = run.hook_id, "a job is lost: too many records wait to be written");
+                tracing::error!(hook = run.hook_id, "dropped a job: the write queue is full");
             }
         }
     }
@@ -135,7 +132,8 @@ async fn write(store: Store, mut receiver: Receiver<Entry>, hurry: CancellationT
     let mut entries = Vec::new();
     while receiver.recv_many(&mut entries, BATCH).await > 0 {
         let mut runs = Vec::new();
-        let (mut jobs, mut waiting) = (Vec::new(), Vec::new());
+        let mut jobs = Vec::new();
+        let mut waiting = Vec::new();
         for entry in entries.drain(..) {
             match entry {
                 Entry::Run(run) => runs.push(*run),
@@ -159,14 +157,14 @@ async fn write(store: Store, mut receiver: Receiver<Entry>, hurry: CancellationT
             // others.
             for run in runs {
                 if let Err(error) = store.record_hook_runs(std::slice::from_ref(&run)).await {
-                    tracing::error!(%error, hook = run.hook_id, "the record of a hook could not be written");
+                    tracing::error!(%error, hook = run.hook_id, "failed to write a hook record");
                 }
             }
         }
         for job in jobs {
             let turn = job.turn_id.clone();
             if let Err(error) = store.add_job(job).await {
-                tracing::error!(%error, %turn, "a job could not be kept");
+                tracing::error!(%error, %turn, "failed to store a job");
             }
         }
         for sender in waiting {

@@ -106,7 +106,8 @@ impl Agent {
         if let Some(directory) = directory {
             return Ok(Some(directory.clone()));
         }
-        let (workspace, settings) = (workspace.clone(), Arc::clone(&self.settings));
+        let workspace = workspace.clone();
+        let settings = Arc::clone(&self.settings);
         blocking(move || WorkingDirectory::home(&workspace, &settings.files)).await
     }
 
@@ -120,7 +121,8 @@ impl Agent {
         if workspace.root_path.is_none() && cwd.is_none() {
             return Ok(None);
         }
-        let (workspace, cwd) = (workspace.clone(), cwd.map(str::to_owned));
+        let workspace = workspace.clone();
+        let cwd = cwd.map(str::to_owned);
         let settings = Arc::clone(&self.settings);
         blocking(move || WorkingDirectory::find(&workspace, cwd.as_deref(), &settings.files)).await
     }

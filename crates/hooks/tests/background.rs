@@ -55,7 +55,7 @@ async fn what_is_too_much_is_rejected_and_recorded() {
     }
     assert_eq!(bench.statuses(), ["hook rejected"; 2]);
     assert_eq!(diagnostics.len(), 2);
-    assert_eq!(diagnostics[0].message, "hook `hook`: too many hooks run in the background");
+    assert_eq!(diagnostics[0].message, "hook `hook`: the queue of background hooks is full");
     let before = Instant::now();
     bench.runtime.shutdown(Duration::from_secs(100)).await;
     assert_eq!(before.elapsed().as_secs(), 3, "five hooks, two at a time, a second each");
@@ -75,7 +75,8 @@ async fn what_does_not_end_is_aborted_and_recorded() {
     let mut previews: Vec<_> =
         bench.recorder.runs().into_iter().map(|run| run.error_preview.unwrap()).collect();
     previews.sort();
-    let (queued, ran) = ("cancelled before it started", "cancelled while it ran");
+    let queued = "cancelled before it started";
+    let ran = "cancelled while it ran";
     assert_eq!(previews, [queued, queued, ran, ran]);
     assert_eq!(bench.statuses(), ["hook cancelled"; 4]);
 }

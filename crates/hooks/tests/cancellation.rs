@@ -22,7 +22,8 @@ fn witness(id: &str) -> (HookSubscription, mpsc::UnboundedReceiver<&'static str>
         let dropped = Dropped(sender.clone());
         async move {
             let _ = dropped.0.send("started");
-            let (token, sender) = (context.cancellation.clone(), dropped.0.clone());
+            let token = context.cancellation.clone();
+            let sender = dropped.0.clone();
             tokio::spawn(async move {
                 token.cancelled().await;
                 let _ = sender.send("cancelled");

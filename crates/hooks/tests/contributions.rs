@@ -56,7 +56,7 @@ async fn a_repeated_id_is_refused() {
     assert_eq!((values, outcome.sections().count()), (vec![json!(1)], 1));
     assert_eq!(
         outcome.diagnostics[0].message,
-        "hook `hook`: policy `p` was refused: the hook contributed that id already"
+        "hook `hook`: policy `p` was refused: the hook already contributed this id"
     );
     assert_eq!(bench.only_run().refused, 1);
 }
@@ -72,7 +72,7 @@ async fn the_first_hook_in_order_keeps_a_section() {
     assert_eq!(contents, ["early", ""]);
     assert_eq!(
         outcome.diagnostics[0].message,
-        "hook `late`: prompt_section `x` was refused: hook `early` contributed `same` before"
+        "hook `late`: prompt_section `x` was refused: hook `early` already contributed `same`"
     );
     let runs = bench1.recorder.runs();
     assert_eq!((runs[1].hook_id.as_str(), runs[1].refused), ("late", 1));

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use futures_util::future::{BoxFuture, FutureExt as _, ready};
+use parking_lot::Mutex;
 use protocol::method::TurnStartParams;
 use protocol::{Hint, ThreadMode, ToolSpec, Turn, TurnId, TurnScope, TurnStatus, Workspace};
 use schemars::JsonSchema;
@@ -129,17 +130,17 @@ struct Parameters {
 enum Refusal {
     #[error("the goal is empty")]
     NoGoal,
-    #[error("you have no tool `{name}`, so nobody can get it from you")]
+    #[error("you do not have tool `{name}`, so you cannot delegate it")]
     UnknownTool { name: String, names: String },
     #[error("`max_rounds` must be at least 1")]
     NoRounds,
-    #[error("nothing can be delegated here")]
+    #[error("delegation is not available here")]
     NoParent,
     #[error(
-        "{limit} pieces of work were given out since the user asked, counting those of other agents; no more are"
+        "delegation limit reached: {limit} tasks since the user's request, including those of other agents"
     )]
     TooMany { limit: usize },
-    #[error("the work was not begun: {0}")]
+    #[error("could not start the work: {0}")]
     NotBegun(#[from] AgentError),
 }
 
@@ -151,8 +152,8 @@ impl Hint for Refusal {
                 Some("name a directory that exists inside the workspace's, relative to yours".into())
             }
             Self::NotBegun(error) => error.hint(),
-            Self::NoGoal => Some("say what to do, what is known, and what to answer with".into()),
-            Self::TooMany { .. } => Some("do the rest yourself, or say what is left to do".into()),
+            Self::NoGoal => Some("describe what to do, what is known, and what to answer".into()),
+            Self::TooMany { .. } => Some("do the rest yourself, or report what is left".into()),
             Self::NoRounds | Self::NoParent => None,
         }
     }
@@ -212,12 +213,11 @@ pub(crate) struct OfferedTools(Arc<Mutex<Vec<String>>>);
 
 impl OfferedTools {
     pub(crate) fn set(&self, specs: &[ToolSpec]) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
-            specs.iter().map(|spec| spec.name.clone()).collect();
+        *self.0.lock() = specs.iter().map(|spec| spec.name.clone()).collect();
     }
 
     fn names(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 }
 
@@ -232,7 +232,8 @@ impl Agent {
 impl RunningTurn {
     /// Returns the source of `delegate` for this turn; `None` if it may not delegate.
     pub(crate) fn delegation(&self) -> Option<Arc<dyn ToolSource>> {
-        let (agent, subject) = (&self.agent, &self.subject);
+        let agent = &self.agent;
+        let subject = &self.subject;
         let settings = &agent.settings.delegation;
         let directory = subject.directory.as_ref().filter(|_| subject.delegates(settings))?;
         let parent = Arc::new(ParentTurn {
@@ -281,7 +282,8 @@ impl ParentTurn {
         let _stop_when_dropped = stop.clone().drop_guard();
         // Begin in a separate task. If the parent is stopped in the middle, a half-created child still starts, sees
         // the cancelled token, and ends properly.
-        let (parent, token) = (Arc::clone(self), self.children.token());
+        let parent = Arc::clone(self);
+        let token = self.children.token();
         let beginning = async move { parent.begin(parameters, limits, stop, token).await };
         let Child { turn_id, task } = joined(self.agent.running.tasks.spawn(beginning)).await?;
         joined(task).await;
@@ -311,7 +313,8 @@ impl ParentTurn {
         stop: CancellationToken,
         token: TaskTrackerToken,
     ) -> Result<Child, AgentError> {
-        let (agent, parent) = (&self.agent, &self.stored);
+        let agent = &self.agent;
+        let parent = &self.stored;
         let cwd = parameters.cwd.as_ref().map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd));
         let cwd = cwd.to_string_lossy().into_owned();
         // Check the directory first, so that an unusable one leaves no thread behind.
@@ -372,10 +375,10 @@ impl ParentTurn {
         };
         Ok(match (turn.status, &turn.error) {
             (TurnStatus::Completed, _) => ToolOutput::text(turn.answer.clone().unwrap_or_default()),
-            (TurnStatus::Cancelled, _) => failed("somebody stopped it".to_owned()),
+            (TurnStatus::Cancelled, _) => failed("it was stopped".to_owned()),
             (TurnStatus::Failed, Some(error)) => failed(error.message.clone()),
             (TurnStatus::Failed, None) => failed("it failed".to_owned()),
-            (TurnStatus::Running, _) => failed("its end could not be written".to_owned()),
+            (TurnStatus::Running, _) => failed("its end was not recorded".to_owned()),
         })
     }
 }

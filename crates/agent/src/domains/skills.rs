@@ -211,13 +211,13 @@ fn diagnostics(activation: &Activation, missing: Missing) -> Vec<PromptDiagnosti
     let mut found = Vec::new();
     if unlisted > 0 {
         let message = format!(
-            "{unlisted} of {active} active skills are not listed, because there is no room for them; \
+            "{unlisted} of {active} active skills are not listed, because the list is full; \
              give skills `paths`, or set skills.implicit = false and name them"
         );
         found.push(PromptDiagnostic::new(SectionTruncated, message));
     }
     if catalogue.is_cut() {
-        let message = format!("there are more skills than the {MAX_SKILLS} that are looked at");
+        let message = format!("more than {MAX_SKILLS} skills were found; the rest are ignored");
         found.push(PromptDiagnostic::new(SectionOmitted, message));
     }
     if unnamed > 0 {
@@ -252,7 +252,8 @@ impl ToolSource for SkillTools {
 
     fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
         Box::pin(async move {
-            let (root, cwd) = (round.scope.root.clone(), round.scope.directory.clone());
+            let root = round.scope.root.clone();
+            let cwd = round.scope.directory.clone();
             let activation = self.domain.activation(SkillPlace::at(root, cwd)).await;
             // A skill that waits for a path may become active later in the turn, and that must not change the list of
             // tools.

@@ -148,7 +148,8 @@ impl RunningTurn {
             history.leave_out(unfit.max(history.over_entries(MAX_ENTRIES)));
             history.missing_after = history.missing_after.filter(|after| history.through > *after);
         }
-        let (through, missing_after) = (history.through, history.missing_after);
+        let through = history.through;
+        let missing_after = history.missing_after;
         self.log(TurnEvent::ContextCompressed { through, summarised, missing_after }).await
     }
 
@@ -212,7 +213,8 @@ impl RunningTurn {
         history.usage += made.usage;
         let Summary { text, covered } = made.summary?;
         let through = turns[..covered].last().map_or(history.through, |turn| turn.ordinal);
-        let (store, stored) = (&self.agent.store, &self.stored);
+        let store = &self.agent.store;
+        let stored = &self.stored;
         let saved = store
             .save_thread_context(
                 &stored.workspace_id,

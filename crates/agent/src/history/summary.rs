@@ -157,7 +157,8 @@ impl Summariser {
 
     /// Takes the oldest lines that fit, or the beginning of a single line that is too long.
     fn take(&self, left: &mut VecDeque<Line>, room: usize) -> Vec<Line> {
-        let (mut taken, mut used) = (Vec::new(), 0);
+        let mut taken = Vec::new();
+        let mut used = 0;
         while let Some(line) = left.pop_front() {
             let size = self.count(&line.text);
             if used + size <= room {

@@ -66,7 +66,8 @@ impl Agent {
             .map(|section| PromptText { sha256: section.sha256.clone(), content: section.text.to_string() });
         let manifest = RoundManifest { round, manifest };
         let events = vec![TurnEvent::ManifestKept { round }];
-        let (items, hook_runs) = (Vec::new(), Vec::new());
+        let items = Vec::new();
+        let hook_runs = Vec::new();
         BeginRound { manifest, texts: texts.collect(), items, hook_runs, events }
     }
 

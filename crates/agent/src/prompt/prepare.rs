@@ -151,7 +151,8 @@ impl Agent {
             }
             return Ok(PreparedSession { session, stored: stored.version });
         }
-        let (cache, directory) = (Arc::clone(&self.cache), directory.clone());
+        let cache = Arc::clone(&self.cache);
+        let directory = directory.clone();
         let started = blocking(move || Session::start(&directory.request(), Some(&cache))).await?;
         Ok(PreparedSession { session: started.0, stored: Version(0) })
     }

@@ -122,7 +122,8 @@ impl Agent {
         let mut session = prepared.session.clone();
         history.retain_delivered(&mut session);
         let reminder = self.difference(&session, directory, reader).await?.reminder();
-        let (cache, mut now) = (Arc::clone(&self.cache), directory.clone());
+        let cache = Arc::clone(&self.cache);
+        let mut now = directory.clone();
         now.settings = session.overlay_on(now.settings);
         let now = blocking(move || resolve(&now.request(), Some(&cache))).await?;
         let files = session.initial.differences(&now);
@@ -143,7 +144,8 @@ pub fn directory_preview<'a>(
     mode: ThreadMode,
 ) -> BoxFuture<'a, Result<Preview, AgentError>> {
     Box::pin(async move {
-        let (files, directory) = (settings.files.clone(), cwd.to_owned());
+        let files = settings.files.clone();
+        let directory = cwd.to_owned();
         let started = blocking(move || {
             let request = Request { cwd: &directory, settings: &files };
             Session::start(&request, None)

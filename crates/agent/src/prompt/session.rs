@@ -69,7 +69,8 @@ impl ThreadSession {
 
     /// Returns the resolver for paths that the model touches.
     pub(crate) fn resolver(&self, agent: &Agent) -> Resolver {
-        let (settings, cache) = (self.directory.settings.clone(), Arc::clone(&agent.cache));
+        let settings = self.directory.settings.clone();
+        let cache = Arc::clone(&agent.cache);
         Resolver::new(self.session.clone(), settings, cache).with_reader(self.reader)
     }
 
@@ -115,7 +116,9 @@ impl Agent {
         directory: &WorkingDirectory,
         reader: FileReader,
     ) -> Result<ResumeDifference, AgentError> {
-        let (cache, session, mut directory) = (Arc::clone(&self.cache), session.clone(), directory.clone());
+        let cache = Arc::clone(&self.cache);
+        let session = session.clone();
+        let mut directory = directory.clone();
         directory.settings = session.overlay_on(directory.settings);
         let found =
             blocking(move || ResumeDifference::find(&session, &directory.request(), reader, Some(&cache)));

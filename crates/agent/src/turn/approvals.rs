@@ -24,8 +24,8 @@ impl Approvals for TurnApprovals {
         match self.decision(request).await {
             Ok(decision) => decision,
             Err(error) => {
-                tracing::warn!(%error, turn = %self.turn_id, "nobody could be asked");
-                Decision::Unasked { reason: "nobody could be asked, because the database failed".to_owned() }
+                tracing::warn!(%error, turn = %self.turn_id, "could not request approval");
+                Decision::Unasked { reason: "could not request approval: database error".to_owned() }
             }
         }
     }
@@ -39,7 +39,8 @@ impl TurnApprovals {
         let expires_at = self.store.now().milliseconds().saturating_add(milliseconds);
         let expires_at = Timestamp::from_milliseconds(expires_at);
         let call_id = request.call_id.clone();
-        let (workspace_id, turn_id) = (&self.workspace_id, &self.turn_id);
+        let workspace_id = &self.workspace_id;
+        let turn_id = &self.turn_id;
         self.store.request_approval(workspace_id, turn_id, &self.owner, request, expires_at).await?;
         let deadline = tokio::time::Instant::now() + self.time;
         loop {
@@ -57,7 +58,7 @@ impl TurnApprovals {
                 // The request is visible and a person may be reading it. A failing database must not turn into a
                 // denial before the approval time is over.
                 Err(error) if is_transient(&error) && tokio::time::Instant::now() < deadline => {
-                    tracing::warn!(%error, turn = %self.turn_id, "the answer to a question could not be looked for");
+                    tracing::warn!(%error, turn = %self.turn_id, "failed to look up an approval");
                 }
                 Err(error) if is_transient(&error) => return Ok(OVERDUE),
                 Err(error) => return Err(error),

@@ -49,7 +49,8 @@ impl Agent {
             // Confirm the difference before resolving the places, so that no file is announced twice. If this message
             // is never sent, the turn fails and its session is not saved, so confirming early is safe.
             resolver.confirm_difference(difference);
-            let (resolver, places) = (resolver.clone(), places.clone());
+            let resolver = resolver.clone();
+            let places = places.clone();
             let resolving = blocking(move || {
                 let places = places.iter().map(PathBuf::as_path).collect::<Vec<&Path>>();
                 resolver.resolve_for(places, Purpose::Read, &mut InlineBudget::default())

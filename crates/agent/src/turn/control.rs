@@ -47,7 +47,8 @@ impl Agent {
                 Some(AnswerSoFar { text, next_index }) => {
                     let answer = (!text.is_empty()).then(|| text.clone());
                     let TurnGetResult { turn, approvals, delegated, .. } = view;
-                    let (turn, next_index) = (Turn { answer, ..turn }, Some(next_index));
+                    let turn = Turn { answer, ..turn };
+                    let next_index = Some(next_index);
                     TurnWatchResult { turn, text, next_index, approvals, delegated }
                 }
                 None => unheard(view),
@@ -99,7 +100,8 @@ impl Agent {
     pub fn fail_dead_turns(&self) -> BoxFuture<'_, Result<usize, AgentError>> {
         Box::pin(async move {
             let error = turn_error(&AgentError::GatewayGone);
-            let (now, living) = (self.store.now(), self.running.ids());
+            let now = self.store.now();
+            let living = self.running.ids();
             let expired = self.store.fail_expired_turns(now, SWEEP, &living, &error).await?;
             // If the clock was set back, a lease from before would block its thread until the clock catches up.
             let longest = i64::try_from(LONGEST_LEASE.as_millis()).unwrap_or(i64::MAX);

@@ -136,7 +136,8 @@ impl ToolExecutor {
         let mut instructing = Vec::new();
         for (index, call) in calls.into_iter().enumerate() {
             let call = router.check(call);
-            let (mut refusal, mut reminder) = ((index >= max_calls).then_some(Refusal::Spent), None);
+            let mut refusal = (index >= max_calls).then_some(Refusal::Spent);
+            let mut reminder = None;
             // If the directory was replaced meanwhile, no call can do anything, and the new instructions are for the
             // next turn.
             if refusal.is_none() && is_in_place(&router).await {
@@ -178,11 +179,12 @@ impl ToolExecutor {
 
     /// Records that a call read an instruction file whole, which delivers it.
     async fn note_read(&self, answered: &mut Answered) -> Option<FileRead> {
-        let (resolver, read) = (self.resolver.clone()?, answered.output.whole_file.take()?);
+        let resolver = self.resolver.clone()?;
+        let read = answered.output.whole_file.take()?;
         match blocking(move || resolver.mark_read(read)).await {
             Ok(read) => read,
             Err(error) => {
-                tracing::warn!(%error, "a file that was read could not be compared with the instruction files");
+                tracing::warn!(%error, "failed to compare a read file with the instruction files");
                 None
             }
         }
@@ -201,7 +203,7 @@ impl ToolExecutor {
             }
             // The next call there fails for the same reason and reports it.
             Err(error) => {
-                tracing::warn!(%error, "instruction files of what a call found could not be looked for");
+                tracing::warn!(%error, "failed to resolve instruction files for what a call found");
                 None
             }
         }
@@ -259,7 +261,8 @@ impl Planned {
         let mut late = None;
         let mut output = match self.refusal {
             None => {
-                let (touches, mentions) = (self.call.touches().to_owned(), self.call.mentions().to_owned());
+                let touches = self.call.touches().to_owned();
+                let mentions = self.call.mentions().to_owned();
                 let otherwise = async {
                     // Files may have changed during the approval, so resolve again right before the call runs.
                     let room = &mut InlineBudget::default();
@@ -308,8 +311,12 @@ async fn protect(router: &Router, paths: Vec<PathBuf>) {
 
 /// Merges the answers into one message and its log events.
 fn collect(answers: Vec<Answered>) -> ToolBatch {
-    let (mut results, mut reminders, mut events, mut effects) = (vec![], vec![], vec![], vec![]);
-    let (mut has_failed, mut has_succeeded) = (false, false);
+    let mut results = vec![];
+    let mut reminders = vec![];
+    let mut events = vec![];
+    let mut effects = vec![];
+    let mut has_failed = false;
+    let mut has_succeeded = false;
     for Answered { call, output, is_held_back, late: _ } in answers {
         let was_denied =
             output.reminders.iter().any(|reminder| reminder.kind() == SystemReminderType::PermissionDecision);
@@ -334,7 +341,9 @@ fn collect(answers: Vec<Answered>) -> ToolBatch {
         results.push(if output.is_error { result.failed() } else { result });
     }
     let entry = TurnMessage { reminders, effects, ..TurnMessage::new(Message::results(results)) };
-    let (touched, places, announcements) = (Vec::new(), Vec::new(), Vec::new());
+    let touched = Vec::new();
+    let places = Vec::new();
+    let announcements = Vec::new();
     let partly_failed = has_failed && has_succeeded;
     ToolBatch { entry, events, partly_failed, touched, places, announcements }
 }

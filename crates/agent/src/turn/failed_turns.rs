@@ -49,7 +49,8 @@ impl RunningTurn {
         let found = store
             .unanswered_turns(&stored.workspace_id, &stored.thread_id, last, stored.ordinal, MAX_LOOKED_AT)
             .await?;
-        let (mut sentences, mut half_done) = (Vec::new(), HalfDone::Nothing);
+        let mut sentences = Vec::new();
+        let mut half_done = HalfDone::Nothing;
         let mut is_gap = false;
         for (index, unanswered) in found.iter().enumerate() {
             let (calls, done) = self.done_by(&unanswered.turn, tools).await?;
@@ -75,7 +76,8 @@ impl RunningTurn {
     /// Returns the number of tools a turn called, and the effects of these calls and of delegated turns at any depth.
     async fn done_by(&self, turn: &Turn, tools: &RoundTools) -> Result<(usize, Done), AgentError> {
         let store = &self.agent.store;
-        let (mut own_calls, mut all) = (None, Done::default());
+        let mut own_calls = None;
+        let mut all = Done::default();
         let mut open = vec![turn.clone()];
         while let Some(turn) = open.pop() {
             let items = store.turn_items(&turn.workspace_id, &turn.id).await?;
@@ -103,7 +105,8 @@ impl RunningTurn {
         let Some(root) = self.subject.workspace.root_path.clone() else { return done };
         let directory =
             |turn: &Turn| normalise(Path::new(turn.cwd.as_deref().unwrap_or(".")), Path::new(&root));
-        let (there, here) = (directory(other), directory(&self.stored));
+        let there = directory(other);
+        let here = directory(&self.stored);
         blocking(move || {
             let named = |path: &PathBuf| {
                 let path = destination(path, &there);
@@ -123,7 +126,8 @@ impl RunningTurn {
 fn destination(path: &Path, directory: &Path) -> PathBuf {
     let goes_up = path.components().any(|component| component == Component::ParentDir);
     let on_disk = || {
-        let (directory_on_disk, holder) = (directory.canonicalize().ok()?, directory.join(path.parent()?));
+        let directory_on_disk = directory.canonicalize().ok()?;
+        let holder = directory.join(path.parent()?);
         let holder = holder.canonicalize().ok()?;
         // The directory itself may have been given through a link.
         let holder =

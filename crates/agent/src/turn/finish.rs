@@ -56,12 +56,12 @@ impl RunningTurn {
             tokio::select! {
                 settled = &mut settled => {
                     if settled.is_err() {
-                        tracing::warn!(turn = %self.id(), "a turn ends before those that it gave work to");
+                        tracing::warn!(turn = %self.id(), "turn ended before its delegated turns");
                     }
                     return;
                 }
                 () = tokio::time::sleep(RENEWAL) => if let Err(error) = self.lease.renew().await {
-                    tracing::warn!(%error, turn = %self.id(), "a lease could not be renewed");
+                    tracing::warn!(%error, turn = %self.id(), "failed to renew the turn's lease");
                 },
             }
         }
@@ -75,7 +75,7 @@ impl RunningTurn {
             tokio::select! {
                 calls = &mut settling => break calls,
                 () = tokio::time::sleep(RENEWAL) => if let Err(error) = self.lease.renew().await {
-                    tracing::warn!(%error, turn = %self.id(), "a lease could not be renewed");
+                    tracing::warn!(%error, turn = %self.id(), "failed to renew the turn's lease");
                 },
             }
         };
@@ -85,8 +85,10 @@ impl RunningTurn {
         }
         for UntoldCall { effects, .. } in &calls {
             for change in &effects.protected_changes {
-                let (path, what, undone) = (&change.path, change.change.name(), change.undone);
-                tracing::warn!(turn = %self.id(), path, what, undone, "a stopped command had changed a protected file");
+                let path = &change.path;
+                let what = change.change.name();
+                let undone = change.undone;
+                tracing::warn!(turn = %self.id(), path, what, undone, "stopped command had changed a protected file");
             }
         }
         // Record effects without results: it is unknown if a stopped call did what it was meant to.
@@ -144,18 +146,20 @@ impl RunningTurn {
         };
         let usage = Some(self.handle.usage());
         let finish = FinishTurn { end, usage, items: last.clone(), events, requested_tools };
-        let (agent, actor) = (&self.agent, self.subject.scope.actor.as_deref());
+        let agent = &self.agent;
+        let actor = self.subject.scope.actor.as_deref();
         let deadline = tokio::time::Instant::now() + WRITE_FOR;
         let may_wait = || tokio::time::Instant::now() < deadline && !agent.running.shutdown.is_cancelled();
         loop {
-            let (workspace_id, finish) = (self.workspace_id(), finish.clone());
+            let workspace_id = self.workspace_id();
+            let finish = finish.clone();
             match agent.store.finish_turn(workspace_id, self.id(), &agent.node, finish, actor).await {
                 Ok(_) => return self.handle.text_stored(),
                 Err(StoreError::Unavailable(_) | StoreError::DiskFull) if may_wait() => {
                     tokio::time::sleep(WRITE_AGAIN).await;
                 }
                 Err(error) => {
-                    tracing::error!(%error, turn = %self.id(), "the end of a turn could not be written");
+                    tracing::error!(%error, turn = %self.id(), "failed to write the end of a turn");
                     return;
                 }
             }

@@ -1,8 +1,9 @@
 //! Turns running in this process: how to stop them, and their answers so far.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use protocol::{TokenUsage, TurnId};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -56,7 +57,7 @@ pub(crate) struct AnswerSoFar {
 impl TurnHandle {
     /// Appends a piece of the answer; returns its index and the watchers to notify.
     pub(crate) fn next_piece(&self, text: &str) -> (u64, Vec<Arc<dyn TurnListener>>) {
-        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pieces = self.pieces.lock();
         pieces.text.push_str(text);
         let index = pieces.next_index;
         pieces.next_index += 1;
@@ -65,11 +66,11 @@ impl TurnHandle {
 
     /// Returns the watchers besides the listener that started the turn.
     pub(crate) fn watchers(&self) -> Vec<Arc<dyn TurnListener>> {
-        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).living()
+        self.pieces.lock().living()
     }
 
     fn watch(&self, watcher: Arc<dyn TurnListener>) -> AnswerSoFar {
-        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pieces = self.pieces.lock();
         // A recipient that started the turn or watches again must receive each piece once.
         if let Some(recipient) = watcher.recipient() {
             pieces.watchers.retain(|known| known.recipient() != Some(recipient));
@@ -98,16 +99,16 @@ impl TurnHandle {
 
     /// Adds to the cost of the turn.
     pub(crate) fn spend(&self, usage: TokenUsage) {
-        *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += usage;
+        *self.usage.lock() += usage;
     }
 
     /// Returns the cost of the turn so far.
     pub(crate) fn usage(&self) -> TokenUsage {
-        *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.usage.lock()
     }
 
     fn lock(&self) -> MutexGuard<'_, String> {
-        self.pending_text.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending_text.lock()
     }
 }
 
@@ -185,6 +186,6 @@ impl RunningTurns {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<TurnId, TurnHandle>> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turns.lock()
     }
 }

@@ -50,7 +50,7 @@ impl RunningTurn {
         let after = TurnContext { status: Some(outcome.status()), ..self.hook_context() };
         match self.agent.runtime.run_phase(Phase::PostTurn, Arc::new(after)).await {
             Ok(ran) => self.agent.keep_jobs(self.workspace_id(), self.id(), &ran.contributions).await,
-            Err(error) => tracing::warn!(%error, turn = %self.id(), "a hook failed after a turn"),
+            Err(error) => tracing::warn!(%error, turn = %self.id(), "post-turn hook failed"),
         }
     }
 
@@ -101,7 +101,9 @@ impl RunningTurn {
     }
 
     async fn keep_alive(&self) -> Stopped {
-        let (agent, workspace_id, turn_id) = (&self.agent, self.workspace_id(), self.id());
+        let agent = &self.agent;
+        let workspace_id = self.workspace_id();
+        let turn_id = self.id();
         let mut renewed = tokio::time::Instant::now();
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
@@ -118,7 +120,7 @@ impl RunningTurn {
                 Err(StoreError::TurnEnded { .. } | StoreError::NotHolder { .. }) => {
                     return Stopped::LeaseLost;
                 }
-                Err(error) => tracing::warn!(%error, turn = %turn_id, "a lease could not be renewed"),
+                Err(error) => tracing::warn!(%error, turn = %turn_id, "failed to renew the turn's lease"),
                 Ok(()) => {}
             }
         }

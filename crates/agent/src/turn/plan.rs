@@ -134,7 +134,8 @@ impl RunningTurn {
         let context = match (self.subject.thread.mode, &self.subject.directory) {
             (ThreadMode::Agent, Some(directory)) => {
                 let root = self.subject.workspace.root_path.clone().unwrap_or_default();
-                let (cwd, home) = (directory.cwd.clone(), self.agent.settings.home.clone());
+                let cwd = directory.cwd.clone();
+                let home = self.agent.settings.home.clone();
                 let names = directory.settings.agents.fallback_filenames.clone().unwrap_or_default();
                 let private = self.agent.settings.private_paths.clone();
                 let set_aside = self.agent.settings.set_aside.clone();

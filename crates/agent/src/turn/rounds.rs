@@ -72,7 +72,8 @@ impl<'a> Rounds<'a> {
         let executor = ToolExecutor::new(plan.resolver.clone());
         let entries = vec![plan.opening.clone()];
         let spent = Spent::default();
-        let (places, notes) = (BTreeSet::new(), Vec::new());
+        let places = BTreeSet::new();
+        let notes = Vec::new();
         Self { turn, plan, executor, request, entries, spent, places, shortened: false, notes }
     }
 
@@ -317,7 +318,8 @@ impl<'a> Rounds<'a> {
     }
 
     async fn listen(&mut self) -> Result<ChatResponse, ProviderError> {
-        let (turn, provider) = (self.turn, &self.turn.model.provider);
+        let turn = self.turn;
+        let provider = &self.turn.model.provider;
         let mut stream = provider.chat(&self.request);
         // Listeners concatenate all pieces, so the separator between rounds must be sent as well.
         let mut joint = message::joint_after(&self.entries);
@@ -330,7 +332,7 @@ impl<'a> Rounds<'a> {
                     turn.broadcast_delta(&text).await;
                 }
                 ChatEvent::Retrying { attempt, delay, error } => {
-                    tracing::info!(turn = %turn.id(), attempt, ?delay, %error, "a provider is asked again");
+                    tracing::info!(turn = %turn.id(), attempt, ?delay, %error, "retrying the provider");
                     turn.broadcast_retry(attempt, delay, &error.to_string()).await;
                 }
                 ChatEvent::Finished(response) => return Ok(response),

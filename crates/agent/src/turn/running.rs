@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hooks::TurnContext;
+use parking_lot::Mutex;
 use prompt::CompiledPrompt;
 use protocol::message::TurnItem;
 use protocol::prompt::{PromptDiagnostic, RoundRequest};
@@ -76,7 +77,8 @@ impl RunningTurn {
         let TurnOrigin { actor, stop, listener } = origin;
         let handle = agent.running.begin(&stored.id, listener.recipient(), stop);
         agent.records.hold(&stored.id);
-        let (workspace_id, turn_id) = (stored.workspace_id.clone(), stored.id.clone());
+        let workspace_id = stored.workspace_id.clone();
+        let turn_id = stored.id.clone();
         let lease = Arc::new(TurnLease::new(Arc::clone(&agent), workspace_id, turn_id));
         let mut subject = subject;
         Arc::make_mut(&mut subject.scope).turn_id = Some(stored.id.clone());
@@ -126,18 +128,18 @@ impl RunningTurn {
 
     /// Records the paths touched by calls.
     pub(crate) fn touch(&self, paths: impl IntoIterator<Item = PathBuf>) {
-        self.touched.lock().unwrap_or_else(PoisonError::into_inner).extend(paths);
+        self.touched.lock().extend(paths);
     }
 
     /// Returns the paths touched by calls of this turn.
     pub(crate) fn touched(&self) -> BTreeSet<PathBuf> {
-        self.touched.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.touched.lock().clone()
     }
 
     /// Returns the current context for hooks.
     pub(crate) fn hook_context(&self) -> TurnContext {
         let touched = self.touched();
-        let context = self.context.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let context = self.context.lock().clone();
         let context = context.unwrap_or_else(|| self.subject.turn_context());
         let mut touched_paths: BTreeSet<PathBuf> = context.touched_paths.iter().cloned().collect();
         touched_paths.extend(touched);
@@ -146,7 +148,7 @@ impl RunningTurn {
 
     /// Passes the contributions of earlier hooks on to later ones.
     pub(crate) fn set_hook_context(&self, context: TurnContext) {
-        *self.context.lock().unwrap_or_else(PoisonError::into_inner) = Some(context);
+        *self.context.lock() = Some(context);
     }
 
     /// Buffers items until the next commit, because each commit delays the model.
@@ -156,7 +158,8 @@ impl RunningTurn {
 
     /// Writes items and events, together with buffered items.
     pub(crate) async fn add(&self, items: Vec<TurnItem>, events: Vec<TurnEvent>) -> Result<(), AgentError> {
-        let (agent, turn) = (Arc::clone(&self.agent), self.stored.clone());
+        let agent = Arc::clone(&self.agent);
+        let turn = self.stored.clone();
         let mut pending = Arc::clone(&self.pending).lock_owned().await;
         self.write(async move {
             let all: Vec<TurnItem> = pending.iter().cloned().chain(items).collect();
@@ -189,8 +192,9 @@ impl RunningTurn {
         request: RoundRequest,
         about_tools: &[PromptDiagnostic],
     ) -> Result<(), AgentError> {
-        let (agent, turn) = (Arc::clone(&self.agent), self.stored.clone());
-        let brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let agent = Arc::clone(&self.agent);
+        let turn = self.stored.clone();
+        let brought = self.brought.lock().clone();
         let record = agent.round_record(round, compiled, Some(request), about_tools, &brought);
         let mut pending = Arc::clone(&self.pending).lock_owned().await;
         self.write(async move {
@@ -205,7 +209,7 @@ impl RunningTurn {
         })
         .await?;
         let digests = compiled.sections.iter().map(|section| section.sha256.clone());
-        self.brought.lock().unwrap_or_else(PoisonError::into_inner).extend(digests);
+        self.brought.lock().extend(digests);
         Ok(())
     }
 

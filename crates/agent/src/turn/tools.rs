@@ -96,14 +96,14 @@ impl RoundTools {
             let name = source.source.name().to_owned();
             match offered {
                 Ok(offered) => source.last = offered,
-                Err(problem) => problems.push(format!("the source of tools `{name}` {problem}")),
+                Err(problem) => problems.push(format!("tool source `{name}` {problem}")),
             }
             let mut refused = taken.extend(source.last.filtered(|spec| spec.name != REQUEST_TOOLS));
             // Reserve the name even if nothing is hidden, so that no source can impersonate it.
             if source.last.specs().any(|spec| spec.name == REQUEST_TOOLS) {
                 refused.push(ToolboxError::Taken(REQUEST_TOOLS.to_owned()));
             }
-            let left_out = |refused| format!("a tool of the source `{name}` is left out: {refused}");
+            let left_out = |refused| format!("a tool of source `{name}` is left out: {refused}");
             problems.extend(refused.iter().map(left_out));
             let is_own = |spec: &ToolSpec| {
                 let is_it =
@@ -150,7 +150,7 @@ impl RoundTools {
                     problems.push(format!("the requested tool `{name}` is left out of this turn: {reason}"));
                 }
                 None if visible.contains(&name) => {}
-                None => problems.push(format!("the requested tool `{name}` is not offered any more")),
+                None => problems.push(format!("the requested tool `{name}` is no longer offered")),
             }
         }
         self.requested.set_offer(refusals, visible);
@@ -275,7 +275,7 @@ impl Source {
     /// Returns the reason that this turn cannot have a tool. A tool whose source panics is refused as well.
     fn refusal(&self, round: &RoundContext, tool: &str) -> Option<String> {
         std::panic::catch_unwind(AssertUnwindSafe(|| self.source.refusal(round, tool)))
-            .unwrap_or_else(|_| Some("its source could not say whether it may be used".to_owned()))
+            .unwrap_or_else(|_| Some("its source failed to decide about it".to_owned()))
     }
 
     async fn offer(&self, round: &RoundContext, within: Duration) -> Result<Toolbox, String> {
@@ -344,9 +344,9 @@ mod tests {
         assert_eq!((tools.specs().len(), said(&tools).len()), (Toolbox::files().specs().count(), 0));
         let first = tools.specs();
         assert!(!tools.refresh(&round(2)).await);
-        assert_eq!(said(&tools), ["the source of tools `test-1` panicked; its last tools are kept"]);
+        assert_eq!(said(&tools), ["tool source `test-1` panicked; its last tools are kept"]);
         assert!(!tools.refresh(&round(3)).await);
-        let late = "the source of tools `test-1` did not answer within 50ms; its last tools are kept";
+        let late = "tool source `test-1` did not answer within 50ms; its last tools are kept";
         assert_eq!(said(&tools), [late]);
         assert_eq!(tools.specs(), first);
     }
@@ -359,10 +359,10 @@ mod tests {
         let files = Toolbox::files().specs().count();
         assert_eq!(tools.specs().len(), files);
         let said = said(&tools);
-        assert!(said[0].starts_with("the source of tools `test-1` did not answer"), "{said:?}");
-        assert_eq!(said[1], "the source of tools `test-2` panicked; its tools are left out");
+        assert!(said[0].starts_with("tool source `test-1` did not answer"), "{said:?}");
+        assert_eq!(said[1], "tool source `test-2` panicked; its tools are left out");
         assert_eq!(
-            said.iter().filter(|it| it.starts_with("a tool of the source `test-4` is left out: ")).count(),
+            said.iter().filter(|it| it.starts_with("a tool of source `test-4` is left out: ")).count(),
             files
         );
     }

@@ -77,7 +77,8 @@ async fn only_the_usable_part_of_a_gigabyte_is_read() {
 async fn a_file_that_is_replaced_while_it_is_read_is_one_or_the_other() {
     let world = World::new().await;
     let texts = ["one\n".repeat(4_000), "two\n".repeat(4_500)];
-    let (soul, next) = (world.path("home/SOUL.md"), world.path("home/next"));
+    let soul = world.path("home/SOUL.md");
+    let next = world.path("home/next");
     fs::write(&soul, &texts[0]).unwrap();
     let agent = world.agent();
     let request = world.thread().await;

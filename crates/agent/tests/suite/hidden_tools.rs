@@ -111,7 +111,8 @@ fn tokens(pieces: &[String]) -> usize {
 
 /// Returns the tokens of a request that are not a prefix of the next one.
 fn lost_tokens(before: &Value, after: &Value) -> usize {
-    let (before, after) = (pieces(before), pieces(after));
+    let before = pieces(before);
+    let after = pieces(after);
     let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
     tokens(&before[same..])
 }

@@ -21,7 +21,8 @@ const READ: u64 = 201;
 /// Completes turns with one SQL statement, because running them one by one would take minutes. Each message names its
 /// role, its turn's number, and `more`.
 fn complete_turns(database: &Path, workspace: &WorkspaceId, thread: &ThreadId, more: &str) {
-    let (workspace, thread) = (workspace.as_str(), thread.as_str());
+    let workspace = workspace.as_str();
+    let thread = thread.as_str();
     let database = rusqlite::Connection::open(database).unwrap();
     database.busy_timeout(Duration::from_secs(5)).unwrap();
     let id = |kind: u8| format!("printf('%08x-0000-7000-800{kind}-%012x', n, n)");
@@ -52,7 +53,8 @@ async fn only_sendable_turns_are_loaded() {
     let request = world.thread().await;
     complete_turns(&world.path("foreword.db"), &request.scope.workspace_id, &request.scope.thread_id, "");
 
-    let (workspace, thread) = (&request.scope.workspace_id, &request.scope.thread_id);
+    let workspace = &request.scope.workspace_id;
+    let thread = &request.scope.thread_id;
     let history = world.store.stored_history(workspace, thread, TURNS + 1, READ).await.unwrap();
     assert_eq!(history.items.len() as u64, 2 * READ);
     assert_eq!(history.items[0].0, TURNS - READ + 1, "the newest ones");

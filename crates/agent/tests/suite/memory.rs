@@ -185,7 +185,7 @@ async fn a_model_remembers_finds_and_forgets() {
     let (text, is_error) = result("memory_get", json!({ "id": "nowhere" })).await;
     assert!(is_error && text.contains("there is no item of memory `nowhere`"), "{text}");
     let (text, is_error) = result("memory_search", json!({ "query": "nothing like it" })).await;
-    assert_eq!((text.as_str(), is_error), ("nothing remembered has these words", false));
+    assert_eq!((text.as_str(), is_error), ("no remembered item matches these words", false));
     // Seven turns have the text in a call, a result or their opening, and the next one replays all of them.
     let (text, is_error) = result("memory_forget", json!({ "id": item.id })).await;
     assert!(!is_error && text.starts_with("forgotten"), "{text}");

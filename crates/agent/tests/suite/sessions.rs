@@ -26,7 +26,8 @@ async fn changed_files_do_not_change_a_saved_session() {
     let next = agent.prepare(&request).await.unwrap().compiled;
     assert!(section(&next, "agents_context").unwrap().contains("Changed before"));
 
-    let (thread_id, state) = (&request.scope.thread_id, session.session.clone());
+    let thread_id = &request.scope.thread_id;
+    let state = session.session.clone();
     world.store.save_session(&world.workspace, thread_id, state, session.stored).await.unwrap();
     fs::remove_file(world.path("repo/AGENTS.md")).unwrap();
     for cwd in [None, Some("a".to_owned())] {

@@ -62,7 +62,7 @@ async fn a_model_whose_calls_are_always_cut_off_is_not_asked_for_ever() {
     let error = stage.fail("write").await;
     let message = error["message"].as_str().unwrap();
     assert_eq!(error["kind"], "no_answer");
-    assert!(message.contains("inside a call of `write_file`, which did not run"), "{message}");
+    assert!(message.contains("inside a call to `write_file`, which did not run"), "{message}");
     assert_eq!(stage.bodies().len(), 4);
     assert!(!stage.path("a.txt").exists());
 }

@@ -18,7 +18,7 @@ const MAX_ITEMS: u32 = 50;
 /// The tool that a user can switch off for a turn.
 const REMEMBER: &str = "memory_remember";
 /// Answer to a call without a caller. Calls of turns always have one.
-const NO_SCOPE: &str = "memory cannot be used here: it is not known whose turn this is";
+const NO_SCOPE: &str = "memory is not available: the call has no turn";
 
 /// Offers the memory tools, in chats as well.
 pub(crate) struct MemoryTools {
@@ -142,7 +142,7 @@ impl Tool for SearchMemory {
         let terms = QueryTerms::of(&query);
         let limit = u64::from(limit.unwrap_or(DEFAULT_MEMORY_SEARCH).min(MAX_ITEMS));
         match domain.store.search_memory(&view, &terms, WordMatch::AllElseAny, limit).await {
-            Ok(items) if items.is_empty() => ToolOutput::text("nothing remembered has these words"),
+            Ok(items) if items.is_empty() => ToolOutput::text("no remembered item matches these words"),
             Ok(items) => answer(&view, shown(&items), &items),
             Err(error) => failed(&error),
         }
@@ -222,7 +222,9 @@ impl Tool for GetMemory {
             return ToolOutput::error(NO_SCOPE);
         };
         match domain.store.memory(&view, &id).await {
-            Ok(item) if item.text.is_none() => ToolOutput::error("this was forgotten, and its text is gone"),
+            Ok(item) if item.text.is_none() => {
+                ToolOutput::error("this item was forgotten, and its text is gone")
+            }
             Ok(item) => answer(&view, shown(std::slice::from_ref(&item)), std::slice::from_ref(&item)),
             Err(error) => failed(&error),
         }
@@ -232,7 +234,7 @@ impl Tool for GetMemory {
 /// Parses an id written by a model.
 fn item_id(id: &str) -> Result<MemoryItemId, Box<ToolOutput>> {
     let unknown =
-        |_| Box::new(ToolOutput::error("that is no id; use one as memory_search or memory_list shows it"));
+        |_| Box::new(ToolOutput::error("invalid id; use one shown by memory_search or memory_list"));
     id.parse().map_err(unknown)
 }
 
@@ -275,7 +277,7 @@ impl Tool for Remember {
         let thread_id = (scope == MemoryScope::Thread).then(|| turn.thread_id.clone());
         let Ok(place) = MemoryPlace::of(&view, scope, thread_id) else {
             return ToolOutput::error(
-                "whoever started this turn is bound to one workspace, and has no memory of their own; \
+                "the token of this turn is bound to one workspace and has no private memory; \
                  use the scope workspace or thread",
             );
         };
@@ -283,7 +285,7 @@ impl Tool for Remember {
         let new = NewMemory { place, category, text, source_turn, expires_at: None, supersedes };
         match domain.store.add_memory(&view, new, turn.actor.as_deref()).await {
             Ok(added) if added.was_there => {
-                let text = format!("this was remembered already, as {}", added.item.id);
+                let text = format!("already remembered as {}", added.item.id);
                 answer(&view, text, std::slice::from_ref(&added.item))
             }
             Ok(added) => {
@@ -316,7 +318,7 @@ impl Tool for Forget {
             return ToolOutput::error(NO_SCOPE);
         };
         match domain.store.forget_memory(&view, &id, turn.actor.as_deref()).await {
-            Ok(_) => ToolOutput::text("forgotten; what you have said of it in this conversation stays"),
+            Ok(_) => ToolOutput::text("forgotten; your own words about it in this conversation remain"),
             Err(error) => failed(&error),
         }
     }

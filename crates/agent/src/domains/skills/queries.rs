@@ -92,7 +92,7 @@ impl Agent {
 fn problems(activation: &Activation) -> Vec<String> {
     let catalogue = activation.catalogue();
     let cut =
-        catalogue.is_cut().then(|| format!("there are more skills than the {MAX_SKILLS} that are looked at"));
+        catalogue.is_cut().then(|| format!("more than {MAX_SKILLS} skills were found; the rest are ignored"));
     catalogue.trust_problem().map(str::to_owned).into_iter().chain(cut).collect()
 }
 
