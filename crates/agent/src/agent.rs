@@ -60,6 +60,8 @@ impl Agent {
         let counter = Arc::default();
         let jobs_added = tokio::sync::Notify::new();
         let running = RunningTurns::new(settings.turns.limits.running);
+        // A new id per process. After a restart, turns of the previous process belong to another node, and are failed
+        // when their leases expire.
         let node = protocol::TokenId::new().to_string();
         let queues = Queues::default();
         let sources = own_sources(&settings, skills.clone(), memory);
@@ -91,6 +93,7 @@ impl Agent {
     /// Stops all turns, then waits for background hooks and pending writes.
     pub fn shutdown(&self, grace: Duration) -> BoxFuture<'_, ()> {
         Box::pin(async move {
+            // The order matters: turns that end still run hooks, and hooks that end still produce records.
             self.running.shut_down().await;
             self.runtime.shutdown(grace).await;
             self.records.written().await;

@@ -56,6 +56,7 @@ impl Agent {
     ) {
         for contributed in contributions {
             let Some(job) = new_job(workspace_id, turn_id, contributed) else { continue };
+            // Nothing would ever claim such a job. Report it here, where the responsible hook is still known.
             if !self.job_kinds().contains(&job.kind) {
                 let kind = &job.kind;
                 let hook = &contributed.hook_id;
@@ -81,6 +82,8 @@ impl Agent {
         Box::pin(async move {
             let mut done = 0;
             let kinds = self.job_kinds();
+            // One at a time: jobs are not urgent, and a burst of them must not compete with running turns for the
+            // database.
             while let Some(job) = self.store.claim_job(&self.node, LEASE, &kinds).await? {
                 let finished = match self.work_while_held(&job).await {
                     Ok(JobDone { memories, actor }) => {
@@ -118,6 +121,7 @@ impl Agent {
                 Ok(Err(_)) => Err(format!("it took longer than {TIME:?}")),
                 Err(_) => Err("it panicked".to_owned()),
             },
+            // By now another gateway runs the same job, so stop this attempt.
             () = self.job_lost(job) => Err("another gateway has taken it over".to_owned()),
         }
     }
@@ -129,6 +133,8 @@ impl Agent {
             match self.store.renew_job(job, &self.node, LEASE).await {
                 Ok(true) => {}
                 Ok(false) => return,
+                // The reservation is in doubt, but working on is harmless: the store rejects the result of a job that
+                // was taken over.
                 Err(error) => tracing::warn!(%error, kind = job.kind, "failed to renew a job's lease"),
             }
         }

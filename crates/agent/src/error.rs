@@ -167,6 +167,8 @@ impl AgentError {
     /// Returns true if the same turn could succeed later.
     pub fn is_retryable(&self) -> bool {
         match self {
+            // Only causes outside of the request are worth a retry. A hook or a missing setting fails again in the
+            // same way.
             AgentError::Provider(error) => error.retryable,
             AgentError::LeaseLost | AgentError::ShutDown | AgentError::GatewayGone | AgentError::NoAnswer => {
                 true

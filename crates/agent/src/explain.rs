@@ -34,6 +34,7 @@ impl Agent {
             let rounds = explained_rounds(&items, &manifests, &approvals);
             let history = sent_history(&items);
             let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
+            // A turn may change its sections between rounds. The last manifest shows what led to the answer.
             let sections = manifests.last().map_or(&[][..], |last| &last.manifest.sections);
             let left_out = manifests.last().map_or(&[][..], |last| &last.manifest.left_out);
             let mut files = initial_files(sections);
@@ -64,6 +65,7 @@ impl Agent {
         history: Option<&ExplainedHistory>,
     ) -> Result<Vec<ExplainedFile>, AgentError> {
         let Some(history) = history else { return Ok(Vec::new()) };
+        // Use the window that was recorded. The turns before it were only in the request as a summary.
         let range = TurnRange { after: history.left_out_through, before: turn.ordinal, part: RangePart::All };
         let earlier = self.completed_turns(turn, range).await?;
         let files = earlier.iter().flat_map(|past| {

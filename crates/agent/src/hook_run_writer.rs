@@ -70,7 +70,9 @@ impl HookRunWriter {
     /// Returns records that could not be written.
     pub(crate) fn put_back(&self, turn_id: &TurnId, runs: Vec<HookRun>) {
         match self.lock().get_mut(turn_id) {
+            // In front, because later records of the turn may have arrived meanwhile and the order must not change.
             Some(held) => drop(held.splice(..0, runs)),
+            // The turn was released meanwhile, so nothing will take them any more.
             None => runs.into_iter().for_each(|run| self.send(run)),
         }
     }
@@ -98,6 +100,7 @@ impl HookRunWriter {
 
     /// Waits until everything queued so far is written or given up. Call this at shutdown only.
     pub(crate) async fn written(&self) {
+        // Cancel before queueing: the writer may be waiting for the database with a full queue behind it.
         self.hurry.cancel();
         let (sender, receiver) = oneshot::channel();
         if self.sender.send(Entry::Written(sender)).await.is_ok() {
@@ -111,6 +114,7 @@ impl Recorder for HookRunWriter {
         if let Some(turn_id) = &run.turn_id
             && let Some(runs) = self.lock().get_mut(turn_id)
         {
+            // These records join the turn's next commit, which saves a transaction per phase.
             return runs.push(run);
         }
         self.send(run);
@@ -130,6 +134,7 @@ impl Recorder for HookRunWriter {
 
 async fn write(store: Store, mut receiver: Receiver<Entry>, hurry: CancellationToken) {
     let mut entries = Vec::new();
+    // Records that arrive during a transaction form the next batch, so under load the cost per record falls.
     while receiver.recv_many(&mut entries, BATCH).await > 0 {
         let mut runs = Vec::new();
         let mut jobs = Vec::new();
@@ -167,6 +172,7 @@ async fn write(store: Store, mut receiver: Receiver<Entry>, hurry: CancellationT
                 tracing::error!(%error, %turn, "failed to store a job");
             }
         }
+        // Last, so that `written` returns only after everything queued before it was handled.
         for sender in waiting {
             let _ = sender.send(());
         }

@@ -71,6 +71,7 @@ impl Agent {
         let directory = directory.map(|directory| directory.read_by(audience));
         let instructions = self.instruction_directory(&workspace, directory.as_ref()).await?;
         let instructions = instructions.map(|directory| directory.read_by(audience));
+        // Only delegated threads need this query, and most threads have no parent.
         let depth = match &thread.parent_thread_id {
             Some(_) => self.store.thread_depth(workspace_id, thread_id).await?,
             None => 0,

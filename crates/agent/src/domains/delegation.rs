@@ -273,12 +273,15 @@ impl ParentTurn {
         }
         let limits = self.limits_for(&parameters)?;
         let limit = self.agent.settings.delegation.max_given_out;
+        // Count before waiting for a slot. The counter is shared by all descendants, so concurrent calls cannot
+        // exceed the limit together.
         if limits.given_out.fetch_add(1, Ordering::Relaxed) >= limit {
             return Err(Refusal::TooMany { limit });
         }
         // The semaphore is never closed, so a permit is always granted.
         let _slot = self.slots.acquire().await;
         let stop = self.handle.stop.child_token();
+        // Stopping the parent drops this future, and the guard then stops the child.
         let _stop_when_dropped = stop.clone().drop_guard();
         // Begin in a separate task. If the parent is stopped in the middle, a half-created child still starts, sees
         // the cancelled token, and ends properly.

@@ -25,6 +25,7 @@ const PRIORITY: i32 = 600;
 pub(crate) fn package(store: Store) -> HookPackage {
     let subscription = HookSubscription::new(DOCUMENT_HOOK, Phase::PrePromptCompile, DocumentHook { store })
         .execution(Execution::Blocking)
+        // Without its document a turn would silently ignore instructions that people rely on, so it fails instead.
         .failure(FailurePolicy::FailClosed)
         .timeout(TIMEOUT)
         .priority(PRIORITY)

@@ -298,6 +298,7 @@ impl Tool for ReadSkill {
             Err(error) => return ToolOutput::failed(&error),
         };
         let root = context.root().map(Path::to_owned);
+        // Without a root the working directory is an empty path, which must not count as one.
         let cwd = root.is_some().then(|| context.cwd().to_owned());
         let selected = context.scope().map(|scope| scope.skills.clone()).unwrap_or_default();
         let place = SkillPlace { selected, ..SkillPlace::at(root, cwd) };

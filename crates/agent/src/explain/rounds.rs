@@ -40,6 +40,7 @@ pub(crate) fn explained_rounds(
         .iter()
         .enumerate()
         .map(|(index, found)| {
+            // Most rounds repeat an earlier prompt, and a reference is easier to read than the same sections again.
             let same = manifests[..index].iter().find(|earlier| earlier.manifest == found.manifest);
             ExplainedRound {
                 round: found.round,

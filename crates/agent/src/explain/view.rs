@@ -60,6 +60,8 @@ impl Agent {
                 .await?
                 .into_iter()
                 .partition(|approval| approval.decision.is_some());
+            // The gateway of the turn marks expired requests with a delay. Until then they must not look as if they
+            // could still be answered.
             let now = self.store.now();
             let is_running = turn.status == TurnStatus::Running;
             let waiting = open.into_iter().filter(|approval| is_running && approval.expires_at > now);

@@ -61,6 +61,8 @@ impl History {
         if reason == CompactionReason::TooLong {
             return self.over_tokens((budget * share::KEPT_WHEN_REFUSED / 100).min(self.turn_tokens() / 2));
         }
+        // Shrink well below the limit instead of just under it. Each compaction costs the cached prefix, so the next
+        // one should be far away.
         let entries = if excess.entries { self.over_entries(MAX_ENTRIES / 2) } else { 0 };
         let tokens = if excess.tokens { self.over_tokens(budget * share::KEPT / 100) } else { 0 };
         let count = entries.max(tokens);
@@ -122,6 +124,7 @@ impl RunningTurn {
                 Progress::Done => break (sent, true),
                 Progress::Partly => break (sent, false),
                 Progress::Outdated => {
+                    // Start over from the store, but keep the cost of the attempt.
                     let usage = history.usage;
                     *history = History { usage, ..self.stored_history().await? };
                     count = self.agent.to_summarise(history, budget, reason);
@@ -163,6 +166,7 @@ impl RunningTurn {
         if budget < MIN_SUMMARY_BUDGET {
             return Err(AgentError::TooLong { tokens: MIN_SUMMARY_BUDGET, room: budget });
         }
+        // A full page means that there may be older turns, which no summary covers yet.
         if history.turns.len() as u64 >= MAX_TURNS_READ {
             let progress = self.summarise_backlog(history, budget).await?;
             if progress != Progress::Done {
@@ -210,6 +214,7 @@ impl RunningTurn {
         let max_tokens = (budget * share::SUMMARY / 100).max(1);
         let summariser = &self.model.summariser;
         let made = summariser.summarise(history.summary.as_deref(), turns, max_tokens).await;
+        // Before looking at the result, because a failed summary costs tokens too.
         history.usage += made.usage;
         let Summary { text, covered } = made.summary?;
         let through = turns[..covered].last().map_or(history.through, |turn| turn.ordinal);

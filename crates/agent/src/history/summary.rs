@@ -234,6 +234,7 @@ impl Summariser {
             return Err(AgentError::NoAnswer);
         }
         let was_cut = matches!(response.stop, StopReason::MaxOutputTokens | StopReason::ContextFull);
+        // Compare the length first: counting the tokens of a runaway answer would take long.
         let is_too_long = was_cut || text.len() / MAX_TOKEN_CHARS > limit * 4 || self.count(&text) > limit;
         Ok(Written { text, is_too_long })
     }

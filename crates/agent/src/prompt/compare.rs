@@ -84,6 +84,7 @@ impl Agent {
         let directory = self.directory(&workspace, path).await?;
         let mut directory = directory.ok_or(AgentError::NoDirectory)?.of_file();
         if own_files == OwnFiles::Hidden {
+            // Even a decision about a missing file would reveal what the owner's home directory contains.
             directory.settings.homes = HomeDirectories::default();
             directory.settings.above_root = AboveRoot::Hidden;
         }

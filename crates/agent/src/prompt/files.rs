@@ -32,6 +32,7 @@ pub(crate) fn add_files(
     // Advice on failed tool calls is useless if there are no tools.
     input.include_tool_recovery_policy &= has_tools;
     let permissions = settings.turns.permissions;
+    // Do not invite the model to edit its identity files if each attempt would be denied.
     input.can_evolve = has_tools && permissions.write.min(permissions.identity) != Permission::Deny;
 }
 

@@ -127,6 +127,7 @@ impl Agent {
         // All workspaces share the identity files, so a token bound to one workspace must not change them.
         input.can_evolve &= !subject.scope.is_bound();
         let mut compiled = compile(&self.settings, Arc::clone(&self.counter), input).await;
+        // Hooks of the next phase can identify the final prompt, but no longer change it.
         Arc::make_mut(&mut turn).prompt_fingerprint = Some(compiled.manifest.fingerprints.full.clone());
         let after = self.runtime.run_phase(Phase::PostPromptCompile, Arc::clone(&turn)).await?;
         if !after.contributions.is_empty() {

@@ -116,6 +116,7 @@ impl Agent {
         prepared: &PreparedSession,
         history: &History,
     ) -> Result<Option<FrozenStart>, AgentError> {
+        // A session without a stored version was just read from the disk, so the two cannot differ.
         if prepared.stored == Version(0) {
             return Ok(None);
         }

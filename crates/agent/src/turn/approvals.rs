@@ -46,6 +46,8 @@ impl TurnApprovals {
         loop {
             match self.look(&call_id).await {
                 Ok(Some(decision)) => return Ok(decision),
+                // Let the store decide between expiry and an answer that arrives at this very moment. If the answer
+                // was first, it counts.
                 Ok(None) if tokio::time::Instant::now() >= deadline => {
                     let expired = self.store.expire_approval(workspace_id, turn_id, &self.owner, &call_id);
                     match expired.await {
@@ -63,6 +65,7 @@ impl TurnApprovals {
                 Err(error) if is_transient(&error) => return Ok(OVERDUE),
                 Err(error) => return Err(error),
             }
+            // Wakes of other workspaces are frequent on a busy gateway, and must not cost a query each.
             let woken = async {
                 loop {
                     match wakes.recv().await {
@@ -73,6 +76,7 @@ impl TurnApprovals {
                     }
                 }
             };
+            // Poll from time to time even without a wake: a notification can be lost with its database connection.
             let next = deadline.min(tokio::time::Instant::now() + LOOK_EVERY);
             let _ = tokio::time::timeout_at(next, woken).await;
         }

@@ -43,7 +43,9 @@ impl Agent {
         let mut reminders: Vec<Reminder> = Vec::new();
         let mut announcement = None;
         if let (Some(resolver), Some(session)) = (&plan.resolver, &plan.session) {
-            resolver.retain_delivered(messages.clone().flat_map(TurnMessage::delivered_texts));
+            // First forget deliveries whose messages are gone. The resolver would otherwise assume that the model
+            // still has them, and announce nothing.
+            resolver.retain_delivered(messages.clone().flat_map(TurnMessage::told));
             let difference = session.difference_from(self, &resolver.session()).await?;
             reminders.extend(difference.reminder());
             // Confirm the difference before resolving the places, so that no file is announced twice. If this message

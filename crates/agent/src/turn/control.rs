@@ -70,6 +70,8 @@ impl Agent {
             }
             // The gateway may be dead without any sweep having noticed yet.
             self.fail_dead_turns().await?;
+            // Store the request before looking for the turn in this process: the gateway that runs it may be another
+            // one, which finds the request in the store.
             let asked = self.store.request_stop(workspace_id, turn_id, actor).await?;
             // A turn held up by a hook or a disk ends later on its own; the caller gets its current state.
             let stopping = tokio::time::timeout(STOP_TIME, self.running.stop(turn_id));
@@ -102,6 +104,8 @@ impl Agent {
             let error = turn_error(&AgentError::GatewayGone);
             let now = self.store.now();
             let living = self.running.ids();
+            // Turns in this process are excluded: a busy machine may miss a renewal, and such a turn notices and
+            // renews on its own.
             let expired = self.store.fail_expired_turns(now, SWEEP, &living, &error).await?;
             // If the clock was set back, a lease from before would block its thread until the clock catches up.
             let longest = i64::try_from(LONGEST_LEASE.as_millis()).unwrap_or(i64::MAX);

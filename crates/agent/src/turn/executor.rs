@@ -127,6 +127,7 @@ impl ToolExecutor {
         max_calls: usize,
         room: usize,
     ) -> ToolBatch {
+        // Divide the space before any call runs, so that the output of one call does not depend on the others.
         let router = router.with_output_chars(share(room, calls.len()));
         // Check and announce sequentially, before any call runs. Each file is then announced by the first call it
         // applies to, whichever call ends first.
@@ -155,8 +156,11 @@ impl ToolExecutor {
             planned.push(Planned { call, refusal, reminder });
         }
         protect(&router, instructing).await;
+        // A refused call touched nothing. A held-back call still counts for `places`, because it caused the delivery
+        // of instructions.
         let touched = paths(planned.iter().filter(|planned| planned.refusal.is_none()));
         let mut places = paths(planned.iter().filter(|planned| planned.is_resolved()));
+        // `join_all` keeps the order of the calls, which providers require of the results.
         let mut answers = join_all(planned.into_iter().map(|planned| planned.run(self, &router))).await;
         let mut reads = Vec::new();
         for answered in &mut answers {
@@ -165,12 +169,15 @@ impl ToolExecutor {
                 announcements.push(late);
             }
             places.extend(answered.output.found_directories.iter().cloned());
+            // Note the read first, so that the file is not announced to a model that has just read it.
             reads.extend(self.note_read(answered).await);
             let found = self.announce_found(answered, &mut inline_room).await;
             let met = found.iter().filter_map(Announcement::reminder).flat_map(|reminder| reminder.paths());
             protect(&router, met.collect()).await;
             announcements.extend(found);
         }
+        // Announcements were planned before any call ran. Another call of the same answer may have read an announced
+        // file since.
         answers.iter_mut().for_each(|answered| answered.leave_out(&reads));
         let mut batch = ToolBatch { touched, places, announcements, ..collect(answers) };
         batch.entry.reads = reads;
@@ -238,6 +245,7 @@ impl ToolExecutor {
         room: &mut InlineBudget,
     ) -> Result<Option<Announcement>, AgentError> {
         let Some(resolver) = self.resolver.clone() else { return Ok(None) };
+        // Work on a copy, so that a failed attempt does not use up inline space.
         let mut left = room.clone();
         let resolving = blocking(move || {
             let resolved = resolver.resolve_for(paths.iter().map(PathBuf::as_path), purpose, &mut left);

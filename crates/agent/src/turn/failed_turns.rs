@@ -42,6 +42,7 @@ impl RunningTurn {
     ) -> Result<Option<MessageNote>, AgentError> {
         let stored = &self.stored;
         let last = history.turns.last().map_or(history.through, |turn| turn.ordinal);
+        // Ordinals count all turns of a thread, so a gap means that the turns in between failed.
         if last + 1 >= stored.ordinal {
             return Ok(None);
         }
@@ -57,6 +58,7 @@ impl RunningTurn {
             if !done.is_nothing() {
                 half_done = HalfDone::Something;
             } else if index >= MAX_TURNS {
+                // After a skipped turn, the next one can no longer be called the one before that.
                 is_gap = true;
                 continue;
             }
@@ -91,6 +93,7 @@ impl RunningTurn {
                 }
             }
             all.merge(self.rebase_paths(&turn, done).await);
+            // The first iteration handles the turn itself. Calls of delegated turns do not count as its own.
             own_calls.get_or_insert(calls.len());
             if calls.iter().any(|call| call.name == DELEGATE) {
                 open.extend(store.delegated_turns(&turn.workspace_id, &turn.id).await?);
@@ -238,6 +241,7 @@ impl Done {
             Some(Needs::Paths(touches)) if !touches.is_empty() => touches,
             Some(Needs::Paths(_) | Needs::Rule { .. } | Needs::Undeclared) | None => Vec::new(),
         };
+        // A command may write anywhere. Listing single files would suggest that nothing else changed.
         if touches.is_empty() || touches.iter().any(|touch| touch.access == Access::Run) {
             self.others.insert(call.name.clone());
             return;

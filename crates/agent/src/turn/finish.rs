@@ -49,7 +49,9 @@ impl Outcome {
 impl RunningTurn {
     /// Waits for the delegated turns. Stopping a turn stops its children, and its end must include their cost.
     pub(crate) async fn settle_children(&self) {
+        // A tracker completes only after it was closed.
         self.children.close();
+        // Keep the lease alive meanwhile, or another gateway would fail the turn while its children are still ending.
         let settled = tokio::time::timeout(SETTLE_FOR, self.children.wait());
         tokio::pin!(settled);
         loop {
@@ -131,7 +133,10 @@ impl RunningTurn {
     /// well, so an answer that a user has already read is given up late.
     pub(crate) async fn finish(&self, outcome: &Outcome) {
         let (effects, events) = self.settle_calls().await;
+        // Hold the lock until the end is stored, so that no write can slip in behind the last items.
         let mut last = self.pending.lock().await;
+        // Only an interrupted turn can have text that was shown and not stored; a completed one has its whole answer
+        // among its items.
         if !matches!(outcome, Outcome::Completed(_)) {
             let text = self.pending_text(&last).await;
             last.extend(text);

@@ -165,6 +165,8 @@ impl RunningTurns {
         loop {
             let ended = self.ended.notified();
             tokio::pin!(ended);
+            // Register before checking the map. Otherwise the turn could end between the check and the wait, and its
+            // notification would be missed.
             ended.as_mut().enable();
             if !self.lock().contains_key(turn_id) {
                 return true;

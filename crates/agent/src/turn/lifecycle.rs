@@ -42,10 +42,12 @@ impl RunningTurn {
             }
             Err(outcome) => outcome,
         };
+        // Children end first: their cost is part of this turn, and they must not change files after its end.
         self.settle_children().await;
         // Clients may start the next turn as soon as they see the end, and must find the slot free.
         drop(slot);
         self.finish(&outcome).await;
+        // No further commit of this turn will carry the records, so hand them to the writer.
         self.agent.records.release(self.id());
         let after = TurnContext { status: Some(outcome.status()), ..self.hook_context() };
         match self.agent.runtime.run_phase(Phase::PostTurn, Arc::new(after)).await {
@@ -60,6 +62,7 @@ impl RunningTurn {
         work: impl Future<Output = Result<T, AgentError>>,
     ) -> Result<T, Outcome> {
         tokio::select! {
+            // Without this, a panic would leave the turn running in the store until its lease expires.
             done = AssertUnwindSafe(work).catch_unwind() => match done {
                 Ok(Ok(value)) => Ok(value),
                 Ok(Err(error)) => Err(Outcome::Failed(error)),
@@ -107,6 +110,8 @@ impl RunningTurn {
         let mut renewed = tokio::time::Instant::now();
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
+            // Look more often than the lease is renewed: a stop requested at another gateway only shows up in the
+            // store, and a user is waiting for it.
             match agent.store.turn_hold(workspace_id, turn_id).await {
                 Ok(hold) if hold.status != TurnStatus::Running => return Stopped::LeaseLost,
                 Ok(hold) if hold.stop_requested_at.is_some() => return Stopped::BySomebody,

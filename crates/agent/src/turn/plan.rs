@@ -71,10 +71,14 @@ impl RunningTurn {
         let history = self.fit_history(stored, budget, CompactionReason::TurnStart).await?;
         self.handle.spend(history.usage);
         if let Some(session) = &mut session {
+            // Compaction may have dropped messages that delivered files. Only after this correction does the
+            // comparison with the disk find what the model is missing.
             history.retain_delivered(&mut session.session);
             agent.compare_session(session).await?;
         }
         let reminder = session.as_ref().and_then(ThreadSession::reminder);
+        // Protect instruction files before the first call can run, or a command could rewrite the rules it has to
+        // follow.
         tools.protect(session.iter().flat_map(ThreadSession::instructing_files).collect()).await;
         let notes = self.turn_notes(&prepared.compiled, &history, &tools).await?;
         let opening = TurnMessage::opening(&self.stored.input, reminder, notes);
@@ -140,6 +144,7 @@ impl RunningTurn {
                 let private = self.agent.settings.private_paths.clone();
                 let set_aside = self.agent.settings.set_aside.clone();
                 let skill_folders = self.agent.settings.skills.folders.clone();
+                // Opening the root and locating Git's directories both wait for the disk.
                 let opened = blocking(move || {
                     let user = std::env::home_dir();
                     let places = [Path::new(&root), &cwd];
@@ -169,6 +174,7 @@ impl RunningTurn {
             .with_permissions(settings.permissions)
             .with_approvals(approvals)
             .with_limits(limits)
+            // Checked before every call, see `TurnLease`.
             .with_gate(Arc::clone(&self.lease) as _)
             .with_untold_effects(self.untold.clone())
             .with_cancellation(self.handle.stop.clone()))

@@ -21,6 +21,8 @@ impl Queues {
             // The upgraded handle counts as well, hence `<=`.
             return (Arc::strong_count(&queue) <= MAX_WAITING_TURNS).then_some(queue);
         }
+        // Drop empty queues whenever one is added, so that the map does not grow with the number of threads ever
+        // used.
         threads.retain(|_, queue| queue.strong_count() > 0);
         let queue = Arc::default();
         threads.insert(thread_id.clone(), Arc::downgrade(&queue));

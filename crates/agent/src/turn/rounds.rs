@@ -84,6 +84,7 @@ impl<'a> Rounds<'a> {
             let mut response = self.ask().await?;
             self.turn.handle.spend(response.usage);
             let marks = std::mem::take(&mut response.cache_marks);
+            // Record the cost before handling the answer, which may fail; the tokens are spent in any case.
             self.keep_outcome(response.usage, marks, is_cut(&response.stop)).await;
             self.notes.clear();
             let earlier = self.plan.history.entries().chain(&self.entries);
@@ -106,6 +107,8 @@ impl<'a> Rounds<'a> {
         let settings = &agent.settings.turns;
         self.spent.rounds += 1;
         let round = self.spent.rounds;
+        // A spent budget does not end the turn. It gets one more round without tools, because an answer with what is
+        // known is worth more than none.
         let calls_spent = self.spent.calls > 0 && self.spent.calls >= settings.max_tool_calls as usize;
         let kind =
             if round > self.turn.max_rounds() || calls_spent { RoundKind::Last } else { RoundKind::Open };
@@ -140,6 +143,8 @@ impl<'a> Rounds<'a> {
         let started = calls
             .iter()
             .map(|call| TurnEvent::ToolStarted { call_id: call.id.clone(), tool: call.name.clone() });
+        // Store the calls before running them. If the gateway dies meanwhile, the next turn can still be told what
+        // may have changed.
         self.push(response.message, started.collect()).await?;
         let settings = &self.turn.agent.settings.turns;
         let max_calls = settings.max_tool_calls as usize;
@@ -160,6 +165,7 @@ impl<'a> Rounds<'a> {
         if is_next_last {
             self.notes.push(RoundNote::FinalAnswer);
             batch.entry.notes.push(note("final_answer", notes::final_answer()));
+            // Using up the budget makes the next round the last one.
             self.spent.calls = self.spent.calls.max(max_calls);
         } else if !response.unfinished_calls.is_empty() {
             self.notes.push(RoundNote::Continuation);
@@ -170,7 +176,9 @@ impl<'a> Rounds<'a> {
         }
         let events = std::mem::take(&mut batch.events);
         self.add(batch.entry.clone(), events).await?;
+        // The effects are stored now, so the end of the turn must not record them again.
         batch.entry.effects.iter().for_each(|attached| self.turn.untold.forget(&attached.call_id));
+        // Only after the commit: if it fails, the instructions count as undelivered and are announced again.
         batch.confirm();
         Ok(Next::Ask)
     }
@@ -292,6 +300,7 @@ impl<'a> Rounds<'a> {
             if let Some(partial) = &error.partial {
                 self.turn.handle.spend(partial.usage);
                 self.keep_outcome(partial.usage, Vec::new(), true).await;
+                // The user has already seen this text and paid for it.
                 self.keep_partial(partial.message.clone()).await?;
             }
             return Err(AgentError::Provider(Box::new(error)));

@@ -76,6 +76,7 @@ impl RunningTurn {
     ) -> Self {
         let TurnOrigin { actor, stop, listener } = origin;
         let handle = agent.running.begin(&stored.id, listener.recipient(), stop);
+        // From here on the records of the turn's hooks wait for one of its commits.
         agent.records.hold(&stored.id);
         let workspace_id = stored.workspace_id.clone();
         let turn_id = stored.id.clone();
@@ -203,6 +204,7 @@ impl RunningTurn {
             let begun = agent.store.begin_round(&turn.workspace_id, &turn.id, &agent.node, record).await;
             match begun {
                 Ok(()) => pending.clear(),
+                // The round was not recorded, but its hooks did run, so their records must survive.
                 Err(_) => agent.records.put_back(&turn.id, runs),
             }
             Ok(begun?)

@@ -124,6 +124,7 @@ impl Agent {
             ),
             WhenBusy::Refuse => None,
         };
+        // Held until this function returns, so that only the first waiting turn polls the store.
         let _turn_in_queue = match &queue {
             Some(queue) => Some(queue.lock().await),
             None => None,

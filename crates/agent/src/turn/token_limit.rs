@@ -19,6 +19,7 @@ impl Agent {
     /// Returns the daily limit if the workspace has used it up, counting running turns.
     pub(crate) async fn spent_limit(&self, workspace_id: &WorkspaceId) -> Result<Option<u64>, AgentError> {
         let Some(limit) = self.settings.turns.limits.tokens_per_day else { return Ok(None) };
+        // The store's clock, so that all gateways agree on the start of the day.
         let day = self.store.now().milliseconds().div_euclid(DAY_MILLISECONDS) * DAY_MILLISECONDS;
         let usage = self.store.usage_since(workspace_id, Timestamp::from_milliseconds(day)).await?;
         let is_spent = usage.input.saturating_add(usage.output) >= limit.get();

@@ -85,6 +85,7 @@ impl RoundTools {
     /// Asks all sources concurrently for their tools; true if the list changed. A source that fails keeps its
     /// previous tools.
     pub(crate) async fn refresh(&mut self, round: &RoundContext) -> bool {
+        // Concurrently, because each source has its own time limit and a slow one must not delay the rest.
         let offers = join_all(self.sources.iter().map(|source| source.offer(round, self.offer_time))).await;
         let mut problems = Vec::new();
         let mut toolbox = Toolbox::new();
@@ -163,6 +164,7 @@ impl RoundTools {
         if let Some(allowed) = &self.allowed {
             toolbox = toolbox.filtered(|spec| allowed.contains(&spec.name));
         }
+        // An unchanged toolbox keeps the old router and the same descriptions, and so the provider's cached prefix.
         let is_changed = !toolbox.is_same(&self.toolbox);
         if is_changed {
             self.router = Router::all(&toolbox, self.context.clone()).with_hidden(self.requested.clone());
@@ -281,6 +283,7 @@ impl Source {
     async fn offer(&self, round: &RoundContext, within: Duration) -> Result<Toolbox, String> {
         let within = self.source.offer_time().unwrap_or(within);
         let kept = if self.last.is_empty() { "its tools are left out" } else { "its last tools are kept" };
+        // The inner block also catches a panic in `offer` itself, before it returns a future.
         let offered = AssertUnwindSafe(async { self.source.offer(round).await }).catch_unwind();
         match tokio::time::timeout(within, offered).await {
             Ok(Ok(toolbox)) => Ok(toolbox),

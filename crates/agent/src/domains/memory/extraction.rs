@@ -56,6 +56,7 @@ impl Hook for ExtractHook {
 impl Agent {
     /// Asks a model for facts to remember: the summary model, or else the model of the turn.
     pub(crate) async fn extract(&self, job: &ClaimedJob) -> Result<JobDone, AgentError> {
+        // Extraction spends tokens of the workspace as well, so the same limit applies.
         if let Some(limit) = self.spent_limit(&job.workspace_id).await? {
             return Err(AgentError::TokensSpent { limit });
         }
@@ -72,6 +73,7 @@ impl Agent {
         request.max_output_tokens = MAX_ANSWER_TOKENS;
         let response =
             provider.complete(&request).await.map_err(|error| AgentError::Provider(Box::new(error)))?;
+        // Before parsing, because the tokens are spent even if the answer is unusable.
         self.store.add_job_usage(job, response.usage).await?;
         let items = extracted(&response.message.text()).ok_or(AgentError::NoList)?;
         let memories = items.into_iter().map(|Extracted { category, text }| NewMemory {

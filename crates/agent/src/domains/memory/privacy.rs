@@ -27,6 +27,7 @@ pub(crate) fn hide_memory_of_others(entries: &mut [TurnMessage], reader: Option<
         .map(|attached| attached.call_id.clone())
         .collect();
     let has_hidden = |entry: &TurnMessage| entry.notes.iter().any(|note| is_hidden(&note.owner));
+    // Redacting rewrites a message, so leave alone the many that have nothing private.
     for entry in entries.iter_mut().filter(|entry| !calls.is_empty() || has_hidden(entry)) {
         entry.redact(HIDDEN, |note| is_hidden(&note.owner), |call_id| calls.contains(call_id));
     }

@@ -141,6 +141,7 @@ impl Tool for SearchMemory {
         };
         let terms = QueryTerms::of(&query);
         let limit = u64::from(limit.unwrap_or(DEFAULT_MEMORY_SEARCH).min(MAX_ITEMS));
+        // Prefer items with all words, but fall back to any: a model's query often has words that no item contains.
         match domain.store.search_memory(&view, &terms, WordMatch::AllElseAny, limit).await {
             Ok(items) if items.is_empty() => ToolOutput::text("no remembered item matches these words"),
             Ok(items) => answer(&view, shown(&items), &items),
