@@ -64,7 +64,7 @@ impl Agent {
         // when their leases expire.
         let node = protocol::TokenId::new().to_string();
         let queues = Queues::default();
-        let sources = own_sources(&settings, skills.clone(), memory);
+        let sources = built_in_sources(&settings, skills.clone(), memory);
         // The resolver of instruction files must exclude the same paths as the tools.
         settings.files.private_paths.clone_from(&settings.private_paths);
         let settings = Arc::new(settings);
@@ -102,7 +102,7 @@ impl Agent {
 }
 
 /// Returns the built-in sources of tools that the settings enable.
-pub(crate) fn own_sources(
+pub(crate) fn built_in_sources(
     settings: &AgentSettings,
     skills: Option<Arc<SkillsDomain>>,
     memory: Option<Arc<MemoryDomain>>,

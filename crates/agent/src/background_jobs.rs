@@ -21,7 +21,7 @@ const RENEWAL: Duration = Duration::from_secs(10);
 const TIME: Duration = Duration::from_secs(120);
 
 /// Result of a job, written together with its end.
-pub(crate) struct JobDone {
+pub(crate) struct JobResult {
     pub(crate) memories: Vec<NewMemory>,
     /// The user on whose behalf the job ran.
     pub(crate) actor: Option<String>,
@@ -48,7 +48,7 @@ pub(crate) fn new_job(
 
 impl Agent {
     /// Stores the jobs that the hooks of a turn contributed. The turn has already ended, so failures are only logged.
-    pub(crate) async fn keep_jobs(
+    pub(crate) async fn store_jobs(
         &self,
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
@@ -85,8 +85,8 @@ impl Agent {
             // One at a time: jobs are not urgent, and a burst of them must not compete with running turns for the
             // database.
             while let Some(job) = self.store.claim_job(&self.node, LEASE, &kinds).await? {
-                let finished = match self.work_while_held(&job).await {
-                    Ok(JobDone { memories, actor }) => {
+                let finished = match self.run_while_reserved(&job).await {
+                    Ok(JobResult { memories, actor }) => {
                         let finished = self.store.finish_job(&job, &self.node, memories, actor.as_deref());
                         finished.await.map_err(|error| error.to_string())
                     }
@@ -113,8 +113,8 @@ impl Agent {
 
     /// Runs a job within its time limit and only while this gateway holds it. A panic fails this attempt; it must not
     /// end the gateway or its other jobs.
-    async fn work_while_held(&self, job: &ClaimedJob) -> Result<JobDone, String> {
-        let work = tokio::time::timeout(TIME, self.work_on(job));
+    async fn run_while_reserved(&self, job: &ClaimedJob) -> Result<JobResult, String> {
+        let work = tokio::time::timeout(TIME, self.run_job(job));
         tokio::select! {
             worked = AssertUnwindSafe(work).catch_unwind() => match worked {
                 Ok(Ok(worked)) => worked,
@@ -122,12 +122,12 @@ impl Agent {
                 Err(_) => Err("it panicked".to_owned()),
             },
             // By now another gateway runs the same job, so stop this attempt.
-            () = self.job_lost(job) => Err("another gateway has taken it over".to_owned()),
+            () = self.reservation_lost(job) => Err("another gateway has taken it over".to_owned()),
         }
     }
 
     /// Renews the reservation of a job; returns only when another gateway has taken it over.
-    async fn job_lost(&self, job: &ClaimedJob) {
+    async fn reservation_lost(&self, job: &ClaimedJob) {
         loop {
             tokio::time::sleep(RENEWAL).await;
             match self.store.renew_job(job, &self.node, LEASE).await {
@@ -146,7 +146,7 @@ impl Agent {
         [extraction::KIND].into_iter().chain(of_packages).map(str::to_owned).collect()
     }
 
-    async fn work_on(&self, job: &ClaimedJob) -> Result<JobDone, String> {
+    async fn run_job(&self, job: &ClaimedJob) -> Result<JobResult, String> {
         if job.kind == extraction::KIND {
             return self.extract(job).await.map_err(|error| error.to_string());
         }
@@ -161,7 +161,7 @@ impl Agent {
             return Err(format!("no worker registered for jobs of kind `{}`", job.kind));
         };
         match doing.await {
-            Ok(()) => Ok(JobDone { memories: Vec::new(), actor: None }),
+            Ok(()) => Ok(JobResult { memories: Vec::new(), actor: None }),
             Err(failure) => Err(hooks::preview(failure.message())),
         }
     }

@@ -98,6 +98,9 @@ pub enum AgentError {
     /// The client disconnected before the queued turn started.
     #[error("the client disconnected before the turn started")]
     Withdrawn,
+    /// The turn was stopped while its calls ran. It ends as cancelled, so this is never shown.
+    #[error("the turn was cancelled")]
+    Cancelled,
     /// The turn panicked, which is a bug in the program.
     #[error("internal error in the gateway; see its log for details")]
     Panicked,

@@ -127,7 +127,7 @@ struct Parameters {
 
 /// Reason that work cannot be delegated.
 #[derive(Debug, thiserror::Error)]
-enum Refusal {
+enum DelegationRefusal {
     #[error("the goal is empty")]
     NoGoal,
     #[error("you do not have tool `{name}`, so you cannot delegate it")]
@@ -144,7 +144,7 @@ enum Refusal {
     NotBegun(#[from] AgentError),
 }
 
-impl Hint for Refusal {
+impl Hint for DelegationRefusal {
     fn hint(&self) -> Option<std::borrow::Cow<'_, str>> {
         match self {
             Self::UnknownTool { names, .. } => Some(format!("your tools are {names}").into()),
@@ -183,7 +183,7 @@ impl Tool for Delegate {
             Err(error) => return ToolOutput::failed(&error),
         };
         let run = async {
-            let parent = self.parent.as_ref().ok_or(Refusal::NoParent)?;
+            let parent = self.parent.as_ref().ok_or(DelegationRefusal::NoParent)?;
             parent.delegate(parameters).await
         };
         run.await.unwrap_or_else(|refusal| ToolOutput::failed(&refusal))
@@ -255,28 +255,28 @@ impl RunningTurn {
 }
 
 /// A running child and its task.
-struct Child {
+struct RunningChild {
     turn_id: TurnId,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl ParentTurn {
     /// Gives work to another agent and waits for it. Dropping the future stops the work.
-    async fn delegate(self: &Arc<Self>, mut parameters: Parameters) -> Result<ToolOutput, Refusal> {
+    async fn delegate(self: &Arc<Self>, mut parameters: Parameters) -> Result<ToolOutput, DelegationRefusal> {
         // PostgreSQL cannot store a zero byte in a text.
         parameters.goal = parameters.goal.replace('\0', "\u{fffd}");
         if parameters.goal.trim().is_empty() {
-            return Err(Refusal::NoGoal);
+            return Err(DelegationRefusal::NoGoal);
         }
         if parameters.max_rounds == Some(0) {
-            return Err(Refusal::NoRounds);
+            return Err(DelegationRefusal::NoRounds);
         }
         let limits = self.limits_for(&parameters)?;
         let limit = self.agent.settings.delegation.max_given_out;
         // Count before waiting for a slot. The counter is shared by all descendants, so concurrent calls cannot
         // exceed the limit together.
         if limits.given_out.fetch_add(1, Ordering::Relaxed) >= limit {
-            return Err(Refusal::TooMany { limit });
+            return Err(DelegationRefusal::TooMany { limit });
         }
         // The semaphore is never closed, so a permit is always granted.
         let _slot = self.slots.acquire().await;
@@ -288,13 +288,13 @@ impl ParentTurn {
         let parent = Arc::clone(self);
         let token = self.children.token();
         let beginning = async move { parent.begin(parameters, limits, stop, token).await };
-        let Child { turn_id, task } = joined(self.agent.running.tasks.spawn(beginning)).await?;
+        let RunningChild { turn_id, task } = joined(self.agent.running.tasks.spawn(beginning)).await?;
         joined(task).await;
         self.result(&turn_id).await
     }
 
     /// Returns the limits of a child: those requested, within the limits of this turn.
-    fn limits_for(&self, parameters: &Parameters) -> Result<ChildLimits, Refusal> {
+    fn limits_for(&self, parameters: &Parameters) -> Result<ChildLimits, DelegationRefusal> {
         let max_rounds = [self.limits.max_rounds, parameters.max_rounds].into_iter().flatten().min();
         let own = ChildLimits { max_rounds, ..self.limits.clone() };
         let Some(wanted) = &parameters.tools else {
@@ -303,7 +303,7 @@ impl ParentTurn {
         let names = self.offered.names();
         if let Some(unknown) = wanted.iter().find(|name| !names.contains(name)) {
             let name = unknown.chars().take(100).collect();
-            return Err(Refusal::UnknownTool { name, names: names.join(", ") });
+            return Err(DelegationRefusal::UnknownTool { name, names: names.join(", ") });
         }
         Ok(ChildLimits { tools: Some(Arc::new(wanted.iter().cloned().collect())), ..own })
     }
@@ -315,7 +315,7 @@ impl ParentTurn {
         limits: ChildLimits,
         stop: CancellationToken,
         token: TaskTrackerToken,
-    ) -> Result<Child, AgentError> {
+    ) -> Result<RunningChild, AgentError> {
         let agent = &self.agent;
         let parent = &self.stored;
         let cwd = parameters.cwd.as_ref().map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd));
@@ -356,7 +356,7 @@ impl ParentTurn {
         // could deadlock.
         let turn = agent.store.create_turn(start, agent.lease(), None, actor.clone()).await?;
         let turn_id = turn.id.clone();
-        let origin = TurnOrigin { actor, stop, listener: Arc::new(Nobody) };
+        let origin = TurnOrigin { actor, stop, listener: Arc::new(NoListener) };
         let turn = RunningTurn::new(Arc::clone(agent), subject, turn, model, origin);
         let ended = EndOnDrop { agent: Arc::clone(agent), turn_id: turn_id.clone() };
         let costs =
@@ -365,11 +365,11 @@ impl ParentTurn {
             turn.run(None, None).await;
             drop((ended, costs));
         });
-        Ok(Child { turn_id, task })
+        Ok(RunningChild { turn_id, task })
     }
 
     /// Returns the result of a finished child for the parent's model.
-    async fn result(&self, turn_id: &TurnId) -> Result<ToolOutput, Refusal> {
+    async fn result(&self, turn_id: &TurnId) -> Result<ToolOutput, DelegationRefusal> {
         let turn = self.agent.turn_view(&self.stored.workspace_id, turn_id).await?.turn;
         let failed = |why: String| {
             let so_far = turn.answer.as_deref().filter(|text| !text.trim().is_empty());
@@ -412,9 +412,9 @@ fn title(goal: &str) -> String {
 }
 
 /// A listener without recipients. A child's progress is in the change log, and its answer is the parent's to report.
-struct Nobody;
+struct NoListener;
 
-impl TurnListener for Nobody {
+impl TurnListener for NoListener {
     fn delta<'a>(&'a self, _: &'a TurnId, _: u64, _: &'a str) -> BoxFuture<'a, ()> {
         ready(()).boxed()
     }

@@ -9,7 +9,7 @@ use store::StoredItem;
 
 use crate::agent::Agent;
 use crate::error::AgentError;
-use crate::explain::{reminded_files, tools};
+use crate::explain::{files_in_reminder, tools};
 
 type ManifestsAndRounds = (Vec<RoundManifest>, Vec<ExplainedRound>);
 
@@ -73,18 +73,18 @@ pub(crate) fn explained_rounds(
                 }
             }
             TurnItem::Round(outcome) => {
-                place = RoundPosition { round: outcome.round, is_answered: true, is_said: false };
+                place = RoundPosition { round: outcome.round, is_answered: true, is_answer_seen: false };
                 if let Some(round) = find(&mut rounds, outcome.round) {
                     round.outcome = Some(outcome.clone());
                 }
             }
             TurnItem::Message(message) if message.message.role == MessageRole::Assistant => {
                 // Turns of the first version stored no outcomes; there each answer ends a round.
-                if place.is_said {
+                if place.is_answer_seen {
                     place = RoundPosition::before(place.round + 1);
                 }
                 place.is_answered = true;
-                place.is_said = true;
+                place.is_answer_seen = true;
                 if let Some(round) = find(&mut rounds, place.round) {
                     let called = |id: &str| message.message.tool_calls().any(|call| call.id == id);
                     round.calls.extend(all_calls.iter().filter(|call| called(&call.call_id)).cloned());
@@ -98,7 +98,7 @@ pub(crate) fn explained_rounds(
                     round.reminders.extend(message.reminders.iter().map(|attached| ExplainedReminder {
                         kind: attached.reminder.kind(),
                         call_id: attached.call_id.clone(),
-                        files: reminded_files(attached),
+                        files: files_in_reminder(attached),
                     }));
                 }
             }
@@ -114,12 +114,12 @@ struct RoundPosition {
     /// True once the round's outcome or answer was seen.
     is_answered: bool,
     /// True once the round's answer was seen.
-    is_said: bool,
+    is_answer_seen: bool,
 }
 
 impl RoundPosition {
     fn before(round: u32) -> Self {
-        Self { round, is_answered: false, is_said: false }
+        Self { round, is_answered: false, is_answer_seen: false }
     }
 
     /// Returns the round whose request includes the current item.

@@ -39,7 +39,7 @@ pub(crate) enum CompactionReason {
 
 /// Progress of summarising.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Progress {
+enum SummaryProgress {
     Done,
     /// The rest is left for the next turn.
     Partly,
@@ -121,9 +121,9 @@ impl RunningTurn {
             };
             tries += 1;
             match made {
-                Progress::Done => break (sent, true),
-                Progress::Partly => break (sent, false),
-                Progress::Outdated => {
+                SummaryProgress::Done => break (sent, true),
+                SummaryProgress::Partly => break (sent, false),
+                SummaryProgress::Outdated => {
                     // Start over from the store, but keep the cost of the attempt.
                     let usage = history.usage;
                     *history = History { usage, ..self.stored_history().await? };
@@ -162,14 +162,14 @@ impl RunningTurn {
         history: &mut History,
         count: usize,
         budget: usize,
-    ) -> Result<Progress, AgentError> {
+    ) -> Result<SummaryProgress, AgentError> {
         if budget < MIN_SUMMARY_BUDGET {
             return Err(AgentError::TooLong { tokens: MIN_SUMMARY_BUDGET, room: budget });
         }
         // A full page means that there may be older turns, which no summary covers yet.
         if history.turns.len() as u64 >= MAX_TURNS_READ {
             let progress = self.summarise_backlog(history, budget).await?;
-            if progress != Progress::Done {
+            if progress != SummaryProgress::Done {
                 return Ok(progress);
             }
         }
@@ -177,14 +177,18 @@ impl RunningTurn {
         // The summary is sent to whichever user has the next turn, so it must not contain private memory.
         oldest.iter_mut().for_each(|turn| hide_memory_of_others(&mut turn.entries, None));
         let Some(covered) = self.summarise(history, &oldest, budget).await? else {
-            return Ok(Progress::Outdated);
+            return Ok(SummaryProgress::Outdated);
         };
         history.leave_out(covered);
-        Ok(if covered == count { Progress::Done } else { Progress::Partly })
+        Ok(if covered == count { SummaryProgress::Done } else { SummaryProgress::Partly })
     }
 
     /// Summarises the turns before those that were loaded, which pile up while summaries keep failing.
-    async fn summarise_backlog(&self, history: &mut History, budget: usize) -> Result<Progress, AgentError> {
+    async fn summarise_backlog(
+        &self,
+        history: &mut History,
+        budget: usize,
+    ) -> Result<SummaryProgress, AgentError> {
         let before = history.turns.first().map_or(self.stored.ordinal, |turn| turn.ordinal);
         loop {
             let range = TurnRange { after: history.through, before, part: RangePart::Oldest(BACKLOG_PAGE) };
@@ -192,13 +196,13 @@ impl RunningTurn {
             let is_last = (page.len() as u64) < BACKLOG_PAGE;
             if !page.is_empty() {
                 match self.summarise(history, &page, budget).await? {
-                    None => return Ok(Progress::Outdated),
-                    Some(covered) if covered < page.len() => return Ok(Progress::Partly),
+                    None => return Ok(SummaryProgress::Outdated),
+                    Some(covered) if covered < page.len() => return Ok(SummaryProgress::Partly),
                     Some(_) => {}
                 }
             }
             if is_last {
-                return Ok(Progress::Done);
+                return Ok(SummaryProgress::Done);
             }
         }
     }

@@ -56,13 +56,13 @@ impl Agent {
         compiled: &CompiledPrompt,
         request: Option<RoundRequest>,
         about_tools: &[PromptDiagnostic],
-        brought: &HashSet<ContentHash>,
+        stored_texts: &HashSet<ContentHash>,
     ) -> BeginRound {
         let mut manifest = PromptManifest { request, ..compiled.manifest.clone() };
         manifest.diagnostics.extend_from_slice(about_tools);
         let sections = compiled.sections.iter().filter(|_| self.settings.prompt.keep_texts);
         let texts = sections
-            .filter(|section| !brought.contains(&section.sha256))
+            .filter(|section| !stored_texts.contains(&section.sha256))
             .map(|section| PromptText { sha256: section.sha256.clone(), content: section.text.to_string() });
         let manifest = RoundManifest { round, manifest };
         let events = vec![TurnEvent::ManifestKept { round }];

@@ -22,7 +22,7 @@ impl RunningTurn {
         tools: &RoundTools,
     ) -> Result<Vec<MessageNote>, AgentError> {
         let mut notes = unsent_sections(compiled, history.entries());
-        notes.extend(self.unanswered_note(history, tools).await?);
+        notes.extend(self.failed_turns_note(history, tools).await?);
         Ok(notes)
     }
 }

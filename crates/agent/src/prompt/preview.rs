@@ -14,14 +14,14 @@ use protocol::{ThreadId, ThreadMode, TokenReach, ToolSpec, TurnScope, Version, W
 use tokens::Counter;
 use tools::{RoundContext, ToolContext};
 
-use crate::agent::{Agent, own_sources};
+use crate::agent::{Agent, built_in_sources};
 use crate::blocking::blocking;
 use crate::directory::WorkingDirectory;
 use crate::domains::delegation::{DELEGATE, DelegationTools};
 use crate::domains::memory::tools::MemoryTools;
 use crate::domains::skills::{self, SkillsDomain};
 use crate::error::AgentError;
-use crate::explain::view::shown;
+use crate::explain::view::turn_reminder;
 use crate::history::History;
 use crate::prompt::files::{SessionFiles, add_files};
 use crate::prompt::notes::{mark_repeated_sections, unsent_sections};
@@ -133,7 +133,7 @@ impl Agent {
             return Ok(None);
         }
         let cwd = session.cwd.to_string_lossy().into_owned();
-        Ok(Some(FrozenStart { cwd, asked_cwd, files, reminder: reminder.as_ref().map(shown) }))
+        Ok(Some(FrozenStart { cwd, asked_cwd, files, reminder: reminder.as_ref().map(turn_reminder) }))
     }
 }
 
@@ -163,7 +163,7 @@ pub fn directory_preview<'a>(
             input.contributed.extend(section);
         }
         let of_sources = settings.clone();
-        let mut sources = blocking(move || own_sources(&of_sources, skills, None)).await;
+        let mut sources = blocking(move || built_in_sources(&of_sources, skills, None)).await;
         if settings.memory.enabled {
             sources.push(Arc::new(MemoryTools::described(settings.memory)));
         }

@@ -46,7 +46,7 @@ impl ThreadSession {
     }
 
     /// Returns the files that instruct the model, including imported ones.
-    pub(crate) fn instructing_files(&self) -> Vec<PathBuf> {
+    pub(crate) fn instruction_paths(&self) -> Vec<PathBuf> {
         let told = self.reminder().map(|reminder| reminder.paths()).unwrap_or_default();
         self.session.loaded_versions.keys().cloned().chain(told).collect()
     }
@@ -81,7 +81,7 @@ impl ThreadSession {
 }
 
 /// A stored session, and the reminder about changes since then.
-type StoredAndTold = (Option<protocol::ThreadSession>, Option<Reminder>);
+type SessionAndReminder = (Option<protocol::ThreadSession>, Option<Reminder>);
 
 impl Agent {
     /// Opens the session that a turn continues. A new one is stored only when the turn completes, so that the next
@@ -140,7 +140,7 @@ impl Agent {
         workspace_id: &'a WorkspaceId,
         thread_id: &'a ThreadId,
         cwd: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<StoredAndTold, AgentError>> {
+    ) -> BoxFuture<'a, Result<SessionAndReminder, AgentError>> {
         Box::pin(async move {
             let TurnSubject { workspace, thread, .. } =
                 self.store.turn_subject(workspace_id, thread_id).await?;

@@ -8,7 +8,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tools::{ApprovalRequest, Approvals, Decision};
 
 /// Interval for polling an answer, in case a wake was lost.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The approval requests of one turn.
 pub(crate) struct TurnApprovals {
@@ -51,8 +51,8 @@ impl TurnApprovals {
                 Ok(None) if tokio::time::Instant::now() >= deadline => {
                     let expired = self.store.expire_approval(workspace_id, turn_id, &self.owner, &call_id);
                     match expired.await {
-                        Ok(approval) => return Ok(decided(&approval).unwrap_or(OVERDUE)),
-                        Err(error) if is_transient(&error) => return Ok(OVERDUE),
+                        Ok(approval) => return Ok(decided(&approval).unwrap_or(EXPIRED)),
+                        Err(error) if is_transient(&error) => return Ok(EXPIRED),
                         Err(error) => return Err(error),
                     }
                 }
@@ -62,7 +62,7 @@ impl TurnApprovals {
                 Err(error) if is_transient(&error) && tokio::time::Instant::now() < deadline => {
                     tracing::warn!(%error, turn = %self.turn_id, "failed to look up an approval");
                 }
-                Err(error) if is_transient(&error) => return Ok(OVERDUE),
+                Err(error) if is_transient(&error) => return Ok(EXPIRED),
                 Err(error) => return Err(error),
             }
             // Wakes of other workspaces are frequent on a busy gateway, and must not cost a query each.
@@ -77,7 +77,7 @@ impl TurnApprovals {
                 }
             };
             // Poll from time to time even without a wake: a notification can be lost with its database connection.
-            let next = deadline.min(tokio::time::Instant::now() + LOOK_EVERY);
+            let next = deadline.min(tokio::time::Instant::now() + CHECK_INTERVAL);
             let _ = tokio::time::timeout_at(next, woken).await;
         }
     }
@@ -90,7 +90,7 @@ impl TurnApprovals {
 }
 
 /// The decision if nobody answered in time.
-const OVERDUE: Decision = Decision::Deny(HowDecided::Expired);
+const EXPIRED: Decision = Decision::Deny(HowDecided::Expired);
 
 fn decided(approval: &TurnApproval) -> Option<Decision> {
     let decision = approval.decision.as_ref()?;

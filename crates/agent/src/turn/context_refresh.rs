@@ -30,13 +30,13 @@ impl ReminderMessage {
 }
 
 impl Agent {
-    /// Builds the message that resends dropped context: instructions for the directory and for the places of calls,
+    /// Builds the message that resends dropped context: instructions for the directory and for the paths of calls,
     /// and the turn sections of the prompt. `None` if nothing is missing.
     pub(crate) async fn resend_dropped_context(
         &self,
         plan: &TurnPlan,
         entries: &[TurnMessage],
-        places: &BTreeSet<PathBuf>,
+        visited: &BTreeSet<PathBuf>,
     ) -> Result<Option<ReminderMessage>, AgentError> {
         let messages = plan.history.entries().chain(entries);
         let notes = unsent_sections(&plan.prepared.compiled, messages.clone());
@@ -48,14 +48,14 @@ impl Agent {
             resolver.retain_delivered(messages.clone().flat_map(TurnMessage::told));
             let difference = session.difference_from(self, &resolver.session()).await?;
             reminders.extend(difference.reminder());
-            // Confirm the difference before resolving the places, so that no file is announced twice. If this message
+            // Confirm the difference before resolving the visited paths, so that no file is announced twice. If this message
             // is never sent, the turn fails and its session is not saved, so confirming early is safe.
             resolver.confirm_difference(difference);
             let resolver = resolver.clone();
-            let places = places.clone();
+            let visited = visited.clone();
             let resolving = blocking(move || {
-                let places = places.iter().map(PathBuf::as_path).collect::<Vec<&Path>>();
-                resolver.resolve_for(places, Purpose::Read, &mut InlineBudget::default())
+                let visited = visited.iter().map(PathBuf::as_path).collect::<Vec<&Path>>();
+                resolver.resolve_for(visited, Purpose::Read, &mut InlineRoom::default())
             });
             let resolved = resolving.await?;
             reminders.extend(resolved.reminder());

@@ -34,7 +34,7 @@ pub(crate) struct TurnHandle {
     usage: Arc<Mutex<TokenUsage>>,
     pieces: Arc<Mutex<Pieces>>,
     /// Recipient that started the turn, and receives every piece anyway.
-    asker: Option<u64>,
+    starter: Option<u64>,
 }
 
 /// The pieces of an answer and their watchers. One lock guards both, so that a new watcher receives each piece
@@ -61,12 +61,12 @@ impl TurnHandle {
         pieces.text.push_str(text);
         let index = pieces.next_index;
         pieces.next_index += 1;
-        (index, pieces.living())
+        (index, pieces.connected())
     }
 
     /// Returns the watchers besides the listener that started the turn.
     pub(crate) fn watchers(&self) -> Vec<Arc<dyn TurnListener>> {
-        self.pieces.lock().living()
+        self.pieces.lock().connected()
     }
 
     fn watch(&self, watcher: Arc<dyn TurnListener>) -> AnswerSoFar {
@@ -75,7 +75,7 @@ impl TurnHandle {
         if let Some(recipient) = watcher.recipient() {
             pieces.watchers.retain(|known| known.recipient() != Some(recipient));
         }
-        if self.asker.is_none() || self.asker != watcher.recipient() {
+        if self.starter.is_none() || self.starter != watcher.recipient() {
             pieces.watchers.push(watcher);
         }
         AnswerSoFar { text: pieces.text.clone(), next_index: pieces.next_index }
@@ -113,7 +113,7 @@ impl TurnHandle {
 }
 
 impl Pieces {
-    fn living(&mut self) -> Vec<Arc<dyn TurnListener>> {
+    fn connected(&mut self) -> Vec<Arc<dyn TurnListener>> {
         self.watchers.retain(|watcher| !watcher.is_gone());
         self.watchers.clone()
     }
@@ -142,8 +142,13 @@ impl RunningTurns {
         Arc::clone(&self.slots).try_acquire_owned().ok()
     }
 
-    pub(crate) fn begin(&self, turn_id: &TurnId, asker: Option<u64>, stop: CancellationToken) -> TurnHandle {
-        let turn = TurnHandle { asker, stop, ..TurnHandle::default() };
+    pub(crate) fn begin(
+        &self,
+        turn_id: &TurnId,
+        starter: Option<u64>,
+        stop: CancellationToken,
+    ) -> TurnHandle {
+        let turn = TurnHandle { starter, stop, ..TurnHandle::default() };
         self.lock().insert(turn_id.clone(), turn.clone());
         turn
     }

@@ -79,7 +79,7 @@ impl RunningTurn {
         let reminder = session.as_ref().and_then(ThreadSession::reminder);
         // Protect instruction files before the first call can run, or a command could rewrite the rules it has to
         // follow.
-        tools.protect(session.iter().flat_map(ThreadSession::instructing_files).collect()).await;
+        tools.protect(session.iter().flat_map(ThreadSession::instruction_paths).collect()).await;
         let notes = self.turn_notes(&prepared.compiled, &history, &tools).await?;
         let opening = TurnMessage::opening(&self.stored.input, reminder, notes);
         mark_repeated_sections(&mut prepared.compiled.manifest, std::slice::from_ref(&opening));

@@ -36,9 +36,9 @@ pub(crate) struct Rounds<'a> {
     request: ChatRequest,
     /// The messages of this turn.
     entries: Vec<TurnMessage>,
-    spent: Spent,
+    spent: SpentBudget,
     /// Paths that its calls have touched.
-    places: BTreeSet<PathBuf>,
+    visited: BTreeSet<PathBuf>,
     /// True once a provider has rejected the request as too long.
     shortened: bool,
     /// Notes that the last round leaves for the next one.
@@ -47,7 +47,7 @@ pub(crate) struct Rounds<'a> {
 
 /// Budgets used by the turn so far.
 #[derive(Default)]
-struct Spent {
+struct SpentBudget {
     rounds: u32,
     calls: usize,
     continuations: u32,
@@ -61,7 +61,7 @@ enum RoundKind {
     Last,
 }
 
-enum Next {
+enum AfterRound {
     Ask,
     End,
 }
@@ -71,10 +71,10 @@ impl<'a> Rounds<'a> {
         let request = turn.chat_request(&plan.prepared.compiled, plan.tools.specs());
         let executor = ToolExecutor::new(plan.resolver.clone());
         let entries = vec![plan.opening.clone()];
-        let spent = Spent::default();
-        let places = BTreeSet::new();
+        let spent = SpentBudget::default();
+        let visited = BTreeSet::new();
         let notes = Vec::new();
-        Self { turn, plan, executor, request, entries, spent, places, shortened: false, notes }
+        Self { turn, plan, executor, request, entries, spent, visited, shortened: false, notes }
     }
 
     /// Runs rounds until the model answers, and returns the plan.
@@ -85,7 +85,7 @@ impl<'a> Rounds<'a> {
             self.turn.handle.spend(response.usage);
             let marks = std::mem::take(&mut response.cache_marks);
             // Record the cost before handling the answer, which may fail; the tokens are spent in any case.
-            self.keep_outcome(response.usage, marks, is_cut(&response.stop)).await;
+            self.record_outcome(response.usage, marks, is_cut(&response.stop)).await;
             self.notes.clear();
             let earlier = self.plan.history.entries().chain(&self.entries);
             call_ids::make_unique(&mut response.message, earlier);
@@ -95,7 +95,7 @@ impl<'a> Rounds<'a> {
                 (RoundKind::Open, false) => self.run_calls(response, calls).await?,
                 (RoundKind::Last, false) => self.end_without_calls(response.message).await?,
             };
-            if let Next::End = next {
+            if let AfterRound::End = next {
                 return Ok(self.plan);
             }
         }
@@ -139,7 +139,11 @@ impl<'a> Rounds<'a> {
     }
 
     /// Stores the model's calls, runs them, and stores their results for the next round.
-    async fn run_calls(&mut self, response: ChatResponse, calls: Vec<ToolCall>) -> Result<Next, AgentError> {
+    async fn run_calls(
+        &mut self,
+        response: ChatResponse,
+        calls: Vec<ToolCall>,
+    ) -> Result<AfterRound, AgentError> {
         let started = calls
             .iter()
             .map(|call| TurnEvent::ToolStarted { call_id: call.id.clone(), tool: call.name.clone() });
@@ -152,16 +156,15 @@ impl<'a> Rounds<'a> {
         self.spent.calls += calls.len();
         let mut batch = self.executor.run(self.plan.tools.router(), calls, left, self.room()).await;
         if self.turn.handle.stop.is_cancelled() {
-            // The results only report that the turn was stopped, and the turn ends now. `unless_stopped` drops this
-            // future; the effects of its calls are recorded with the end.
-            std::future::pending::<()>().await;
+            // The results only report the stop. They are not stored; the effects of the calls are recorded with the end.
+            return Err(AgentError::Cancelled);
         }
-        self.places.extend(std::mem::take(&mut batch.places));
+        self.visited.extend(std::mem::take(&mut batch.visited));
         self.turn.touch(std::mem::take(&mut batch.touched));
         let is_next_last = self.spent.rounds >= self.turn.max_rounds()
             || self.spent.calls >= max_calls
             || self.is_full(&batch.entry)
-            || self.are_tokens_spent().await?;
+            || self.is_daily_limit_reached().await?;
         if is_next_last {
             self.notes.push(RoundNote::FinalAnswer);
             batch.entry.notes.push(note("final_answer", notes::final_answer()));
@@ -180,23 +183,28 @@ impl<'a> Rounds<'a> {
         batch.entry.effects.iter().for_each(|attached| self.turn.untold.forget(&attached.call_id));
         // Only after the commit: if it fails, the instructions count as undelivered and are announced again.
         batch.confirm();
-        Ok(Next::Ask)
+        Ok(AfterRound::Ask)
     }
 
     /// Handles an answer without calls: usually it ends the turn.
-    async fn end_or_continue(&mut self, kind: RoundKind, response: ChatResponse) -> Result<Next, AgentError> {
+    async fn end_or_continue(
+        &mut self,
+        kind: RoundKind,
+        response: ChatResponse,
+    ) -> Result<AfterRound, AgentError> {
         // Check the daily limit only for an answer that would be continued: a finished answer needs no further query.
         let wants_more = match response.stop {
             StopReason::MaxOutputTokens | StopReason::ContextFull => true,
             StopReason::EndTurn => response.message.text().trim().is_empty() && self.has_unanswered_results(),
             _ => false,
         };
-        let can_continue =
-            wants_more && self.spent.continuations < MAX_CONTINUATIONS && !self.are_tokens_spent().await?;
+        let can_continue = wants_more
+            && self.spent.continuations < MAX_CONTINUATIONS
+            && !self.is_daily_limit_reached().await?;
         match response.stop {
             StopReason::Paused if kind == RoundKind::Open => {
                 self.push(response.message, Vec::new()).await?;
-                Ok(Next::Ask)
+                Ok(AfterRound::Ask)
             }
             StopReason::MaxOutputTokens | StopReason::ContextFull if can_continue => {
                 self.spent.continuations += 1;
@@ -206,7 +214,7 @@ impl<'a> Rounds<'a> {
                 self.notes.push(RoundNote::Continuation);
                 let hint = continuation(&response.unfinished_calls);
                 self.add(TurnMessage::of_notes(vec![hint]), Vec::new()).await?;
-                Ok(Next::Ask)
+                Ok(AfterRound::Ask)
             }
             // Some models stop like this after tool results. Text from before the results does not answer them.
             StopReason::EndTurn if can_continue => {
@@ -215,7 +223,7 @@ impl<'a> Rounds<'a> {
                 self.notes.push(RoundNote::Continuation);
                 let hint = note(RECOVERY_CONTINUATION, notes::empty_answer());
                 self.add(TurnMessage::of_notes(vec![hint]), Vec::new()).await?;
-                Ok(Next::Ask)
+                Ok(AfterRound::Ask)
             }
             stop => {
                 let unfinished = response.unfinished_calls.last().map(|call| call.name.clone());
@@ -228,26 +236,26 @@ impl<'a> Rounds<'a> {
                     StopReason::EndTurn if self.has_unanswered_results() => Err(AgentError::NoAnswer),
                     StopReason::Refused if self.has_no_answer() => Err(AgentError::Refused),
                     _ if self.has_no_answer() => Err(AgentError::NoAnswer),
-                    _ => Ok(Next::End),
+                    _ => Ok(AfterRound::End),
                 }
             }
         }
     }
 
     /// Ends a turn whose model keeps calling tools although it must answer.
-    async fn end_without_calls(&mut self, mut message: Message) -> Result<Next, AgentError> {
+    async fn end_without_calls(&mut self, mut message: Message) -> Result<AfterRound, AgentError> {
         // No provider accepts a history that contains a call without a result.
         message.blocks.retain(|block| !matches!(block, Block::ToolCall(_)));
         if message.text().trim().is_empty() {
             return Err(AgentError::OnlyCalls);
         }
         self.push_last(TurnMessage::new(message)).await?;
-        Ok(Next::End)
+        Ok(AfterRound::End)
     }
 
     /// Returns true if the workspace has used its daily tokens, so that only an answer is left.
-    async fn are_tokens_spent(&self) -> Result<bool, AgentError> {
-        Ok(self.turn.agent.spent_limit(&self.turn.stored.workspace_id).await?.is_some())
+    async fn is_daily_limit_reached(&self) -> Result<bool, AgentError> {
+        Ok(self.turn.agent.exhausted_token_limit(&self.turn.stored.workspace_id).await?.is_some())
     }
 
     /// Returns true if the turn itself has become so long that only an answer still fits.
@@ -289,7 +297,7 @@ impl<'a> Rounds<'a> {
             };
             if error.kind == ErrorKind::ContextTooLong && !self.shortened {
                 // A rejected request is a round of its own: the shorter one differs and gets its own record.
-                self.keep_outcome(TokenUsage::default(), Vec::new(), false).await;
+                self.record_outcome(TokenUsage::default(), Vec::new(), false).await;
                 if self.shorten().await? {
                     self.shortened = true;
                     self.spent.rounds += 1;
@@ -299,9 +307,9 @@ impl<'a> Rounds<'a> {
             }
             if let Some(partial) = &error.partial {
                 self.turn.handle.spend(partial.usage);
-                self.keep_outcome(partial.usage, Vec::new(), true).await;
+                self.record_outcome(partial.usage, Vec::new(), true).await;
                 // The user has already seen this text and paid for it.
-                self.keep_partial(partial.message.clone()).await?;
+                self.store_partial(partial.message.clone()).await?;
             }
             return Err(AgentError::Provider(Box::new(error)));
         }
@@ -317,7 +325,7 @@ impl<'a> Rounds<'a> {
         let item = self.turn.agent.context_item(&self.plan.history, self.plan.budget);
         self.turn.add(vec![item], Vec::new()).await?;
         if let Some(retold) =
-            self.turn.agent.resend_dropped_context(&self.plan, &self.entries, &self.places).await?
+            self.turn.agent.resend_dropped_context(&self.plan, &self.entries, &self.visited).await?
         {
             self.add(retold.message.clone(), Vec::new()).await?;
             retold.confirm();
@@ -331,7 +339,7 @@ impl<'a> Rounds<'a> {
         let provider = &self.turn.model.provider;
         let mut stream = provider.chat(&self.request);
         // Listeners concatenate all pieces, so the separator between rounds must be sent as well.
-        let mut joint = message::joint_after(&self.entries);
+        let mut joint = message::separator_after(&self.entries);
         while let Some(event) = stream.next().await {
             match event? {
                 ChatEvent::TextDelta { text } if text.is_empty() => {}
@@ -354,13 +362,13 @@ impl<'a> Rounds<'a> {
     }
 
     /// Records the cost of a round, placed before its answer.
-    async fn keep_outcome(&self, usage: TokenUsage, cache_marks: Vec<CacheMark>, cut: bool) {
+    async fn record_outcome(&self, usage: TokenUsage, cache_marks: Vec<CacheMark>, cut: bool) {
         let outcome = RoundOutcome { round: self.spent.rounds, usage, cache_marks, cut };
         self.turn.buffer_items([TurnItem::Round(outcome)]).await;
     }
 
     /// Stores the text of an interrupted answer, without calls that will never run.
-    async fn keep_partial(&mut self, mut message: Message) -> Result<(), AgentError> {
+    async fn store_partial(&mut self, mut message: Message) -> Result<(), AgentError> {
         message.blocks.retain(|block| matches!(block, Block::Text { .. }));
         if message.blocks.is_empty() { Ok(()) } else { self.push(message, Vec::new()).await }
     }

@@ -49,7 +49,7 @@ pub(crate) struct RunningTurn {
     /// The context for hooks, once the first phases have run.
     context: Mutex<Option<TurnContext>>,
     /// Digests of prompt texts stored with an earlier round.
-    brought: Mutex<HashSet<ContentHash>>,
+    stored_texts: Mutex<HashSet<ContentHash>>,
 }
 
 /// The actor, cancellation token and listener of a new turn.
@@ -98,7 +98,7 @@ impl RunningTurn {
             pending: Arc::default(),
             touched: Mutex::default(),
             context: Mutex::default(),
-            brought: Mutex::default(),
+            stored_texts: Mutex::default(),
         }
     }
 
@@ -195,8 +195,8 @@ impl RunningTurn {
     ) -> Result<(), AgentError> {
         let agent = Arc::clone(&self.agent);
         let turn = self.stored.clone();
-        let brought = self.brought.lock().clone();
-        let record = agent.round_record(round, compiled, Some(request), about_tools, &brought);
+        let stored_texts = self.stored_texts.lock().clone();
+        let record = agent.round_record(round, compiled, Some(request), about_tools, &stored_texts);
         let mut pending = Arc::clone(&self.pending).lock_owned().await;
         self.write(async move {
             let runs = agent.records.take(&turn.id);
@@ -211,7 +211,7 @@ impl RunningTurn {
         })
         .await?;
         let digests = compiled.sections.iter().map(|section| section.sha256.clone());
-        self.brought.lock().extend(digests);
+        self.stored_texts.lock().extend(digests);
         Ok(())
     }
 

@@ -21,7 +21,7 @@ use crate::turn::listener::TurnListener;
 use crate::turn::running::{RunningTurn, TurnModel, TurnOrigin};
 
 /// Polling interval while waiting for a thread.
-pub(crate) const ASK_AGAIN: Duration = Duration::from_millis(100);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Ends a turn in this process when dropped. Even a panic at the very end must not leave it listed as running.
 pub(crate) struct EndOnDrop {
@@ -151,7 +151,7 @@ impl Agent {
                 }
                 Err(StoreError::TurnRunning { .. }) if is_waiting() => {
                     drop(slot);
-                    tokio::time::sleep(ASK_AGAIN).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
                 // Turns of dead gateways count against the limit until a sweep fails them.
                 Err(StoreError::TooManyTurns { .. }) if !swept => {

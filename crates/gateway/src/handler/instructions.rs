@@ -1,6 +1,6 @@
 //! `instructions/compare`.
 
-use agent::{ComparedPlace, OwnFiles};
+use agent::{CompareTarget, OwnFiles};
 use protocol::error::ErrorObject;
 use protocol::method::{Comparison, InstructionsCompareParams};
 use protocol::{Role, TokenReach};
@@ -15,7 +15,7 @@ pub(crate) async fn compare(
 ) -> Result<Comparison, ErrorObject> {
     let names = params.agents.as_deref();
     let agents = compare::agents(names).map_err(|error| invalid_params(format!("`agents`: {error}")))?;
-    let place = ComparedPlace {
+    let place = CompareTarget {
         workspace_id: params.workspace_id,
         path: params.path,
         reading: params.reading,

@@ -159,7 +159,7 @@ pub(crate) async fn resume(
     let SessionResumeParams { workspace_id, thread_id, cwd } = params;
     let found = context.shared.agent.resume(&workspace_id, &thread_id, cwd.as_deref()).await;
     let (session, reminder) = found.map_err(from_agent)?;
-    Ok(SessionResumeResult { session, reminder: reminder.as_ref().map(agent::shown) })
+    Ok(SessionResumeResult { session, reminder: reminder.as_ref().map(agent::turn_reminder) })
 }
 
 /// Connection that started a turn; without one, nothing is sent.

@@ -14,7 +14,7 @@ use serde_json::json;
 use store::{ClaimedJob, MemoryPlace, NewMemory};
 
 use crate::agent::Agent;
-use crate::background_jobs::JobDone;
+use crate::background_jobs::JobResult;
 use crate::domains::memory::MemoryDomain;
 use crate::error::AgentError;
 
@@ -55,9 +55,9 @@ impl Hook for ExtractHook {
 
 impl Agent {
     /// Asks a model for facts to remember: the summary model, or else the model of the turn.
-    pub(crate) async fn extract(&self, job: &ClaimedJob) -> Result<JobDone, AgentError> {
+    pub(crate) async fn extract(&self, job: &ClaimedJob) -> Result<JobResult, AgentError> {
         // Extraction spends tokens of the workspace as well, so the same limit applies.
-        if let Some(limit) = self.spent_limit(&job.workspace_id).await? {
+        if let Some(limit) = self.exhausted_token_limit(&job.workspace_id).await? {
             return Err(AgentError::TokensSpent { limit });
         }
         let turn = self.turn_view(&job.workspace_id, &job.turn_id).await?.turn;
@@ -84,6 +84,6 @@ impl Agent {
             expires_at: None,
             supersedes: None,
         });
-        Ok(JobDone { memories: memories.collect(), actor: turn.created_by })
+        Ok(JobResult { memories: memories.collect(), actor: turn.created_by })
     }
 }

@@ -72,16 +72,16 @@ impl ToolSource for MemoryTools {
 }
 
 /// The memory that a call can see.
-struct Seen<'a> {
+struct VisibleMemory<'a> {
     domain: &'a MemoryDomain,
     scope: &'a TurnScope,
     view: MemoryView,
 }
 
-fn seen<'a>(memory: &'a Memory, context: &'a ToolContext) -> Option<Seen<'a>> {
+fn visible_memory<'a>(memory: &'a Memory, context: &'a ToolContext) -> Option<VisibleMemory<'a>> {
     let domain = memory.as_deref()?;
     let scope = context.scope()?;
-    Some(Seen { domain, scope, view: view(scope) })
+    Some(VisibleMemory { domain, scope, view: view(scope) })
 }
 
 /// Returns an answer with items and records their ids. Forgetting an item later finds the answer, and private items
@@ -136,7 +136,7 @@ impl Tool for SearchMemory {
             Ok(parameters) => parameters,
             Err(error) => return ToolOutput::failed(&error),
         };
-        let Some(Seen { domain, view, .. }) = seen(&self.0, &context) else {
+        let Some(VisibleMemory { domain, view, .. }) = visible_memory(&self.0, &context) else {
             return ToolOutput::error(NO_SCOPE);
         };
         let terms = QueryTerms::of(&query);
@@ -181,7 +181,7 @@ impl Tool for ListMemory {
             Ok(before) => before,
             Err(unknown) => return *unknown,
         };
-        let Some(Seen { domain, view, .. }) = seen(&self.0, &context) else {
+        let Some(VisibleMemory { domain, view, .. }) = visible_memory(&self.0, &context) else {
             return ToolOutput::error(NO_SCOPE);
         };
         let filter = MemoryFilter { category, before, limit: MAX_ITEMS.into(), ..MemoryFilter::default() };
@@ -219,7 +219,7 @@ impl Tool for GetMemory {
             Ok(Err(unknown)) => return *unknown,
             Err(error) => return ToolOutput::failed(&error),
         };
-        let Some(Seen { domain, view, .. }) = seen(&self.0, &context) else {
+        let Some(VisibleMemory { domain, view, .. }) = visible_memory(&self.0, &context) else {
             return ToolOutput::error(NO_SCOPE);
         };
         match domain.store.memory(&view, &id).await {
@@ -271,7 +271,7 @@ impl Tool for Remember {
             Ok(supersedes) => supersedes,
             Err(unknown) => return *unknown,
         };
-        let Some(Seen { domain, scope: turn, view }) = seen(&self.0, &context) else {
+        let Some(VisibleMemory { domain, scope: turn, view }) = visible_memory(&self.0, &context) else {
             return ToolOutput::error(NO_SCOPE);
         };
         let scope = scope.unwrap_or_default();
@@ -315,7 +315,7 @@ impl Tool for Forget {
             Ok(Err(unknown)) => return *unknown,
             Err(error) => return ToolOutput::failed(&error),
         };
-        let Some(Seen { domain, scope: turn, view }) = seen(&self.0, &context) else {
+        let Some(VisibleMemory { domain, scope: turn, view }) = visible_memory(&self.0, &context) else {
             return ToolOutput::error(NO_SCOPE);
         };
         match domain.store.forget_memory(&view, &id, turn.actor.as_deref()).await {

@@ -8,7 +8,7 @@ use skills::{Activation, MAX_SKILLS};
 
 use crate::agent::Agent;
 use crate::blocking::blocking;
-use crate::domains::skills::SkillPlace;
+use crate::domains::skills::SkillLocation;
 use crate::error::AgentError;
 use crate::subject::PromptSubject;
 
@@ -60,7 +60,7 @@ impl Agent {
         let directory = self.directory(&workspace, cwd).await?;
         let touched = session.map(|stored| stored.state.touched.into_iter().collect()).unwrap_or_default();
         let root = directory.as_ref().and_then(|directory| directory.settings.bounds.workspace());
-        let place = SkillPlace {
+        let place = SkillLocation {
             root: root.map(std::path::Path::to_owned),
             cwd: directory.as_ref().map(|directory| directory.cwd.clone()),
             touched,
@@ -76,7 +76,7 @@ impl Agent {
             return Ok(());
         }
         let domain = self.skills.as_ref().ok_or(AgentError::SkillsOff)?;
-        let activation = domain.activation(SkillPlace::of_turn(&subject.turn_context())).await;
+        let activation = domain.activation(SkillLocation::of_turn(&subject.turn_context())).await;
         for slug in selected {
             if activation.catalogue().usable(&slug).is_none() {
                 return Err(match activation.catalogue().why_not(&slug) {
