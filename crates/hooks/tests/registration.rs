@@ -101,7 +101,7 @@ fn invalid_packages_are_refused_without_changes() {
                     .fallback([section("s", "")])
                     .failure(FailurePolicy::Skip),
             ],
-            "the fallback of subscription `a` cannot be used: the failure policy is another",
+            "the fallback of subscription `a` cannot be used: it needs the failure policy `fallback`",
         ),
     ] {
         let error = refused(subscriptions);
@@ -123,6 +123,7 @@ fn packages_registered_together_may_name_each_other() {
     let first = || package("first", [hook("a").after("b")]);
     let second = || package("second", [hook("b"), hook("c").before("b")]);
     let mut registry = HookRegistry::new();
+    // Alone, the first package names a hook that does not exist.
     assert!(matches!(registry.register(first()), Err(RegistrationError::UnknownName { .. })));
     registry.register_all([first(), second()]).unwrap();
     assert_eq!(registry.subscriptions(PHASE).collect::<Vec<_>>(), ["c", "b", "a"]);

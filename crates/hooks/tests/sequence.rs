@@ -73,6 +73,7 @@ proptest! {
         speeds in proptest::collection::vec(0_u64..500, 8),
         concurrent in 1_usize..9,
     ) {
+        // The reference order. Every permutation, speed and limit below must reproduce it.
         let (contributed, recorded) = outcome(&hooks, HookLimits::default());
         prop_assert_eq!(&contributed, &recorded);
         let mut other = shuffled;
@@ -92,6 +93,7 @@ proptest! {
 
 #[tokio::test(start_paused = true)]
 async fn hooks_of_a_batch_run_at_the_same_time() {
+    // No hook passes the barrier until all three run, so running them one by one would time out.
     let barrier = Arc::new(Barrier::new(3));
     let meet = |id: &str| {
         let barrier = barrier.clone();
@@ -115,6 +117,7 @@ async fn no_more_run_than_may() {
         subscription(&format!("hook{index}"), move |_: HookContext| {
             let running = running.clone();
             async move {
+                // A failed assertion is a panic of the hook, which the test sees as a diagnostic.
                 assert!(running.fetch_add(1, Ordering::SeqCst) < 3);
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 running.fetch_sub(1, Ordering::SeqCst);

@@ -261,6 +261,7 @@ impl ToolSource for SkillTools {
             let can_be_read = activation.catalogue().skills().iter().any(|skill| {
                 activation.catalogue().usable(&skill.slug).is_some_and(|usable| std::ptr::eq(usable, skill))
             });
+            // Hand out the same toolbox each time, which keeps the provider's cached prefix valid.
             if can_be_read { self.toolbox.clone() } else { Toolbox::new() }
         })
     }

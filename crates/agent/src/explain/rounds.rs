@@ -63,6 +63,7 @@ pub(crate) fn explained_rounds(
             _ => None,
         })
         .collect();
+    // Results are in the message after their call, so collect all messages before assigning calls to rounds.
     let all_calls = tools(&messages);
     let mut place = RoundPosition::before(1);
     for stored in items {
@@ -73,6 +74,7 @@ pub(crate) fn explained_rounds(
                 }
             }
             TurnItem::Round(outcome) => {
+                // The outcome precedes the answer of its round, so everything up to the answer still belongs to it.
                 place = RoundPosition { round: outcome.round, is_answered: true, is_answer_seen: false };
                 if let Some(round) = find(&mut rounds, outcome.round) {
                     round.outcome = Some(outcome.clone());

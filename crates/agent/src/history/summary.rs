@@ -196,10 +196,12 @@ impl Summariser {
         usage: &mut TokenUsage,
     ) -> Result<String, AgentError> {
         let limit = (tokens * TOLERANCE).max(256);
+        // Models rarely hit the requested length, so accept up to the limit before paying for another request.
         let first = self.ask(quoted, tokens, limit, usage).await?;
         if !first.is_too_long {
             return Ok(first.text);
         }
+        // Half the length the second time: the same request would likely be answered at the same length.
         if self.may_ask()
             && let Ok(second) = self.ask(quoted, tokens / 2, limit, usage).await
             && !second.is_too_long

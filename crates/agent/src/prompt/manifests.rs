@@ -124,6 +124,7 @@ impl Agent {
         reader: Option<&'a str>,
     ) -> BoxFuture<'a, Result<PromptBlame, AgentError>> {
         Box::pin(async move {
+            // One query for both prompts, which mostly share their texts.
             let mut texts = self.texts(workspace_id, &[before, after]).await?;
             for section in before.sections.iter().chain(&after.sections) {
                 if section.sources.iter().any(|source| is_hidden(source.owner.as_deref(), reader)) {

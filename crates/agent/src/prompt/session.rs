@@ -119,6 +119,7 @@ impl Agent {
         let cache = Arc::clone(&self.cache);
         let session = session.clone();
         let mut directory = directory.clone();
+        // The session's own settings win. Otherwise a changed limit or profile would look like changed files.
         directory.settings = session.overlay_on(directory.settings);
         let found =
             blocking(move || ResumeDifference::find(&session, &directory.request(), reader, Some(&cache)));

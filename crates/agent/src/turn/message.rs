@@ -23,6 +23,7 @@ pub(crate) fn messages(items: Vec<StoredItem>) -> Vec<(TurnMessage, Timestamp)> 
 /// Estimates the tokens of a message as it is sent, including reminders.
 pub(crate) fn sent_tokens(counter: &Counter, message: &TurnMessage) -> usize {
     let reminders = message.reminders().map(|reminder| counter.count(Encoding::Cl100k, &reminder.render()));
+    // Notes and reminders become text blocks of the message when it is sent, so they count as well.
     let notes = message.notes.iter().map(|note| counter.count(Encoding::Cl100k, &note.text));
     reminders.sum::<usize>() + notes.sum::<usize>() + message_tokens(counter, &message.message)
 }

@@ -84,6 +84,8 @@ impl RunningTurn {
         let opening = TurnMessage::opening(&self.stored.input, reminder, notes);
         mark_repeated_sections(&mut prepared.compiled.manifest, std::slice::from_ref(&opening));
         prepared.compiled.manifest.diagnostics.extend(unsafe_input(&self.stored.input));
+        // Buffered rather than written: the record of the first round follows within milliseconds and takes them
+        // along.
         let items = [agent.context_item(&history, budget), TurnItem::Message(opening.clone())];
         self.buffer_items(items).await;
         // The commit of the first round includes the opening message, and the model is not asked without it. So the

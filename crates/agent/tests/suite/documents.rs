@@ -37,7 +37,7 @@ where
 
 // PostgreSQL is stopped while a prompt is prepared. The store keeps trying to reach it, but the hook must not wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_does_not_answer_is_not_waited_for() {
+async fn the_hook_does_not_wait_for_an_unresponsive_store() {
     let Some(cluster) = block_in_place(|| test_cluster(Options::fast())) else { return };
     let cluster = Arc::new(cluster);
     let url = block_in_place(|| cluster.create_database()).unwrap();

@@ -90,6 +90,7 @@ async fn every_old_turn_is_sent_or_summarised() {
     let mut counted = BTreeMap::new();
     let requests = conversation.model.requests();
     requests.iter().for_each(|request| questions(&request.body, &mut counted));
+    // Exactly once: a turn in both places would be sent twice, one in neither would be lost.
     let wrong: Vec<u64> = (1..=TURNS).filter(|number| counted.get(number) != Some(&1)).collect();
     assert_eq!(wrong, [0; 0], "neither sent nor summarised, or both");
     let last = &requests.last().unwrap().body;

@@ -79,6 +79,7 @@ async fn items_matching_the_message_are_recalled_with_source() {
         "{text}"
     );
     assert!(compiled.turn_text.contains(text), "it is of the turn");
+    // The manifest names the items, so that forgetting one can find this prompt.
     let told = compiled.manifest.sections.iter().find(|section| section.id == "memory_recall").unwrap();
     let sources: Vec<_> =
         told.sources.iter().map(|source| (source.kind.clone(), source.id.clone())).collect();
@@ -117,6 +118,7 @@ async fn disabled_memory_leaves_no_trace() {
         ids(&hidden.manifest).into_iter().filter(|id| !ids(&off.manifest).contains(id)).collect::<Vec<_>>(),
         ["hidden_tool_domains"]
     );
+    // Every other section must keep its digest, or disabling memory would change unrelated parts of the prompt.
     for section in &off.manifest.sections {
         let same = hidden.manifest.sections.iter().find(|other| other.id == section.id).unwrap();
         assert_eq!(same.sha256, section.sha256, "{}", section.id);

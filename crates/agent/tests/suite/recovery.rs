@@ -1,6 +1,5 @@
 //! Failures of a model and its provider within a turn.
 
-use protocol::ThreadMode;
 use scripted_model::{Answer, Stop, Wire};
 use serde_json::json;
 

@@ -57,8 +57,10 @@ async fn a_failure_among_successes_is_pointed_out() {
     turns.shell = Some(unconfined_shell());
     let files = &[("a.txt", "text\n")];
     let stage = Stage::set(Setting { mode: ThreadMode::Agent, turns, files, ..Setting::default() }).await;
-    let (there, missing, exits) = (r#"{"path":"a.txt"}"#, r#"{"path":"missing"}"#, r#"{"command":"exit 3"}"#);
-    let mut told = async |calls: &[(&str, &str)]| {
+    let there = r#"{"path":"a.txt"}"#;
+    let missing = r#"{"path":"missing"}"#;
+    let exits = r#"{"command":"exit 3"}"#;
+    let told = async |calls: &[(&str, &str)]| {
         let answer = calls.iter().zip(["1", "2"]);
         stage.model.answer(answer.fold(Answer::empty(), |it, (call, id)| it.tool_call(id, call.0, call.1)));
         stage.model.answer(Answer::text("It is not there."));

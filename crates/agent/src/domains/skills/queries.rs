@@ -58,6 +58,7 @@ impl Agent {
             None => None,
         };
         let directory = self.directory(&workspace, cwd).await?;
+        // Paths touched by the thread activate skills, so the answer depends on its stored session.
         let touched = session.map(|stored| stored.state.touched.into_iter().collect()).unwrap_or_default();
         let root = directory.as_ref().and_then(|directory| directory.settings.bounds.workspace());
         let place = SkillLocation {
