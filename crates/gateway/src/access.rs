@@ -9,7 +9,9 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use protocol::{AccessToken, AuthenticationFailure, Role, STDIO_ACTOR, Timestamp, TokenId, TokenReach, WorkspaceId};
+use protocol::{
+    AccessToken, AuthenticationFailure, Role, STDIO_ACTOR, Timestamp, TokenId, TokenReach, WorkspaceId,
+};
 use store::{Store, StoreError, hash_secret};
 
 use crate::access::counts::AccessCounts;

@@ -45,7 +45,7 @@ impl Agent {
         if let (Some(resolver), Some(session)) = (&plan.resolver, &plan.session) {
             // First forget deliveries whose messages are gone. The resolver would otherwise assume that the model
             // still has them, and announce nothing.
-            resolver.retain_delivered(messages.clone().flat_map(TurnMessage::told));
+            resolver.retain_delivered(messages.clone().flat_map(TurnMessage::delivered_texts));
             let difference = session.difference_from(self, &resolver.session()).await?;
             reminders.extend(difference.reminder());
             // Confirm the difference before resolving the visited paths, so that no file is announced twice. If this message
@@ -55,7 +55,7 @@ impl Agent {
             let visited = visited.clone();
             let resolving = blocking(move || {
                 let visited = visited.iter().map(PathBuf::as_path).collect::<Vec<&Path>>();
-                resolver.resolve_for(visited, Purpose::Read, &mut InlineRoom::default())
+                resolver.resolve_for(visited, Purpose::Read, &mut InlineBudget::default())
             });
             let resolved = resolving.await?;
             reminders.extend(resolved.reminder());

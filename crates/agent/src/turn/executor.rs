@@ -202,7 +202,7 @@ impl ToolExecutor {
     async fn announce_found(
         &self,
         answered: &mut AnsweredCall,
-        room: &mut InlineRoom,
+        room: &mut InlineBudget,
     ) -> Option<Announcement> {
         let directories = std::mem::take(&mut answered.output.found_directories);
         if directories.is_empty() {

@@ -522,8 +522,9 @@ mod tests {
             let _silent: Vec<_> = (0..100).map(|_| flooded.admit(HERE).unwrap()).collect();
             let full = pool(8, 2);
             let readers = (0..7).map(|_| full.admit(HERE).unwrap());
-            let _readers: Vec<_> =
-                readers.map(|slot| (is_admitted(&slot, Role::Reader, TokenReach::Everything), slot)).collect();
+            let _readers: Vec<_> = readers
+                .map(|slot| (is_admitted(&slot, Role::Reader, TokenReach::Everything), slot))
+                .collect();
         });
         let text = String::from_utf8(log.0.lock().clone()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
