@@ -119,6 +119,16 @@ async fn beyond_two_hundred_entries_the_older_half_is_summarised() {
     assert_eq!((&compressed["through"], &compressed["summarised"]), (&json!(51), &json!(true)));
 }
 
+/// Returns the quoted text of a request for a summary.
+fn quoted(body: &Value) -> String {
+    texts(&body["messages"][0]).concat()
+}
+
+/// Splits all requests into those for summaries and those of turns.
+fn requests(stage: &Stage) -> (Vec<Value>, Vec<Value>) {
+    stage.bodies().into_iter().partition(asks_for_a_summary)
+}
+
 #[tokio::test]
 async fn transcript_of_summaries() {
     let files = &[("a.txt", "some words of a file\n")];

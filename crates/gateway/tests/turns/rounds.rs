@@ -3,7 +3,7 @@
 use scripted_model::Answer;
 use serde_json::{Value, json};
 
-use crate::support::Stage;
+use crate::support::{Stage, texts};
 
 fn call(name: &str, arguments: Value) -> Answer {
     Answer::empty().tool_call("call_1", name, &arguments.to_string())
