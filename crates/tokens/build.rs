@@ -1,6 +1,6 @@
-//! Writes the tokens of cl100k in the form in which they are searched, so that nothing is loaded or built at run time.
+//! Writes the tokens of cl100k as a prepared hash table, so that nothing is built at run time.
 
-#![expect(clippy::expect_used, reason = "a build that cannot write its table must not go on")]
+#![expect(clippy::expect_used, reason = "a build that cannot write its table must fail")]
 
 #[path = "src/hash.rs"]
 mod hash;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use hash::{SLOTS, hash};
 
-/// The ranks of cl100k without its special tokens, which are counted as ordinary text.
+/// Number of cl100k's ranks without special tokens, which are counted as ordinary text.
 const TOKENS: u32 = 100_256;
 
 fn main() {
@@ -21,6 +21,7 @@ fn main() {
     for rank in 0..TOKENS {
         let token = tokenizer.decode_bytes(&[rank]).expect("ranks without a gap");
         let hash = hash(&token);
+        // Open addressing with linear probing, as in `table::rank`.
         let mut slot = hash.slot;
         while slots[slot] != 0 {
             slot = (slot + 1) % SLOTS;

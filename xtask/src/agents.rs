@@ -1,4 +1,4 @@
-//! `cargo xtask agents` and `cargo xtask oracle`: the real agents, offline.
+//! `cargo xtask agents` and `cargo xtask oracle`: tests against the real agents, offline.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::process;
 
-/// What npm installs, as the profiles were checked against them.
+/// npm packages in the versions the profiles were verified against.
 const PACKAGES: &[&str] = &[
     "@anthropic-ai/claude-code@2.1.325",
     "@github/copilot@1.0.102",
@@ -18,24 +18,23 @@ const PACKAGES: &[&str] = &[
     "@qwen-code/qwen-code@0.24.4",
     "opencode-ai@1.18.33",
 ];
-/// Where the tests look for them.
+/// Variable that passes the installation directory to the tests.
 const VARIABLE: &str = "FOREWORD_TEST_AGENTS";
 
-/// What the profiles are held against.
 #[derive(Debug, Args)]
 pub(crate) struct OracleArguments {
-    /// How many layouts for each agent
+    /// Number of layouts per agent
     #[arg(long, default_value_t = 30)]
     layouts: u64,
-    /// The seed of the random choices; the same seed gives the same layouts
+    /// Seed of the random choices; the same seed gives the same layouts
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only this agent, by its profile; may be given again
+    /// Only test this agent, named by its profile (repeatable)
     #[arg(long)]
     agent: Vec<String>,
 }
 
-/// Installs the agents beside the build and runs the tests that need them.
+/// Installs the agents into the target directory and runs the tests that need them.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let agents = install(root)?;
     let mut tests = process::cargo();
@@ -52,7 +51,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     process::run(tests.env(VARIABLE, agents))
 }
 
-/// Holds every profile against the agent itself, over layouts made at random.
+/// Compares every profile with the agent itself over random layouts.
 pub(crate) fn oracle(root: &Path, arguments: &OracleArguments) -> Result<()> {
     let agents = install(root)?;
     let mut command = process::cargo();

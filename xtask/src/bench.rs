@@ -1,4 +1,4 @@
-//! `cargo xtask bench NAME`: one benchmark, in the release profile; and a check that all of them still run.
+//! `cargo xtask bench NAME`: runs one benchmark in the release profile. Also checks that all benchmarks still run.
 
 use std::ffi::OsString;
 use std::process::Stdio;
@@ -7,21 +7,19 @@ use anyhow::{Context as _, Result};
 
 use crate::{prerequisites, process};
 
-/// A benchmark: `benches/NAME.rs` or `benches/NAME/main.rs` of a package.
+/// A benchmark in `benches/NAME.rs` or `benches/NAME/main.rs` of a package.
 struct Benchmark {
     name: &'static str,
     package: &'static str,
-    /// One that belongs to it and lives in another package: `benches/NAME.rs` there, and the package. It is run after
-    /// it with the same arguments.
+    /// Related benchmark in another package, run afterwards with the same arguments: name and package.
     then: Option<(&'static str, &'static str)>,
     database: Database,
 }
 
-/// What it needs around it.
+/// Database a benchmark needs.
 enum Database {
-    /// A throw-away PostgreSQL; SQLite needs nothing.
+    /// A temporary PostgreSQL server.
     Postgres,
-    /// Nothing but files.
     None,
 }
 
@@ -47,19 +45,17 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "turn", package: "foreword-gateway", then: None, database: Database::Postgres },
 ];
 
-/// The names that may be asked for.
 pub(crate) fn names() -> Vec<&'static str> {
     BENCHMARKS.iter().map(|benchmark| benchmark.name).collect()
 }
 
-/// Runs a benchmark.
 pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<()> {
     let benchmark = BENCHMARKS
         .iter()
         .find(|benchmark| benchmark.name == name)
         .with_context(|| format!("there is no benchmark `{name}`; there are {}", names().join(", ")))?;
     if let Database::Postgres = benchmark.database {
-        // The benchmark starts a server of its own: that of the tests does not wait for the disk.
+        // The benchmark starts its own server, because the server of the tests runs without fsync.
         prerequisites::ensure()?;
     }
     for (name, package) in [(name, benchmark.package)].into_iter().chain(benchmark.then) {
@@ -70,7 +66,7 @@ pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<()> {
     Ok(())
 }
 
-/// Runs every benchmark for a moment, as the tests are built: what it prints means nothing, and that it does is the check.
+/// Runs every benchmark briefly in the tests' profile. The figures are meaningless; the check is that none fails.
 pub(crate) fn check() -> Result<()> {
     prerequisites::ensure()?;
     let mut command = process::cargo();

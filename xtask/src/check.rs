@@ -1,7 +1,8 @@
-//! `cargo xtask check`: everything about the tree that is not a test.
+//! `cargo xtask check`: every check that is not a test.
 
 pub(crate) mod book;
 mod deny;
+mod readme;
 mod references;
 mod threats;
 mod tidy;
@@ -13,34 +14,35 @@ use anyhow::Result;
 use crate::failure::{check_failed, is_check_failure};
 use crate::gate::{self, Gate};
 use crate::process::{cargo, run as run_command};
-use crate::tool::Outcome;
+use crate::tool::CheckOutcome;
 use crate::{bench, generate, print_status};
 
-/// One thing that is checked.
 struct Check {
     name: &'static str,
-    run: fn(&Path) -> Result<Outcome>,
+    run: fn(&Path) -> Result<CheckOutcome>,
 }
 
-/// Never sent to anybody: an example, and what needs test support by more than its tests.
+/// Packages that are never published: examples, and crates that use test support outside of tests.
 const NEVER_PACKAGED: &[&str] = &["example-agent", "stress"];
 
-/// The quick ones first.
+/// All checks, fastest first.
 const CHECKS: &[Check] = &[
     Check {
         name: "formatting",
         run: |_| {
             run_command(cargo().args(["fmt", "--all", "--check"]))?;
-            // Not members of the workspace.
+            // These workspaces are not members of ours, so `--all` does not cover them.
             run_command(cargo().args(["fmt", "--manifest-path", "desktop/Cargo.toml", "--check"]))?;
             passed(run_command(cargo().args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])))
         },
     },
     Check { name: "tidy", run: |root| passed(tidy::check(root)) },
+    Check { name: "README commands", run: |root| passed(readme::check(root)) },
     Check {
         name: "packages",
         run: |_| {
-            // What publishing would send; the build inside each archive is what the tests are for.
+            // Builds the archives that would be published. Compiling them again is left out, because the tests cover
+            // the code.
             let mut package = cargo();
             package.args(["package", "--workspace", "--no-verify", "--allow-dirty", "--quiet"]);
             package.args(NEVER_PACKAGED.iter().flat_map(|name| ["--exclude", name]));
@@ -68,20 +70,20 @@ const CHECKS: &[Check] = &[
     Check { name: "cargo-deny", run: deny::check },
 ];
 
-/// Runs every check, also after one has failed, and closes with what came of each.
+/// Runs every check, even after a failure, and prints a summary.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let mut failed = Vec::new();
     let mut report = Vec::new();
     for check in CHECKS {
         print_status(format!("checking {}", check.name));
         let outcome = match (check.run)(root) {
-            Ok(Outcome::Passed) => "passed".to_owned(),
-            Ok(Outcome::Skipped(reason)) => format!("skipped: {reason}"),
+            Ok(CheckOutcome::Passed) => "passed".to_owned(),
+            Ok(CheckOutcome::Skipped(reason)) => format!("skipped: {reason}"),
             Err(error) if is_check_failure(&error) => {
                 failed.push(check.name);
                 format!("FAILED: {error:#}")
             }
-            Err(error) => return Err(error.context(format!("could not check {}", check.name))),
+            Err(error) => return Err(error.context(format!("failed to check {}", check.name))),
         };
         report.push(format!("{}: {outcome}", check.name));
     }
@@ -97,6 +99,6 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     }
 }
 
-fn passed(result: Result<()>) -> Result<Outcome> {
-    result.map(|()| Outcome::Passed)
+fn passed(result: Result<()>) -> Result<CheckOutcome> {
+    result.map(|()| CheckOutcome::Passed)
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask test --desktop`: the native application, a workspace of its own; and the pictures of it in the docs.
+//! `cargo xtask test --desktop`: tests of the native application, a separate workspace, and screenshots for the docs.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use crate::process::{self, cargo};
 use crate::{prerequisites, print_status, test};
 
 pub(crate) const MANIFEST: &[&str] = &["--manifest-path", "desktop/Cargo.toml", "--locked"];
-/// What real windows are needed for: two of them and the command edit one document for a minute; one is killed while somebody
-/// types; one keeps a token in a keyring.
+/// Scripts that need real windows: two windows and the command edit one document, one window is killed while its user
+/// types, and one keeps a token in a keyring.
 const SCRIPTS: &[&str] = &["two-windows", "crash", "keyring"];
-/// The rest is for a slow machine.
+/// Time limit of a script, generous for slow machines.
 const AT_MOST: Duration = Duration::from_secs(300);
 
-/// Clippy's arguments as its driver reads them from a variable.
+/// Clippy's arguments in the form its driver reads from a variable.
 const STRICT: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 
-/// Runs the tests in windows without a screen, compiled by clippy, then real windows on a screen in memory. With
-/// arguments only the tests they select.
+/// Runs the tests in headless windows, compiled by clippy, then real windows on a virtual screen. With arguments, runs
+/// only the tests they select.
 pub(crate) fn run(root: &Path, arguments: &[OsString]) -> Result<()> {
     let started = Instant::now();
     prerequisites::ensure_for_desktop()?;
@@ -29,7 +29,7 @@ pub(crate) fn run(root: &Path, arguments: &[OsString]) -> Result<()> {
     let mut tests = cargo();
     tests.arg("test").args(MANIFEST).env("FOREWORD_PROGRAM", &program).args(arguments);
     if arguments.is_empty() {
-        // Clippy looks at what is compiled for the tests anyway: its own pass would go through the whole toolkit again.
+        // Clippy checks what is compiled for the tests. A separate clippy run would compile the whole toolkit again.
         tests.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").env("CLIPPY_ARGS", STRICT);
     }
     process::run(&mut tests)?;
@@ -44,7 +44,6 @@ pub(crate) fn run(root: &Path, arguments: &[OsString]) -> Result<()> {
     Ok(())
 }
 
-/// Draws the pictures of the docs.
 pub(crate) fn draw_pictures(root: &Path) -> Result<()> {
     prerequisites::ensure_for_desktop()?;
     let program = build_command(root)?;
@@ -53,12 +52,12 @@ pub(crate) fn draw_pictures(root: &Path) -> Result<()> {
     process::run(draw.env("FOREWORD_PROGRAM", program).env("UPDATE_DOCS", "1"))
 }
 
-/// The command that the windows' gateways run.
+/// Builds the command that serves as the windows' gateway.
 fn build_command(root: &Path) -> Result<PathBuf> {
     let mut build = cargo();
     build.arg("build");
     if prerequisites::is_ci() {
-        // As the tests built it before: with other features most of it would be compiled again.
+        // The same features as in the main test run; otherwise most of the workspace would be compiled again.
         build.args(test::EVERYTHING).args(test::TARGETS);
     } else {
         build.args(["-p", "foreword"]);

@@ -1,4 +1,4 @@
-//! `cargo xtask dist`: what is passed on to others, in one archive, tried as they would try it.
+//! `cargo xtask dist`: builds the release archive and tries it the way a user would.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::failure::check_failed;
 use crate::process::{cargo, run as run_command, shown};
 use crate::{metadata, print_status};
 
-/// Files that go into the archive as they are, and where they go.
+/// Files copied into the archive, with their path in it.
 const FILES: &[(&str, &str)] = &[
     ("README.md", "README.md"),
     ("CHANGELOG.md", "CHANGELOG.md"),
@@ -20,25 +20,25 @@ const FILES: &[(&str, &str)] = &[
     ("LICENSE-MIT", "LICENSE-MIT"),
     ("examples/systemd/foreword.service", "systemd/foreword.service"),
 ];
-/// Shells that completions are written for, and the names under which they look for them.
+/// Shells with completions, and the file name each expects.
 const COMPLETIONS: &[(&str, &str)] =
     &[("bash", "foreword.bash"), ("zsh", "_foreword"), ("fish", "foreword.fish")];
 
-/// How the README says that it is installed.
+/// Installation command from the README.
 const INSTALL: &[&str] = &["install", "--locked", "--path", "crates/cli"];
 
-/// How long a gateway may take to start or to end.
+/// Time limit for a gateway to start or stop.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where the command comes from.
+/// Source of the packaged command.
 pub(crate) enum Program {
-    /// `cargo install` with this profile.
+    /// Built by `cargo install` with this profile.
     Install { profile: String },
-    /// It is built already.
+    /// Already built.
     Built(PathBuf),
 }
 
-/// Makes the archive in the target directory, unpacks it elsewhere, and uses what is in it from an empty home.
+/// Creates the archive, unpacks it elsewhere, and uses it in an empty home directory.
 pub(crate) fn run(root: &Path, program: Program) -> Result<()> {
     let directory = metadata::read()?.target_directory.join("archives");
     let name = format!("foreword-{}-{}", env!("CARGO_PKG_VERSION"), host()?);
@@ -47,7 +47,7 @@ pub(crate) fn run(root: &Path, program: Program) -> Result<()> {
     let command = staged.join("foreword");
     match program {
         Program::Built(built) => {
-            fs::copy(&built, &command).with_context(|| format!("could not copy {}", built.display()))?;
+            fs::copy(&built, &command).with_context(|| format!("failed to copy {}", built.display()))?;
         }
         Program::Install { profile } => {
             let installed = directory.join("installed");
@@ -61,7 +61,7 @@ pub(crate) fn run(root: &Path, program: Program) -> Result<()> {
     for (from, to) in FILES {
         let to = staged.join(to);
         make_parent(&to)?;
-        fs::copy(root.join(from), &to).with_context(|| format!("could not copy {from}"))?;
+        fs::copy(root.join(from), &to).with_context(|| format!("failed to copy {from}"))?;
     }
     write_completions(&command, &staged)?;
     write_man_pages(&command, &staged)?;
@@ -82,9 +82,9 @@ pub(crate) fn run(root: &Path, program: Program) -> Result<()> {
     Ok(())
 }
 
-/// The machine that the command is for.
+/// Returns the target triple.
 fn host() -> Result<String> {
-    let output = Command::new("rustc").arg("-vV").output().context("could not start rustc")?;
+    let output = Command::new("rustc").arg("-vV").output().context("failed to start rustc")?;
     let text = String::from_utf8_lossy(&output.stdout);
     let host = text.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned);
     host.context("`rustc -vV` does not name this machine")
@@ -95,20 +95,20 @@ fn empty(directory: &Path) -> Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
-    fs::create_dir_all(directory).with_context(|| format!("could not make {}", directory.display()))
+    fs::create_dir_all(directory).with_context(|| format!("failed to make {}", directory.display()))
 }
 
 fn make_parent(path: &Path) -> Result<()> {
     let parent = path.parent().context("no parent")?;
-    fs::create_dir_all(parent).with_context(|| format!("could not make {}", parent.display()))
+    fs::create_dir_all(parent).with_context(|| format!("failed to make {}", parent.display()))
 }
 
 fn write_completions(command: &Path, staged: &Path) -> Result<()> {
     for (shell, name) in COMPLETIONS {
         let path = staged.join("completions").join(name);
         make_parent(&path)?;
-        let text = said(Command::new(command).args(["completions", shell]))?;
-        fs::write(&path, text).with_context(|| format!("could not write {}", path.display()))?;
+        let text = output_of(Command::new(command).args(["completions", shell]))?;
+        fs::write(&path, text).with_context(|| format!("failed to write {}", path.display()))?;
     }
     Ok(())
 }
@@ -116,7 +116,7 @@ fn write_completions(command: &Path, staged: &Path) -> Result<()> {
 fn write_man_pages(command: &Path, staged: &Path) -> Result<()> {
     let directory = staged.join("man");
     fs::create_dir_all(&directory)?;
-    said(Command::new(command).arg("man").arg(&directory))?;
+    output_of(Command::new(command).arg("man").arg(&directory))?;
     let pages = fs::read_dir(&directory)?.count();
     if pages == 0 {
         return Err(check_failed("`foreword man` wrote no page"));
@@ -125,7 +125,7 @@ fn write_man_pages(command: &Path, staged: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Uses a command the way its new owner does, in a home with nothing in it.
+/// Uses the command like a new user, in an empty home directory.
 fn try_out(command: &Path, home: &Path) -> Result<()> {
     let project = home.join("project");
     fs::create_dir_all(&project)?;
@@ -140,47 +140,47 @@ fn try_out(command: &Path, home: &Path) -> Result<()> {
             .stdin(Stdio::null());
         started
     };
-    said(&mut foreword("--version"))?;
-    expect(&said(&mut foreword("show"))?, "Use British spelling.")?;
+    output_of(&mut foreword("--version"))?;
+    expect(&output_of(&mut foreword("show"))?, "Use British spelling.")?;
     let mut serve = foreword("serve --listen 127.0.0.1:0");
-    let mut gateway = serve.spawn().with_context(|| format!("could not start `{}`", shown(&serve)))?;
+    let mut gateway = serve.spawn().with_context(|| format!("failed to start `{}`", shown(&serve)))?;
     let tried = try_with_gateway(&mut gateway, foreword);
-    // It must end by itself when it is asked to, whatever came of the rest.
+    // The gateway must stop when asked to, even if a step before failed, so that no process is left behind.
     let asked = Command::new("kill").arg(gateway.id().to_string()).status();
     let ended = within_patience("the gateway to end", || Ok(gateway.try_wait()?));
     if ended.is_err() {
         let _ = gateway.kill();
     }
     tried?;
-    asked.context("could not start kill")?;
+    asked.context("failed to start kill")?;
     match ended?.success() {
         true => Ok(()),
-        false => Err(check_failed("the gateway did not end well")),
+        false => Err(check_failed("the gateway did not shut down cleanly")),
     }
 }
 
 fn try_with_gateway(gateway: &mut Child, foreword: impl Fn(&str) -> Command) -> Result<()> {
     within_patience("the gateway to start", || {
         if let Some(status) = gateway.try_wait()? {
-            return Err(check_failed(format!("the gateway ended at once ({status})")));
+            return Err(check_failed(format!("the gateway exited immediately ({status})")));
         }
-        let status = said(&mut foreword("status --format json"))?;
+        let status = output_of(&mut foreword("status --format json"))?;
         Ok(status.contains("\"running\":true").then_some(()))
     })?;
-    said(&mut foreword("workspace create tried --root ."))?;
-    said(&mut foreword("doc save AGENTS.md"))?;
-    expect(&said(&mut foreword("doc get"))?, "Use British spelling.")?;
-    said(&mut foreword("thread create tried"))?;
-    expect(&said(&mut foreword("prompt show tried"))?, "<AGENTS_MD>")
+    output_of(&mut foreword("workspace create tried --root ."))?;
+    output_of(&mut foreword("doc save AGENTS.md"))?;
+    expect(&output_of(&mut foreword("doc get"))?, "Use British spelling.")?;
+    output_of(&mut foreword("thread create tried"))?;
+    expect(&output_of(&mut foreword("prompt show tried"))?, "<AGENTS_MD>")
 }
 
 fn expect(text: &str, part: &str) -> Result<()> {
-    if text.contains(part) { Ok(()) } else { Err(check_failed(format!("there is no `{part}` in:\n{text}"))) }
+    if text.contains(part) { Ok(()) } else { Err(check_failed(format!("missing `{part}` in:\n{text}"))) }
 }
 
-/// What a command prints; one that fails is a failed check.
-fn said(command: &mut Command) -> Result<String> {
-    let output = command.output().with_context(|| format!("could not start `{}`", shown(command)))?;
+/// Runs a command and returns its output. A failing command is a failed check.
+fn output_of(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("failed to start `{}`", shown(command)))?;
     if !output.status.success() {
         let error = String::from_utf8_lossy(&output.stderr);
         return Err(check_failed(format!("`{}` failed ({}): {error}", shown(command), output.status)));
@@ -196,7 +196,7 @@ fn within_patience<T>(what: &str, mut look: impl FnMut() -> Result<Option<T>>) -
         }
         thread::sleep(Duration::from_millis(50));
     }
-    bail!("waited in vain for {what}")
+    bail!("timed out waiting for {what}")
 }
 
 #[cfg(test)]
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_goes_into_an_archive_is_there() {
+    fn archived_files_exist() {
         for (from, _) in FILES {
             assert!(crate::root().join(from).is_file(), "{from}");
         }
@@ -212,20 +212,20 @@ mod tests {
     }
 
     #[test]
-    fn it_is_installed_as_the_readme_says() {
+    fn the_readme_contains_the_installation_command() {
         let readme = fs::read_to_string(crate::root().join("README.md")).unwrap();
         let command = format!("\ncargo {}\n", INSTALL.join(" "));
         assert!(readme.contains(&command), "the README has no line{command}");
     }
 
-    /// Installing builds everything anew where the tests built other features; so cargo is only asked what it would build.
+    /// Installing would build everything again with different features, so this only asks cargo for its plan.
     #[test]
-    fn what_the_readme_installs_is_a_program_whose_versions_are_locked() {
+    fn the_installed_package_has_one_program_and_locked_versions() {
         let at = INSTALL.iter().position(|word| *word == "--path").unwrap();
         let manifest = crate::root().join(INSTALL[at + 1]).join("Cargo.toml");
         let mut asked = cargo();
         asked.args(["metadata", "--locked", "--offline", "--format-version", "1", "--manifest-path"]);
-        // What only other machines need may never have been loaded.
+        // Dependencies of other platforms may never have been downloaded, and the test must work offline.
         let answer = asked.arg(&manifest).args(["--filter-platform", &host().unwrap()]).output().unwrap();
         assert!(answer.status.success(), "{}", String::from_utf8_lossy(&answer.stderr));
         let found: serde_json::Value = serde_json::from_slice(&answer.stdout).unwrap();

@@ -1,9 +1,10 @@
-//! Failures and their exit codes.
+//! Kinds of failures and their exit codes.
 
 use std::fmt;
 use std::process::ExitCode;
 
-/// A check ran and failed: a test, a file that differs, a broken rule. Every other error means that it could not run.
+/// A check ran and failed: a test, a differing file, a violated rule. Any other error means that the check could not
+/// run.
 #[derive(Debug)]
 pub(crate) struct CheckFailed(pub(crate) String);
 
@@ -23,7 +24,7 @@ pub(crate) fn is_check_failure(error: &anyhow::Error) -> bool {
     error.is::<CheckFailed>()
 }
 
-/// 1 for a check that failed, 3 for one that could not run.
+/// Returns 1 for a failed check and 3 for one that could not run.
 pub(crate) fn exit_code(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(if is_check_failure(error) { 1 } else { 3 })
 }

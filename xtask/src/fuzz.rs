@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz`: feeds garbage to the parts that read what others wrote, for a while.
+//! `cargo xtask fuzz`: feeds random input to the parts that read untrusted files.
 //!
-//! The targets are libFuzzer programs in `fuzz/`, laid out for cargo-fuzz. That wants a nightly compiler for its
-//! sanitizers; safe code needs none, and the coverage that guides libFuzzer is there on stable, too.
+//! The targets in `fuzz/` are libFuzzer programs in cargo-fuzz's layout. cargo-fuzz itself needs a nightly compiler for
+//! its sanitizers; safe code does not need those, and the coverage that guides libFuzzer works on stable as well.
 
 use std::env;
 use std::ffi::OsString;
@@ -15,10 +15,10 @@ use anyhow::{Context as _, Result};
 use crate::process::{cargo, run as run_command, run_at_most};
 use crate::{prerequisites, print_status, root};
 
-/// The programs: `fuzz/fuzz_targets/NAME.rs`.
+/// Names of the targets in `fuzz/fuzz_targets/`.
 const TARGETS: &[&str] = &["file_body", "session_file", "tree"];
 
-/// What makes the compiler count which ways an input takes.
+/// Compiler flags that record coverage.
 const COVERAGE: &[&str] = &[
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -28,19 +28,18 @@ const COVERAGE: &[&str] = &[
     "-Ccodegen-units=1",
 ];
 
-/// An input that takes longer is a finding.
+/// An input that takes longer counts as a finding.
 const LONGEST_INPUT: &str = "-timeout=20";
-/// Longest input: trees and texts that are odd are odd while they are small.
+/// Maximum input size. Odd trees and texts are odd while they are small, and small inputs run faster.
 const LARGEST_INPUT: &str = "-max_len=2048";
-/// How long a program may take to end after its time.
+/// Time for a target to stop after its time is over.
 const GRACE: Duration = Duration::from_secs(120);
 
-/// The names that may be asked for.
 pub(crate) fn names() -> &'static [&'static str] {
     TARGETS
 }
 
-/// Runs one target, or all of them, each for so many seconds.
+/// Runs one target or all of them.
 pub(crate) fn run(target: Option<&str>, seconds: u64) -> Result<()> {
     let wanted: Vec<&str> =
         TARGETS.iter().copied().filter(|name| target.is_none_or(|it| it == *name)).collect();
@@ -49,7 +48,7 @@ pub(crate) fn run(target: Option<&str>, seconds: u64) -> Result<()> {
     let platform = platform()?;
     let mut build = cargo();
     build.current_dir(&directory).args(["build", "--release", "--target", &platform]);
-    // With a target, these are not for build scripts and macros.
+    // With `--target`, these flags do not apply to build scripts and macros, which cannot be built with them.
     build.env("CARGO_ENCODED_RUSTFLAGS", COVERAGE.join("\u{1f}")).env_remove("RUSTFLAGS");
     build.env("CARGO_TARGET_DIR", directory.join("target"));
     for name in &wanted {
@@ -63,7 +62,7 @@ pub(crate) fn run(target: Option<&str>, seconds: u64) -> Result<()> {
     Ok(())
 }
 
-/// Runs a program on what earlier runs found worth keeping and on the seeds.
+/// Runs a target on its seeds and on inputs kept from earlier runs.
 fn feed(directory: &Path, name: &str, program: &Path, seconds: u64) -> Result<()> {
     let corpus = directory.join("corpus").join(name);
     let seeds = directory.join("seeds").join(name);
@@ -81,7 +80,7 @@ fn feed(directory: &Path, name: &str, program: &Path, seconds: u64) -> Result<()
         command.arg(&seeds);
     }
     if env::var_os("TMPDIR").is_none() && Path::new("/dev/shm").is_dir() {
-        // Thousands of small trees a second.
+        // Targets create thousands of small directory trees a second, which would wear out a disk.
         command.env("TMPDIR", "/dev/shm");
     }
     let result = run_at_most(&mut command, Duration::from_secs(seconds) + GRACE);
@@ -95,7 +94,7 @@ fn feed(directory: &Path, name: &str, program: &Path, seconds: u64) -> Result<()
     result
 }
 
-/// What the compiler calls this machine.
+/// Returns the target triple.
 fn platform() -> Result<String> {
     let output = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args(["--print", "host-tuple"])

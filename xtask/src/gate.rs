@@ -1,5 +1,5 @@
-//! `cargo xtask gate`: counts the instructions of pieces of work under valgrind and holds them against the counts
-//! on record, because a busy machine changes times but not counts.
+//! `cargo xtask gate`: counts instructions under valgrind and compares them with recorded counts. Unlike times, counts
+//! do not depend on how busy the machine is.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,39 +10,39 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::failure::check_failed;
 use crate::process::{self, cargo, find_on_path};
-use crate::tool::Outcome;
+use crate::tool::CheckOutcome;
 use crate::{prerequisites, print_status};
 
-/// Counts on record, a line each: `piece = instructions`.
+/// Recorded counts, one `piece = instructions` per line.
 const RECORD: &str = "xtask/gate/counts.toml";
-/// How much more than on record is let pass: other versions of libc copy memory with other instructions.
+/// Permitted increase over the record. Other versions of libc use different instructions to copy memory.
 const TOLERANCE: f64 = 0.10;
-/// A piece of work is done this often, and this often again; the difference is the work without its preparation.
+/// Each piece runs this many times in two separate runs; the difference leaves out its setup.
 const FEW: u64 = 10;
 const MANY: u64 = 60;
 
-/// What to do with the counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Gate {
-    /// Hold them against the record.
+    /// Compare with the record.
     Check,
-    /// Write them down.
+    /// Write the record.
     Record,
 }
 
-/// The command itself.
 pub(crate) fn run(root: &Path, gate: Gate) -> Result<()> {
     match check(root, gate)? {
-        Outcome::Passed => Ok(()),
-        Outcome::Skipped(reason) => bail!("{reason}"),
+        CheckOutcome::Passed => Ok(()),
+        CheckOutcome::Skipped(reason) => bail!("{reason}"),
     }
 }
 
-/// Counts every piece of work.
-pub(crate) fn check(root: &Path, gate: Gate) -> Result<Outcome> {
+/// Counts the instructions of every piece.
+pub(crate) fn check(root: &Path, gate: Gate) -> Result<CheckOutcome> {
     if find_on_path("valgrind").is_none() {
         if !prerequisites::is_ci() {
-            return Ok(Outcome::Skipped("valgrind is not installed (apt-get install valgrind)".to_owned()));
+            return Ok(CheckOutcome::Skipped(
+                "valgrind is not installed (apt-get install valgrind)".to_owned(),
+            ));
         }
         prerequisites::install(&["valgrind"])?;
     }
@@ -72,10 +72,10 @@ pub(crate) fn check(root: &Path, gate: Gate) -> Result<Outcome> {
             .fold(String::new(), |comment, line| comment + line + "\n");
         fs::write(&path, format!("{comment}{lines}"))?;
         print_status(format!("wrote {RECORD}"));
-        return Ok(Outcome::Passed);
+        return Ok(CheckOutcome::Passed);
     }
     match over.as_slice() {
-        [] => Ok(Outcome::Passed),
+        [] => Ok(CheckOutcome::Passed),
         over => Err(check_failed(format!(
             "more instructions than on record: {}; make it cheaper, or say why in a commit with `cargo xtask gate --record`",
             over.join(", ")
@@ -94,9 +94,9 @@ fn instructions(program: &Path, piece: &str, times: u64) -> Result<u64> {
     collected(&said).with_context(|| format!("valgrind did not say what it counted: {said}"))
 }
 
-/// The number in valgrind's line `==7== Collected : 1234`.
-fn collected(said: &str) -> Option<u64> {
-    said.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok())
+/// Returns the number in valgrind's line `==7== Collected : 1234`.
+fn collected(output: &str) -> Option<u64> {
+    output.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok())
 }
 
 fn target(root: &Path) -> PathBuf {

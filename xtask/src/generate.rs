@@ -1,4 +1,4 @@
-//! `cargo xtask generate`: the files that are written from the protocol's types.
+//! `cargo xtask generate`: writes the files generated from the protocol's types.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::print_status;
 const SCHEMAS: &str = "schemas";
 const REFERENCE: &str = "docs/protocol.md";
 
-/// How a file on disk differs from what it should be.
+/// Difference between a file on disk and its generated content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Difference {
     Missing,
@@ -30,7 +30,7 @@ impl Difference {
     }
 }
 
-/// Writes what differs and removes what is stale.
+/// Writes files that differ and removes stale ones.
 pub(crate) fn write(root: &Path) -> Result<()> {
     let wanted = wanted();
     let differences = differences(root, &wanted)?;
@@ -55,7 +55,7 @@ pub(crate) fn write(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Fails when a file on disk is not what would be written.
+/// Fails if a file on disk differs from its generated content.
 pub(crate) fn check(root: &Path) -> Result<()> {
     let wanted = wanted();
     let differences = differences(root, &wanted)?;
@@ -72,7 +72,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     )))
 }
 
-/// Every generated file by its path below the root.
+/// Returns the content of every generated file by its path relative to the root.
 fn wanted() -> BTreeMap<PathBuf, String> {
     let schemas = protocol::schema::files();
     let mut files: BTreeMap<PathBuf, String> =
@@ -124,7 +124,7 @@ mod tests {
     use crate::failure::is_check_failure;
 
     #[test]
-    fn missing_changed_and_stale_files_are_told_apart_and_mended() {
+    fn missing_changed_and_stale_files_are_fixed() {
         let root = std::env::temp_dir().join(format!("xtask-{}-generate", std::process::id()));
         let schemas = root.join(SCHEMAS);
         fs::create_dir_all(&schemas).unwrap();

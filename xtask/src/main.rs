@@ -1,9 +1,8 @@
-//! The developer's commands, run as `cargo xtask COMMAND`.
+//! Developer commands, run as `cargo xtask COMMAND`.
 //!
-//! Everything a contributor or a build machine does with this repository goes through here, so that both do the
-//! same. Its own messages go to stderr and start with `xtask:`. Exit codes: 0 done, 1 a test or a check failed, 2 wrong
-//! usage, 3 it could not be done (something is missing or could not be started).
-#![expect(clippy::print_stderr, reason = "a command tells its user what it does")]
+//! Contributors and build machines use the same commands. Messages go to stderr and start with `xtask:`. Exit codes:
+//! 0 success, 1 a test or check failed, 2 wrong usage, 3 the command could not run because something is missing.
+#![expect(clippy::print_stderr, reason = "a command reports what it does")]
 
 mod agents;
 mod bench;
@@ -45,76 +44,76 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run all tests on both databases; installs or names what is missing
+    /// Run all tests on both databases; installs or lists missing prerequisites
     Test {
-        /// Test the native application instead, in windows without a screen
+        /// Test the native application instead, in headless windows
         #[arg(long)]
         desktop: bool,
-        /// Passed on to nextest (or `cargo test`), such as a part of a test's name; doc tests run only without
+        /// Arguments for nextest (or `cargo test`), such as part of a test's name; without any, doc tests run too
         #[arg(last = true)]
         arguments: Vec<OsString>,
     },
     /// Run one benchmark
     Bench {
-        /// Which
+        /// Name of the benchmark
         #[arg(value_parser = PossibleValuesParser::new(bench::names()))]
         name: String,
-        /// Passed on to the benchmark
+        /// Arguments for the benchmark
         #[arg(last = true)]
         arguments: Vec<OsString>,
     },
-    /// Feed garbage to the parts that read what others wrote
+    /// Fuzz the parts that read untrusted files
     Fuzz {
-        /// Which; all when absent
+        /// Name of the target; all by default
         #[arg(value_parser = PossibleValuesParser::new(fuzz::names().iter().copied()))]
         target: Option<String>,
-        /// How long each
+        /// Seconds per target
         #[arg(long, default_value_t = 10)]
         seconds: u64,
     },
-    /// Run turns at random against a real gateway, and check every request that the model gets
+    /// Run random turns against a real gateway and check every request to the model
     Simulate {
-        /// How many turns
+        /// Number of turns
         #[arg(long, default_value_t = 1_000)]
         turns: u32,
-        /// The seed of the random choices; the same seed gives the same turns
+        /// Seed of the random choices; the same seed gives the same turns
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
-    /// Kill and freeze gateways and PostgreSQL while clients save, and check that nothing acknowledged is lost
+    /// Kill and freeze gateways and PostgreSQL while clients save; check that no acknowledged save is lost
     Torture {
-        /// How long, half of it on SQLite and half on PostgreSQL
+        /// Minutes to run, half of them on SQLite and half on PostgreSQL
         #[arg(long, default_value_t = 10)]
         minutes: u64,
-        /// The seed of the random choices; the same seed gives the same faults, though not the same moments
+        /// Seed of the random choices; the same seed gives the same faults, though not the same moments
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
-    /// Call every method as everybody with parameters at random, and check every answer
+    /// Call every method in every role with random parameters and check every answer
     RandomCalls {
-        /// How long, half of it on SQLite and half on PostgreSQL
+        /// Minutes to run, half of them on SQLite and half on PostgreSQL
         #[arg(long, default_value_t = 10)]
         minutes: u64,
-        /// The seed of the random choices; the same seed gives the same calls
+        /// Seed of the random choices; the same seed gives the same calls
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
-    /// Install real coding agents and let them run our hook, offline, against a scripted model
+    /// Install real coding agents and test our hook with them, offline, against a scripted model
     Agents,
     /// Install a small real model and try turns with it through three APIs, offline after the installation
     RealModel,
-    /// Install real coding agents and hold our profiles against them, offline, over layouts made at random
+    /// Install real coding agents and compare our profiles with them, offline, over random layouts
     Oracle(agents::OracleArguments),
-    /// Print which agent loses what in the repositories that are checked out in a folder; clones nothing
+    /// Print which agents lose text in the repositories in a folder; clones nothing
     Survey {
-        /// The folder
+        /// Folder with checked-out repositories
         folder: PathBuf,
     },
-    /// Let many clients call a gateway at a steady rate, measure what it takes, and go past its limits; optimised builds
+    /// Measure a gateway under the load of many clients, up to and past its limits; optimized builds
     Load(stress::LoadArguments),
     /// Write schemas/ and docs/protocol.md from the types of the protocol
     Generate {
-        /// Write nothing; fail when a file differs
+        /// Write nothing; fail if a file differs
         #[arg(long)]
         check: bool,
     },
@@ -123,36 +122,36 @@ enum Task {
         /// Directories or files whose matches to list; the figures of every crate when absent
         paths: Vec<PathBuf>,
     },
-    /// Count the instructions of pieces of work under valgrind and hold them against the counts on record
+    /// Count instructions under valgrind and compare them with the recorded counts
     Gate {
-        /// Write the counts down instead
+        /// Record the counts instead
         #[arg(long)]
         record: bool,
     },
-    /// Install the command, pack it with completions, man pages and licences, and try the archive in an empty home
+    /// Build the release archive with completions, man pages and licenses, and try it in an empty home
     Dist {
-        /// The profile to build with
+        /// Build profile
         #[arg(long, default_value = "dist")]
         profile: String,
-        /// A command that is built already, to be packed instead
+        /// Package this command instead of building one
         #[arg(long, value_name = "FILE", conflicts_with = "profile")]
         program: Option<PathBuf>,
     },
-    /// Draw the pictures of the native application in the docs anew
+    /// Update the screenshots of the native application in the docs
     Pictures,
-    /// Make a site of the pages with mdBook, and look at its links
+    /// Build the site with mdBook and check its links
     Book,
-    /// Build the command from nothing and print what that cost and how large it is; takes minutes
+    /// Print the cost of a cold build and the size of the command; takes minutes
     Size {
-        /// The native application instead
+        /// Build the native application instead
         #[arg(long)]
         desktop: bool,
-        /// Which profile, such as `dist`
+        /// Build profile, such as `dist`
         #[arg(long, default_value = "release")]
         profile: String,
     },
-    /// Everything but the tests: formatting, clippy, docs, generated files, the tree's own rules, instruction
-    /// counts, dependencies
+    /// Run every check that is not a test: formatting, clippy, docs, generated files, the tree's own rules,
+    /// instruction counts, dependencies
     Check,
 }
 
@@ -192,13 +191,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// The repository's directory.
 fn root() -> &'static Path {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.parent().unwrap_or(own)
 }
 
-/// Tells the user what is being done.
 fn print_status(line: impl std::fmt::Display) {
     eprintln!("xtask: {line}");
 }

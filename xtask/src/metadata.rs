@@ -1,4 +1,4 @@
-//! What `cargo metadata` says about the workspace's own packages.
+//! Package metadata of the workspace from `cargo metadata`.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -8,14 +8,12 @@ use serde::Deserialize;
 
 use crate::process::cargo;
 
-/// The workspace.
 #[derive(Deserialize)]
 pub(crate) struct Metadata {
     pub(crate) packages: Vec<Package>,
     pub(crate) target_directory: PathBuf,
 }
 
-/// One of our packages.
 #[derive(Deserialize)]
 pub(crate) struct Package {
     pub(crate) name: String,
@@ -23,17 +21,16 @@ pub(crate) struct Package {
     pub(crate) targets: Vec<Target>,
 }
 
-/// What a package asks for.
 #[derive(Deserialize)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    /// Absent for what the package itself needs.
+    /// `None` for normal dependencies.
     pub(crate) kind: Option<Kind>,
-    /// Present when it is one of ours.
+    /// `None` for dependencies from crates.io.
     pub(crate) path: Option<PathBuf>,
 }
 
-/// What only a part of a package needs.
+/// Kind of a dependency other than a normal one.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
@@ -41,14 +38,12 @@ pub(crate) enum Kind {
     Build,
 }
 
-/// What a package builds.
 #[derive(Deserialize)]
 pub(crate) struct Target {
     pub(crate) kind: Vec<String>,
     pub(crate) src_path: PathBuf,
 }
 
-/// Asks cargo.
 pub(crate) fn read() -> Result<Metadata> {
     let mut command = cargo();
     command.args(["metadata", "--no-deps", "--format-version", "1"]).stderr(Stdio::inherit());

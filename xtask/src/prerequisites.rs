@@ -1,4 +1,4 @@
-//! What must be on the machine before something can run, and how it gets there.
+//! Programs and libraries that must be installed, and how to install them.
 
 use std::env;
 use std::fmt;
@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::print_status;
 use crate::process::{find_on_path, is_executable, run, shown};
 
-/// One thing that must, or should, be there.
+/// A required or recommended program or library.
 struct Prerequisite {
     name: &'static str,
     needed_for: &'static str,
@@ -20,19 +20,24 @@ struct Prerequisite {
     necessity: Necessity,
 }
 
-/// How to tell that it is there.
+/// Detection of a prerequisite.
 enum Found {
     /// One of these commands is on `PATH`.
     Command(&'static [&'static str]),
-    /// The command is on `PATH`, or in `bin` of one of this directory's versions.
-    CommandOrVersion { command: &'static str, versions: &'static str },
-    /// pkg-config knows it.
+    /// The command is on `PATH`, or in `bin` of a version below this directory.
+    CommandOrVersion {
+        command: &'static str,
+        versions: &'static str,
+    },
     Library(&'static str),
-    /// A file in one of these directories has this in its name.
-    File { directories: &'static [&'static str], part: &'static str },
+    /// A file in one of these directories has a name containing `part`.
+    File {
+        directories: &'static [&'static str],
+        part: &'static str,
+    },
 }
 
-/// Where it comes from.
+/// Source of a prerequisite.
 enum Source {
     DebianPackage(&'static str),
     CargoInstall(&'static str),
@@ -47,15 +52,13 @@ impl fmt::Display for Source {
     }
 }
 
-/// What happens without it.
+/// Consequence of a missing prerequisite.
 enum Necessity {
-    /// Nothing can be done.
     Required,
-    /// This is done in its place.
     Optional { instead: &'static str },
 }
 
-/// For the tests.
+/// Prerequisites of the tests.
 const PREREQUISITES: &[Prerequisite] = &[
     Prerequisite {
         name: "a C compiler",
@@ -122,7 +125,7 @@ const PREREQUISITES: &[Prerequisite] = &[
     },
 ];
 
-/// For the fuzz targets.
+/// Prerequisites of the fuzz targets.
 const OF_FUZZING: &[Prerequisite] = &[Prerequisite {
     name: "a C++ compiler",
     needed_for: "building libFuzzer",
@@ -131,10 +134,10 @@ const OF_FUZZING: &[Prerequisite] = &[Prerequisite {
     necessity: Necessity::Required,
 }];
 
-/// Where fonts are, one folder for each family.
+/// Directories with one folder per font family.
 const FONTS: &[&str] = &["/usr/share/fonts/truetype", "/usr/share/fonts/opentype"];
 
-/// For the native application: its libraries, a graphics driver that needs no card, fonts, and a screen in memory.
+/// Prerequisites of the native application: libraries, a software graphics driver, fonts and a virtual screen.
 const OF_DESKTOP: &[Prerequisite] = &[
     of_desktop("pkg-config", "finding libraries", Found::Command(&["pkg-config"]), "pkg-config"),
     of_desktop("XCB", "windows on X11", Found::Library("xcb"), "libxcb1-dev"),
@@ -193,17 +196,15 @@ const fn of_desktop(
     Prerequisite { name, needed_for, found_as, comes_with, necessity: Necessity::Required }
 }
 
-/// Makes sure that the tests have what they need: installs it where that is wanted, else says how to get it.
+/// Installs missing prerequisites of the tests as root on Debian or in CI; otherwise fails with the command to run.
 pub(crate) fn ensure() -> Result<()> {
     ensure_all(PREREQUISITES)
 }
 
-/// The same for the fuzz targets.
 pub(crate) fn ensure_for_fuzzing() -> Result<()> {
     ensure_all(OF_FUZZING)
 }
 
-/// The same for the native application.
 pub(crate) fn ensure_for_desktop() -> Result<()> {
     ensure_all(OF_DESKTOP)
 }
@@ -243,7 +244,7 @@ fn ensure_all(prerequisites: &'static [Prerequisite]) -> Result<()> {
     }
 }
 
-/// Installs Debian packages on a machine where that is allowed.
+/// Installs Debian packages if permitted.
 pub(crate) fn install(packages: &[&str]) -> Result<()> {
     match AptGet::allowed() {
         Some(apt_get) => apt_get.install(packages),
@@ -251,12 +252,11 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
     }
 }
 
-/// Whether cargo-nextest is there to run the tests.
 pub(crate) fn has_nextest() -> bool {
     find_on_path("cargo-nextest").is_some()
 }
 
-/// Whether this is a build machine, which may install what it needs and must skip nothing.
+/// Returns true on a build machine, which may install packages and must not skip any check.
 pub(crate) fn is_ci() -> bool {
     env::var_os("CI").is_some_and(|value| value == "true")
 }
@@ -299,19 +299,19 @@ impl Prerequisite {
     }
 }
 
-/// Whether `directory/*/bin/command` is there.
+/// Returns true if `directory/*/bin/command` exists.
 fn has_version(directory: &Path, command: &str) -> bool {
     let Ok(versions) = fs::read_dir(directory) else { return false };
     versions.flatten().any(|version| is_executable(&version.path().join("bin").join(command)))
 }
 
-/// Whether something in a directory has this in its name.
+/// Returns true if the name of any file in a directory contains `part`.
 fn has_file(directory: &str, part: &str) -> bool {
     let Ok(entries) = fs::read_dir(directory) else { return false };
     entries.flatten().any(|entry| entry.file_name().to_string_lossy().contains(part))
 }
 
-/// Debian's installer, where this program may use it.
+/// Debian's package manager, if this program may use it.
 struct AptGet {
     as_root: AsRoot,
 }
@@ -322,7 +322,8 @@ enum AsRoot {
 }
 
 impl AptGet {
-    /// Root on Debian has asked for it by running the tests; so has a build machine. Nobody else has.
+    /// Root on Debian has asked for the installation by running the tests, and CI always may. Everyone else is only
+    /// shown the command, because changing a developer's machine without being asked would be rude.
     fn allowed() -> Option<Self> {
         find_on_path("apt-get")?;
         if is_root() {

@@ -1,4 +1,4 @@
-//! Other programs: finding them, starting them, and what their ending means.
+//! Finding, starting and stopping other programs.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,11 +12,11 @@ use anyhow::{Context as _, Result, bail};
 use crate::failure::check_failed;
 use crate::{print_status, root};
 
-/// Variables that `cargo run` sets for this program. A cargo started from here must not inherit them: some build
-/// scripts ask to be run again when they change, and then everything above them is compiled twice.
+/// Variables that `cargo run` sets for this program. A nested cargo must not inherit them: some build scripts run again
+/// when they change, and everything that depends on them would be compiled twice.
 const OF_CARGO_RUN: &[&str] = &["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_NAME", "CARGO_CRATE_NAME"];
 
-/// The cargo that started this program, in the repository's directory.
+/// Returns a command for the cargo that started this program, run in the repository's directory.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(cargo_path());
     command.current_dir(root());
@@ -33,18 +33,18 @@ fn cargo_path() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Says what is run, runs it, and fails with "no" when it does.
+/// Prints a command and runs it. A non-zero exit status is a failed check.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     print_status(shown(command));
-    let status = command.status().with_context(|| format!("could not start `{}`", shown(command)))?;
+    let status = command.status().with_context(|| format!("failed to start `{}`", shown(command)))?;
     judge(command, status)
 }
 
-/// Like [`run`], but gives up after a while.
+/// Like [`run`], with a time limit.
 pub(crate) fn run_at_most(command: &mut Command, time: Duration) -> Result<()> {
     print_status(shown(command));
     own_group(command);
-    let mut child = command.spawn().with_context(|| format!("could not start `{}`", shown(command)))?;
+    let mut child = command.spawn().with_context(|| format!("failed to start `{}`", shown(command)))?;
     let deadline = Instant::now() + time;
     loop {
         if let Some(status) = child.try_wait()? {
@@ -54,13 +54,13 @@ pub(crate) fn run_at_most(command: &mut Command, time: Duration) -> Result<()> {
             end_group(child.id());
             let _ = child.kill();
             child.wait()?;
-            bail!("`{}` was not done after {} seconds", shown(command), time.as_secs());
+            bail!("`{}` did not finish within {} seconds", shown(command), time.as_secs());
         }
         thread::sleep(Duration::from_millis(200));
     }
 }
 
-/// Fails with "no" unless the status says success.
+/// Turns a non-zero exit status into a failed check.
 pub(crate) fn judge(command: &Command, status: ExitStatus) -> Result<()> {
     if status.success() {
         return Ok(());
@@ -68,7 +68,7 @@ pub(crate) fn judge(command: &Command, status: ExitStatus) -> Result<()> {
     Err(check_failed(format!("`{}` failed ({status})", shown(command))))
 }
 
-/// The command as one would type it.
+/// Returns the command line for display.
 pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let mut words = vec![program.file_name().unwrap_or(program.as_os_str()).to_string_lossy()];
@@ -79,7 +79,7 @@ pub(crate) fn shown(command: &Command) -> String {
     words.join(" ")
 }
 
-/// The executable of that name in the directories of `PATH`.
+/// Returns the path of an executable on `PATH`.
 pub(crate) fn find_on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path)
@@ -87,20 +87,18 @@ pub(crate) fn find_on_path(name: &str) -> Option<PathBuf> {
         .find(|candidate| is_executable(candidate))
 }
 
-/// Whether this is a file that may be started.
 #[cfg(unix)]
 pub(crate) fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether this is a file that may be started.
 #[cfg(not(unix))]
 pub(crate) fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// Puts the program and what it starts into a process group of their own, so that they can be ended together.
+/// Starts the program in its own process group, so that its children can be stopped with it.
 #[cfg(unix)]
 fn own_group(command: &mut Command) {
     use std::os::unix::process::CommandExt as _;
@@ -110,7 +108,7 @@ fn own_group(command: &mut Command) {
 #[cfg(not(unix))]
 fn own_group(_: &mut Command) {}
 
-/// Ends a process group by the id of its leader.
+/// Stops a process group by the id of its leader.
 fn end_group(leader: u32) {
     let _ = Command::new("kill").args(["-TERM", "--", &format!("-{leader}")]).status();
 }
@@ -121,14 +119,14 @@ mod tests {
     use crate::failure::is_check_failure;
 
     #[test]
-    fn a_failing_program_says_no_and_a_missing_one_does_not() {
+    fn failing_programs_are_failed_checks_and_missing_ones_are_not() {
         assert!(run(&mut Command::new("true")).is_ok());
         assert!(is_check_failure(&run(&mut Command::new("false")).unwrap_err()));
         assert!(!is_check_failure(&run(&mut Command::new("/nonexistent/program")).unwrap_err()));
     }
 
     #[test]
-    fn a_program_that_takes_too_long_is_ended_with_its_children() {
+    fn timeouts_stop_the_program_and_its_children() {
         let marker = env::temp_dir().join(format!("xtask-{}-too-long", std::process::id()));
         let script = format!("sleep 100 & echo $! > {}; wait", marker.display());
         let started = Instant::now();
@@ -142,7 +140,10 @@ mod tests {
             kill.args(["-c", "kill -0 \"$1\" 2> /dev/null", "kill", child.trim()]).status().unwrap().success()
         };
         while lives() {
-            assert!(started.elapsed() < Duration::from_secs(50), "the child of the ended program goes on");
+            assert!(
+                started.elapsed() < Duration::from_secs(50),
+                "the child of the stopped program still runs"
+            );
             thread::sleep(Duration::from_millis(10));
         }
     }

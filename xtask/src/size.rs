@@ -1,4 +1,4 @@
-//! `cargo xtask size`: what a cold build of the command or of the native application costs, and how large the result is.
+//! `cargo xtask size`: prints the cost of a cold build and the size of the result.
 
 use std::fs;
 use std::path::Path;
@@ -11,12 +11,12 @@ use serde::Deserialize;
 use crate::process::{cargo, judge, shown};
 use crate::{desktop, metadata, prerequisites, print_status};
 
-/// Crates that are listed, the most expensive first.
+/// Number of crates to list, most expensive first.
 const LISTED: usize = 15;
-/// Clock ticks a second in `/proc`, the same on every Linux.
+/// Clock ticks per second in `/proc`, the same on every Linux.
 const TICKS: f64 = 100.0;
 
-/// One unit of work in cargo's report of timings.
+/// A compilation unit in cargo's timing report.
 #[derive(Deserialize)]
 struct Unit {
     name: String,
@@ -24,7 +24,7 @@ struct Unit {
     duration: f64,
 }
 
-/// What is built.
+/// Program to build.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Measured {
     Command,
@@ -32,7 +32,7 @@ pub(crate) enum Measured {
 }
 
 impl Measured {
-    /// Which package, as cargo is told.
+    /// Returns cargo's arguments for the package.
     fn package(self) -> Vec<&'static str> {
         match self {
             Self::Command => vec!["--package", "foreword"],
@@ -48,7 +48,7 @@ impl Measured {
     }
 }
 
-/// Builds from nothing, in a directory of its own, and prints the figures.
+/// Builds in an empty directory and prints the figures.
 pub(crate) fn run(measured: Measured, profile: &str) -> Result<()> {
     if matches!(measured, Measured::Desktop) {
         prerequisites::ensure_for_desktop()?;
@@ -64,7 +64,7 @@ pub(crate) fn run(measured: Measured, profile: &str) -> Result<()> {
     build.arg("build").args(measured.package()).args(["--quiet", "--timings", "--profile", profile]);
     build.arg("--target-dir").arg(&directory);
     print_status(shown(&build));
-    let status = build.status().context("could not start cargo")?;
+    let status = build.status().context("failed to start cargo")?;
     judge(&build, status)?;
     let seconds = started.elapsed().as_secs_f64();
 
@@ -72,7 +72,7 @@ pub(crate) fn run(measured: Measured, profile: &str) -> Result<()> {
     let stripped = directory.join("stripped");
     let mut strip = Command::new("strip");
     strip.arg("-o").arg(&stripped).arg(&program).stdin(Stdio::null());
-    let status = strip.status().context("could not start strip")?;
+    let status = strip.status().context("failed to start strip")?;
     judge(&strip, status)?;
 
     let mut units = units(&directory.join("cargo-timings/cargo-timing.html"))?;
@@ -92,25 +92,26 @@ pub(crate) fn run(measured: Measured, profile: &str) -> Result<()> {
 }
 
 fn megabytes(path: &Path) -> Result<String> {
-    let bytes = fs::metadata(path).with_context(|| format!("could not look at {}", path.display()))?.len();
+    let bytes = fs::metadata(path).with_context(|| format!("failed to look at {}", path.display()))?.len();
     Ok(format!("{:.1} MB", bytes as f64 / 1e6))
 }
 
-/// Processor time of the processes that this one has waited for, where the system tells it.
+/// Returns the processor time of finished child processes, if the system reports it.
 fn processor_seconds() -> Option<f64> {
     let text = fs::read_to_string("/proc/self/stat").ok()?;
-    // After the name in parentheses, which may hold anything: the state is the third field of the manual.
+    // The program's name in parentheses may contain anything, so fields are counted after it: the first one there is
+    // field 3 of the manual page.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks = |field: usize| fields.get(field - 3)?.parse::<f64>().ok();
     Some((ticks(16)? + ticks(17)?) / TICKS)
 }
 
 fn units(report: &Path) -> Result<Vec<Unit>> {
-    let text = fs::read_to_string(report).with_context(|| format!("could not read {}", report.display()))?;
+    let text = fs::read_to_string(report).with_context(|| format!("failed to read {}", report.display()))?;
     read_units(&text).with_context(|| format!("{} has no table of units", report.display()))
 }
 
-/// The table that cargo's report carries for its own script.
+/// Parses the table embedded in cargo's HTML report.
 fn read_units(text: &str) -> Option<Vec<Unit>> {
     let table = text.split_once("UNIT_DATA = ")?.1;
     serde_json::Deserializer::from_str(table).into_iter().next()?.ok()

@@ -1,4 +1,4 @@
-//! `cargo xtask survey FOLDER`: which agent loses what in repositories that are checked out there. It clones nothing.
+//! `cargo xtask survey FOLDER`: prints which agents lose text in the repositories in a folder. Clones nothing.
 
 use std::path::Path;
 
@@ -6,7 +6,6 @@ use anyhow::Result;
 
 use crate::process;
 
-/// Prints the table as Markdown.
 pub(crate) fn run(folder: &Path) -> Result<()> {
     let mut command = process::cargo();
     command.args(["run", "--quiet", "--package", "foreword-compare", "--example", "survey", "--"]);

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test of the workspace.
+//! `cargo xtask test`: runs every test of the workspace.
 
 mod postgres;
 
@@ -11,13 +11,13 @@ use self::postgres::WithPostgres;
 use crate::process::{self, cargo};
 use crate::{prerequisites, print_status};
 
-/// Which packages and features: the same in every step, so that nothing is compiled twice.
+/// Packages and features, the same in every step, so that nothing is compiled twice.
 pub(crate) const EVERYTHING: &[&str] = &["--workspace", "--all-features"];
 
-/// What is built of them.
+/// Build targets of the tests.
 pub(crate) const TARGETS: &[&str] = &["--bins", "--tests"];
 
-/// Runs the tests, then the doc tests. With arguments only the tests they select.
+/// Runs the tests, then the doc tests. With arguments, runs only the tests they select.
 pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
     let started = Instant::now();
     prerequisites::ensure()?;
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
             tests.args(["--profile", "ci"]);
         }
     } else {
-        // Runs the doc tests too, unless the arguments select something else.
+        // `cargo test` includes the doc tests, unless the arguments select something else.
         tests.arg("test").args(EVERYTHING);
     }
     process::run(&mut with_postgres.around(tests.args(arguments)))?;

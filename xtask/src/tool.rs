@@ -1,4 +1,4 @@
-//! Programs from crates.io that checks use: found where they are installed, built by a build machine that has none.
+//! Programs from crates.io that checks use. In CI, missing ones are installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,26 +9,25 @@ use anyhow::Result;
 use crate::process::{cargo, find_on_path, is_executable, run_at_most};
 use crate::{metadata, prerequisites, print_status};
 
-/// How long building one may take.
+/// Time limit for an installation.
 const INSTALL_TIME: Duration = Duration::from_secs(10 * 60);
 
-/// A program and the package it comes with, which has the same name.
+/// A program and the package of the same name.
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
-    /// More words for `cargo install`.
+    /// Additional arguments for `cargo install`.
     pub(crate) how: &'static [&'static str],
 }
 
-/// What came of a check.
-pub(crate) enum Outcome {
+pub(crate) enum CheckOutcome {
     Passed,
-    /// It could not be had, and why.
+    /// The check could not run, for this reason.
     Skipped(String),
 }
 
 impl Tool {
-    /// Where it is, or why a check that needs it is skipped.
+    /// Returns the program's path, or the reason to skip a check that needs it.
     pub(crate) fn find_or_install(&self) -> Result<Result<PathBuf, String>> {
         let tools = metadata::read()?.target_directory.join("tools");
         let own = tools.join("bin").join(self.name);
@@ -40,7 +39,7 @@ impl Tool {
         }
         match self.install(&tools) {
             Ok(()) => Ok(Ok(own)),
-            Err(error) => Ok(Err(format!("could not be installed: {error:#}"))),
+            Err(error) => Ok(Err(format!("failed to install: {error:#}"))),
         }
     }
 
@@ -48,7 +47,7 @@ impl Tool {
         print_status(format!("installing {} into {}", self.name, tools.display()));
         let build = tools.join("build");
         let mut command = cargo();
-        // Unoptimised and without debug information, because it is built for longer than it runs.
+        // Unoptimized and without debug information, because building takes longer than running it.
         command.env("CARGO_PROFILE_DEV_DEBUG", "0");
         command.args(["install", "--locked", "--debug", "--root"]).arg(tools).arg("--target-dir").arg(&build);
         command.args(self.how).args(["--version", self.version, self.name]);

@@ -8,7 +8,7 @@ use hooks::{HookLimits, HookPackage, HookRegistry, HookRuntime, Recorder, Regist
 use instructions::Cache;
 use store::Store;
 use tokens::Counter;
-use tools::{ShellTools, ToolSource};
+use tools::{ShellToolSource, ToolSource};
 
 use crate::domains::documents;
 use crate::domains::memory::tools::MemoryTools;
@@ -107,9 +107,9 @@ pub(crate) fn built_in_sources(
     skills: Option<Arc<SkillsDomain>>,
     memory: Option<Arc<MemoryDomain>>,
 ) -> Vec<Arc<dyn ToolSource>> {
-    let mut sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(tools::FileTools::new())];
+    let mut sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(tools::FileToolSource::new())];
     if let Some(shell) = &settings.turns.shell {
-        sources.push(Arc::new(ShellTools::new(shell.clone())));
+        sources.push(Arc::new(ShellToolSource::new(shell.clone())));
     }
     if let Some(skills) = skills {
         sources.push(Arc::new(SkillTools::new(skills)));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use instructions::FileSettings;
 use memory::MemorySettings;
-use prompt::{Budgets, PromptProfile};
+use prompt::{PromptBudgets, PromptProfile};
 use provider::{Providers, ReasoningEffort};
 use serde::Deserialize;
 use skills::SkillSettings;
@@ -88,7 +88,7 @@ pub struct PromptSettings {
     /// Ids of sections that are left out.
     pub disabled_sections: BTreeSet<String>,
     /// Length limits.
-    pub budgets: Budgets,
+    pub budgets: PromptBudgets,
     /// Explains to the model how AGENTS files of nested directories relate.
     pub nested_scope_rules: bool,
     /// Precision of the time in the prompt.
@@ -102,7 +102,7 @@ impl Default for PromptSettings {
         Self {
             profile: PromptProfile::Full,
             disabled_sections: BTreeSet::new(),
-            budgets: Budgets::default(),
+            budgets: PromptBudgets::default(),
             nested_scope_rules: false,
             time: Clock::Date,
             keep_texts: true,

@@ -1,4 +1,4 @@
-//! Chance that repeats itself: the same seed gives the same choices.
+//! Reproducible randomness: the same seed gives the same choices.
 //!
 //! ```
 //! use chance::Chance;
@@ -11,7 +11,7 @@
 
 use std::time::Duration;
 
-/// A small generator (splitmix64): good enough to choose with, and the same on every machine.
+/// A small generator (splitmix64) that is the same on every machine and good enough for choices.
 #[derive(Debug, Clone)]
 pub struct Chance(u64);
 
@@ -28,17 +28,18 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// Another generator, for somebody who draws at the same time.
+    /// Creates another generator, for a concurrent task: sharing one would make the choices depend on scheduling.
     pub fn fork(&mut self) -> Self {
         Self(self.next())
     }
 
-    /// A number below a limit.
+    /// Returns a number below a limit.
     pub fn below(&mut self, limit: usize) -> usize {
+        // The modulo bias is negligible for limits far below 2^64.
         usize::try_from(self.next() % (limit.max(1) as u64)).unwrap_or(0)
     }
 
-    /// Yes in so many of a hundred cases.
+    /// Returns true in `share` of a hundred cases.
     pub fn percent(&mut self, share: usize) -> bool {
         self.below(100) < share
     }
@@ -47,7 +48,7 @@ impl Chance {
         &of[self.below(of.len())]
     }
 
-    /// A time between two others, to the microsecond.
+    /// Returns a duration between two others, in whole microseconds.
     pub fn time(&mut self, shortest: Duration, longest: Duration) -> Duration {
         let range = usize::try_from(longest.saturating_sub(shortest).as_micros()).unwrap_or(usize::MAX);
         shortest + Duration::from_micros(self.below(range) as u64)

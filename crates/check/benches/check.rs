@@ -12,12 +12,13 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use check::{CheckSettings, Policy, check};
+use check::{CheckPolicy, CheckSettings, check};
 use compare::{CompareRequest, Map, Names, Tree, effective, is_version_control, walker};
 use ignore::WalkState;
 use instructions::{FileSettings, PROFILES, Profile};
 use measure::{
-    Arguments, Effort, Machine, ResidentMemory, Samples, Table, show_bytes, show_count, show_ratio, show_time,
+    BenchArguments, Effort, Machine, ResidentMemory, Samples, Table, show_bytes, show_count, show_ratio,
+    show_time,
 };
 use tokens::Counter;
 
@@ -43,7 +44,7 @@ fn main() -> anyhow::Result<()> {
     {
         return once(Path::new(directory), way);
     }
-    let arguments = Arguments::new(words);
+    let arguments = BenchArguments::new(words);
     println!("{}\n", Machine::this());
     measure(arguments.effort)
 }
@@ -155,8 +156,8 @@ fn once(root: &Path, way: &str) -> anyhow::Result<()> {
             std::hint::black_box(compare::compare(&request)?);
         }
         _ => {
-            let policy = Policy::new(&CheckSettings::default(), &[])?;
-            let report = check(check::Request { directory: root, config: &Default::default(), policy })?;
+            let policy = CheckPolicy::new(&CheckSettings::default(), &[])?;
+            let report = check(check::CheckRequest { directory: root, config: &Default::default(), policy })?;
             anyhow::ensure!(!report.files.is_empty());
         }
     }

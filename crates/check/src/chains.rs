@@ -1,4 +1,4 @@
-//! What each agent reads in each directory that has instruction files.
+//! Files that each agent reads in each directory with instruction files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use instructions::{
 };
 use parking_lot::Mutex;
 
-/// What an agent reads in a directory.
+/// Files that an agent reads in a directory.
 pub(crate) struct Chain {
     pub(crate) directory: PathBuf,
     pub(crate) agent: &'static Profile,
     pub(crate) files: Vec<ChainFile>,
-    /// Of everything that is not used whole.
+    /// Decisions about all files that are not used completely.
     pub(crate) decisions: Vec<Decision>,
-    /// Front matter that cannot be followed.
+    /// Diagnostics about invalid front matter.
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// Bytes of project files that are read at most.
+    /// Limit of bytes of project files.
     pub(crate) limit: u64,
 }
 
-/// A file that is read, or a part of it.
+/// A file that is read, at least in part.
 pub(crate) struct ChainFile {
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
@@ -52,7 +52,8 @@ impl Chain {
         }
     }
 
-    /// Files that the agent gets here, and how. One that is dropped for want of room is among them: the agent would read it.
+    /// Returns the files that the agent reads here, and how. Files dropped because of the limit are included,
+    /// because the agent should read them.
     pub(crate) fn readings(&self) -> impl Iterator<Item = (&Path, Reading)> {
         let whole = self.files.iter().map(|file| {
             let is_cut = file.kept < file.bytes;
@@ -73,22 +74,22 @@ impl Chain {
     }
 }
 
-/// How an agent reads a file.
+/// Way in which an agent reads a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
     Whole,
-    /// As many bytes of it.
+    /// Only the first bytes.
     Cut {
         kept: u64,
     },
-    /// When something that its front matter names comes up.
+    /// Later, when a path matches its front matter.
     Later,
-    /// Not at all here: an import is not followed as far as it.
+    /// Not at all here, because the import is not followed.
     NotImported,
 }
 
-/// Resolves every directory for every agent. What is on this machine but not in the project does not count, so that the
-/// answer is the same everywhere.
+/// Resolves every directory for every agent. Settings of this machine do not count, so that the result is the
+/// same everywhere.
 pub(crate) fn resolve(
     directories: &BTreeSet<PathBuf>,
     agents: &[&'static Profile],
@@ -112,7 +113,7 @@ pub(crate) fn resolve(
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some((directory, settings)) = work.get(index) else { break };
                     let request = Request { cwd: directory, settings };
-                    // A directory that went away meanwhile has nothing to say.
+                    // The directory may have been removed since the walk.
                     if let Ok(resolution) = instructions::resolve(&request, Some(&cache)) {
                         chains.push((index, Chain::new(directory, settings.profile, &resolution)));
                     }

@@ -1,11 +1,12 @@
-//! What the texts that an agent gets together contradict each other in.
+//! Contradictions between texts that an agent reads together.
 
 use std::path::{Path, PathBuf};
 
 use crate::document::Document;
 use crate::rules::contradictions;
 
-/// Contradictions between texts, in the order in which a model reads them, one sentence each. Paths are shown from `base`.
+/// Returns the contradictions between texts in reading order, one sentence each. Paths are relative to
+/// `base`.
 pub fn conflicts<'a>(texts: impl IntoIterator<Item = (&'a Path, &'a str)>, base: &Path) -> Vec<String> {
     let documents: Vec<Document> = texts
         .into_iter()

@@ -1,4 +1,4 @@
-//! A file whose text is looked at.
+//! A file whose text is checked.
 
 use std::borrow::Cow;
 use std::os::fd::AsFd as _;
@@ -13,60 +13,59 @@ use rustix::fs::Mode;
 use crate::markdown::Markdown;
 use crate::shadowed::Shadow;
 
-/// What is looked at of a file. More than this is lost on every reader.
+/// Most bytes of a file that are checked. No agent reads more.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// A file with a text.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) path: PathBuf,
-    /// The directory that it belongs to: for `.claude/rules/x.md` the one that has `.claude`.
+    /// Directory that it belongs to; for `.claude/rules/x.md`, the one with `.claude`.
     pub(crate) directory: PathBuf,
     pub(crate) bytes: Vec<u8>,
-    /// What it says, as far as it is UTF-8 or UTF-16.
+    /// Text, decoded from UTF-8 or UTF-16.
     pub(crate) text: String,
     pub(crate) encoding: Encoding,
     pub(crate) markdown: Markdown,
-    /// The agents that read it somewhere.
+    /// Agents that read it somewhere.
     pub(crate) readers: Vec<&'static Profile>,
-    /// Those of them that read it when they start.
+    /// Agents among them that read it at startup.
     pub(crate) at_start: Vec<&'static Profile>,
-    /// Where agents drop it, or the end of it.
+    /// Directories in which agents lose text of it.
     pub(crate) losses: Vec<Loss>,
-    /// Agents that do not read it in its own directory, because something else comes first.
+    /// Agents that do not read it in its own directory, because another file comes first.
     pub(crate) shadows: Vec<Shadow>,
-    /// Agents that do not follow an import as far as it when they are started elsewhere.
+    /// Agents that do not follow an import of it when started elsewhere.
     pub(crate) not_imported: Vec<&'static Profile>,
-    /// Whether it is there only because others import it.
+    /// True if it is an instruction file only because others import it.
     pub(crate) is_import: bool,
-    /// Whether it is a link to another document of the same directory, whose text is looked at under its own name.
+    /// True for a link to another document in the same directory, which is checked under its own name.
     pub(crate) is_alias: bool,
-    /// The folder of rules that it is in.
+    /// Folder of rules that contains it.
     pub(crate) folder: Option<&'static RuleFolder>,
 }
 
-/// What an agent loses of a file in a directory.
+/// Text that an agent loses of a file in a directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Loss {
     pub(crate) agent: &'static Profile,
     pub(crate) directory: PathBuf,
     pub(crate) kept: u64,
     pub(crate) lost: u64,
-    /// For all project files together.
+    /// Limit of all project files together.
     pub(crate) limit: u64,
 }
 
-/// How a file is written.
+/// Encoding of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Utf8,
-    /// With a byte order mark that says so.
+    /// UTF-16 with a byte order mark.
     Utf16,
-    /// UTF-8 but for the bytes from this line on.
+    /// Invalid UTF-8 from this line on.
     Invalid {
         line: usize,
     },
-    /// UTF-8 with zero bytes, the first in this line.
+    /// UTF-8 with zero bytes, first in this line.
     ZeroBytes {
         line: usize,
     },
@@ -110,7 +109,7 @@ impl Document {
     }
 }
 
-/// Reads a file below the root; a pipe is not waited for, and no link is followed out of the root.
+/// Reads a file below the root, without blocking on a pipe or following a link outside.
 pub(crate) fn read(root: &Path, path: &Path) -> Found {
     let Ok(relative) = path.strip_prefix(root) else { return Found::Outside };
     match rustix::fs::open(root, directory_flags(), Mode::empty()) {
@@ -119,7 +118,7 @@ pub(crate) fn read(root: &Path, path: &Path) -> Found {
     }
 }
 
-/// A file's text without its byte order mark.
+/// Decodes a file without its byte order mark.
 pub(crate) fn decode(bytes: &[u8]) -> (String, Encoding) {
     if let Some(text) = utf16(bytes) {
         return (text, Encoding::Utf16);
@@ -136,10 +135,10 @@ pub(crate) fn decode(bytes: &[u8]) -> (String, Encoding) {
     (String::from_utf8_lossy(bytes).into_owned(), encoding)
 }
 
-/// The text of a file that its byte order mark calls UTF-16, if it is.
+/// Decodes a file with the byte order mark of UTF-16, or returns `None`.
 pub(crate) fn utf16(bytes: &[u8]) -> Option<String> {
     let (join, rest): (fn([u8; 2]) -> u16, _) = match bytes {
-        // UTF-32 begins like UTF-16.
+        // The byte order mark of UTF-32 begins like that of UTF-16.
         [0xff, 0xfe, 0, 0, ..] => return None,
         [0xff, 0xfe, rest @ ..] => (u16::from_le_bytes, rest),
         [0xfe, 0xff, rest @ ..] => (u16::from_be_bytes, rest),
@@ -157,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn encodings_are_told_apart() {
+    fn encodings_are_distinguished() {
         assert_eq!(decode(b"\xef\xbb\xbfa"), ("a".to_owned(), Encoding::Utf8));
         assert_eq!(decode(b"\xff\xfea\0\n\0"), ("a\n".to_owned(), Encoding::Utf16));
         assert_eq!(decode(b"\xfe\xff\0a"), ("a".to_owned(), Encoding::Utf16));

@@ -1,33 +1,32 @@
-//! What was found, and where.
+//! Findings and their locations.
 
 use std::path::{Path, PathBuf};
 
 use instructions::Profile;
 use serde::{Serialize, Serializer};
 
-use crate::policy::Policy;
-use crate::rule::{Rule, RuleId, Severity};
+use crate::policy::CheckPolicy;
+use crate::rule::{CheckRule, RuleId, Severity};
 
-/// One thing that is wrong, or worth knowing.
+/// A problem found by a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// By which rule.
     #[serde(serialize_with = "code")]
     pub rule: RuleId,
-    /// As settings have it.
+    /// Severity after settings were applied.
     pub severity: Severity,
-    /// The file it is about, or a directory.
+    /// Affected file or directory.
     #[serde(serialize_with = "shown")]
     pub path: PathBuf,
-    /// Counted from 1.
+    /// Line, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// What is wrong, in words; no secret is quoted.
+    /// Description. It never quotes a secret.
     pub message: String,
-    /// Whom it concerns, where that is not everybody.
+    /// Affected agents; empty if all are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<&'static str>,
-    /// Whether it can be mended without anybody's judgement.
+    /// True if `--fix` can repair it.
     pub fixable: bool,
 }
 
@@ -67,20 +66,20 @@ impl Finding {
         self
     }
 
-    /// Its rule's row.
-    pub fn rule(&self) -> &'static Rule {
+    /// Returns the definition of the rule.
+    pub fn rule(&self) -> &'static CheckRule {
         self.rule.rule()
     }
 }
 
-/// Takes findings, as far as settings want them.
+/// Collector that drops findings disabled by settings.
 pub(crate) struct Findings<'a> {
-    policy: &'a Policy,
+    policy: &'a CheckPolicy,
     found: Vec<Finding>,
 }
 
 impl<'a> Findings<'a> {
-    pub(crate) fn new(policy: &'a Policy) -> Self {
+    pub(crate) fn new(policy: &'a CheckPolicy) -> Self {
         Self { policy, found: Vec::new() }
     }
 
@@ -96,7 +95,7 @@ impl<'a> Findings<'a> {
         findings.into_iter().for_each(|finding| self.push(finding));
     }
 
-    /// By path, line and rule, each once.
+    /// Returns the findings by path, line and rule, without duplicates.
     pub(crate) fn sorted(mut self) -> Vec<Finding> {
         let key =
             |finding: &Finding| (finding.path.clone(), finding.line, finding.rule, finding.message.clone());
@@ -106,17 +105,17 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// Agents as a sentence names them: `Codex`, `Codex and pi`, `Codex, pi and Qwen Code`.
+/// Joins the titles of agents: `Codex`, `Codex and pi`, `Codex, pi and Qwen Code`.
 pub(crate) fn titles(agents: &[&'static Profile]) -> String {
     list(agents.iter().map(|agent| agent.agent.title.to_owned()), "and")
 }
 
-/// Words as a sentence lists them.
+/// Joins words as in a sentence.
 pub(crate) fn list(words: impl IntoIterator<Item = String>, last: &str) -> String {
     compare::joined(&words.into_iter().collect::<Vec<_>>(), last)
 }
 
-/// A word of somebody else's in one of our sentences: on one line, not too long, without what cannot be seen.
+/// Quotes untrusted text for a message: on one line, shortened, with invisible characters escaped.
 pub(crate) fn quoted(text: &str) -> String {
     const MAX: usize = 120;
     let mut shown = String::new();

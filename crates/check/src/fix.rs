@@ -1,4 +1,4 @@
-//! Mends what can be mended without anybody's judgement: nothing that a reader could see is changed.
+//! Automatic fixes that change nothing a reader can see.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -8,29 +8,26 @@ use std::path::{Path, PathBuf};
 use crate::document::utf16;
 use crate::rule::RuleId;
 use crate::rules::without_invisible;
-use crate::{Finding, Report};
+use crate::{CheckReport, Finding};
 
-/// A file that was mended.
+/// A fixed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fixed {
-    /// The file.
+pub struct FixedFile {
     pub path: PathBuf,
-    /// Codes of the rules that it broke.
+    /// Codes of the fixed rules.
     pub rules: Vec<&'static str>,
 }
 
-/// A file that could not be mended; it is as it was.
+/// A file that could not be fixed and is unchanged.
 #[derive(Debug, thiserror::Error)]
-#[error("could not mend {}: {reason}", path.display())]
+#[error("could not fix {}: {reason}", path.display())]
 pub struct FixError {
-    /// The file.
     pub path: PathBuf,
-    /// Why not.
     pub reason: String,
 }
 
-/// Mends every finding that can be. Each file is replaced as a whole, and only if it is what was looked at.
-pub fn fix(report: &Report) -> (Vec<Fixed>, Vec<FixError>) {
+/// Applies all automatic fixes. Each file is replaced as a whole, unless it changed since the check.
+pub fn fix(report: &CheckReport) -> (Vec<FixedFile>, Vec<FixError>) {
     let mut files: BTreeMap<&Path, Vec<RuleId>> = BTreeMap::new();
     let fixable = report.findings.iter().filter(|finding| finding.fixable && is_prose(&finding.path));
     for Finding { path, rule, .. } in fixable {
@@ -45,7 +42,7 @@ pub fn fix(report: &Report) -> (Vec<Fixed>, Vec<FixError>) {
         match rewrite(path, &rules) {
             Ok(true) => {
                 let rules = rules.iter().map(|rule| rule.rule().code).collect();
-                fixed.push(Fixed { path: path.to_owned(), rules });
+                fixed.push(FixedFile { path: path.to_owned(), rules });
             }
             Ok(false) => {}
             Err(error) => errors.push(FixError { path: path.to_owned(), reason: error.to_string() }),
@@ -54,7 +51,7 @@ pub fn fix(report: &Report) -> (Vec<Fixed>, Vec<FixError>) {
     (fixed, errors)
 }
 
-/// Whether a file is text for people. Instructions may import anything, and in code or data every character counts.
+/// Returns true if a file is prose. Instructions can import code and data, in which every character counts.
 fn is_prose(path: &Path) -> bool {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     extension.is_none_or(|extension| {
@@ -62,7 +59,7 @@ fn is_prose(path: &Path) -> bool {
     })
 }
 
-/// Replaces a file by what is right; false where it is a link, whose target is mended under its own name.
+/// Rewrites a file. Returns false for a link, whose target is fixed under its own name.
 fn rewrite(path: &Path, rules: &[RuleId]) -> io::Result<bool> {
     let metadata = path.symlink_metadata()?;
     if !metadata.is_file() {
@@ -79,7 +76,7 @@ fn rewrite(path: &Path, rules: &[RuleId]) -> io::Result<bool> {
     if rules.contains(&RuleId::InvisibleCharacter)
         && let Ok(text) = std::str::from_utf8(&after)
     {
-        // A byte order mark is none of them at the beginning alone.
+        // A byte order mark is legitimate at the very beginning only.
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         after = [&text[..mark], &without_invisible(&text[mark..])].concat().into_bytes();
     }

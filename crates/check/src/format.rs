@@ -1,4 +1,4 @@
-//! Reports for programs: JSON, SARIF 2.1.0, and the annotations of GitHub's workflows.
+//! Machine-readable reports: JSON, SARIF 2.1.0, and GitHub workflow annotations.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::finding::Finding;
 use crate::rule::{RULES, Severity};
-use crate::{FileCoverage, Report};
+use crate::{CheckReport, FileCoverage};
 
-/// One object: findings and summary.
-pub fn json(report: &Report) -> Value {
+/// Returns findings and summary as one object.
+pub fn json(report: &CheckReport) -> Value {
     let files: &[FileCoverage] = &report.files;
     json!({
         "findings": report.findings,
@@ -26,8 +26,8 @@ pub fn json(report: &Report) -> Value {
     })
 }
 
-/// A log of one run for tools that collect findings; paths count from the project's root.
-pub fn sarif(report: &Report, version: &str) -> Value {
+/// Returns a SARIF log with one run. Paths are relative to the project's root.
+pub fn sarif(report: &CheckReport, version: &str) -> Value {
     let level = |severity| match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -38,9 +38,9 @@ pub fn sarif(report: &Report, version: &str) -> Value {
         json!({
             "id": rule.code,
             "name": rule.name,
-            "shortDescription": { "text": rule.what },
-            "fullDescription": { "text": format!("{} {}", rule.what, rule.why) },
-            "help": { "text": format!("{}{fix}", rule.mend) },
+            "shortDescription": { "text": rule.summary },
+            "fullDescription": { "text": format!("{} {}", rule.summary, rule.rationale) },
+            "help": { "text": format!("{}{fix}", rule.advice) },
             "defaultConfiguration": { "level": level(rule.severity) },
         })
     });
@@ -72,7 +72,7 @@ pub fn sarif(report: &Report, version: &str) -> Value {
     })
 }
 
-/// A path from the root as a relative URI.
+/// Returns a path relative to the root as a URI.
 fn uri(path: &Path, root: &Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     let below = path.strip_prefix(root).unwrap_or(path);
@@ -90,8 +90,9 @@ fn uri(path: &Path, root: &Path) -> String {
     uri
 }
 
-/// A line for each finding, as GitHub's workflows read them; paths count from `base`, where that is above them.
-pub fn github(report: &Report, base: &Path) -> String {
+/// Returns a line per finding in the format of GitHub workflow commands. Paths below `base` are relative to
+/// it.
+pub fn github(report: &CheckReport, base: &Path) -> String {
     report.findings.iter().map(|finding| format!("{}\n", annotation(finding, base))).collect()
 }
 
@@ -102,7 +103,7 @@ fn annotation(finding: &Finding, base: &Path) -> String {
         Severity::Info => "notice",
     };
     let path = finding.path.strip_prefix(base).unwrap_or(&finding.path);
-    // What is about a directory has no file to stand in, so the message names it.
+    // GitHub attaches annotations to files only, so the message names a directory.
     let (place, message) = if path.as_os_str().is_empty() {
         (String::new(), finding.message.clone())
     } else if finding.path.is_dir() {
@@ -116,7 +117,7 @@ fn annotation(finding: &Finding, base: &Path) -> String {
     format!("::{command} {place}title={title}::{}", data(&message))
 }
 
-/// A text behind the colons.
+/// Escapes the message of a workflow command.
 fn data(text: &str) -> String {
     let mut data = String::with_capacity(text.len());
     for character in text.chars() {
@@ -124,7 +125,7 @@ fn data(text: &str) -> String {
             '%' => data.push_str("%25"),
             '\r' => data.push_str("%0D"),
             '\n' => data.push_str("%0A"),
-            // The log is shown in terminals and browsers, and neither a name nor a text may steer them.
+            // Logs are shown in terminals and browsers, which untrusted text must not control.
             _ if character.is_control() || instructions::reorders_text(character) => {
                 data.extend(character.escape_unicode())
             }
@@ -134,7 +135,7 @@ fn data(text: &str) -> String {
     data
 }
 
-/// A text between commas.
+/// Escapes a property of a workflow command.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
@@ -146,9 +147,9 @@ mod tests {
     use super::*;
     use crate::rule::RuleId;
 
-    fn report(path: &str, message: &str) -> Report {
+    fn report(path: &str, message: &str) -> CheckReport {
         let finding = Finding::new(RuleId::MissingPath, Path::new(path), message).at_line(3);
-        Report {
+        CheckReport {
             root: PathBuf::from("/r"),
             findings: vec![finding],
             files: Vec::new(),
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_annotation_steers_no_terminal() {
+    fn annotations_contain_no_control_characters() {
         let text = github(&report("/r/a\u{1b}[31m.md", "100 %\n\u{202e}x"), Path::new("/r"));
         assert!(text.contains(r"file=a\u{1b}[31m.md") && text.contains(r"100 %25%0A\u{202e}x"), "{text}");
     }
@@ -176,7 +177,7 @@ mod tests {
         assert_eq!(uri(Path::new("/r"), Path::new("/r")), ".");
     }
 
-    /// What the specification requires of every log, run, rule and result.
+    /// Checks the properties that the specification requires of logs, runs, rules and results.
     #[test]
     fn a_sarif_log_has_its_shape() {
         let log = sarif(&report("/r/AGENTS.md", "x"), "1.2.3");

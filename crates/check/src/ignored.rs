@@ -1,4 +1,4 @@
-//! What version control ignores, whether or not it is there.
+//! Patterns of version control, also for paths that do not exist.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,14 +10,16 @@ use instructions::file::read_whole;
 /// Largest file of patterns that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// The `.gitignore` files that were looked at, each once.
+/// Parsed `.gitignore` files.
+// Most paths that texts mention share the same few directories, so each file is parsed once per check.
 #[derive(Default)]
 pub(crate) struct Ignored {
     files: RefCell<HashMap<PathBuf, Option<Gitignore>>>,
 }
 
 impl Ignored {
-    /// Whether a path below the root is ignored. What is outside of it is nobody's to judge, and counts as if it were.
+    /// Returns true if a path is ignored. Paths outside the root count as ignored, because they cannot be
+    /// judged.
     pub(crate) fn contains(&self, root: &Path, path: &Path, is_directory: bool) -> bool {
         let Some(parent) = path.parent().filter(|parent| parent.starts_with(root)) else { return true };
         let mut files = self.files.borrow_mut();
@@ -34,7 +36,7 @@ fn read(directory: &Path) -> Option<Gitignore> {
     let text = read_whole(&file, MAX_BYTES)?;
     let mut builder = GitignoreBuilder::new(directory);
     for line in String::from_utf8_lossy(&text).lines() {
-        // Lines that are no globs count for nothing, as with Git.
+        // Git skips invalid patterns as well.
         let _ = builder.add_line(Some(file.clone()), line);
     }
     builder.build().ok()

@@ -1,22 +1,20 @@
-//! What is wrong with the instruction files of a tree, for which agent, and how to mend it.
+//! Checks of a tree's instruction files, with fixes.
 //!
-//! [`check`] walks over a tree, asks for every directory with instruction files what each agent reads there, reads the texts
-//! and holds all of it against the rules of one table, [`RULES`]. The answer is a [`Report`]: findings, and a table of every
-//! file with the agents that read it and what each loses. Nothing outside of the project counts, so that the answer is the
-//! same on every machine.
+//! [`check`] walks a tree, resolves the instruction files of each agent in every directory that has any,
+//! reads their texts, and applies the rules in [`RULES`]. The result is a [`CheckReport`] with findings and a
+//! table of all files, their readers and their losses. Nothing outside the project counts, so that the result
+//! is the same on every machine.
 //!
 //! ```
-//! use check::{CheckSettings, Policy, Request, check};
+//! use check::{CheckSettings, CheckPolicy, CheckRequest, check};
 //!
 //! let directory = tempfile::tempdir()?;
 //! std::fs::write(directory.path().join("AGENTS.md"), "See @nowhere.md for the rest.\n")?;
-//! let policy = Policy::new(&CheckSettings::default(), &[])?;
-//! let report = check(Request { directory: directory.path(), config: &Default::default(), policy })?;
+//! let policy = CheckPolicy::new(&CheckSettings::default(), &[])?;
+//! let report = check(CheckRequest { directory: directory.path(), config: &Default::default(), policy })?;
 //! assert!(report.findings.iter().any(|finding| finding.rule().code == "FW005"), "an import that is not there");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
-#![warn(missing_docs)]
 
 mod chains;
 mod conflicts;
@@ -41,66 +39,65 @@ use std::path::{Path, PathBuf};
 use instructions::{AgentsConfig, FOREWORD, FileSettings};
 
 pub use conflicts::conflicts;
-pub use coverage::{FileCoverage, Reader, When};
+pub use coverage::{CoverageReader, CoverageTime, FileCoverage};
 pub use finding::Finding;
-pub use fix::{FixError, Fixed, fix};
-pub use policy::{CheckSettings, Policy, PolicyError};
-pub use rule::{RULES, Rule, RuleId, Severity};
+pub use fix::{FixError, FixedFile, fix};
+pub use policy::{CheckPolicy, CheckSettings, PolicyError};
+pub use rule::{CheckRule, RULES, RuleId, Severity};
 
 use crate::finding::Findings;
 use crate::project::Project;
 
-/// What is asked.
+/// Parameters of a check.
 #[derive(Debug)]
-pub struct Request<'a> {
-    /// The tree; absolute, without dots.
+pub struct CheckRequest<'a> {
+    /// Tree to check; absolute, without dots.
     pub directory: &'a Path,
-    /// What settings say about our own profile.
+    /// Settings of Foreword's own profile.
     pub config: &'a AgentsConfig,
-    /// Which rules and agents count.
-    pub policy: Policy,
+    /// Enabled rules and agents.
+    pub policy: CheckPolicy,
 }
 
-/// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// It cannot be walked over.
+    /// The tree cannot be walked.
     #[error(transparent)]
     Tree(#[from] compare::TreeError),
-    /// Settings of our own profile contradict themselves.
+    /// The settings of Foreword's own profile are invalid.
     #[error(transparent)]
     Resolve(#[from] instructions::ResolveError),
 }
 
-/// What was found.
+/// Result of a check.
 #[derive(Debug)]
-pub struct Report {
-    /// The project's root, or the tree where it has none.
+pub struct CheckReport {
+    /// Root of the project; the checked tree if it has none.
     pub root: PathBuf,
-    /// By path and line.
+    /// Findings, by path and line.
     pub findings: Vec<Finding>,
-    /// Every instruction file.
+    /// All instruction files.
     pub files: Vec<FileCoverage>,
-    /// Names of the agents that were judged.
+    /// Names of the checked agents.
     pub agents: Vec<&'static str>,
 }
 
-impl Report {
-    /// How many findings have a severity.
+impl CheckReport {
+    /// Returns the number of findings with a severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
     }
 }
 
 /// Checks a tree.
-pub fn check(request: Request<'_>) -> Result<Report, CheckError> {
-    let Request { directory, config, policy } = request;
+pub fn check(request: CheckRequest<'_>) -> Result<CheckReport, CheckError> {
+    let CheckRequest { directory, config, policy } = request;
     let root = root(directory, config)?;
     let policy = policy.below(&root);
     let project = Project::read(directory, &root, config, &policy)?;
     let mut findings = Findings::new(&policy);
     rules::run(&project, &policy, &mut findings);
-    Ok(Report {
+    Ok(CheckReport {
         findings: findings.sorted(),
         files: coverage::of(&project),
         agents: project.agents.iter().map(|agent| agent.name).collect(),
@@ -108,7 +105,7 @@ pub fn check(request: Request<'_>) -> Result<Report, CheckError> {
     })
 }
 
-/// The root of the project that a directory is in; the directory itself where there is none.
+/// Returns the root of the project around a directory, or the directory itself.
 fn root(directory: &Path, config: &AgentsConfig) -> Result<PathBuf, CheckError> {
     let mut settings = FileSettings::of(&FOREWORD);
     settings.agents.merge(config);

@@ -1,19 +1,21 @@
-//! What a Markdown text consists of, as far as rules look at it: paragraphs, code and links, each with its line.
+//! Parts of a Markdown text that rules examine: paragraphs, code and links with their lines.
 
 use std::ops::Range;
 
 use instructions::header::{self, Fence};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-/// Characters of a line that are looked at for what is said around a piece. Nobody writes longer ones by hand.
+/// Most characters of a line examined as context of a piece.
 const MAX_LINE: usize = 1_000;
-/// Pieces of code, links and blocks of one text that are looked at. Nobody writes as many into instructions by hand.
+/// Most pieces of one kind examined in a text.
+// Generated files can contain millions of code spans. The rules are quadratic in places, and no hand-written
+// instructions come near this number.
 const MAX_PIECES: usize = 4_096;
 
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Counted from 1, in the file.
+    /// Line in the file, from 1.
     pub(crate) line: usize,
     pub(crate) text: String,
 }
@@ -21,25 +23,25 @@ pub(crate) struct Piece {
 /// A block of code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CodeBlock {
-    /// Of its first line of code.
+    /// Line of its first line of code.
     pub(crate) line: usize,
-    /// What its fence says, in small letters; empty where it says nothing.
+    /// Language of its fence in lower case; empty if there is none.
     pub(crate) language: String,
     pub(crate) text: String,
 }
 
-/// The parts of a text.
+/// Parts of a text.
 #[derive(Debug, Default)]
 pub(crate) struct Markdown {
-    /// Paragraphs and list items, with white space as single blanks.
+    /// Paragraphs and list items, with white space collapsed.
     pub(crate) paragraphs: Vec<Piece>,
-    /// Code within a line.
+    /// Inline code.
     pub(crate) spans: Vec<Piece>,
     pub(crate) blocks: Vec<CodeBlock>,
-    /// Where links and pictures lead.
+    /// Targets of links and images.
     pub(crate) links: Vec<Piece>,
     lines: Vec<String>,
-    /// Which of the lines are headings, counted from 0.
+    /// Indexes of the lines that are headings.
     headings: Vec<usize>,
 }
 
@@ -56,7 +58,7 @@ impl Markdown {
         for (event, range) in Parser::new_ext(body, Options::ENABLE_TABLES).into_offset_iter() {
             match event {
                 Event::Start(Tag::Paragraph) => paragraph = Some(range),
-                // A tight list has no paragraphs; what is nested in an item has items of its own.
+                // Items of a tight list contain no paragraphs. Nested lists have items of their own.
                 Event::Start(Tag::Item) => paragraph = Some(range.start..range.start),
                 Event::Start(Tag::List(_)) | Event::End(TagEnd::Paragraph | TagEnd::Item) => {
                     markdown.close(&mut paragraph, body, &line);
@@ -103,10 +105,10 @@ impl Markdown {
         }
     }
 
-    /// The sentence that a piece is in: of its line, and of the one before it where that goes on into it.
+    /// Returns the sentence around a piece, including the previous line if the sentence begins there.
     pub(crate) fn sentence(&self, line: usize, piece: &str) -> String {
         let around = self.around(line);
-        // Code may be written in another way than it reads, with a blank at its borders or over two lines.
+        // The source of a code span may differ from its text, by blanks at its ends or a line break.
         let Some(at) = around.rfind(piece) else { return around };
         let ends = [". ", "! ", "? ", ".) ", ".\" "];
         let start =
@@ -116,7 +118,7 @@ impl Markdown {
         around[start..at + piece.len() + length].to_owned()
     }
 
-    /// A line, and the one before it where that goes on into it.
+    /// Returns a line, preceded by the previous one if the sentence continues.
     pub(crate) fn around(&self, line: usize) -> String {
         let at = |line: usize| line.checked_sub(1).and_then(|index| self.lines.get(index));
         let short = |line: &str| line.chars().take(MAX_LINE).collect::<String>();
@@ -131,27 +133,27 @@ impl Markdown {
         }
     }
 
-    /// The nearest heading above a line.
+    /// Returns the nearest heading above a line.
     pub(crate) fn heading(&self, line: usize) -> &str {
         let above = self.headings.partition_point(|heading| *heading < line);
         above.checked_sub(1).map_or("", |last| self.lines[self.headings[last]].as_str())
     }
 }
 
-/// Where code is in a text.
+/// Returns the ranges of code in a text.
 pub(crate) fn code_ranges(text: &str) -> Vec<Range<usize>> {
     let events = Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter();
     let is_code = |event: &Event<'_>| matches!(event, Event::Code(_) | Event::Start(Tag::CodeBlock(_)));
     events.filter(|(event, _)| is_code(event)).map(|(_, range)| range).collect()
 }
 
-/// Whether a position is in one of some ranges, which are in order.
+/// Returns true if a position is inside one of the sorted ranges.
 pub(crate) fn is_in(ranges: &[Range<usize>], position: usize) -> bool {
     let behind = ranges.partition_point(|range| range.start <= position);
     behind.checked_sub(1).is_some_and(|last| ranges[last].contains(&position))
 }
 
-/// Lets a list item reach as far as what is in it.
+/// Extends a list item to include its content.
 fn extend(paragraph: &mut Option<Range<usize>>, range: &Range<usize>) {
     if let Some(paragraph) = paragraph {
         paragraph.end = paragraph.end.max(range.end);

@@ -1,8 +1,9 @@
-//! Files and folders of agents that are not judged: they are named, so that silence is not taken for praise.
+//! Files of agents that are not checked. They are reported, so that a clean result is not mistaken for
+//! approval.
 
 use std::path::Path;
 
-/// Paths from a directory, files or folders, and whose they are.
+/// Relative paths of files and folders, with the agent they belong to.
 pub(crate) const OTHERS: &[(&str, &str)] = &[
     (".aiassistant/rules", "JetBrains AI Assistant"),
     (".amazonq/rules", "Amazon Q"),
@@ -30,7 +31,7 @@ pub(crate) const OTHERS: &[(&str, &str)] = &[
     ("WARP.md", "Warp"),
 ];
 
-/// Names that are also those of pages for people: they count only where an agent reads them.
+/// Names that are also used for pages for people. They count only where an agent reads them.
 pub(crate) const AMBIGUOUS: &[&str] = &["CONTEXT.md", "CONVENTIONS.md"];
 
 pub(crate) fn is_ambiguous(path: &Path) -> bool {

@@ -1,4 +1,4 @@
-//! Which rules count, how much, and where: what `[check]` sets.
+//! Enabled rules, severities and ignored paths, as set in `[check]`.
 
 use std::path::{Path, PathBuf};
 
@@ -6,65 +6,65 @@ use compare::UnknownAgent;
 use instructions::{AppliesTo, PROFILES, Profile, Target};
 use protocol::similar;
 
-use crate::rule::{RULES, Rule, RuleId, Severity};
+use crate::rule::{CheckRule, RULES, RuleId, Severity};
 
-/// What settings say. Rules are named by code or name.
+/// Settings of a check. Rules are named by code or name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckSettings {
-    /// The agents that are judged; those whose rules were observed, and ours, where it is empty.
+    /// Agents to check. If empty, all agents with observed rules and Foreword itself.
     pub agents: Vec<String>,
-    /// Rules that do not count.
+    /// Disabled rules.
     pub off: Vec<String>,
     /// Rules whose findings are errors.
     pub error: Vec<String>,
     /// Rules whose findings are warnings.
     pub warning: Vec<String>,
-    /// Rules whose findings are only worth knowing.
+    /// Rules whose findings are informational.
     pub info: Vec<String>,
-    /// Globs of paths, from the root, about which nothing is said.
+    /// Globs of ignored paths, relative to the root.
     pub ignore: Vec<String>,
 }
 
-/// Settings that cannot be followed.
+/// Reason why settings are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
-    /// There is no such rule.
+    /// The rule does not exist.
     #[error("there is no rule `{named}` (in {setting})")]
     Rule {
-        /// What was named.
+        /// The given name.
         named: String,
-        /// Where.
+        /// Setting that contains it.
         setting: &'static str,
-        /// What was probably meant.
+        /// Rule that was probably meant.
         meant: Option<&'static str>,
     },
-    /// One rule cannot be two things.
+    /// A rule has two severities.
     #[error("the rule {code} is in {first} and in {second}")]
     Twice {
-        /// The rule.
+        /// Code of the rule.
         code: &'static str,
-        /// One setting.
+        /// First setting that contains it.
         first: &'static str,
-        /// The other.
+        /// Second setting that contains it.
         second: &'static str,
     },
-    /// There is no such agent.
+    /// The agent does not exist.
     #[error("there is no agent `{}`", .0.name)]
     Agent(#[from] UnknownAgent),
-    /// No glob.
+    /// A glob is invalid.
     #[error("check.ignore: {0}")]
     Ignore(String),
 }
 
 impl PolicyError {
-    /// What to do.
+    /// Returns advice for fixing the settings.
     pub fn hint(&self) -> String {
         match self {
             Self::Rule { meant: Some(meant), .. } => format!("did you mean `{meant}`?"),
             Self::Rule { .. } => {
                 let first = RULES.first();
                 let last = RULES.last();
-                let code = |rule: Option<&Rule>| rule.map_or("", |rule| rule.code);
+                let code = |rule: Option<&CheckRule>| rule.map_or("", |rule| rule.code);
                 format!("rules are {} to {}, each also by its name", code(first), code(last))
             }
             Self::Agent(unknown) => match unknown.nearest() {
@@ -80,17 +80,17 @@ impl PolicyError {
     }
 }
 
-/// Settings that can be followed.
+/// Validated settings of a check.
 #[derive(Debug)]
-pub struct Policy {
+pub struct CheckPolicy {
     agents: Vec<&'static Profile>,
     severities: Vec<Option<Severity>>,
     ignore: Option<AppliesTo>,
     root: PathBuf,
 }
 
-impl Policy {
-    /// Checks settings; `agents` given otherwise replace those of the settings.
+impl CheckPolicy {
+    /// Validates settings. `agents`, if not empty, replace those of the settings.
     pub fn new(settings: &CheckSettings, agents: &[String]) -> Result<Self, PolicyError> {
         let named = if agents.is_empty() { &settings.agents } else { agents };
         let agents =
@@ -120,19 +120,18 @@ impl Policy {
         Ok(Self { agents, severities, ignore, root: PathBuf::new() })
     }
 
-    /// From where the globs of ignored paths count.
+    /// Sets the directory that globs of ignored paths are relative to.
     #[must_use]
     pub(crate) fn below(mut self, root: &Path) -> Self {
         self.root = root.to_owned();
         self
     }
 
-    /// The agents that are judged.
     pub fn agents(&self) -> &[&'static Profile] {
         &self.agents
     }
 
-    /// What a rule's findings are; none where it does not count.
+    /// Returns the severity of a rule's findings, or `None` if the rule is disabled.
     pub fn severity(&self, rule: RuleId) -> Option<Severity> {
         self.severities[rule as usize]
     }
@@ -146,15 +145,16 @@ impl Policy {
     }
 }
 
-/// Ours, and those that were run: what is known only from documentation is judged when somebody asks for it.
+/// Returns Foreword itself and all agents that were run. Agents known only from documentation are checked on
+/// request.
 fn default_agents() -> impl Iterator<Item = &'static Profile> {
     let is_known =
         |profile: &&Profile| **profile == instructions::FOREWORD || profile.agent.version.is_some();
     PROFILES.iter().copied().filter(is_known)
 }
 
-fn rule(named: &str, setting: &'static str) -> Result<&'static Rule, PolicyError> {
-    Rule::find(named).ok_or_else(|| {
+fn rule(named: &str, setting: &'static str) -> Result<&'static CheckRule, PolicyError> {
+    CheckRule::find(named).ok_or_else(|| {
         let meant = similar(named, RULES.iter().map(|rule| rule.name));
         PolicyError::Rule { named: named.to_owned(), setting, meant }
     })
@@ -176,15 +176,15 @@ mod tests {
             settings.off = vec!["FW008".to_owned()];
             settings.error = vec!["missing-command".to_owned()];
         });
-        let policy = Policy::new(&settings, &[]).unwrap();
+        let policy = CheckPolicy::new(&settings, &[]).unwrap();
         assert_eq!(policy.severity(RuleId::MissingPath), None);
         assert_eq!(policy.severity(RuleId::MissingCommand), Some(Severity::Error));
         assert_eq!(policy.severity(RuleId::LostText), Some(Severity::Error));
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_what_was_meant() {
-        let error = |set: fn(&mut CheckSettings)| Policy::new(&settings(set), &[]).unwrap_err();
+    fn errors_suggest_the_intended_name() {
+        let error = |set: fn(&mut CheckSettings)| CheckPolicy::new(&settings(set), &[]).unwrap_err();
         let unknown = error(|settings| settings.off = vec!["mising-path".to_owned()]);
         assert_eq!(unknown.to_string(), "there is no rule `mising-path` (in check.off)");
         assert_eq!(unknown.hint(), "did you mean `missing-path`?");
@@ -193,25 +193,25 @@ mod tests {
             settings.info = vec!["unread-file".to_owned()];
         });
         assert_eq!(twice.to_string(), "the rule FW001 is in check.off and in check.info");
-        let agent = Policy::new(&CheckSettings::default(), &["claude".to_owned()]).unwrap_err();
+        let agent = CheckPolicy::new(&CheckSettings::default(), &["claude".to_owned()]).unwrap_err();
         assert_eq!(agent.hint(), "did you mean `claude-code`?");
         assert!(matches!(error(|settings| settings.ignore = vec!["[".to_owned()]), PolicyError::Ignore(_)));
     }
 
     #[test]
-    fn documented_agents_are_judged_on_request() {
-        let names = |policy: &Policy| policy.agents().iter().map(|agent| agent.name).collect::<Vec<_>>();
-        let policy = Policy::new(&CheckSettings::default(), &[]).unwrap();
+    fn documented_agents_are_checked_on_request() {
+        let names = |policy: &CheckPolicy| policy.agents().iter().map(|agent| agent.name).collect::<Vec<_>>();
+        let policy = CheckPolicy::new(&CheckSettings::default(), &[]).unwrap();
         assert!(names(&policy).contains(&"codex") && !names(&policy).contains(&"cursor"));
         let settings = settings(|settings| settings.agents = vec!["cursor".to_owned(), "cursor".to_owned()]);
-        assert_eq!(names(&Policy::new(&settings, &[]).unwrap()), ["cursor"]);
-        assert_eq!(names(&Policy::new(&settings, &["pi".to_owned()]).unwrap()), ["pi"]);
+        assert_eq!(names(&CheckPolicy::new(&settings, &[]).unwrap()), ["cursor"]);
+        assert_eq!(names(&CheckPolicy::new(&settings, &["pi".to_owned()]).unwrap()), ["pi"]);
     }
 
     #[test]
     fn paths_are_ignored_from_the_root() {
         let settings = settings(|settings| settings.ignore = vec!["vendor/**".to_owned()]);
-        let policy = Policy::new(&settings, &[]).unwrap().below(Path::new("/r"));
+        let policy = CheckPolicy::new(&settings, &[]).unwrap().below(Path::new("/r"));
         assert!(policy.ignores(Path::new("/r/vendor/a/AGENTS.md")));
         assert!(!policy.ignores(Path::new("/r/AGENTS.md")));
     }

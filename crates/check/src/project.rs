@@ -1,4 +1,4 @@
-//! Everything about a tree that rules look at: what is on disk, what each agent reads in each directory, and the texts.
+//! Model of a tree for the rules: files on disk, chains of each agent, and texts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
@@ -14,65 +14,65 @@ use crate::chains::{self, Chain, Reading};
 use crate::document::{self, Document, Loss};
 use crate::ignored::Ignored;
 use crate::others::{AMBIGUOUS, OTHERS};
-use crate::policy::Policy;
+use crate::policy::CheckPolicy;
 use crate::shadowed;
 
-/// Something on disk that has an instruction file's name.
+/// An entry with an instruction file's name.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) path: PathBuf,
-    /// The directory that it belongs to.
+    /// Directory that it belongs to.
     pub(crate) directory: PathBuf,
     pub(crate) kind: Kind,
-    /// What the judged agents call it; none where none of them knows the name.
+    /// Match with the names of the checked agents; `None` if none of them knows the name.
     pub(crate) known: Option<Known>,
 }
 
-/// What an entry is called by the agents that are judged.
+/// Kind of match between an entry and known names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Known {
-    /// One of their names.
+    /// An exact name.
     Name(&'static str),
-    /// One of their names in other letters.
+    /// A name in another letter case.
     Variant(&'static str),
-    /// One that settings add.
+    /// A fallback name from settings.
     Fallback,
-    /// A file of a folder of rules.
+    /// A file in a folder of rules.
     Rule(&'static RuleFolder),
 }
 
-/// What something on disk is.
+/// Type of an entry on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
-    /// A link to a file in the project, or outside of it.
+    /// A link to a file, inside or outside the project.
     LinkToFile {
         outside: bool,
     },
     LinkToNothing,
     /// A link that leads back to itself.
     Circle,
-    /// The word for it.
+    /// Another type, by its word.
     Other(&'static str),
 }
 
-/// A tree and what there is to know about it.
+/// A tree and everything known about it.
 pub(crate) struct Project {
-    /// The project's root, or what was asked about where it has none.
+    /// Root of the project, or the checked tree if there is none.
     pub(crate) root: PathBuf,
-    /// What was asked about.
+    /// The checked tree.
     pub(crate) directory: PathBuf,
-    /// It and all below it.
+    /// All directories of the checked tree.
     pub(crate) directories: Vec<PathBuf>,
     pub(crate) agents: Vec<&'static Profile>,
     pub(crate) entries: Vec<Entry>,
     pub(crate) chains: Vec<Chain>,
     pub(crate) documents: Vec<Document>,
-    /// Places of the documents by path.
+    /// Indexes of the documents by path.
     places: HashMap<PathBuf, usize>,
-    /// What could not be read, and why.
+    /// Unreadable files, with the reason.
     pub(crate) unreadable: BTreeMap<PathBuf, String>,
-    /// What could not be walked over.
+    /// Parts of the tree that could not be walked.
     pub(crate) problems: Vec<String>,
     pub(crate) ignored: Ignored,
 }
@@ -82,7 +82,7 @@ impl Project {
         directory: &Path,
         root: &Path,
         config: &AgentsConfig,
-        policy: &Policy,
+        policy: &CheckPolicy,
     ) -> Result<Self, CheckError> {
         let mut fallbacks = config.fallback_filenames.clone().unwrap_or_default();
         for agent in policy.agents() {
@@ -118,7 +118,7 @@ impl Project {
         Ok(project)
     }
 
-    /// What an entry is; none where its name means something else here.
+    /// Classifies an entry; `None` if its name means something else here.
     fn entry(&self, path: PathBuf, canonical_root: &Path, fallbacks: &[String]) -> Option<Entry> {
         let parent = path.parent()?;
         let known = self.known(&path, fallbacks);
@@ -129,7 +129,7 @@ impl Project {
             }
             _ => parent.to_owned(),
         };
-        // A page about agents is often called like their files, in small letters.
+        // Pages about agents often have similar names in lower case.
         if let Some(Known::Variant(_)) = known
             && directory != self.root
             && path.file_name().is_some_and(|name| name.to_ascii_lowercase() == name)
@@ -164,8 +164,8 @@ impl Project {
         names().find(is_variant).map(Known::Variant)
     }
 
-    /// Reads what is known, and what that imports.
-    fn read_documents(&mut self, policy: &Policy) {
+    /// Reads the known files and everything they import.
+    fn read_documents(&mut self, policy: &CheckPolicy) {
         let mut wanted: BTreeMap<PathBuf, (PathBuf, Option<&'static RuleFolder>)> = BTreeMap::new();
         for entry in &self.entries {
             let is_file = matches!(entry.kind, Kind::File | Kind::LinkToFile { outside: false });
@@ -202,7 +202,7 @@ impl Project {
         }
     }
 
-    /// Whether a document is a link to another one beside it.
+    /// Returns true if a document is a link to another one beside it.
     fn is_alias(&self, document: &Document) -> bool {
         let is_link = document.path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
         let target = || std::fs::read_link(&document.path).ok();
@@ -214,7 +214,7 @@ impl Project {
             })
     }
 
-    /// Says of each document who reads it where.
+    /// Records the readers and losses of each document.
     fn note_readers(&mut self) {
         for chain in &self.chains {
             let agent = chain.agent;
@@ -229,7 +229,7 @@ impl Project {
                 if reading != Reading::Later {
                     add(&mut document.at_start, agent);
                 }
-                // Where no limit of the agent's is known, it is we who stop reading.
+                // Without a known limit of the agent, it is Foreword that stops reading.
                 if let Reading::Cut { kept } = reading
                     && agent.has_limit()
                 {
@@ -257,7 +257,7 @@ impl Project {
         self.places.get(path).map(|place| &self.documents[*place])
     }
 
-    /// A path as sentences have it: from the root.
+    /// Returns a path for messages, relative to the root.
     pub(crate) fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(&self.root) {
             Ok(below) if below.as_os_str().is_empty() => "the root".to_owned(),
@@ -273,7 +273,7 @@ fn add(agents: &mut Vec<&'static Profile>, agent: &'static Profile) {
     }
 }
 
-/// The directory that a folder of rules belongs to.
+/// Returns the directory that a folder of rules belongs to.
 fn rule_base<'a>(path: &'a Path, folder: &RuleFolder) -> Option<&'a Path> {
     let folder_path = path.ancestors().skip(1).find(|above| above.ends_with(folder.directory))?;
     folder_path.ancestors().nth(Path::new(folder.directory).components().count())
@@ -307,7 +307,7 @@ fn kind(path: &Path, canonical_root: &Path) -> Kind {
                 Kind::Circle
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Kind::LinkToNothing,
-            // Somebody may be allowed to look further.
+            // The target is inaccessible for this user but may be readable for others.
             Err(_) => Kind::LinkToFile { outside: true },
         },
     }

@@ -1,21 +1,19 @@
-//! The rules as data: code, settings, docs and every output read this one table.
+//! Table of all rules, used by code, settings, docs and every output.
 
 use serde::Serialize;
 
-/// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Worth knowing; nothing needs to be done.
+    /// For information; no action needed.
     Info,
-    /// Probably not what was meant.
+    /// Probably a mistake.
     Warning,
-    /// Text is lost, or somebody is at risk.
+    /// Text is lost, or there is a security risk.
     Error,
 }
 
 impl Severity {
-    /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -25,7 +23,7 @@ impl Severity {
     }
 }
 
-/// Which rule, for code; people see [`Rule::code`].
+/// Identifier of a rule in code; users see [`CheckRule::code`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the table says what each is")]
 pub enum RuleId {
@@ -57,315 +55,314 @@ pub enum RuleId {
     ShadowedFile,
 }
 
-/// A rule.
+/// Definition of a rule.
 #[derive(Debug)]
-pub struct Rule {
-    /// For code.
+pub struct CheckRule {
     pub id: RuleId,
-    /// Stable: `FW` and three digits.
+    /// Stable code: `FW` and three digits.
     pub code: &'static str,
-    /// Stable: a few words with hyphens.
+    /// Stable name: a few words with hyphens.
     pub name: &'static str,
-    /// Unless settings say otherwise.
+    /// Default severity.
     pub severity: Severity,
-    /// What is found.
-    pub what: &'static str,
-    /// Why that matters.
-    pub why: &'static str,
-    /// What to do.
-    pub mend: &'static str,
-    /// What `--fix` does, where it does something.
+    /// Description of the finding.
+    pub summary: &'static str,
+    /// Reason why it matters.
+    pub rationale: &'static str,
+    /// Advice.
+    pub advice: &'static str,
+    /// Effect of `--fix`; `None` if there is none.
     pub fix: Option<&'static str>,
 }
 
 impl RuleId {
-    /// Its row.
-    pub fn rule(self) -> &'static Rule {
-        // The rows are in the order of the variants, which a test holds.
+    /// Returns the definition of the rule.
+    pub fn rule(self) -> &'static CheckRule {
+        // The table is in the order of the variants, which a test checks.
         &RULES[self as usize]
     }
 }
 
-impl Rule {
-    /// A rule by its code or its name, in any letter case.
-    pub fn find(named: &str) -> Option<&'static Rule> {
+impl CheckRule {
+    /// Returns a rule by its code or name, ignoring letter case.
+    pub fn find(named: &str) -> Option<&'static CheckRule> {
         RULES.iter().find(|rule| {
             rule.code.eq_ignore_ascii_case(named.trim()) || rule.name.eq_ignore_ascii_case(named.trim())
         })
     }
 }
 
-/// Every rule, by code.
-pub static RULES: &[Rule] = &[
-    Rule {
+/// All rules, by code.
+pub static RULES: &[CheckRule] = &[
+    CheckRule {
         id: RuleId::UnreadFile,
         code: "FW001",
         name: "unread-file",
         severity: Severity::Warning,
-        what: "A file that looks like instructions for agents, and that none of the agents reads in any directory.",
-        why: "Somebody wrote it for agents, and believes that they follow it.",
-        mend: "Give it the name that your agents read, import it from a file that they read, or remove it. \
-               `foreword explain` in its directory says why it is not read.",
+        summary: "A file that looks like instructions but that no agent reads in any directory.",
+        rationale: "Its author believes that agents follow it.",
+        advice: "Give it a name that your agents read, import it from a file that they read, or remove it. \
+               `foreword explain` in its directory shows the reason.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::LostText,
         code: "FW002",
         name: "lost-text",
         severity: Severity::Error,
-        what: "An agent drops a file, or the end of it, because the files of a directory are larger together than its limit.",
-        why: "Codex cuts at 32,768 bytes for all project files together and says nothing, neither to you nor to its model. \
-              What is furthest down is lost first, which is often what matters most in that directory.",
-        mend: "Shorten the files, move what only some directories need into them, or raise the agent's limit \
+        summary: "An agent drops a file or the end of it, because the files of a directory together exceed its limit.",
+        rationale: "Codex cuts all project files together at 32,768 bytes without a message to you or its model. \
+              The most specific file is lost first, which often matters most in that directory.",
+        advice: "Shorten the files, move what only some directories need into them, or raise the agent's limit \
                (Codex: `project_doc_max_bytes`).",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::BlankFileHides,
         code: "FW003",
         name: "blank-file-hides",
         severity: Severity::Warning,
-        what: "A file of only white space that keeps an agent from reading another one beside it.",
-        why: "Some agents take the first name that is there, whatever is in it, and read no other.",
-        mend: "Remove the blank file, or write into it what the other one says.",
+        summary: "A file with only white space that keeps an agent from reading another file beside it.",
+        rationale: "Some agents take the first name that exists, regardless of its content, and read no other.",
+        advice: "Remove the blank file, or copy the other one into it.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::AgentReadsNothing,
         code: "FW004",
         name: "agent-reads-nothing",
         severity: Severity::Info,
-        what: "An agent finds no instruction file anywhere in the tree, though others do.",
-        why: "Whoever works with that agent gets none of the instructions.",
-        mend: "Add a file of the name that it reads which imports or links to the one there is, or leave the agent out with \
+        summary: "An agent finds no instruction file anywhere in the tree, though others do.",
+        rationale: "Users of that agent get none of the instructions.",
+        advice: "Add a file with a name that it reads and that imports or links to the existing one, or exclude the agent with \
                `--agent` or `check.agents`.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::BrokenImport,
         code: "FW005",
         name: "broken-import",
         severity: Severity::Error,
-        what: "An import (`@path`) that leads to nothing, to something that is no file, or to the file itself, or that is too \
-               many imports deep.",
-        why: "Agents leave the words as they are and say nothing: what should have been imported is not there.",
-        mend: "Correct the path: it counts from the directory of the file that has it. Put it into backticks if it is no import.",
+        summary: "An import (`@path`) of a missing file, of something that is not a file, or of the file itself, or a chain of \
+               imports that is too long.",
+        rationale: "Agents keep the words and report nothing, so the imported text is missing.",
+        advice: "Correct the path, which is relative to the directory of the file. Put it into backticks if it is not an import.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::EscapingImport,
         code: "FW006",
         name: "escaping-import",
         severity: Severity::Warning,
-        what: "An import that leads to where an agent does not follow it: out of the project, or, for Claude Code, out of the \
-               directory it was started in.",
-        why: "The same line works for one agent and is silently dropped by another.",
-        mend: "Copy the file into the project, or move the import to a file further up.",
+        summary: "An import that an agent does not follow because it leads out of the project or, for Claude Code, out of the \
+               directory in which it was started.",
+        rationale: "The same line works for one agent and is silently dropped by another.",
+        advice: "Copy the file into the project, or move the import to a file further up.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::GlobMatchesNothing,
         code: "FW007",
         name: "glob-matches-nothing",
         severity: Severity::Warning,
-        what: "A rule's glob that no file of the tree matches.",
-        why: "The rule never applies: what it is about was moved or renamed, or the glob is misspelt.",
-        mend: "Correct the glob, or remove the rule. Globs count from the directory that the rule belongs to.",
+        summary: "A rule's glob that matches no file of the tree.",
+        rationale: "The rule never applies: its files were moved or renamed, or the glob is misspelt.",
+        advice: "Correct the glob, or remove the rule. Globs are relative to the directory that the rule belongs to.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::MissingPath,
         code: "FW008",
         name: "missing-path",
         severity: Severity::Warning,
-        what: "A path in backticks or in a link that does not exist: neither from the file's directory nor from the root, nor at \
-               the end of any path of the tree. Paths that version control ignores, placeholders and examples are left alone.",
-        why: "An agent looks for it, finds nothing, and guesses.",
-        mend: "Correct the path, or remove the sentence.",
+        summary: "A path in backticks or in a link that does not exist: neither relative to the file's directory or the root, nor as \
+               the end of any path of the tree. Paths ignored by version control, placeholders and examples are skipped.",
+        rationale: "An agent looks for it, finds nothing, and guesses.",
+        advice: "Correct the path, or remove the sentence.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::MissingCommand,
         code: "FW009",
         name: "missing-command",
         severity: Severity::Warning,
-        what: "A command that cannot work: a script that no package.json has, a target that the Makefile does not have, a recipe \
-               that the justfile does not have.",
-        why: "An agent runs it, fails, and makes up another one.",
-        mend: "Name the script, target or recipe as it is called now.",
+        summary: "A command that cannot work: a script that is in no package.json, a target that is not in the Makefile, or a recipe \
+               that is not in the justfile.",
+        rationale: "An agent runs it, fails, and invents another one.",
+        advice: "Use the current name of the script, target or recipe.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::RepeatedParagraph,
         code: "FW010",
         name: "repeated-paragraph",
         severity: Severity::Warning,
-        what: "A paragraph that a file further up has, too, so that an agent reads it twice.",
-        why: "It costs room twice, and one day only one of the two is changed.",
-        mend: "Keep it in the file further up.",
+        summary: "A paragraph that is also in a file further up, so that an agent reads it twice.",
+        rationale: "It uses space twice, and sooner or later only one copy is updated.",
+        advice: "Keep it in the file further up.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::PackageManagers,
         code: "FW011",
         name: "package-managers",
         severity: Severity::Warning,
-        what: "Commands of a package manager that the lock file contradicts, or of two that contradict each other.",
-        why: "The wrong one ignores the lock file, installs other versions, and leaves a second lock file behind.",
-        mend: "Name one package manager, the one whose lock file is there.",
+        summary: "Commands of a package manager that contradict the lock file, or of two package managers that contradict each other.",
+        rationale: "The wrong one ignores the lock file, installs other versions, and leaves a second lock file behind.",
+        advice: "Name one package manager: the one whose lock file exists.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::TestCommands,
         code: "FW012",
         name: "test-commands",
         severity: Severity::Warning,
-        what: "Two instruction files of one directory that run its tests with different tools.",
-        why: "Which agent is used decides which tests are run.",
-        mend: "Say it in one file, and import that from the other.",
+        summary: "Two instruction files of one directory that run its tests with different tools.",
+        rationale: "The choice of agent decides which tests run.",
+        advice: "Describe it in one file, and import that file from the other.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::HiddenText,
         code: "FW013",
         name: "hidden-text",
         severity: Severity::Error,
-        what: "Characters that carry text which people cannot see, or that reorder what they see: tag characters, \
+        summary: "Characters that carry text invisible to people, or that reorder visible text: tag characters, \
                bidirectional controls, supplementary variation selectors.",
-        why: "A model reads what a reviewer does not. This is how instructions are smuggled in.",
-        mend: "Find out who wrote them, then remove them.",
+        rationale: "A model reads text that a reviewer does not see. This is a way to smuggle in instructions.",
+        advice: "Find their origin, then remove them.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::InvisibleCharacter,
         code: "FW014",
         name: "invisible-character",
         severity: Severity::Warning,
-        what: "An invisible character where it has no use, such as a zero-width space between Latin letters.",
-        why: "It splits words that people read as one: a command that is copied with it fails.",
-        mend: "Remove it.",
+        summary: "An invisible character where it has no use, such as a zero-width space between Latin letters.",
+        rationale: "It splits words that people read as one. A command copied with it fails.",
+        advice: "Remove it.",
         fix: Some("removes the character"),
     },
-    Rule {
+    CheckRule {
         id: RuleId::LinkOutside,
         code: "FW015",
         name: "link-outside",
         severity: Severity::Warning,
-        what: "An instruction file that is a link to something outside of the project.",
-        why: "Others do not have what it leads to, and most agents read it wherever it leads.",
-        mend: "Copy the file into the project.",
+        summary: "An instruction file that is a link to a target outside the project.",
+        rationale: "Other people do not have its target, and most agents follow it anywhere.",
+        advice: "Copy the file into the project.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::LinkToNothing,
         code: "FW016",
         name: "link-to-nothing",
         severity: Severity::Error,
-        what: "An instruction file that is a link which leads nowhere.",
-        why: "Agents pass over it, and read nothing instead.",
-        mend: "Mend the link, or remove it.",
+        summary: "An instruction file that is a dangling link.",
+        rationale: "Agents skip it and read nothing instead.",
+        advice: "Fix the link, or remove it.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::LikelySecret,
         code: "FW017",
         name: "likely-secret",
         severity: Severity::Error,
-        what: "Something that has the form of a key, a token or a password. Placeholders are left alone.",
-        why: "Instruction files are sent to model providers with every request, and are in the repository's history.",
-        mend: "Revoke it first; then remove it, and name the variable that holds it instead.",
+        summary: "Text in the form of a key, a token or a password. Placeholders are skipped.",
+        rationale: "Instruction files are sent to model providers with every request, and are in the repository's history.",
+        advice: "Revoke it first. Then remove it, and name the variable that holds it instead.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::InvalidFrontMatter,
         code: "FW018",
         name: "invalid-front-matter",
         severity: Severity::Error,
-        what: "Front matter that is not YAML, or whose keys have values that nobody can follow.",
-        why: "An agent drops the file, or applies it everywhere.",
-        mend: "Correct it. A glob that begins with `*` needs quotes.",
+        summary: "Front matter that is not YAML, or whose keys have invalid values.",
+        rationale: "An agent drops the file, or applies it everywhere.",
+        advice: "Correct it. A glob that begins with `*` needs quotes.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::Trap,
         code: "FW019",
         name: "trap",
         severity: Severity::Error,
-        what: "Something of an instruction file's name that is no file: a pipe, a device, a socket, a directory, or a link that \
-               leads back to itself.",
-        why: "Several agents wait for a pipe forever when they start, and a circle of links ends one of them.",
-        mend: "Remove it, or give it another name.",
+        summary: "Something with an instruction file's name that is not a file: a pipe, a device, a socket, a directory, or a link \
+               that leads back to itself.",
+        rationale: "Several agents wait for a pipe forever when they start, and a circle of links ends one of them.",
+        advice: "Remove it, or give it another name.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::NotJudged,
         code: "FW020",
         name: "not-judged",
         severity: Severity::Info,
-        what: "Files of agents whose rules are not known here, or were not asked for.",
-        why: "Nothing is said about what those agents read, so that silence is not taken for praise.",
-        mend: "Nothing. `--agent` judges Cursor, Zed and Goose by their documentation.",
+        summary: "Files of agents whose rules are unknown, or that were not selected.",
+        rationale: "A clean result does not cover what those agents read.",
+        advice: "Nothing. `--agent` checks Cursor, Zed and Goose by their documentation.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::Encoding,
         code: "FW021",
         name: "encoding",
         severity: Severity::Warning,
-        what: "A file that is not UTF-8 text: UTF-16, zero bytes, or bytes that mean nothing.",
-        why: "Agents take every file for UTF-8: UTF-16 arrives as rubbish, other bytes as replacement characters.",
-        mend: "Save it as UTF-8.",
+        summary: "A file that is not UTF-8 text: UTF-16, zero bytes, or invalid bytes.",
+        rationale: "Agents read every file as UTF-8. UTF-16 arrives as garbage, invalid bytes as replacement characters.",
+        advice: "Save it as UTF-8.",
         fix: Some("rewrites UTF-16 that has a byte order mark as UTF-8"),
     },
-    Rule {
+    CheckRule {
         id: RuleId::Unreadable,
         code: "FW022",
         name: "unreadable",
         severity: Severity::Error,
-        what: "An instruction file or a directory that cannot be read.",
-        why: "Codex loses every project file when one of them cannot be read.",
-        mend: "Correct its permissions.",
+        summary: "An instruction file or a directory that cannot be read.",
+        rationale: "Codex loses every project file when one of them cannot be read.",
+        advice: "Correct its permissions.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::WrapperTag,
         code: "FW023",
         name: "wrapper-tag",
         severity: Severity::Warning,
-        what: "A tag like those that agents put around instructions, such as `</INSTRUCTIONS>` or `<system-reminder>`.",
-        why: "No agent escapes it at the start: text behind it looks as if it were not from a file.",
-        mend: "Write it in another way, such as without its brackets.",
+        summary: "A tag similar to those that agents put around instructions, such as `</INSTRUCTIONS>` or `<system-reminder>`.",
+        rationale: "No agent escapes it at startup, so text behind it does not look like part of a file.",
+        advice: "Write it differently, for example without its brackets.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::LetterCase,
         code: "FW024",
         name: "letter-case",
         severity: Severity::Warning,
-        what: "A file that is called like an instruction file but for its letter case, so that most agents do not read it.",
-        why: "It works on machines whose file systems do not tell letters apart, and nowhere else.",
-        mend: "Rename it.",
+        summary: "A file whose name differs from that of an instruction file only in letter case, so that most agents do not read it.",
+        rationale: "It works only on file systems that ignore letter case.",
+        advice: "Rename it.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::AgentRefuses,
         code: "FW025",
         name: "agent-refuses",
         severity: Severity::Error,
-        what: "A settings file in the project with which an agent does not start.",
-        why: "Everybody who trusts the project has an agent that does not start in it.",
-        mend: "Correct the settings file.",
+        summary: "A settings file in the project with which an agent does not start.",
+        rationale: "For everyone who trusts the project, the agent does not start in it.",
+        advice: "Correct the settings file.",
         fix: None,
     },
-    Rule {
+    CheckRule {
         id: RuleId::ShadowedFile,
         code: "FW026",
         name: "shadowed-file",
         severity: Severity::Warning,
-        what: "A file that an agent would read in its directory, but for a file of another name there or above.",
-        why: "Claude Code reads AGENTS.md only where there is no CLAUDE.md with a text in the directory that it is started in or \
-              above: one CLAUDE.md in the root hides every AGENTS.md of the tree from it, and it says nothing.",
-        mend: "Put a CLAUDE.md beside the file which imports or links to it; `foreword sync` does that for the whole tree.",
+        summary: "A file that an agent does not read in its directory, because of a file with another name there or above.",
+        rationale: "Claude Code reads AGENTS.md only if there is no CLAUDE.md with text in the directory in which it is started or \
+              above. One CLAUDE.md in the root silently hides every AGENTS.md of the tree from it.",
+        advice: "Put a CLAUDE.md beside the file that imports or links to it. `foreword sync` does that for the whole tree.",
         fix: None,
     },
 ];
@@ -380,7 +377,7 @@ mod tests {
             assert_eq!(rule.code, format!("FW{:03}", index + 1));
             assert_eq!(rule.id as usize, index, "{}", rule.code);
             assert!(rule.name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-'));
-            for text in [rule.what, rule.why, rule.mend] {
+            for text in [rule.summary, rule.rationale, rule.advice] {
                 assert!(text.ends_with('.') && !text.contains("  "), "{}: {text}", rule.code);
             }
         }
@@ -389,8 +386,8 @@ mod tests {
 
     #[test]
     fn rules_are_found_by_code_and_name() {
-        assert_eq!(Rule::find("fw008").map(|rule| rule.name), Some("missing-path"));
-        assert_eq!(Rule::find("Missing-Path").map(|rule| rule.code), Some("FW008"));
-        assert!(Rule::find("FW999").is_none());
+        assert_eq!(CheckRule::find("fw008").map(|rule| rule.name), Some("missing-path"));
+        assert_eq!(CheckRule::find("Missing-Path").map(|rule| rule.code), Some("FW008"));
+        assert!(CheckRule::find("FW999").is_none());
     }
 }

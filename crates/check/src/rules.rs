@@ -1,4 +1,4 @@
-//! Holds a tree against the rules.
+//! Application of the rules to a tree.
 
 mod commands;
 pub(crate) mod contradictions;
@@ -12,15 +12,15 @@ mod repeats;
 mod secrets;
 
 use crate::finding::Findings;
-use crate::policy::Policy;
+use crate::policy::CheckPolicy;
 use crate::project::Project;
 use crate::search::Search;
 use crate::shell;
 
 pub(crate) use hidden::without_invisible;
 
-/// Everything that is wrong.
-pub(crate) fn run(project: &Project, policy: &Policy, findings: &mut Findings<'_>) {
+/// Collects the findings of all rules.
+pub(crate) fn run(project: &Project, policy: &CheckPolicy, findings: &mut Findings<'_>) {
     let mut search = Search::default();
     disk::run(project, findings);
     reach::run(project, findings);

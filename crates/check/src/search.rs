@@ -1,5 +1,5 @@
-//! Questions about the whole tree. Those about paths are answered by its directories, which are known; those about globs
-//! need a walk over its files, which is not made where there are none, and ends with the last answer.
+//! Searches in the whole tree. Paths are looked up in its known directories. Globs need a walk over all
+//! files, which is skipped if there are none and ends with the last match.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -18,22 +18,23 @@ use crate::finding::{Finding, Findings, list, quoted};
 use crate::project::Project;
 use crate::rule::RuleId;
 
-/// The file that has a package's scripts.
+/// File that defines a package's scripts.
 pub(crate) const PACKAGE: &str = "package.json";
-/// Most bytes of one that are read.
+/// Largest package file that is read.
 const MAX_PACKAGE_BYTES: u64 = 1024 * 1024;
 
-/// Globs of one rule that are looked for; nobody writes more by hand.
+/// Most globs of one rule that are searched for.
 const MAX_GLOBS: usize = 256;
 
-/// The globs of one rule.
+/// Globs of one rule.
 pub(crate) struct RuleGlobs {
     pub(crate) path: PathBuf,
-    /// What they count from, and how that is shown.
+    /// Directory that the globs are relative to.
     pub(crate) base: PathBuf,
     pub(crate) shown_base: String,
     pub(crate) globs: Vec<RuleGlob>,
-    /// Whether it has globs that nothing is looked for with: those that match everything, cannot be understood, or are too many.
+    /// True if some globs are not searched for: those that match everything, are invalid, or exceed the
+    /// limit.
     pub(crate) has_others: bool,
 }
 
@@ -44,31 +45,31 @@ impl RuleGlobs {
     }
 }
 
-/// A glob as it is written, and where.
+/// A glob and its location.
 pub(crate) struct RuleGlob {
     pub(crate) glob: AppliesTo,
     pub(crate) written: String,
     pub(crate) line: usize,
 }
 
-/// Whether a file matches a glob of a rule.
+/// Search for a file that matches a glob.
 struct GlobQuestion<'a> {
     rule: &'a RuleGlobs,
     glob: &'a RuleGlob,
     is_answered: AtomicBool,
 }
 
-/// What files define that commands run, by their paths: each is read once.
+/// Names defined by files, such as scripts and targets. Each file is read once.
 type KnownNames = RefCell<HashMap<PathBuf, Option<Rc<HashSet<String>>>>>;
 
-/// All questions, each with what is found where the answer is no.
+/// All searches, each with the finding to report if nothing is found.
 #[derive(Default)]
 pub(crate) struct Search {
     globs: Vec<RuleGlobs>,
     known: KnownNames,
-    /// Whether any path ends like this.
+    /// Ends of paths.
     endings: Vec<(PathBuf, Finding)>,
-    /// Whether any package has a script of this name.
+    /// Names of scripts.
     scripts: Vec<(String, Finding)>,
 }
 
@@ -79,7 +80,7 @@ impl Search {
         self.globs.push(rule);
     }
 
-    /// The names that a file defines, as `read` finds them.
+    /// Returns the names defined by a file, using `read` on first access.
     pub(crate) fn names_in(
         &self,
         path: &Path,
@@ -98,7 +99,7 @@ impl Search {
         self.scripts.push((name.to_owned(), finding));
     }
 
-    /// Looks, and takes what is found where no answer was.
+    /// Runs the searches and reports the findings of those without a match.
     pub(crate) fn run(self, project: &Project, findings: &mut Findings<'_>) {
         walk(&self.globs, &project.root, findings);
         if self.endings.is_empty() && self.scripts.is_empty() {
@@ -127,7 +128,7 @@ impl Search {
     }
 }
 
-/// The directories of the project, also of what lies beside the part that was asked about.
+/// Returns the directories of the project, including those outside the checked part.
 fn directories(project: &Project) -> Cow<'_, [PathBuf]> {
     if project.directory == project.root {
         return Cow::Borrowed(&project.directories);
@@ -138,7 +139,7 @@ fn directories(project: &Project) -> Cow<'_, [PathBuf]> {
     }
 }
 
-/// Whether a directory has the last part of a path, and ends with the others. A name alone is looked for by whoever asks.
+/// Returns true if a path in the tree ends with `ending`, which has at least two parts.
 fn is_there(ending: &Path, directories: &HashMap<&OsStr, Vec<&Path>>) -> bool {
     let (Some(parent), Some(name)) = (ending.parent(), ending.file_name()) else { return false };
     let Some(last) = parent.file_name() else { return false };
@@ -180,7 +181,7 @@ fn walk(rules: &[RuleGlobs], root: &Path, findings: &mut Findings<'_>) {
     }
 }
 
-/// What is found where globs of a rule match nothing.
+/// Returns the finding for globs of a rule without a match.
 fn unmatched_globs(rule: &RuleGlobs, unmatched: &[&RuleGlob]) -> Option<Finding> {
     const NAMED: usize = 3;
     let first = unmatched.first()?;
@@ -194,7 +195,7 @@ fn unmatched_globs(rule: &RuleGlobs, unmatched: &[&RuleGlob]) -> Option<Finding>
     Some(Finding::new(RuleId::GlobMatchesNothing, &rule.path, message).at_line(first.line))
 }
 
-/// The names of a package's scripts; none where there is no such file, or it cannot be read.
+/// Returns the names of a package's scripts, or `None` if the file is missing or unreadable.
 pub(crate) fn scripts(path: &Path) -> Option<Vec<String>> {
     let bytes = read_whole(path, MAX_PACKAGE_BYTES)?;
     let package: serde_json::Value = serde_json::from_slice(&bytes).ok()?;

@@ -1,4 +1,4 @@
-//! Files that an agent would read, and does not because another one of its names comes first.
+//! Files that an agent skips because another one of its names comes first.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,14 @@ use crate::chains::Chain;
 use crate::document::Document;
 use crate::project::Project;
 
-/// An agent that does not read a document in its own directory, and what comes first.
+/// An agent that skips a document in its own directory, and the file that comes first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shadow {
     pub(crate) agent: &'static Profile,
     pub(crate) by: PathBuf,
 }
 
-/// The agents for which something comes before a document, by the places of the documents.
+/// Returns the shadows of documents, with the index of each document.
 pub(crate) fn find(project: &Project) -> Vec<(usize, Shadow)> {
     let mut found = Vec::new();
     for chain in project.chains.iter().filter(|chain| !chain.agent.instead.is_empty()) {
@@ -33,7 +33,7 @@ pub(crate) fn find(project: &Project) -> Vec<(usize, Shadow)> {
     found
 }
 
-/// What an agent reads instead of a document, if it does not get its text in another way.
+/// Returns the file that an agent reads instead of a document, unless it receives the same text otherwise.
 fn first(project: &Project, chain: &Chain, document: &Document) -> Option<PathBuf> {
     let is_instead = |path: &std::path::Path| chain.agent.instead.iter().any(|name| path.ends_with(name));
     if !is_instead(&document.path) {
@@ -48,7 +48,7 @@ fn first(project: &Project, chain: &Chain, document: &Document) -> Option<PathBu
     if chain.files.iter().any(|file| says_the_same(&file.path)) {
         return None;
     }
-    // Rules and what is imported come first of nothing.
+    // Rules and imported files do not shadow anything.
     let is_name = |path: &std::path::Path| {
         chain.agent.names.iter().chain(chain.agent.added).any(|name| path.ends_with(name))
     };

@@ -1,11 +1,11 @@
-//! Commands that a text tells an agent to run.
+//! Commands in a text.
 
 use crate::document::Document;
 
-/// Languages of code blocks that hold commands; many have none.
+/// Languages of code blocks with commands; many blocks have none.
 const SHELLS: &[&str] = &["", "sh", "bash", "shell", "console", "zsh", "fish", "shell-session", "terminal"];
 
-/// What turns a sentence around, so that it does not ask for what it names.
+/// Words that turn a sentence into a warning against what it names.
 const DENIALS: &[&str] = &[
     "not ",
     "n't",
@@ -30,7 +30,7 @@ const DENIALS: &[&str] = &[
     "formerly",
 ];
 
-/// What makes a sentence speak of something that need not be there.
+/// Words that mark a sentence as about something that need not exist.
 const EXAMPLES: &[&str] = &[
     "e.g.",
     "example",
@@ -68,26 +68,25 @@ const EXAMPLES: &[&str] = &[
     "adding",
 ];
 
-/// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Command {
-    /// Counted from 1.
+    /// Line, from 1.
     pub(crate) line: usize,
     pub(crate) words: Vec<String>,
-    /// Whether it runs in another directory than the text's, or may.
+    /// True if it runs, or may run, in another directory than the text's.
     pub(crate) is_elsewhere: bool,
-    /// Whether the text advises against it.
+    /// True if the text advises against it.
     pub(crate) is_denied: bool,
 }
 
 impl Command {
-    /// A word by its place.
+    /// Returns a word by index, or an empty text.
     pub(crate) fn word(&self, index: usize) -> &str {
         self.words.get(index).map_or("", String::as_str)
     }
 }
 
-/// The commands of a text, in spans of code and in blocks for a shell.
+/// Returns the commands in code spans and shell blocks of a text.
 pub(crate) fn commands(document: &Document) -> Vec<Command> {
     let markdown = &document.markdown;
     let mut commands = Vec::new();
@@ -100,7 +99,7 @@ pub(crate) fn commands(document: &Document) -> Vec<Command> {
         if !SHELLS.contains(&block.language.as_str()) {
             continue;
         }
-        // What introduces the block is right above its fence, or one line further up.
+        // The introduction of a block is directly above its fence, or one line further up.
         let before = [2, 3].map(|up| markdown.around(block.line.saturating_sub(up))).join(" ");
         let mut is_elsewhere = changes_directory(&before);
         let mut is_denied = denies(&before);
@@ -138,12 +137,12 @@ fn split(text: &str, line: usize, is_elsewhere: bool, is_denied: bool, commands:
     }
 }
 
-/// Whether a sentence advises against what it names.
+/// Returns true if a sentence advises against what it names.
 pub(crate) fn denies(sentence: &str) -> bool {
     has_any(sentence, DENIALS)
 }
 
-/// Whether a sentence speaks of something that need not be there.
+/// Returns true if a sentence is about something that need not exist.
 pub(crate) fn is_example(sentence: &str) -> bool {
     has_any(sentence, EXAMPLES)
 }
@@ -192,7 +191,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever a text has, its commands are in it, and what is said around them can be found.
+        /// Commands have valid lines, and sentences around pieces are found for any text.
         #[test]
         fn any_text_has_commands(text in "[a-z`@/. \n#é—$&|;:()!?\u{200b}\\[\\]-]{0,300}") {
             let lines = text.lines().count();

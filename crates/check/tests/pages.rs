@@ -1,4 +1,4 @@
-//! The pages `docs/rules.md` and `docs/rules/FW….md`, written from the table of rules.
+//! The pages `docs/rules.md` and `docs/rules/FW….md`, generated from the table of rules.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,9 +13,9 @@ const INTRODUCTION: &str = "\
 
 <!-- Written from the table in crates/check/src/rule.rs; regenerate: UPDATE_DOCS=1 cargo test -p foreword-check --test pages -->
 
-What [`foreword check`](check.md) looks for. Codes and names are stable: settings take either.
+Rules of [`foreword check`](check.md). Codes and names are stable, and settings accept either.
 
-| rule | name | severity | what it finds | `--fix` |
+| rule | name | severity | finding | `--fix` |
 | --- | --- | --- | --- | --- |
 ";
 
@@ -29,14 +29,14 @@ fn pages() -> BTreeMap<String, String> {
         let severity = rule.severity.as_str();
         let fix = rule.fix.unwrap_or("");
         let _ =
-            writeln!(index, "| [{code}](rules/{code}.md) | {name} | {severity} | {} | {fix} |", rule.what);
+            writeln!(index, "| [{code}](rules/{code}.md) | {name} | {severity} | {} | {fix} |", rule.summary);
         let fix = rule.fix.map_or_else(String::new, |fix| format!("\n`foreword check --fix` {fix}.\n"));
         let page = format!(
             "# {code}: {name}\n\n*Severity: {severity}.* {}\n\n## Why it matters\n\n{}\n\n## What to do\n\n{}\n{fix}\n\
-             `check.off = [\"{code}\"]` switches the rule off; `check.error`, `check.warning` and `check.info` change its \
-             severity, and\n`check.ignore` leaves out paths ([configuration](../configuration.md)). All rules: \
+             `check.off = [\"{code}\"]` disables the rule; `check.error`, `check.warning` and `check.info` change its \
+             severity, and\n`check.ignore` excludes paths ([configuration](../configuration.md)). All rules: \
              [rules](../rules.md).\n",
-            rule.what, rule.why, rule.mend
+            rule.summary, rule.rationale, rule.advice
         );
         pages.insert(format!("rules/{code}.md"), page);
     }
@@ -59,7 +59,7 @@ fn the_pages_are_up_to_date() {
 }
 
 #[test]
-fn every_page_is_in_the_book_and_no_other() {
+fn the_summary_lists_exactly_the_pages() {
     let summary = std::fs::read_to_string(Path::new(DOCS).join("SUMMARY.md")).unwrap();
     for path in pages().keys() {
         assert!(summary.contains(&format!("({path})")), "docs/SUMMARY.md does not name {path}");

@@ -223,7 +223,7 @@ fn a_postgresql_that_is_not_there_is_told_of_before_it_is_waited_for() {
     assert_eq!(waiting, "waiting for the database postgres://me@127.0.0.1:1/x");
     let said = Said { err: error.to_owned(), ..said.clone() };
     complains(&said, FAILED, words, "Connection refused");
-    complains(&said, FAILED, words, "hint: start PostgreSQL there, or mend gateway.database (--database)");
+    complains(&said, FAILED, words, "hint: start PostgreSQL there, or fix gateway.database (--database)");
     assert!(!said.err.contains("secret"), "{}", said.err);
 }
 

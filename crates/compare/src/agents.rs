@@ -1,20 +1,19 @@
-//! Agents by the names that people give them.
+//! Agents by name.
 
 use instructions::{PROFILES, Profile};
 use protocol::similar;
 
-/// A name that is no agent's.
+/// An unknown agent name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no agent `{name}`{}; the agents are {}", meant(name), known().join(", "))]
 pub struct UnknownAgent {
-    /// The name.
     pub name: String,
 }
 
 impl UnknownAgent {
-    /// The agent that was probably meant.
+    /// Returns the agent that was probably meant, or `None` if no name is similar.
     pub fn nearest(&self) -> Option<&'static str> {
-        // Somebody who knows the agent often leaves out the rest of the profile's name.
+        // People often type only the first part of a profile's name, such as `claude`.
         let is_begun = |known: &&str| self.name.len() > 2 && known.starts_with(&self.name);
         known().into_iter().find(is_begun).or_else(|| similar(&self.name, known()))
     }
@@ -29,7 +28,7 @@ fn known() -> Vec<&'static str> {
     PROFILES.iter().map(|profile| profile.name).collect()
 }
 
-/// The agents of some names, each once; all of them where there are no names.
+/// Returns the agents with the given names, each once, or all agents if no names are given.
 pub fn agents(names: Option<&[String]>) -> Result<Vec<&'static Profile>, UnknownAgent> {
     let Some(names) = names.filter(|names| !names.is_empty()) else { return Ok(PROFILES.to_vec()) };
     let mut agents: Vec<&'static Profile> = Vec::new();

@@ -1,4 +1,4 @@
-//! What differs between agents and matters, in sentences.
+//! Sentences about relevant differences between agents.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt as _;
@@ -12,10 +12,12 @@ use crate::loss::is_loss;
 use crate::side_by_side::{CompareRequest, Seen, SeenFile, known_role};
 use crate::words::{alternatives, bytes, list, one_line, verb};
 
-/// Files that are named of each agent's losses, and at all of those that some agents do not read; more would hide them.
+/// Most files named per sentence or agent; longer lists are summarized.
 const NAMED: usize = 4;
 
-/// Finds them, the worst first.
+/// Returns the sentences, most serious first.
+// The order is the order of harm: an agent that does not start, ignored settings, hangs, lost text, and only
+// then texts that are merely read differently. Readers often stop after the first line.
 pub(crate) fn find(request: &CompareRequest<'_>, seen: &[Seen], base: &Path) -> Vec<String> {
     let view = View::new(request, seen, base);
     let mut sentences = Vec::new();
@@ -40,12 +42,12 @@ pub(crate) fn find(request: &CompareRequest<'_>, seen: &[Seen], base: &Path) -> 
     sentences
 }
 
-/// The agents, and where paths are shown from.
+/// The compared agents and the base of displayed paths.
 struct View<'a> {
     seen: &'a [Seen],
     base: &'a Path,
     user: Option<&'a Path>,
-    /// What files of the project that anybody reads have to do with one another.
+    /// Relations between project files that any agent reads.
     relations: Vec<(&'a Path, Relation)>,
 }
 
@@ -55,7 +57,8 @@ impl<'a> View<'a> {
         let read: Vec<&Path> = view.project_files().into_iter().collect();
         let main = |path: &&Path| path.file_name().is_some_and(|name| name == "AGENTS.md");
         let (agents, others): (Vec<&Path>, Vec<&Path>) = read.into_iter().partition(main);
-        // What repeats AGENTS.md says so; of two others, the second says it of the first.
+        // A copy of AGENTS.md is described as its copy. Of two other files, the second is described by the
+        // first.
         let mut known = agents;
         for path in others {
             if let Some(relation) = Relation::find(path, &known, request.settings) {
@@ -66,13 +69,13 @@ impl<'a> View<'a> {
         view
     }
 
-    /// Every file of the project that anybody reads at the start.
+    /// Returns every project file that any agent reads at startup.
     fn project_files(&self) -> BTreeSet<&'a Path> {
         let files = self.seen.iter().flat_map(at_start);
         files.map(|file| file.path.as_path()).collect()
     }
 
-    /// A path for people: from the project, or from the home directory, on one line whatever it is called.
+    /// Returns a path for display: relative to the project or the home directory, on one line.
     fn shown(&self, path: &Path) -> String {
         let shown = match (path.strip_prefix(self.base), self.user.map(|user| path.strip_prefix(user))) {
             (Ok(below), _) if below.as_os_str().is_empty() => ".".to_owned(),
@@ -111,7 +114,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Settings that change what an agent reads in ways that are not known here.
+    /// Adds settings that change what an agent reads and are not supported.
     fn not_followed(&self, sentences: &mut Vec<String>) {
         for diagnostic in self.seen.iter().filter_map(|seen| seen.start.as_ref()).flat_map(not_followed) {
             let path = diagnostic.path.as_deref().map_or_else(String::new, |path| self.shown(path));
@@ -119,7 +122,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A pipe in the place of a file keeps some agents from ever starting.
+    /// Adds pipes in the place of files, which keep some agents from starting.
     fn traps(&self, sentences: &mut Vec<String>) {
         let mut pipes: BTreeSet<&Path> = BTreeSet::new();
         let no_file = |file: &&SeenFile| file.outcome == Outcome::NotAFile;
@@ -169,7 +172,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether an agent has what a file says: by the file, or by one that says the same.
+    /// Returns true if an agent has the content of a file, from it or from an equivalent file.
     fn has(&self, seen: &Seen, path: &Path) -> bool {
         let only_imports = |(one, relation): &(&Path, Relation)| match relation {
             Relation::OnlyImports(others) => {
@@ -180,7 +183,7 @@ impl<'a> View<'a> {
         self.has_equal(seen, path) || self.relations.iter().any(only_imports)
     }
 
-    /// Whether an agent has a file, or one with the same text.
+    /// Returns true if an agent has a file, or one with the same text.
     fn has_equal(&self, seen: &Seen, path: &Path) -> bool {
         let reads = |path: &Path| at_start(seen).any(|file| file.path == path);
         let equals = |(one, relation): &(&Path, Relation)| match relation {
@@ -192,12 +195,12 @@ impl<'a> View<'a> {
         reads(path) || self.relations.iter().any(equals)
     }
 
-    /// Files that some agents read and others, which read something here, do not.
+    /// Adds files that some agents read and others, which read at least one file here, do not.
     fn not_read(&self, sentences: &mut Vec<String>) {
-        // Files that the same agents miss for the same reason are named together.
+        // Files that the same agents miss for the same reason share a sentence.
         let mut missing: Vec<(Vec<&'static Profile>, Reason, Vec<String>)> = Vec::new();
         for path in self.project_files() {
-            // What is lost has its own sentence.
+            // Lost text is reported in a sentence of its own.
             let loses =
                 |seen: &Seen| seen.files.iter().any(|file| file.path == path && is_loss(file.outcome));
             let misses =
@@ -253,7 +256,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Equal files of which an agent takes both.
+    /// Adds equal files of which an agent reads both.
     fn twice(&self, sentences: &mut Vec<String>) {
         for (path, relation) in &self.relations {
             let (Relation::Link(other) | Relation::SameFile(other) | Relation::Repeats(other)) = relation
@@ -273,7 +276,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Files that an agent takes, and that another one brings along once more.
+    /// Adds files that an agent reads, and that another file imports once more.
     fn twice_by_import(&self, sentences: &mut Vec<String>) {
         for path in self.project_files() {
             let is_twice = |seen: &&Seen| at_start(seen).any(|file| file.path == path && file.is_twice);
@@ -331,10 +334,10 @@ impl<'a> View<'a> {
         if parts.len() < 2 {
             return;
         }
-        // The fewest are named first; most are the rest.
+        // The smallest groups come first; the largest one is described as the rest.
         parts.sort_by_key(|(agents, _)| agents.len());
         let last = parts.len() - 1;
-        // Of those that nobody has run it is not known.
+        // The role of agents that were never run is unknown.
         let are_all_known = reading().all(|seen| known_role(seen.profile).is_some());
         let parts: Vec<String> = parts
             .into_iter()
@@ -363,7 +366,7 @@ impl<'a> View<'a> {
                 None => brought.push((files, vec![title])),
             }
         }
-        // Nothing comes last.
+        // Agents without any of the files come last.
         brought.sort_by_key(|(files, _)| files.is_empty());
         let read = self.shown(file);
         for (files, agents) in brought {
@@ -374,7 +377,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Why an agent does not read a file that others do.
+/// Reason why an agent does not read a file that others read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Reason {
     OtherName,
@@ -383,18 +386,18 @@ enum Reason {
     Disabled,
 }
 
-/// Whether an agent follows imports only inside the directory that it is started in.
+/// Returns true if an agent follows imports only inside the directory in which it is started.
 fn stays_where_it_is_started(profile: &Profile) -> bool {
     profile.imports.is_some_and(|imports| imports.bounds == ImportBounds::WorkingDirectory)
 }
 
-/// What an agent's settings say that is not followed here.
+/// Returns diagnostics about unsupported settings.
 pub(crate) fn not_followed(resolution: &Resolution) -> impl Iterator<Item = &Diagnostic> {
     let is_meant = |diagnostic: &&Diagnostic| diagnostic.code == DiagnosticCode::SettingNotFollowed;
     resolution.diagnostics.iter().filter(is_meant)
 }
 
-/// Files of the project whose text an agent has at its start.
+/// Returns the project files whose text an agent has at startup.
 fn at_start(seen: &Seen) -> impl Iterator<Item = &SeenFile> {
     let is_meant = |file: &&SeenFile| file.is_read() && file.when == ReadingTime::Start && !file.is_own;
     seen.files.iter().filter(is_meant)

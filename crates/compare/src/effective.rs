@@ -1,8 +1,8 @@
-//! What an agent gets in every directory of a tree.
+//! Instruction files of one agent in every directory of a tree.
 //!
-//! Most directories have nothing of their own and get what all others below the same nearest directory get that has: one
-//! of them is asked for all. Where the answer depends on the directory itself (rules that apply to some paths, imports that
-//! must be below the working directory), each is asked.
+//! Most directories have no files of their own and share the result of the nearest directory that has, so one
+//! of them is resolved for all. If the result depends on the directory itself (rules with globs, imports
+//! below the working directory), each one is resolved.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,45 +15,46 @@ use instructions::{Cache, FileScope, FileSettings, Outcome, Profile, Request, Re
 use crate::loss::{self, LostFile};
 use crate::tree::Tree;
 
-/// What an agent gets in the directories of a tree.
+/// Instruction files of an agent in the directories of a tree.
 #[derive(Debug)]
 pub struct Effective {
-    /// The agent's rules.
+    /// Profile of the agent.
     pub profile: &'static Profile,
-    /// Different things that it gets, in the order of the first directory of each.
+    /// Distinct results, in the order of the first directory of each.
     pub sets: Vec<EffectiveSet>,
-    /// For each directory of the tree, the place of its set; none where it cannot be looked into.
+    /// Index of the set of each directory of the tree; `None` if it cannot be read.
     pub of_directories: Vec<Option<usize>>,
-    /// Directories that cannot be looked into, and why.
+    /// Directories that cannot be read, with the reason.
     pub problems: Vec<(PathBuf, String)>,
 }
 
-/// What an agent gets in some directories.
+/// Result shared by several directories.
 #[derive(Debug)]
 pub struct EffectiveSet {
-    /// As it was found in the first of them.
+    /// Resolution of the first of these directories.
     pub resolution: Arc<Resolution>,
-    /// What is lost there.
+    /// Lost files.
     pub lost: Vec<LostFile>,
-    /// How many directories get this.
+    /// Number of directories with this result.
     pub directories: usize,
 }
 
 impl EffectiveSet {
-    /// Bytes that are lost.
+    /// Returns the number of lost bytes.
     pub fn lost_bytes(&self) -> u64 {
         self.lost.iter().map(|file| file.bytes).sum()
     }
 }
 
-/// Finds out what an agent gets in every directory of a tree. Fails where the agent itself would not start.
+/// Resolves the instruction files of an agent in every directory of a tree. Fails if the agent would not
+/// start.
 pub fn effective(tree: &Tree, settings: &FileSettings) -> Result<Effective, ResolveError> {
     let cache = Cache::new();
     let mut answers = Answers { tree, settings, cache: &cache, of: vec![None; tree.directories().len()] };
     let special = special_directories(tree, settings);
     let own: Vec<usize> = (0..special.len()).filter(|index| special[*index] == *index).collect();
     answers.ask(&own)?;
-    // The first plain directory below each of those speaks for the others; where it cannot, each is asked.
+    // The first plain directory below each special one represents the others, unless it cannot be read.
     let mut speakers: HashMap<usize, usize> = HashMap::new();
     let mut asked = Vec::new();
     for (index, above) in special.iter().copied().enumerate() {
@@ -82,7 +83,8 @@ pub fn effective(tree: &Tree, settings: &FileSettings) -> Result<Effective, Reso
     Ok(answers.sorted())
 }
 
-/// For each directory the nearest at or above it whose answer can be another one than that of the directory above.
+/// Returns for each directory the nearest one, at or above it, whose result may differ from that of its
+/// parent.
 fn special_directories(tree: &Tree, settings: &FileSettings) -> Vec<usize> {
     let mut special: Vec<usize> = Vec::with_capacity(tree.directories().len());
     for (index, directory) in tree.directories().iter().enumerate() {
@@ -95,7 +97,7 @@ fn special_directories(tree: &Tree, settings: &FileSettings) -> Vec<usize> {
     special
 }
 
-/// Whether what applies in a directory need not apply in one below it that has no files of its own.
+/// Returns true if a directory's files need not apply in a subdirectory without files of its own.
 fn depends_on_directory(resolution: &Resolution, profile: &Profile) -> bool {
     let has_scope = |scope: FileScope| resolution.files.iter().any(|file| file.scope == scope);
     let was = |outcome: Outcome| resolution.decisions.iter().any(|decision| decision.outcome == outcome);
@@ -117,7 +119,7 @@ struct Answers<'a> {
 }
 
 impl Answers<'_> {
-    /// Asks for some directories, with all processors.
+    /// Resolves some directories on all processors.
     fn ask(&mut self, directories: &[usize]) -> Result<(), ResolveError> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let share = directories.len().div_ceil(threads).max(1);
@@ -143,7 +145,7 @@ impl Answers<'_> {
         for (index, answer) in directories.iter().zip(answers) {
             self.of[*index] = Some(match answer {
                 Ok(resolution) => Ok(resolution),
-                // The agent would not start at all, or nothing of what was asked can be done.
+                // The agent would not start, or no directory can be resolved with these settings.
                 Err(error @ (ResolveError::SettingsFile(_) | ResolveError::Settings(_))) => {
                     return Err(error);
                 }
@@ -153,7 +155,7 @@ impl Answers<'_> {
         Ok(())
     }
 
-    /// The different answers.
+    /// Returns the distinct results.
     fn sorted(self) -> Effective {
         let mut effective = Effective {
             profile: self.settings.profile,
@@ -162,7 +164,8 @@ impl Answers<'_> {
             problems: Vec::new(),
         };
         let mut known: HashMap<Key, usize> = HashMap::new();
-        // Answers that are one value need not be compared.
+        // The cache returns the same value for equal chains, so comparing pointers avoids most comparisons of
+        // texts.
         let mut known_values: HashMap<*const Resolution, usize> = HashMap::new();
         for (directory, answer) in self.tree.directories().iter().zip(self.of) {
             let resolution = match answer {
@@ -194,5 +197,5 @@ impl Answers<'_> {
     }
 }
 
-/// What tells one set from another: files with what is there of each, and what is lost.
+/// Identity of a set: files with their kept bytes, and lost files.
 type Key = (Vec<(PathBuf, u64)>, Vec<(PathBuf, u64)>);

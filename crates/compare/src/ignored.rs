@@ -1,13 +1,13 @@
-//! Which instruction files may be where version control ignores them.
+//! Locations of instruction files that version control ignores.
 //!
-//! A walk that goes by `.gitignore` passes them over, and agents read them. To look for every name in every directory would
-//! cost more than the walk; so the patterns are asked which of the names they can mean, and where.
+//! A walk that respects `.gitignore` skips these files, but agents read them. Looking for every name in every
+//! directory would cost more than the walk, so the patterns are matched against the names instead.
 
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// Longest file of patterns that is read.
+/// Largest file of patterns that is read.
 pub(crate) const MAX_PATTERNS_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Names that may be ignored in some directories.
@@ -23,17 +23,17 @@ struct IgnoredNames {
     names: Vec<String>,
 }
 
-/// Where a pattern counts.
+/// Scope of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
-    /// In the directory alone.
+    /// Only the directory itself.
     Here,
-    /// In the directory and in those below it.
+    /// The directory and everything below it.
     Below,
 }
 
 impl Ignored {
-    /// What the patterns of some files mean, each file with the directory that its patterns count from.
+    /// Reads files of patterns, each with the directory that its patterns are relative to.
     pub(crate) fn read(files: impl IntoIterator<Item = (PathBuf, PathBuf)>, names: &[String]) -> Self {
         let mut ignored = Self::default();
         for (directory, file) in files {
@@ -50,7 +50,7 @@ impl Ignored {
         for pattern in patterns.lines() {
             let Some((literal, reach, last)) = split(pattern) else { continue };
             let Some(matcher) = matcher(last) else { continue };
-            // A folder that is ignored is looked for like a file.
+            // Names of folders are searched for like names of files.
             let means = |name: &&String| {
                 matcher.matched(name, false).is_ignore() || matcher.matched(name, true).is_ignore()
             };
@@ -65,7 +65,7 @@ impl Ignored {
         }
     }
 
-    /// Names that may be ignored in a directory.
+    /// Returns the names that may be ignored in a directory.
     pub(crate) fn names_in<'a>(&'a self, directory: &Path) -> Vec<&'a str> {
         let counts = |place: &&IgnoredNames| match place.reach {
             Reach::Here => place.directory == directory,
@@ -79,10 +79,10 @@ impl Ignored {
     }
 }
 
-/// A pattern as the directories that it names literally, how far it reaches from there, and its last part.
+/// Splits a pattern into its literal directories, its scope, and its last part.
 fn split(pattern: &str) -> Option<(PathBuf, Reach, &str)> {
     let pattern = pattern.trim_end();
-    // What is taken back from what is ignored is found by the walk.
+    // The walk itself finds files that a later pattern includes again.
     if pattern.is_empty() || pattern.starts_with(['#', '!']) {
         return None;
     }
@@ -99,7 +99,7 @@ fn split(pattern: &str) -> Option<(PathBuf, Reach, &str)> {
 
 fn matcher(last: &str) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new("");
-    // One that is no pattern ignores nothing.
+    // An invalid pattern ignores nothing, as with Git.
     builder.add_line(None, last).ok()?;
     builder.build().ok()
 }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_means_names_where_it_counts() {
+    fn patterns_match_names_in_their_scope() {
         for (patterns, directory, expected) in [
             ("CLAUDE.local.md", "/r/a/b", vec!["CLAUDE.local.md"]),
             ("*.local.md\n", "/r", vec!["CLAUDE.local.md"]),

@@ -1,7 +1,7 @@
-//! What every agent reads: in one directory side by side, and in every directory of a tree.
+//! Comparison of agents: side by side in one directory, and across all directories of a tree.
 //!
-//! [`Tree::walk`] finds the directories of a tree and the instruction files in them; [`effective`] says what one agent gets
-//! in each, asking only where the answer can be another one.
+//! [`Tree::walk`] finds the directories and instruction files of a tree. [`effective`] resolves the files of
+//! one agent in each of them, but only where the result can differ.
 //!
 //! ```
 //! use compare::{Names, Tree, effective};
@@ -16,8 +16,6 @@
 //! assert_eq!(effective.of_directories, [Some(0), Some(0), Some(0)], "all three get the same");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
-#![warn(missing_docs)]
 
 mod agents;
 mod differences;

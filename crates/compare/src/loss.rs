@@ -1,23 +1,22 @@
-//! What an agent loses: text that was meant for it and does not reach its model.
+//! Text that should reach an agent's model but does not.
 
 use std::path::{Path, PathBuf};
 
 use instructions::{FileSettings, Outcome, Resolution};
 
-/// A file of which something is lost.
+/// A file that loses text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostFile {
-    /// The file.
     pub path: PathBuf,
-    /// Why.
+    /// Outcome that caused the loss.
     pub outcome: Outcome,
-    /// How many bytes of it.
+    /// Number of lost bytes.
     pub bytes: u64,
-    /// How many bytes it has.
+    /// Size of the file.
     pub of_bytes: u64,
 }
 
-/// Whether an outcome means that text is lost which the agent would have read.
+/// Returns true if an outcome means the loss of text that the agent should read.
 pub fn is_loss(outcome: Outcome) -> bool {
     match outcome {
         Outcome::Truncated
@@ -38,7 +37,7 @@ pub fn is_loss(outcome: Outcome) -> bool {
     }
 }
 
-/// What is lost in a resolution, in the order of its decisions.
+/// Returns the lost files of a resolution, in the order of its decisions.
 pub fn of(resolution: &Resolution, settings: &FileSettings) -> Vec<LostFile> {
     let decisions = resolution.decisions.iter().filter(|decision| is_loss(decision.outcome));
     decisions
@@ -55,7 +54,8 @@ pub fn of(resolution: &Resolution, settings: &FileSettings) -> Vec<LostFile> {
         .collect()
 }
 
-/// The size of a file that was not read. Of what is outside a workspace, or kept private, nobody learns even that.
+/// Returns the size of a file that was not read.
+// Of files outside the workspace or excluded from it, callers must not even learn the size.
 pub(crate) fn size(path: &Path, settings: &FileSettings) -> u64 {
     if let Some(workspace) = settings.bounds.workspace() {
         let Ok(real) = path.canonicalize() else { return 0 };

@@ -1,4 +1,4 @@
-//! A tree by what one agent gets in each of its directories.
+//! Map of a tree for one agent.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,75 +13,72 @@ use crate::side_by_side::is_in_place;
 use crate::tree::Tree;
 use crate::words::{bytes, grouped, one_line};
 
-/// What an agent gets in every directory of a tree.
+/// Instruction files of an agent in every directory of a tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Map {
-    /// The agent's profile.
+    /// Name of the agent's profile.
     pub agent: &'static str,
-    /// The directories, each before those in it.
+    /// Directories, parents first.
     pub directories: Vec<MapDirectory>,
-    /// The different things that the agent gets.
+    /// Distinct results.
     pub sets: Vec<MapSet>,
 }
 
 /// A directory of a map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MapDirectory {
-    /// The directory.
     pub path: String,
-    /// Files whose text the agent gets there, in its order.
+    /// Files whose text the agent reads there, in its order.
     pub files: Vec<String>,
-    /// Tokens of those, estimated.
+    /// Estimated tokens of these files.
     pub tokens: u64,
-    /// Bytes that are lost there.
+    /// Number of lost bytes.
     pub lost_bytes: u64,
-    /// The place in `sets` of what it gets.
+    /// Index of its result in `sets`.
     pub set: usize,
 }
 
-/// What an agent gets in some directories.
+/// Result shared by several directories.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MapSet {
-    /// Files whose text is there, in its order.
+    /// Files whose text is included, in the agent's order.
     pub files: Vec<MapFile>,
-    /// Tokens of those, estimated.
+    /// Estimated tokens of these files.
     pub tokens: u64,
-    /// Files of which something is lost.
+    /// Files that lose text.
     pub lost: Vec<MapLoss>,
-    /// Bytes that are lost.
+    /// Number of lost bytes.
     pub lost_bytes: u64,
-    /// What its files contradict each other in, one sentence each.
+    /// Contradictions between the files, one sentence each.
     pub conflicts: Vec<String>,
-    /// How many directories get this.
+    /// Number of directories with this result.
     pub directories: usize,
 }
 
-/// A file of a set.
+/// A file of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MapFile {
-    /// The file.
     pub path: String,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// How much of it is there.
+    /// Bytes that reach the model.
     pub kept_bytes: u64,
-    /// Tokens of that, estimated; 0 for one whose text is in that of the file that names it, where they count.
+    /// Estimated tokens; 0 if the text is counted with the file that imports it.
     pub tokens: u64,
 }
 
-/// A file of which something is lost.
+/// A file that loses text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MapLoss {
-    /// The file.
     pub path: String,
-    /// Why.
+    /// Outcome that caused the loss.
     pub outcome: instructions::Outcome,
-    /// How many bytes.
+    /// Number of lost bytes.
     pub bytes: u64,
 }
 
 impl Map {
-    /// Counts what an agent gets; `conflicts` says what texts that are read together contradict each other in.
+    /// Creates a map. `conflicts` returns the contradictions between the texts of a resolution.
     pub fn new(
         tree: &Tree,
         effective: &Effective,
@@ -140,7 +137,8 @@ impl Map {
         Self { agent: effective.profile.name, directories, sets }
     }
 
-    /// The tree for people: only where something changes, with what each such directory adds or loses.
+    /// Returns the tree for display: only directories with a different result than their parent, with added
+    /// files and losses.
     pub fn outline(&self, tree: &Tree, root: &Path) -> String {
         let shown = |path: &str| {
             let below = Path::new(path).strip_prefix(root).ok().and_then(Path::to_str);
@@ -161,7 +159,7 @@ impl Map {
                 Some(name) if depth > 0 => one_line(&name.to_string_lossy()),
                 _ => one_line(&root.to_string_lossy()),
             };
-            // Directories between that change nothing are part of the name.
+            // Directories in between that change nothing become part of the name.
             let name = if depth > 1 { shown(&text(&directory.path)) } else { name };
             let MapSet { files, tokens, lost_bytes, conflicts, .. } = &self.sets[set];
             let known: Vec<&str> = match above {

@@ -7,7 +7,7 @@ use protocol::{BlockRole, ComparedFile, Comparison, ReadingTime};
 
 use crate::words::{grouped, one_line, outcome_word};
 
-/// Two tables, agents and files, and the differences; paths are shown from `base` where they are below it.
+/// Returns tables of agents and files, and the differences. Paths below `base` are relative to it.
 pub fn markdown(comparison: &Comparison, base: &Path) -> String {
     let mut text = format!("# What agents read in {}\n\n", code(&comparison.path));
     text.push_str("| agent | version | role | files | bytes | tokens | lost bytes |\n");
@@ -57,7 +57,7 @@ pub fn markdown(comparison: &Comparison, base: &Path) -> String {
     text
 }
 
-/// Every file that an agent has to do with, in the order in which they are met.
+/// Returns every file that concerns an agent, by depth.
 pub fn paths(comparison: &Comparison) -> Vec<&str> {
     let mut paths: Vec<&str> = Vec::new();
     for file in comparison.agents.iter().flat_map(|agent| &agent.files) {
@@ -69,7 +69,7 @@ pub fn paths(comparison: &Comparison) -> Vec<&str> {
     paths
 }
 
-/// What became of a file for one agent, in a few words.
+/// Returns a file's outcome for one agent in a few words.
 pub fn cell(file: &ComparedFile) -> String {
     let mut cell = outcome_word(file.outcome).to_owned();
     if file.role.is_some() && file.kept_bytes < file.bytes {
@@ -86,7 +86,7 @@ fn shown(base: &Path, path: &str) -> String {
     one_line(below.unwrap_or(path))
 }
 
-/// Somebody's words in a cell: nothing in them begins a cell, a tag or a mark-up of their own.
+/// Escapes untrusted text, so that it cannot begin a cell, a tag or markup.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in one_line(text).chars() {
@@ -98,7 +98,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A name as code; in a table even there a line between cells has to be marked.
+/// Returns a name as inline code. Within a table, a vertical bar must be escaped even in code.
 fn code(text: &str) -> String {
     let text = one_line(text);
     if text.contains('`') { escaped(&text) } else { format!("`{}`", text.replace('|', "\\|")) }

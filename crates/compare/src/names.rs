@@ -1,4 +1,4 @@
-//! Which names in a directory matter to which agent, as the profiles have them.
+//! File names that matter to agents, according to their profiles.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -20,7 +20,7 @@ impl Agents {
         Self(1_u32.checked_shl(u32::try_from(index).unwrap_or(u32::MAX)).unwrap_or(0))
     }
 
-    /// Whether a profile is among them.
+    /// Returns true if the set contains a profile.
     pub fn contain(self, profile: &'static Profile) -> bool {
         let index = PROFILES.iter().position(|known| *known == profile);
         index.is_some_and(|index| self.0 & Self::one(index).0 != 0)
@@ -31,26 +31,27 @@ impl Agents {
     }
 }
 
-/// The names that a walk looks for.
+/// Names that a walk looks for.
 #[derive(Debug)]
 pub struct Names {
-    /// By the first part of a name, in small letters: whose answer an entry of that name can change.
+    /// First parts of names in lower case, with the agents whose result they can change.
     first_parts: HashMap<Vec<u8>, Agents>,
-    /// By the last part of a name, in small letters: the whole names of instruction files.
+    /// Last parts of names in lower case, with the complete names of instruction files.
     files: HashMap<Vec<u8>, Vec<String>>,
-    /// Names of first and last parts have one of these lengths, one bit each.
+    /// Bit set of the lengths of first and last parts.
+    // A walk tests every entry of a tree. Most names fail on this one bit, without being hashed.
     lengths: u128,
-    /// First parts of names as the profiles spell them.
+    /// First parts of names, as spelled in the profiles.
     pub(crate) spelled: Vec<String>,
-    /// Paths of folders whose files are rules, and how those end.
+    /// Folders of rules, with the suffix of their files.
     folders: Vec<(&'static str, &'static str)>,
 }
 
-/// Where a repository begins; it changes what every agent reads.
+/// Marker of a repository, which affects every agent.
 const REPOSITORY: &str = ".git";
 
 impl Names {
-    /// Those of all profiles, of files that other agents read, and some more.
+    /// Creates a set with the names of all profiles, of files of other agents, and of `more`.
     pub fn new<'a>(more: impl IntoIterator<Item = &'a str>) -> Self {
         let mut names = Self {
             first_parts: HashMap::new(),
@@ -92,7 +93,7 @@ impl Names {
         names
     }
 
-    /// With names that settings add; any agent may read them.
+    /// Adds names configured by settings. Any agent may read them.
     #[must_use]
     pub fn with_fallbacks<'a>(mut self, fallbacks: impl IntoIterator<Item = &'a str>) -> Self {
         for name in fallbacks {
@@ -120,14 +121,14 @@ impl Names {
         self.lengths |= length_bit(first.len());
     }
 
-    /// What an entry of a directory is.
+    /// Classifies an entry of a directory.
     pub(crate) fn judge(&self, path: &Path, name: &OsStr) -> Judgement {
         let bytes = name.as_bytes();
         let mut judgement = Judgement::default();
         if self.lengths & length_bit(bytes.len()) != 0 {
             let small = bytes.to_ascii_lowercase();
             judgement.agents = self.first_parts.get(&small).copied();
-            // The part before the last is compared as it is: no agent takes a folder in other letters.
+            // The folder part is compared exactly: no agent accepts it in another letter case.
             let ends_with = |name: &String| match Path::new(name).parent() {
                 Some(folder) if folder != Path::new("") => {
                     path.parent().is_some_and(|parent| parent.ends_with(folder))
@@ -149,15 +150,15 @@ impl Names {
     }
 }
 
-/// What an entry of a directory is.
+/// Classification of a directory's entry.
 #[derive(Debug, Default)]
 pub(crate) struct Judgement {
-    /// Whose answer it can change for its directory and those below; none where its name means nothing.
+    /// Agents whose result it can change in its directory and below; `None` if its name is irrelevant.
     pub(crate) agents: Option<Agents>,
     pub(crate) is_instructions: bool,
 }
 
-/// Names longer than the longest that is known share its bit.
+/// All lengths beyond the last bit share it.
 fn length_bit(length: usize) -> u128 {
     1 << length.min(127)
 }
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn whom_a_name_concerns() {
+    fn names_concern_their_agents() {
         assert_eq!(judge("/r/GEMINI.md"), (vec!["gemini-cli", "copilot", "zed"], true));
         assert_eq!(judge("/r/src/main.rs"), (vec![], false));
         assert_eq!(judge("/r/WARP.md"), (vec![], true));

@@ -1,4 +1,4 @@
-//! Maps of all agents as one page that needs nothing but itself.
+//! Maps of all agents as one self-contained HTML page.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,16 @@ use crate::map::Map;
 use crate::tree::Tree;
 
 const PAGE: &str = include_str!("page.html");
-/// Where the page has its data.
+/// Placeholder for the data in the page.
 const DATA: &str = "__DATA__";
 
-/// What the page shows. Paths are there once, and everything else counts on their places.
+/// Data of the page. Each path is listed once; everything else refers to it by index.
+// A map of a large repository repeats the same few hundred paths in thousands of directories. With indexes
+// the page stays small enough to be attached to an issue.
 #[derive(Serialize)]
 struct Data<'a> {
     chosen: &'a str,
-    /// Name, place of the directory above, files right in it.
+    /// Name, index of the parent, number of direct files.
     directories: Vec<(String, Option<usize>, u64)>,
     paths: Vec<&'a str>,
     agents: Vec<AgentData<'a>>,
@@ -26,22 +28,22 @@ struct AgentData<'a> {
     name: &'a str,
     title: &'a str,
     sets: Vec<SetData>,
-    /// The set of each directory.
+    /// Index of each directory's set.
     of: Vec<Option<usize>>,
 }
 
 #[derive(Serialize)]
 struct SetData {
-    /// Path, bytes that are there, bytes that it has.
+    /// Path, kept bytes, size.
     files: Vec<(usize, u64, u64)>,
-    /// Path, bytes.
+    /// Path, lost bytes.
     lost: Vec<(usize, u64)>,
     conflicts: Vec<String>,
     tokens: u64,
     lost_bytes: u64,
 }
 
-/// Writes the page; `chosen` is the agent that it shows first.
+/// Creates the page. `chosen` is the agent that is shown first.
 pub fn page(tree: &Tree, maps: &[Map], chosen: &str) -> Result<String, serde_json::Error> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut paths = Vec::new();
@@ -96,7 +98,7 @@ fn place_of<'a>(places: &mut HashMap<&'a str, usize>, paths: &mut Vec<&'a str>, 
     })
 }
 
-/// JSON that cannot end the element it is in, nor begin another one.
+/// Escapes JSON, so that it cannot end its element or begin another one.
 fn embedded(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
@@ -117,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_needs_nothing_but_itself() {
+    fn the_page_is_self_contained() {
         assert_eq!(PAGE.matches(DATA).count(), 1);
         for outside in ["http://", "https://", "src=", "@import", "url("] {
             assert!(!PAGE.contains(outside), "{outside}");

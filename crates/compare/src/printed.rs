@@ -1,9 +1,9 @@
-//! A resolution as commands and servers print it, for programs: with an estimate of its tokens.
+//! JSON output of resolutions, with estimated tokens.
 
 use instructions::{ContentHash, Resolution};
 use serde::Serialize;
 
-/// A file as the commands print it: with an estimate of its tokens.
+/// A file in the output.
 #[derive(Debug, Serialize)]
 struct PrintedFile<'a> {
     path: String,
@@ -16,7 +16,7 @@ struct PrintedFile<'a> {
     truncated: bool,
 }
 
-/// A resolution as `show` and `watch` print it.
+/// Output of `show` and `watch`.
 #[derive(Debug, Serialize)]
 pub struct Shown<'a> {
     #[serde(flatten)]
@@ -25,25 +25,25 @@ pub struct Shown<'a> {
     text: Option<&'a str>,
 }
 
-/// A resolution as `explain` prints it.
+/// Output of `explain`.
 #[derive(Debug, Serialize)]
 pub struct Explained<'a> {
     #[serde(flatten)]
     resolution: Printed<'a>,
     limit_bytes: u64,
-    /// What counts against the limit.
+    /// Bytes that count against the limit.
     kept_bytes: u64,
     root_reason: &'a str,
-    /// Why nothing is read at all.
+    /// Reason if nothing is read at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     switched_off: Option<&'a str>,
-    /// Of the whole text.
+    /// Size of the whole text.
     text_bytes: usize,
-    /// The same, estimated.
+    /// Estimated tokens of the whole text.
     tokens: usize,
 }
 
-/// What both print.
+/// Common part of both outputs.
 #[derive(Debug, Serialize)]
 struct Printed<'a> {
     profile: &'a str,
@@ -55,7 +55,7 @@ struct Printed<'a> {
 }
 
 impl<'a> Shown<'a> {
-    /// The files, the decisions and the text.
+    /// Creates the output with files, decisions and text.
     pub fn new(resolution: &'a Resolution) -> Self {
         Self {
             resolution: Printed::new(resolution, Absent::LeftOut),
@@ -66,7 +66,7 @@ impl<'a> Shown<'a> {
 }
 
 impl<'a> Explained<'a> {
-    /// The files and the decisions, with limits and sums.
+    /// Creates the output with files, decisions, limits and sums.
     pub fn new(resolution: &'a Resolution, absent: Absent) -> Self {
         Self {
             resolution: Printed::new(resolution, absent),
@@ -109,21 +109,21 @@ impl<'a> Printed<'a> {
     }
 }
 
-/// Whether candidates that are not there are listed.
+/// Treatment of candidates that do not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent {
-    /// They are.
+    /// They are included.
     Listed,
-    /// They are not.
+    /// They are omitted.
     LeftOut,
 }
 
-/// How much of a resolution counts against its limit.
+/// Returns the bytes of a resolution that count against its limit.
 pub fn kept_bytes(resolution: &Resolution) -> u64 {
     resolution.files.iter().filter(|file| file.limited).map(|file| file.kept_bytes).sum()
 }
 
-/// The estimate that all commands print.
+/// Returns the token estimate used by all commands.
 pub fn tokens(text: &str) -> usize {
     tokens::count(tokens::Encoding::Cl100k, text)
 }

@@ -1,4 +1,4 @@
-//! What agents read in one directory, side by side.
+//! Comparison of agents in one directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,44 +14,44 @@ use tokens::{Counter, Encoding};
 use crate::differences;
 use crate::loss::{is_loss, size};
 
-/// Where a tool's result with files in it ends up, and a message after it.
+/// Role of tool results and of messages that follow them.
 const READING_ROLE: BlockRole = BlockRole::User;
 
-/// What is asked.
+/// Parameters of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct CompareRequest<'a> {
-    /// The directory that agents are started in; absolute, without dots.
+    /// Directory in which the agents are started; absolute, without dots.
     pub cwd: &'a Path,
-    /// A file that a tool reads after that; absolute, without dots. It need not exist.
+    /// File that a tool reads afterwards; absolute, without dots. It need not exist.
     pub reading: Option<&'a Path>,
-    /// The agents.
+    /// Agents to compare.
     pub agents: &'a [&'static Profile],
-    /// What is set for the agent whose profile these have. Others get their own rules, with the same home directories and
-    /// bounds.
+    /// Settings of the agent with this profile. Other agents use their own rules with the same home
+    /// directories and bounds.
     pub settings: &'a FileSettings,
 }
 
-/// The answer.
+/// Result of a comparison.
 #[derive(Debug)]
 pub struct Compared {
-    /// What agents read.
+    /// Files of each agent.
     pub comparison: Comparison,
-    /// Where the project begins, so that paths can be shown from there.
+    /// Root of the project, for displaying relative paths.
     pub base: PathBuf,
-    /// Agents that would not start here, and why.
+    /// Agents that would not start here, with the reason.
     pub refusals: Vec<(&'static Profile, String)>,
 }
 
-/// What one agent reads, with what its differences from others are found in.
+/// Files of one agent, with the resolution that differences are found in.
 pub(crate) struct Seen {
     pub(crate) profile: &'static Profile,
-    /// None where the agent would not start.
+    /// `None` if the agent would not start.
     pub(crate) start: Option<Resolution>,
     pub(crate) files: Vec<SeenFile>,
     pub(crate) refusal: Option<String>,
 }
 
-/// What became of a file.
+/// A file and its outcome.
 pub(crate) struct SeenFile {
     pub(crate) path: PathBuf,
     pub(crate) outcome: Outcome,
@@ -61,14 +61,14 @@ pub(crate) struct SeenFile {
     pub(crate) bytes: u64,
     pub(crate) kept_bytes: u64,
     pub(crate) tokens: u64,
-    /// Whether it is in the user's own directory.
+    /// True for files in the user's own directory.
     pub(crate) is_own: bool,
-    /// Whether its text is there a second time, in that of a file that names it.
+    /// True if the text is included a second time, in a file that imports it.
     pub(crate) is_twice: bool,
 }
 
 impl SeenFile {
-    /// Whether its text is there, at least in part.
+    /// Returns true if the file's text is included, at least in part.
     pub(crate) fn is_read(&self) -> bool {
         self.role.is_some()
     }
@@ -78,10 +78,10 @@ impl SeenFile {
     }
 }
 
-/// The settings of an agent beside those of another.
+/// Returns the settings of an agent that correspond to those of another agent.
 pub fn settings_for(profile: &'static Profile, others: &FileSettings) -> FileSettings {
     if others.profile == profile {
-        // What the agent itself would read is asked, whoever chose the profile.
+        // The comparison shows what the agent itself would read, regardless of who chose the profile.
         return FileSettings { links: LinkBounds::OfProfile, ..others.clone() };
     }
     FileSettings {
@@ -94,7 +94,7 @@ pub fn settings_for(profile: &'static Profile, others: &FileSettings) -> FileSet
     }
 }
 
-/// Looks at a directory with the eyes of each agent. Fails where the directory cannot be looked into at all.
+/// Compares agents in a directory. Fails if the directory cannot be read at all.
 pub fn compare(request: &CompareRequest<'_>) -> Result<Compared, ResolveError> {
     let counter = Counter::default();
     let mut seen = Vec::with_capacity(request.agents.len());
@@ -109,7 +109,7 @@ pub fn compare(request: &CompareRequest<'_>) -> Result<Compared, ResolveError> {
         });
     }
     let roots = seen.iter().filter_map(|seen| seen.start.as_ref()?.root.as_deref());
-    // The innermost one: an agent may take a directory further up for its own.
+    // The innermost root counts, because an agent may find a root further up.
     let base = roots.max_by_key(|root| root.components().count()).unwrap_or(request.cwd).to_owned();
     let differences = differences::find(request, &seen, &base);
     let refusals = seen.iter().filter_map(|seen| Some((seen.profile, seen.refusal.clone()?))).collect();
@@ -139,14 +139,14 @@ fn look(
         }
         view.add_unread(request.cwd, file);
     }
-    // Those that are read come first, in the order of the text.
+    // Files that are read come first, in the order of the text.
     let (mut files, others): (Vec<_>, Vec<_>) = view.files.into_iter().partition(SeenFile::is_read);
     files.sort_by_key(|file| file.when == ReadingTime::Reading);
     files.extend(others);
     Ok(Seen { profile: settings.profile, start: Some(start), files, refusal: None })
 }
 
-/// What one agent is seen to do.
+/// Files of one agent while they are collected.
 struct View<'a> {
     settings: &'a FileSettings,
     counter: &'a Counter,
@@ -157,7 +157,7 @@ impl View<'_> {
     fn add(&mut self, resolution: &Resolution, when: ReadingTime) {
         let profile = self.settings.profile;
         for file in &resolution.files {
-            // A name that is shadowed may be imported for all that.
+            // A shadowed file can still be read through an import.
             let mut outcomes = resolution
                 .decisions
                 .iter()
@@ -199,7 +199,7 @@ impl View<'_> {
 
     fn put_unread(&mut self, decision: &Decision, when: ReadingTime) {
         let profile = self.settings.profile;
-        // A rule for some paths waits for one of them.
+        // A rule with globs is read once one of its files is touched.
         let waits = decision.outcome == Outcome::NotApplicable && profile.on_reading != OnReading::Nothing;
         let home = self.settings.homes.of(profile);
         self.put(SeenFile {
@@ -216,11 +216,12 @@ impl View<'_> {
         });
     }
 
-    /// What our own session tells of when a path is touched.
+    /// Adds files that Foreword's own session announces when a path is touched.
     fn add_announced(&mut self, request: &Request<'_>, file: &Path) -> Result<(), ResolveError> {
         let (session, _) = Session::start(request, None)?;
         let resolver = Resolver::new(session, request.settings.clone(), Arc::new(Cache::new()));
-        // Whether a text comes along or is pointed to, the model gets it.
+        // The model receives the file in either case, as text or by reading the path. Without a reader the
+        // text is always available for counting.
         let announcement = resolver.with_reader(FileReader::Absent).resolve(file)?;
         let Some(Reminder::AgentsResolvePaths { files, .. }) = announcement.reminder() else { return Ok(()) };
         for file in files {
@@ -242,7 +243,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Files on the way to the one that is read which mean nothing to the agent.
+    /// Adds files between the working directory and the read file that mean nothing to the agent.
     fn add_unread(&mut self, cwd: &Path, file: &Path) {
         let directories =
             file.ancestors().skip(1).take_while(|directory| directory.starts_with(cwd) && *directory != cwd);
@@ -271,7 +272,7 @@ impl View<'_> {
         }
     }
 
-    /// What is found out later replaces what was thought at the start, unless that has the text already.
+    /// Adds a file. A later result replaces an earlier one, unless that already included the text.
     fn put(&mut self, file: SeenFile) {
         match self.files.iter_mut().find(|known| known.path == file.path) {
             Some(known) if known.is_read() => {}
@@ -285,13 +286,13 @@ impl View<'_> {
     }
 }
 
-/// Whether a file's text is in that of another one, which names it.
+/// Returns true if a file's text is included in a file that imports it.
 pub(crate) fn is_in_place(profile: &Profile, file: &InstructionFile) -> bool {
     let place = profile.imports.map(|imports| imports.place);
     file.imported_by.is_some() && matches!(place, Some(ImportPlace::InPlace(_)))
 }
 
-/// Where an agent puts a file that it reads at its start.
+/// Returns the role of the message with a file that is read at startup.
 fn role(profile: &Profile, file: &InstructionFile) -> BlockRole {
     let Rendering::Forms(forms) = profile.rendering else { return profile.role };
     let is_own = !file.limited;
@@ -307,7 +308,7 @@ fn role(profile: &Profile, file: &InstructionFile) -> BlockRole {
     form.map_or(profile.role, |form| form.role)
 }
 
-/// Where an agent puts the project's files, unless all that is known of it is its documentation.
+/// Returns the role of the message with the project's files, or `None` if the agent was never run.
 pub(crate) fn known_role(profile: &Profile) -> Option<BlockRole> {
     let is_documented = |rule: &Rule| rule.evidence == Evidence::Documented;
     let rules = profile.agent.rules;

@@ -1,4 +1,4 @@
-//! Agents that somebody uses here, and what each would lose.
+//! Agents in use on a machine or in a project, and what each would lose.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use crate::loss;
 use crate::side_by_side::settings_for;
 use crate::words::{alternatives, bytes, one_line};
 
-/// Files that are named in one line; more would hide the rest.
+/// Most files named in one line.
 const NAMED: usize = 3;
 
-/// The agents that have left traces on this machine, or between a project's root and a directory, besides the one whose
-/// settings these are.
+/// Returns the agents, other than that of `settings`, with traces on this machine or between the project's
+/// root and a directory.
 pub fn here(resolution: &Resolution, settings: &FileSettings) -> Vec<&'static Profile> {
-    // Our own traces are everywhere that this runs.
+    // Foreword's own traces exist wherever this code runs.
     let is_other = |profile: &&'static Profile| *profile != settings.profile && **profile != FOREWORD;
     let others = PROFILES.iter().copied().filter(is_other);
     let is_here = |profile: &&'static Profile| {
@@ -38,7 +38,7 @@ pub fn here(resolution: &Resolution, settings: &FileSettings) -> Vec<&'static Pr
     others.filter(is_here).collect()
 }
 
-/// What an agent would lose of what applies by other rules, in words that follow its name.
+/// Returns a clause about what an agent would lose compared with `ours`, to follow its name.
 pub fn sentence(profile: &'static Profile, ours: &Resolution, settings: &FileSettings) -> String {
     let settings = settings_for(profile, settings);
     let request = Request { cwd: &ours.cwd, settings: &settings };
@@ -67,7 +67,7 @@ pub fn sentence(profile: &'static Profile, ours: &Resolution, settings: &FileSet
     let stands_in = |path: &Path| {
         relations.iter().any(|relation| match relation {
             Relation::Link(other) | Relation::SameFile(other) | Relation::Repeats(other) => other == path,
-            // Only what it really gets.
+            // A file that only imports others replaces none of them: the agent gets what it actually imports.
             Relation::OnlyImports(_) => false,
         })
     };
@@ -122,7 +122,7 @@ pub fn sentence(profile: &'static Profile, ours: &Resolution, settings: &FileSet
     parts.join("; ")
 }
 
-/// What is there of the project's own files. A rule for some paths is no file that everybody would miss.
+/// Returns the included project files. Rules with globs are omitted, because they do not apply everywhere.
 fn project_files(resolution: &Resolution) -> impl Iterator<Item = &InstructionFile> {
     let is_meant =
         |file: &&InstructionFile| file.limited && file.kept_bytes > 0 && file.scope != FileScope::Rule;

@@ -1,8 +1,8 @@
-//! A walk over a whole tree: its directories, and the instruction files and marks of roots in them.
+//! Walk over a tree: its directories, instruction files and root markers.
 //!
-//! Directories that version control ignores are passed over with all that is in them. Files that it ignores elsewhere are not
-//! counted, but instruction files among them are found: agents read those. Links are named and never followed; nothing but
-//! the patterns of what is ignored is opened.
+//! Directories ignored by version control are skipped with their contents. Other ignored files are not
+//! counted, but instruction files among them are found, because agents read those. Links are reported and
+//! never followed; only files of ignore patterns are opened.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -14,14 +14,14 @@ use parking_lot::Mutex;
 use crate::ignored::{Ignored, MAX_PATTERNS_BYTES};
 use crate::names::{Agents, Judgement, Names};
 
-/// Directories of version control, which are marks of roots and hold nothing to read.
+/// Directories of version control. They mark roots and contain no instructions.
 const VERSION_CONTROL: &[&str] = &[".git", ".jj", ".hg", ".svn"];
 const GITIGNORE: &str = ".gitignore";
 const EXCLUDE: &str = ".git/info/exclude";
-/// Problems that are kept of a walk; more would say nothing new.
+/// Most problems kept of a walk.
 const MAX_PROBLEMS: usize = 100;
 
-/// The directories of a tree, each before those in it.
+/// Directories of a tree, parents first.
 #[derive(Debug)]
 pub struct Tree {
     directories: Vec<TreeDirectory>,
@@ -32,39 +32,34 @@ pub struct Tree {
 /// A directory of a tree.
 #[derive(Debug)]
 pub struct TreeDirectory {
-    /// Its path.
     pub path: PathBuf,
-    /// The place of the directory that it is in; none for the first.
+    /// Index of the parent; `None` for the first directory.
     pub parent: Option<usize>,
-    /// Names of instruction files in it, whoever reads them and whatever they are: files, links, pipes.
+    /// Names of instruction files of any agent in it: files, links, pipes.
     pub instructions: Vec<OsString>,
-    /// How many files are right in it.
+    /// Number of direct files.
     pub files: u64,
-    /// The agents whose answer can be another one here than in the directory above.
+    /// Agents whose result may differ from that in the parent.
     pub concerns: Agents,
 }
 
-/// Why there is no tree.
+/// Reason why a tree cannot be walked.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
-    /// It cannot be looked at.
+    /// The directory is inaccessible.
     #[error("cannot look into {}: {source}", path.display())]
     Directory {
-        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// It is no directory.
+    /// The path is not a directory.
     #[error("{} is not a directory", path.display())]
-    NotADirectory {
-        /// The path.
-        path: PathBuf,
-    },
+    NotADirectory { path: PathBuf },
 }
 
 impl Tree {
-    /// Walks over everything below a directory, with all processors.
+    /// Walks everything below a directory on all processors.
     pub fn walk(root: &Path, names: &Names) -> Result<Self, TreeError> {
         match std::fs::metadata(root) {
             Ok(metadata) if metadata.is_dir() => {}
@@ -82,12 +77,12 @@ impl Tree {
         Ok(Self::join(root, parts))
     }
 
-    /// The directories, each before those in it.
+    /// Returns the directories, parents first.
     pub fn directories(&self) -> &[TreeDirectory] {
         &self.directories
     }
 
-    /// Paths of all instruction files, by directory and name.
+    /// Returns the paths of all instruction files, by directory and name.
     pub fn instruction_files(&self) -> impl Iterator<Item = PathBuf> {
         let of_one = |directory: &TreeDirectory| {
             let path = directory.path.clone();
@@ -96,12 +91,12 @@ impl Tree {
         self.directories.iter().flat_map(of_one)
     }
 
-    /// How many entries were met that are no directories.
+    /// Returns the number of entries that are not directories.
     pub fn files(&self) -> u64 {
         self.files
     }
 
-    /// What could not be looked at, in words.
+    /// Returns descriptions of entries that could not be read.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
@@ -167,11 +162,11 @@ fn collect(walker: &WalkBuilder, names: &Names) -> Vec<Part> {
     parts.into_inner()
 }
 
-/// What a walk did not see although agents do.
+/// Instruction files that the walk skipped although agents read them.
 #[derive(Default)]
 struct Unseen {
     part: Part,
-    /// Folders that are ignored and whose names are those of agents.
+    /// Ignored folders with names of agents.
     folders: Vec<PathBuf>,
 }
 
@@ -211,15 +206,15 @@ fn find_ignored(root: &Path, names: &Names, parts: &[Part]) -> Unseen {
     unseen
 }
 
-/// How the tree is walked, so that others can be measured against the same walk without what we do in it.
+/// Returns the configured walker. Public so that benchmarks can measure the bare walk.
 pub fn walker(root: &Path) -> WalkBuilder {
-    // A link is looked through where it is what was asked for; with an end like this it is the directory itself.
+    // The trailing separator makes the walker follow a link given as the root, but no other link.
     let mut walker = WalkBuilder::new(root.join(""));
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     walker.hidden(false).require_git(false).follow_links(false).threads(threads);
-    // What is found must not depend on what somebody ignores on their machine.
+    // The result must not depend on a user's global ignore files.
     walker.git_global(false).ignore(false);
-    // The walk itself reads the patterns of each directory, and would wait for a pipe in their place for ever.
+    // The walker reads ignore files itself and would block on a pipe in their place.
     walker.git_ignore(has_readable_patterns(root)).git_exclude(has_readable_patterns(root));
     walker.parents(root.ancestors().skip(1).all(has_readable_patterns));
     walker.filter_entry(|entry| {
@@ -229,7 +224,7 @@ pub fn walker(root: &Path) -> WalkBuilder {
     walker
 }
 
-/// Whether the patterns of what is ignored in a directory are files that can be read, or are not there.
+/// Returns true if a directory's ignore files are regular files or do not exist.
 fn has_readable_patterns(directory: &Path) -> bool {
     let is_readable = |name: &str| match directory.join(name).metadata() {
         Ok(metadata) => metadata.is_file() && metadata.len() <= MAX_PATTERNS_BYTES,
@@ -238,21 +233,21 @@ fn has_readable_patterns(directory: &Path) -> bool {
     is_readable(GITIGNORE) && is_readable(EXCLUDE)
 }
 
-/// Whether an entry is a directory of version control, which a walk names and passes by.
+/// Returns true if an entry is a directory of version control, which the walk reports but does not enter.
 pub fn is_version_control(entry: &DirEntry) -> bool {
     VERSION_CONTROL.iter().any(|known| entry.file_name() == *known)
 }
 
-/// What one thread has found.
+/// Entries found by one thread.
 #[derive(Default)]
 struct Part {
     directories: Vec<PathBuf>,
     entries: Vec<Entry>,
-    /// Files by directory; one may be there more than once.
+    /// Numbers of files by directory. A directory may occur repeatedly.
     counts: Vec<(PathBuf, u64)>,
     files: u64,
     problems: Vec<String>,
-    /// Files of patterns that say what is ignored.
+    /// Files of ignore patterns.
     ignore_files: Vec<PathBuf>,
 }
 
@@ -324,7 +319,7 @@ impl Collector<'_> {
             self.part.ignore_files.push(path.to_owned());
         }
         self.part.files += 1;
-        // A thread mostly meets the files of a directory one after another.
+        // A thread usually visits the files of a directory consecutively.
         match self.part.counts.last_mut() {
             Some((last, count)) if last == parent => *count += 1,
             _ => self.part.counts.push((parent.to_owned(), 1)),

@@ -1,8 +1,8 @@
-//! Numbers, lists and outcomes as people read them.
+//! Numbers, lists and outcomes for display.
 
 use instructions::Outcome;
 
-/// A number with a comma before every three digits.
+/// Returns a number with commas between groups of three digits.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
@@ -15,12 +15,12 @@ pub fn grouped(number: u64) -> String {
     grouped
 }
 
-/// A number of bytes.
+/// Returns a number of bytes with its unit.
 pub(crate) fn bytes(number: u64) -> String {
     if number == 1 { "1 byte".to_owned() } else { format!("{} bytes", grouped(number)) }
 }
 
-/// Words as a sentence lists them, with one before the last: `a, b and c`.
+/// Joins words as in a sentence: `a, b and c`.
 pub fn joined(words: &[String], last: &str) -> String {
     match words {
         [] => String::new(),
@@ -29,22 +29,22 @@ pub fn joined(words: &[String], last: &str) -> String {
     }
 }
 
-/// `a, b and c`.
+/// Joins words with "and".
 pub(crate) fn list(items: &[String]) -> String {
     joined(items, "and")
 }
 
-/// `a, b or c`, behind a verb with a `not` in it.
+/// Joins words with "or", for negated clauses.
 pub(crate) fn alternatives(items: &[String]) -> String {
     joined(items, "or")
 }
 
-/// A verb behind a list of who does it.
+/// Returns the verb form for a number of subjects.
 pub(crate) fn verb(doers: usize, one: &'static str, many: &'static str) -> &'static str {
     if doers == 1 { one } else { many }
 }
 
-/// A name that cannot pass for lines of ours.
+/// Escapes control characters, so that a name cannot imitate lines of output.
 pub(crate) fn one_line(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut line, letter| {
         if letter.is_control() {
@@ -56,7 +56,7 @@ pub(crate) fn one_line(text: &str) -> String {
     })
 }
 
-/// What became of a file for an agent, in a word or two.
+/// Returns an outcome in one or two words.
 pub fn outcome_word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Used => "read",

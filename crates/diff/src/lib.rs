@@ -1,4 +1,4 @@
-//! Compares two texts: runs of equal and changed elements, and unified diffs of lines.
+//! Comparison of two texts: equal and changed runs, and unified diffs of lines.
 //!
 //! ```
 //! let diff = diff::LineDiff::new("one\ntwo\n", "one\n2\n");
@@ -6,20 +6,20 @@
 //! assert_eq!(diff.unified("before", "after"), "--- before\n+++ after\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
 //! ```
 //!
-//! The comparison gives up on the shortest result where texts are long and differ everywhere, so that nobody can make it
-//! take for ever.
+//! For long texts without common parts, the shortest result is not searched for, so that the running time
+//! stays bounded.
 
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
 
-/// What follows a line that has no end.
+/// Marker after a line without a line end.
 pub const NO_LINE_END: &str = "\\ No newline at end of file";
 
-/// Lines around a change that are shown with it.
+/// Lines of context around a change.
 const CONTEXT: u32 = 3;
 
-/// Elements of two sequences that belong together: equal one by one, or the new ones in place of the old ones.
+/// Corresponding elements of two sequences, either equal or replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
     pub old: Range<usize>,
@@ -27,7 +27,7 @@ pub struct Run {
     pub is_equal: bool,
 }
 
-/// Two sequences as runs, which cover both of them from beginning to end.
+/// Splits two sequences into runs that cover both from beginning to end.
 pub fn runs(old: &[&[u8]], new: &[&[u8]]) -> Vec<Run> {
     let mut input = InternedInput::default();
     input.update_before(old.iter().copied());
@@ -48,7 +48,7 @@ pub fn runs(old: &[&[u8]], new: &[&[u8]]) -> Vec<Run> {
     runs
 }
 
-/// The lines of two texts, compared.
+/// A comparison of two texts by line.
 pub struct LineDiff<'a> {
     input: InternedInput<&'a str>,
     diff: Diff,
@@ -60,24 +60,25 @@ impl<'a> LineDiff<'a> {
         input.update_before(old.split_inclusive('\n'));
         input.update_after(new.split_inclusive('\n'));
         let mut diff = compare(&input);
-        // Of the places where a run of equal lines could have changed, the one that people expect.
+        // A change within equal lines can be placed in several ways. This picks the one that people expect,
+        // such as a whole function.
         diff.postprocess_lines(&input);
         Self { input, diff }
     }
 
-    /// How many lines of the old text are gone.
+    /// Returns the number of removed lines.
     pub fn removed_lines(&self) -> u64 {
         u64::from(self.diff.count_removals())
     }
 
-    /// A unified diff; empty when the texts are the same.
+    /// Returns a unified diff, or an empty text if there are no changes.
     pub fn unified(&self, old_name: &str, new_name: &str) -> String {
         let changes: Vec<Hunk> = self.diff.hunks().collect();
         if changes.is_empty() {
             return String::new();
         }
         let mut text = format!("--- {old_name}\n+++ {new_name}\n");
-        // Changes whose lines around them would touch are shown together.
+        // Two changes whose context lines would overlap form one hunk.
         for together in changes.chunk_by(|one, next| next.before.start - one.before.end <= 2 * CONTEXT) {
             self.add_hunk(&mut text, together);
         }
@@ -113,7 +114,8 @@ impl<'a> LineDiff<'a> {
     }
 }
 
-/// The lines of a hunk. An empty range is named by the line before it, and a length of one goes without saying.
+/// Formats the lines of a hunk. An empty range is named by the line before it, and a length of one is
+/// omitted.
 fn numbers(lines: &Range<u32>) -> String {
     match lines.len() {
         0 => format!("{},0", lines.start),
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_anywhere_is_named_by_its_lines() {
+    fn hunks_name_the_changed_lines() {
         let lines: Vec<String> = (1..=20).map(|line| format!("line {line}\n")).collect();
         let old = lines.concat();
         for changed in 1..=20_usize {
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_go_and_come_have_signs_and_context() {
+    fn changed_lines_have_signs_and_context() {
         let old: String = (1..=20).map(|line| format!("{line}\n")).collect();
         let new = old.replace("2\n3\n", "two\n3\n").replace("20\n", "20");
         assert_eq!(
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_differ_everywhere_are_compared_all_the_same() {
+    fn texts_without_common_parts_are_compared() {
         let text =
             |seed: u64| (0..50_000u64).map(|line| format!("{}\n", line.wrapping_mul(seed) % 9_973)).collect();
         let (old, new): (String, String) = (text(7_919), text(104_729));

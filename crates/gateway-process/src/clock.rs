@@ -1,5 +1,5 @@
-//! A clock that is wrong: libfaketime shifts the one that people set. Those that only go forward stay as they are, or every
-//! time limit would be wrong.
+//! Shifted clocks: libfaketime changes the wall clock. Monotonic clocks stay as they are, or every timeout would be
+//! wrong.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -11,11 +11,11 @@ use client::Target;
 
 use crate::Launch;
 
-/// How far a shifted clock may be from where it should be: it is told in whole seconds, and a busy machine is slow.
+/// Permitted deviation: HTTP dates have whole seconds, and the machine may be busy.
 const TOLERANCE: Duration = Duration::from_secs(20);
 
-/// Asks a gateway for its time, which every answer over HTTP has, and fails where that is not so many seconds from ours:
-/// what it writes down has the database's, and would not tell.
+/// Fails unless a gateway's clock differs from ours by `seconds`. Uses the date of an HTTP response, because stored
+/// times come from the database.
 pub fn check_clock(target: &Target, seconds: i64) -> anyhow::Result<()> {
     let url = target.locate()?.url;
     let address = url.split("//").nth(1).and_then(|rest| rest.split('/').next()).context("no address")?;
@@ -42,7 +42,7 @@ pub struct ClockShift {
 }
 
 impl ClockShift {
-    /// None where it is not installed.
+    /// Returns `None` if the library is not installed.
     pub fn find() -> Option<Self> {
         let architectures = std::fs::read_dir("/usr/lib").ok()?.flatten();
         let mut candidates = architectures.map(|entry| entry.path().join("faketime/libfaketime.so.1"));

@@ -1,4 +1,4 @@
-//! A real gateway process with directories of its own, which ends with the process that started it, however that ends.
+//! A real gateway process with its own directories. It ends with the process that started it, however that ends.
 
 mod clock;
 mod watchdog;
@@ -16,10 +16,10 @@ use protocol::local::{GATEWAY_FILE, GatewayFile};
 pub use crate::clock::{ClockShift, check_clock};
 use crate::watchdog::Watchdog;
 
-/// How long a gateway may take to start; a busy machine is slow.
+/// Time limit for a gateway to start, generous because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How a gateway is started.
+/// Parameters of a gateway process.
 #[derive(Debug, Clone, Default)]
 pub struct Launch {
     /// The `foreword` program.
@@ -55,7 +55,7 @@ pub struct GatewayProcess {
 }
 
 impl GatewayProcess {
-    /// Starts a gateway and waits until it says where it listens.
+    /// Starts a gateway and waits until it announces its address.
     pub fn start(launch: Launch) -> anyhow::Result<Self> {
         // The watchdog removes it.
         let directory = tempfile::Builder::new().prefix("foreword-gateway-").tempdir()?.keep();
@@ -84,7 +84,7 @@ impl GatewayProcess {
         self.child.id()
     }
 
-    /// What it has said on standard error since it was started last.
+    /// Returns its standard error since the last start.
     pub fn log(&self) -> String {
         std::fs::read_to_string(log(&self.directory)).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Ends a gateway and removes its directory when the process that started it is gone, however that ended.
+//! Ends a gateway and removes its directory once the process that started it is gone.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -31,7 +31,7 @@ impl Watchdog {
         Ok(Self { shell: shell.spawn().context("cannot run sh")? })
     }
 
-    /// Says which process there is now.
+    /// Sets the process to end.
     pub(crate) fn watch(&mut self, pid: Option<u32>) -> anyhow::Result<()> {
         let line = pid.map_or_else(|| "\n".to_owned(), |pid| format!("{pid}\n"));
         let pipe = self.shell.stdin.as_mut().context("the watchdog has no pipe")?;
@@ -50,7 +50,7 @@ impl Drop for Watchdog {
 mod tests {
     use super::*;
 
-    /// A process that lives until somebody ends it.
+    /// Starts a process that runs until it is killed.
     fn patient() -> Child {
         Command::new("sleep").arg("1000").spawn().unwrap()
     }

@@ -7,6 +7,7 @@
 pub(crate) mod subscription;
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ use parking_lot::Mutex;
 use protocol::notification::ChangeOrigin;
 use protocol::{Sequence, WorkspaceId};
 use rpc::Frame;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use store::{Change, LoggedChanges, Store, StoreError};
 use tokio::sync::{Notify, watch};
@@ -131,7 +134,7 @@ impl Feeds {
         Ok(changes.into_iter().map(serialize).collect())
     }
 
-    /// Returns the workspace's feed, starting one if nobody follows the workspace yet.
+    /// Returns the workspace's feed, starting one if the workspace has no followers yet.
     fn feed(&self, workspace_id: &WorkspaceId, from: Sequence) -> Arc<Feed> {
         let mut feeds = self.feeds.lock();
         if let Some(feed) = feeds.get(workspace_id).and_then(Weak::upgrade) {
@@ -233,24 +236,54 @@ fn weight((_, frame): &Sent) -> usize {
     frame.as_ref().map_or(0, |frame| frame.as_str().len()) + 2 * size_of::<Sent>()
 }
 
-/// The parameters of a change, which are an object, with the fields of its origin at their end.
-fn with_origin(mut params: String, origin: &ChangeOrigin) -> serde_json::Result<String> {
-    let origin = serde_json::to_string(origin)?;
-    if params.ends_with('}') {
-        params.pop();
-        if params.trim_end() != "{" {
-            params.push(',');
+/// The parameters of a notification: the stored body with the position and the origin of the change.
+#[derive(Serialize)]
+struct Parameters<'a> {
+    seq: Sequence,
+    #[serde(flatten)]
+    body: Body<'a>,
+    #[serde(flatten)]
+    origin: &'a ChangeOrigin,
+}
+
+/// The members of a stored body, in their order. Their values are passed on as they are.
+struct Body<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Body<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+
+        impl<'de> Visitor<'de> for Members {
+            type Value = Body<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Body<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Body(members))
+            }
         }
-        params.push_str(&origin[1..]);
+
+        deserializer.deserialize_map(Members)
     }
-    Ok(params)
+}
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
 }
 
 fn serialize(change: Change) -> Sent {
-    let Change { seq, origin, method, params } = change;
-    let frame = with_origin(params, &origin)
-        .and_then(RawValue::from_string)
-        .and_then(|params| rpc::notification(&method, &params));
+    let Change { seq, origin, method, body } = change;
+    let parsed = serde_json::from_str(&body);
+    let frame =
+        parsed.and_then(|body| rpc::notification(&method, &Parameters { seq, body, origin: &origin }));
     if let Err(error) = &frame {
         tracing::error!(%seq, method, %error, "skipped an unreadable change in the log");
     }
@@ -277,7 +310,7 @@ mod tests {
             seq: Sequence(seq),
             origin: ChangeOrigin { changed_at: Timestamp::from_milliseconds(0), changed_by: None },
             method: "thread/tree/changed".into(),
-            params: params.into(),
+            body: params.into(),
         }
     }
 
@@ -341,12 +374,17 @@ mod tests {
     }
 
     #[test]
-    fn a_change_without_parameters_has_an_origin_too() {
-        let origin = ChangeOrigin { changed_at: Timestamp::from_milliseconds(0), changed_by: None };
-        for params in ["{}", r#"{"text":"x"}"#] {
-            let with_origin = with_origin(params.to_owned(), &origin).unwrap();
-            let read: serde_json::Value = serde_json::from_str(&with_origin).unwrap();
-            assert!(read.get("changed_at").is_some(), "{with_origin}");
+    fn a_notification_has_position_body_and_origin() {
+        let origin =
+            ChangeOrigin { changed_at: Timestamp::from_milliseconds(0), changed_by: Some("ada".into()) };
+        let end = serde_json::to_string(&origin).unwrap().replacen('{', ",", 1);
+        // Values are passed on as they were stored, with their white space and escapes.
+        for (body, members) in
+            [("{}", ""), (r#"{ "b" : {"x": [1]}, "a": "\u0000" }"#, r#","b":{"x": [1]},"a":"\u0000""#)]
+        {
+            let body = serde_json::from_str(body).unwrap();
+            let parameters = Parameters { seq: Sequence(7), body, origin: &origin };
+            assert_eq!(serde_json::to_string(&parameters).unwrap(), format!(r#"{{"seq":7{members}{end}"#));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who may call what: every method × role × workspace, and what a token bound to a workspace sees.
+//! Access control: every method in every role and workspace, and the data visible to a token bound to a workspace.
 
 use std::collections::BTreeSet;
 
@@ -11,19 +11,19 @@ use test_gateway::TestGateway;
 
 use crate::support::{Setting, Socket, World, ask, with_model};
 
-/// What a call leads to.
+/// Expected outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Y,
-    /// Refused: the role must be editor.
+    /// Rejected: needs the role editor.
     E,
-    /// Refused: the role must be operator.
+    /// Rejected: needs the role operator.
     P,
-    /// Refused: the role must be owner.
+    /// Rejected: needs the role owner.
     O,
-    /// Refused: the token is bound to another workspace, or to one at all.
+    /// Rejected: the token is bound to a workspace.
     X,
-    /// To this token, what it asks for does not exist.
+    /// The requested object does not exist for this token.
     N,
 }
 
@@ -31,8 +31,8 @@ use Expected::{E, N, O, P, X, Y};
 
 type Row = (&'static str, [Expected; 4], [Expected; 4], [Expected; 4]);
 
-/// Method, then what a reader, an editor, an operator and an owner get: with a token for all workspaces, with one for the
-/// workspace the call is about, and with one for another workspace. What destroys comes after what needs it.
+/// Method, then outcomes for a reader, an editor, an operator and an owner: with a token for all workspaces, for the
+/// call's workspace, and for another one. Destructive methods come after those that need their target.
 #[rustfmt::skip]
 const TABLE: &[Row] = &[
     //                                          all           this one      another
@@ -97,7 +97,7 @@ const TABLE: &[Row] = &[
     ("thread/folder/restore",                    [E, Y, Y, Y], [E, Y, Y, Y], [E, X, X, X]),
 ];
 
-/// Parameters that a method accepts in a world; `who` makes names unique.
+/// Returns parameters that a method accepts; `who` makes names unique.
 fn params(method: &str, world: &World, turn: &str, who: &str) -> Value {
     match method {
         "initialize" | "workspace/list" | "token/list" | "audit/list" | "mcp/status" => json!({}),
@@ -177,7 +177,7 @@ async fn every_method_is_open_to_exactly_those_who_may_call_it() {
             [("all", None), ("this", Some(&here)), ("another", Some(&elsewhere.workspace))]
         {
             let who = format!("{role} of {binding}");
-            // Whoever is asking finds things that nobody has touched before.
+            // Every caller gets fresh objects, because an earlier caller may have changed or deleted the shared ones.
             let world = World::grow(&owner, here.clone()).await;
             let save = world.with(json!({ "folder_id": world.folder, "content": "first" }));
             ask(&owner, "thread/agents_doc/save", save).await.unwrap();

@@ -1,4 +1,4 @@
-//! The gateway's HTTP addresses: which are open, what they answer, and who may call them from where.
+//! HTTP routes: public and protected ones, their answers, and allowed hosts and origins.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ async fn the_front_page_needs_no_token_and_has_no_data_and_no_scripts() {
     for part in ["<script", "<style", "a-secret-name", "javascript:"] {
         assert!(!page.contains(part), "{part}: {page}");
     }
-    // Whoever asks, it is the same page.
+    // The page is the same with and without a token.
     assert_eq!(get(&gateway, "/", Some(&secret)).await.text(), page);
     assert_eq!(get(&gateway, "/", Some("fwt_wrong")).await.text(), page);
 }

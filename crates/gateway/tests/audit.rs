@@ -1,4 +1,4 @@
-//! The audit: who came in, who was turned away, and who decided what.
+//! The audit log: logins, rejections and decisions.
 
 use protocol::Role;
 use scripted_model::Answer;
@@ -27,7 +27,7 @@ async fn tokens_and_their_use_are_audited() {
     assert_eq!(created[0]["event"]["role"], "editor");
     let used = entries(&mut owner, "token_used").await;
     let of_ci: Vec<&Value> = used.iter().filter(|entry| entry["actor"] == "ci").collect();
-    // The minute may have ended in between.
+    // The minute may have ended in between, which splits the counts over two entries.
     let total = |field: &str| of_ci.iter().map(|entry| entry["event"][field].as_u64().unwrap()).sum::<u64>();
     assert_eq!((total("authentications"), total("calls")), (1, 2), "{used:?}");
 

@@ -1,4 +1,4 @@
-//! How a token is shown, what happens without one, and what happens to those whose token is revoked.
+//! Presentation of tokens, missing tokens, and revoked tokens.
 
 use gateway::Database;
 use protocol::Role;
@@ -12,7 +12,7 @@ use crate::support::{Socket, World, ask, post, request, soon};
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#;
 
-/// The answer to an upgrade that is refused: status and JSON-RPC error code.
+/// Returns the status and JSON-RPC error code of a rejected upgrade.
 async fn refused_upgrade(gateway: &TestGateway, headers: &[(&'static str, &str)]) -> (u16, i64) {
     let stream = TcpStream::connect(gateway.gateway().address()).await.unwrap();
     match Socket::upgrade(stream, headers).await.err().map(|error| *error) {

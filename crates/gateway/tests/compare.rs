@@ -1,4 +1,4 @@
-//! `instructions/compare`: what it answers, to whom, and where it does not look.
+//! `instructions/compare`: results, permissions, and confinement to the workspace.
 
 use gateway::GatewaySettings;
 use instructions::HomeDirectories;
@@ -8,7 +8,7 @@ use test_gateway::TestGateway;
 
 use crate::support::{Socket, World, ask};
 
-/// A workspace whose directory has files, and a user who has files of their own.
+/// A workspace with files, and a user with home files.
 struct Place {
     gateway: TestGateway,
     world: World,
@@ -135,7 +135,7 @@ async fn what_cannot_be_compared_says_why() {
     assert!(error["message"].as_str().unwrap().contains("no directory"), "{error}");
 }
 
-/// Agents follow links out of a project; whoever may read a workspace is not to learn from that what lies outside.
+/// Agents follow links out of a project, but a reader of the workspace must not learn what lies outside.
 #[tokio::test]
 async fn links_tell_nothing_of_what_is_outside() {
     let place = Place::new().await;

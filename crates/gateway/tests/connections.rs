@@ -1,4 +1,4 @@
-//! Connections that want more than their share: of places, of time, of answers.
+//! Connections that exceed their share of slots, time or answers.
 
 use std::time::{Duration, Instant};
 
@@ -10,14 +10,14 @@ use tokio::net::TcpStream;
 
 use crate::support::{Socket, World, post};
 
-/// More than any of these tests should need, less than the limits that hold without settings.
+/// More than these tests need, less than the default limits.
 const SOON: Duration = Duration::from_secs(8);
 
 async fn connect(gateway: &TestGateway) -> TcpStream {
     TcpStream::connect(gateway.gateway().address()).await.unwrap()
 }
 
-/// What the gateway says until it closes the connection.
+/// Reads until the gateway closes the connection.
 async fn until_closed(mut stream: TcpStream) -> String {
     let mut said = Vec::new();
     let read = tokio::time::timeout(SOON, stream.read_to_end(&mut said)).await;
@@ -74,7 +74,7 @@ async fn silent_sockets_keep_nobody_with_a_token_out() {
         silent.push(connect(&gateway).await);
     }
     Socket::owner(&gateway).await.ok("workspace/list", json!({})).await;
-    // Those that came first made room.
+    // The oldest connections were evicted.
     for stream in silent.drain(..30) {
         assert_eq!(until_closed(stream).await, "");
     }
@@ -117,7 +117,7 @@ async fn one_token_cannot_take_every_place() {
     assert_eq!(error["data"]["limit"], json!(2));
     assert!(error["data"]["hint"].as_str().unwrap().contains("limits.connections_of_token"), "{error}");
 
-    // Whoever is in stays, others find a place, and a place that is left is free again.
+    // Existing connections stay, others get a slot, and a freed slot can be used again.
     second.ok("workspace/list", json!({})).await;
     let said = ask(&gateway.owner_secret().unwrap()).await;
     assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
@@ -172,7 +172,7 @@ async fn an_answer_is_sent_whole_although_the_gateway_stops() {
     stream.read_exact(&mut said).await.unwrap();
     let stopping = gateway.gateway();
     let stopped = tokio::spawn(async move { stopping.shutdown().await });
-    // Nobody can connect any more: the shutdown has begun.
+    // Connecting fails once the shutdown has begun.
     crate::support::until("the listener to close", async || {
         TcpStream::connect(gateway.gateway().address()).await.is_err()
     })

@@ -1,4 +1,4 @@
-//! Documents over the wire: saves, versions, conflicts, history, archives and what is effective where.
+//! Documents over the wire: saves, versions, conflicts, history, archives and effective documents.
 
 use protocol::ContentHash;
 use serde_json::{Value, json};
@@ -101,13 +101,13 @@ async fn a_conflict_says_what_was_expected_and_what_there_is() {
         Some(expected) => world.with(json!({ "content": text, "expected_version": expected })),
         None => world.with(json!({ "content": text })),
     };
-    // Something is expected, but there is nothing.
+    // A version is expected, but there is no document.
     let data = socket.refused(-32009, "thread/agents_doc/save", save("a", Some(3))).await;
     assert_eq!((&data["expected"], &data["actual"]), (&json!(3), &json!(0)));
     assert!(data.get("current").is_none());
 
     let first = socket.ok("thread/agents_doc/save", save("a", Some(0))).await["doc"].clone();
-    // Nothing is expected, but there is something.
+    // No document is expected, but there is one.
     let data = socket.refused(-32009, "thread/agents_doc/save", save("b", Some(0))).await;
     assert_eq!((&data["expected"], &data["actual"], &data["current"]), (&json!(0), &json!(1), &first));
 
@@ -293,7 +293,7 @@ async fn a_scope_that_does_not_exist_is_named_by_every_method() {
             params
         };
         for folder in ["no-such-folder", &other.folder, &deleted] {
-            // What a deleted folder's document said stays readable.
+            // The history of a deleted folder's document stays readable.
             if folder == deleted && method.ends_with("/history") {
                 socket.ok(&method, params(&world.workspace, folder)).await;
                 continue;

@@ -1,4 +1,4 @@
-//! Following a workspace: what is told, in which order, to whom, and how nothing is missed.
+//! Subscriptions: content, order and completeness of notifications.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use tokio::net::TcpSocket;
 
 use crate::support::{Socket, World, ask, metric, post, until};
 
-/// What [`World::new`] has already written to the log.
+/// Number of log entries that [`World::new`] writes.
 const BEFORE: u64 = 3;
 
-/// The same, and that the root has a document: from then on a save is one change.
+/// The same with a document at the root, after which a save is a single change.
 const BEFORE_SAVES: u64 = BEFORE + 2;
 
 async fn start() -> (TestGateway, World) {
@@ -137,7 +137,7 @@ async fn a_tree_change_is_told_with_its_reason() {
         ("thread/archive", world.with(thread.clone()), "thread_archived", false, true),
         ("thread/folder/delete", world.with(folder.clone()), "folder_deleted", true, false),
         ("thread/folder/restore", world.with(folder.clone()), "folder_restored", true, false),
-        // Nothing changes, so nothing is told.
+        // Nothing changes, so no notification is sent.
         ("workspace/update", world.with(json!({ "name": "new" })), "", false, false),
         ("thread/archive", world.with(thread.clone()), "", false, false),
     ] {
@@ -190,7 +190,7 @@ async fn a_client_that_was_cut_off_for_a_thousand_changes_gets_them_all() {
     let last_seen = *cut_off.sequences(5).await.last().unwrap();
     drop(cut_off);
 
-    // More than the gateway remembers, so that the oldest have to come from the log.
+    // More changes than the feed remembers, so the oldest must come from the log.
     let count = 1_100;
     let newest = last_seen + count;
     let saving = save(&gateway, &world, 5..5 + count);
@@ -224,7 +224,7 @@ async fn since_says_what_is_already_known() {
     for invalid in [json!(-1), json!("3")] {
         socket.refused(-32602, "events/subscribe", world.with(json!({ "since": invalid }))).await;
     }
-    // What is refused does not end what was there.
+    // A rejected subscription does not end the existing one.
     save(&gateway, &world, 0..1).await;
     assert_eq!(socket.sequences(2).await, [4, 5]);
 }
@@ -350,7 +350,7 @@ async fn a_client_that_never_reads_is_dropped_and_nobody_else_notices() {
     let before = BEFORE_SAVES + 2;
     let mut healthy = Socket::owner(&gateway).await;
     healthy.ok("events/subscribe", world.with(json!({}))).await;
-    // Two that do not read: far more answers are asked for than any buffer holds.
+    // Two clients that do not read request far more answers than any buffer holds.
     let mut asleep = Vec::new();
     for _ in 0..2 {
         let socket = TcpSocket::new_v4().unwrap();
@@ -368,12 +368,12 @@ async fn a_client_that_never_reads_is_dropped_and_nobody_else_notices() {
     let dropped = "foreword_connections_dropped_total{reason=\"slow\"}";
     until("both to be dropped", async || metric(&gateway, dropped).await == Some(2.0)).await;
 
-    // One wakes up in time to read why.
+    // One of them resumes in time to read the close reason.
     let mut woken = asleep.pop().unwrap();
     let (code, reason) = woken.closed().await.expect("a goodbye");
     assert_eq!(code, 1013);
     assert!(reason.contains("`since`"), "{reason}");
-    // The other one never does, and is not waited for.
+    // The other never does, and the gateway must not wait for it.
     until("the connections to end", async || metric(&gateway, "foreword_connections").await == Some(1.0))
         .await;
 
@@ -429,7 +429,7 @@ async fn gateways_on_one_database_tell_each_others_clients() {
     moved.ok("events/subscribe", world.with(json!({ "since": newest - 5 }))).await;
     assert!(moved.sequences(5).await.into_iter().eq(newest - 4..=newest));
 
-    // One that was down while the other wrote has missed nothing either.
+    // A gateway that was down while the other one wrote has missed nothing either.
     let directory = there.stop().await.unwrap();
     save(&here, &world, 200..210).await;
     let database = here.gateway().database().clone();

@@ -1,4 +1,4 @@
-//! What ends with a token: its connections, its requests, its running turns.
+//! Expiry of a token: its connections, requests and running turns end.
 
 use protocol::Timestamp;
 use scripted_model::Answer;
@@ -27,19 +27,20 @@ async fn a_token_expires_with_its_connections() {
     let secret = stage.socket.ok("token/create", made).await["secret"].as_str().unwrap().to_owned();
     let mut short = Socket::connect(&stage.gateway, &secret).await;
     short.ok("workspace/list", json!({})).await;
-    // It says nothing, and is closed all the same.
+    // The client sends nothing and is disconnected anyway.
     let (code, reason) = short.closed().await.unwrap();
     assert_eq!((code, reason.as_str()), (1008, "the token is no longer valid"));
 }
 
-/// Nobody told the gateway, or it could not ask at that moment.
+/// Covers a lost wake and a database that was unavailable at that moment.
 #[tokio::test]
 async fn a_revoked_token_loses_its_connections_although_the_wake_was_lost() {
     let mut stage = Stage::chat().await;
     let made = stage.socket.ok("token/create", json!({ "name": "listener" })).await;
     let mut listener = Socket::connect(&stage.gateway, made["secret"].as_str().unwrap()).await;
     listener.ok("events/subscribe", stage.with(json!({}))).await;
-    // From beside it, as another program would: this store wakes only whoever listens to it.
+    // Revokes from another process's point of view: this store wakes only its own listeners, so the gateway gets no
+    // wake.
     let database = Database::Sqlite(stage.gateway.data().join("foreword.db"));
     let beside = Store::open(&database).await.unwrap();
     let token = made["token"]["id"].as_str().unwrap().parse().unwrap();
@@ -76,7 +77,7 @@ async fn a_turn_ends_with_its_token_although_the_name_is_given_again() {
     let params = stage.with(json!({ "thread_id": stage.thread, "input": "hello" }));
     let turn = id(&helper.ok("turn/start", params).await["turn"]);
     until("the model to be asked", async || stage.model.requests().len() == 1).await;
-    // In one batch, so that nobody looks for turns of revoked tokens in between.
+    // Sent as one batch, so that the sweep for revoked tokens cannot run in between.
     let again = json!([
         { "jsonrpc": "2.0", "id": 1, "method": "token/revoke", "params": { "name": "helper" } },
         { "jsonrpc": "2.0", "id": 2, "method": "token/create", "params": made },

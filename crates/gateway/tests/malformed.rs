@@ -1,4 +1,4 @@
-//! Malformed input on every transport: answered as the standard says, and the gateway lives on.
+//! Malformed input on every transport is answered according to the standard, and the gateway keeps running.
 
 mod table;
 mod transport;
@@ -13,7 +13,7 @@ use self::table::cases;
 use self::transport::{Line, Memory, summary};
 use crate::support::{Socket, post, request};
 
-/// Sent after each case: it must be answered, and next.
+/// Sent after each case; its answer must be the next one.
 const PROBE: &str = r#"{"jsonrpc":"2.0","id":"probe","method":"workspace/list"}"#;
 const ALIVE: &str = "\"probe\" ok";
 
@@ -127,7 +127,7 @@ async fn a_message_far_over_the_limit_is_refused_and_the_websocket_closed() {
     let gateway = TestGateway::start().await.unwrap();
     for round in 0..5 {
         let mut socket = Socket::owner(&gateway).await;
-        // The gateway need not take all of it, so sending may fail; what matters is what it says.
+        // The gateway may stop reading early, so sending may fail. Only its answer matters.
         let _ = socket.send_message(Message::text(padded(5 * MIB))).await;
         is_too_large(&socket.receive().await, 5 * MIB);
         let closed = socket.closed().await;
@@ -145,7 +145,7 @@ async fn a_body_over_the_limit_is_refused() {
         assert_eq!(answer.status, 413);
         is_too_large(&answer.json(), bytes);
     }
-    // Without a length that is announced, what was read is what is known.
+    // Without an announced length, only the number of bytes read is known.
     let head = format!(
         "POST /rpc HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\nTransfer-Encoding: chunked"
     );

@@ -53,7 +53,7 @@ impl Place {
     }
 }
 
-/// A client by hand, so that nothing is hidden.
+/// A hand-written client, so that every header and message is visible to the test.
 struct McpClient<'a> {
     gateway: &'a TestGateway,
     secret: String,
@@ -101,7 +101,7 @@ impl<'a> McpClient<'a> {
         answer.json()
     }
 
-    /// What a tool answers, and whether that is an error.
+    /// Returns a tool's answer and its error flag.
     async fn tool(&self, name: &str, arguments: Value) -> (Value, bool) {
         let mut answer = self.ask("tools/call", json!({ "name": name, "arguments": arguments })).await;
         let is_error = answer["result"]["isError"].as_bool().unwrap_or_else(|| panic!("{answer}"));
@@ -234,7 +234,7 @@ async fn documents_are_saved_over_the_version_that_is_named() {
     let call = json!({ "name": "document_save", "arguments": { "content": "x", "expected_version": 1 } });
     let refused = reader.ask("tools/call", call).await;
     assert_eq!(refused["error"]["code"], -32602, "a reader has no such tool: {refused}");
-    // Our own protocol names a client that speaks for another in the same way.
+    // Our own protocol records the author of a client that acts for another in the same way.
     let owner = place.gateway.owner_in_memory();
     let program = json!({ "client": { "name": "mcp:bob", "version": "1" } });
     ask(&owner, "initialize", program).await.unwrap();

@@ -1,4 +1,4 @@
-//! `memory/…` over the wire: whose items are whose, what is refused, and that export and import fit.
+//! `memory/…` over the wire: ownership of items, rejected calls, and import of an export.
 
 use protocol::Role;
 use serde_json::{Value, json};

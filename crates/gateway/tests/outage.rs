@@ -1,4 +1,4 @@
-//! The database goes away and comes back, or its disk is full: a clear error, nothing half-written, and on it goes.
+//! A database that is unavailable or whose disk is full: clear errors, no partial writes, and recovery.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use tokio::task::block_in_place;
 
 use crate::support::{Log, Setting, Socket, Stage, World, ask, get, post, until};
 
-/// How long an answer may take while the database is gone.
+/// Time limit for an answer while the database is unavailable.
 const BOUND: Duration = Duration::from_secs(20);
 
 fn save(world: &World, text: &str) -> Value {
@@ -46,7 +46,7 @@ async fn postgresql_goes_away_and_comes_back() {
     assert!(is_ready(&gateway).await);
 
     block_in_place(|| cluster.stop()).unwrap();
-    // All at once, because each may wait for the database for some seconds.
+    // Concurrent, because each call may wait several seconds for the database.
     let (.., ready, answer) = tokio::join!(
         fails(&mut socket, "database_unavailable", "thread/agents_doc/save", save(&world, "during")),
         fails(&mut reading, "database_unavailable", "thread/tree", world.with(json!({}))),
@@ -54,7 +54,7 @@ async fn postgresql_goes_away_and_comes_back() {
         post(&gateway, "fwt_never_seen_before", "{}"),
     );
     assert!(!ready);
-    // Who cannot be recognised is not told that their token is wrong.
+    // A client that cannot be authenticated now must not receive an error about a wrong token.
     assert_eq!((answer.status, answer.error_code()), (503, -32603));
     assert_eq!(answer.json()["error"]["data"]["reason"], "database_unavailable");
 
@@ -68,7 +68,7 @@ async fn postgresql_goes_away_and_comes_back() {
     assert_eq!(told["params"]["seq"], 6, "the connection, its subscription and the numbers go on");
     let history = socket.ok("thread/agents_doc/history", world.with(json!({}))).await;
     assert_eq!(history["revisions"].as_array().unwrap().len(), 2, "what failed left nothing: {history}");
-    // Word from other gateways is heard again too.
+    // Wakes from other gateways arrive again as well.
     let other = TestGateway::start_on(gateway.gateway().database().clone()).await.unwrap();
     ask(&other.owner_in_memory(), "thread/agents_doc/save", save(&world, "elsewhere")).await.unwrap();
     assert_eq!(follower.sequences(1).await, [7]);
@@ -198,7 +198,7 @@ async fn on_a_small_disk() {
         (503, "the disk that holds the database is full\n"),
         "what cannot write is not ready"
     );
-    // Whatever was acknowledged can be read, and nothing else.
+    // Exactly the acknowledged saves can be read.
     let got = socket.ok("thread/agents_doc/get", world.with(json!({}))).await;
     assert_eq!(got["explicit"]["content"], text(acknowledged));
     for version in [1, acknowledged] {

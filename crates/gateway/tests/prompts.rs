@@ -1,4 +1,4 @@
-//! Prompts over the wire: the next one, past ones, and why they differ.
+//! Prompts over the wire: the next one, past ones, and their differences.
 
 use std::fs;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ async fn a_directory_must_be_inside_the_workspaces() {
     assert!(!sections(&prompt).contains(&"agents_context"));
 }
 
-/// A root that is fine when it is set may lead elsewhere later. Nothing of the gateway's own comes into a prompt that way.
+/// A root that was valid when it was set may become a link to the gateway's own files, which must never reach a prompt.
 #[tokio::test]
 async fn a_root_that_became_a_link_to_the_gateways_data_tells_nothing_of_it() {
     let mut prompts = Prompts::start().await;
@@ -192,7 +192,7 @@ async fn a_past_prompt_is_rebuilt_after_everything_has_changed() {
     let mut prompts = Prompts::start().await;
     prompts.save("As it was.").await;
     let mut was = prompts.preview(json!({})).await;
-    // A preview also knows what would be asked with it; the silent turn asks nobody.
+    // A preview includes sizes that depend on the input; the silent turn has none.
     was.as_object_mut().unwrap().remove("sizes").unwrap();
     was.as_object_mut().unwrap().remove("tools").unwrap();
     was["manifest"].as_object_mut().unwrap().remove("request").unwrap();
@@ -292,7 +292,7 @@ async fn the_gateways_manifest_is_the_compilers() {
     assert_eq!(serde_json::to_value(&wire).unwrap(), value);
 }
 
-/// A manifest that is silent about a cut would be worse than none.
+/// A manifest that hides a cut would be worse than none.
 #[tokio::test]
 async fn the_manifest_says_what_happened_to_files_on_disk() {
     let mut prompts = Prompts::start().await;

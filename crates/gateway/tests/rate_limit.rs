@@ -1,4 +1,4 @@
-//! A token that asks too often is told when to come back.
+//! Rate limits: the error for a token over its limit contains the time to wait.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -29,7 +29,7 @@ async fn too_many_requests_are_refused_with_the_time_to_wait() {
     let wait = refused.last().unwrap()["data"]["retry_after_ms"].as_u64().unwrap();
     assert!((1..=1_000).contains(&wait), "{wait}");
 
-    // Others are not held up, and whoever waits as told gets an answer.
+    // Other tokens are not affected, and a client that waits as told gets an answer.
     Socket::connect(&gateway, &other).await.ok("workspace/list", json!({})).await;
     tokio::time::sleep(Duration::from_millis(wait)).await;
     busy.ok("workspace/list", json!({})).await;

@@ -1,4 +1,4 @@
-//! A token's secret is shown once, and is nowhere else.
+//! A token's secret is shown once and stored nowhere.
 
 use protocol::Role;
 use serde_json::json;

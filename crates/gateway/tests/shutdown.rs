@@ -1,4 +1,4 @@
-//! Stopping: what was accepted is finished, everybody is told, and the data directory is free again.
+//! Shutdown: accepted work is finished, clients are notified, and the data directory is unlocked.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -87,7 +87,7 @@ async fn what_was_accepted_over_stdio_is_finished() {
     };
     input.write_all(format!("{}\n", batch(&world)).as_bytes()).await.unwrap();
     is_under_way(&gateway, &world).await;
-    // Whoever waits for stdio may lose interest; the batch does not.
+    // The caller may stop waiting for stdio; the batch must still be finished.
     serving.abort();
     gateway.gateway().shutdown().await;
     let mut lines = BufReader::new(output).lines();

@@ -1,5 +1,5 @@
-//! Those who send or read a byte now and then, over each transport: they are not waited for without end, and nobody else
-//! waits for them.
+//! Clients that send or read a byte at a time, on each transport. The gateway neither waits for them indefinitely nor
+//! delays others.
 
 use std::time::Duration;
 
@@ -11,12 +11,11 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use crate::support::{Socket, World, metric, soon, until};
 
-/// The time limit of each test, and how often a slow writer sends a byte: a limit that every byte prolonged would never be
-/// over.
+/// Time limit of each test, and interval between bytes. A limit that every byte extended would never expire.
 const LIMIT: Duration = Duration::from_millis(500);
 const BYTE_EVERY: Duration = Duration::from_millis(50);
 
-/// Sends a byte now and then until the other side closes, and says what that one sent.
+/// Sends single bytes until the peer closes, and returns what the peer sent.
 async fn drip(mut stream: TcpStream) -> Vec<u8> {
     let (mut reader, mut writer) = stream.split();
     let mut said = Vec::new();
@@ -115,7 +114,7 @@ async fn an_answer_over_http_that_nobody_reads_is_given_up() {
     );
     let mut stream = connect_with_small_buffer(&gateway).await;
     stream.write_all((head + &body).as_bytes()).await.unwrap();
-    // It begins to come, and is not taken: its sender closes, and then refuses whatever it is still sent.
+    // The answer begins to arrive and is not read: the server closes, and rejects whatever is still sent.
     soon("the beginning of the answer", stream.readable()).await.unwrap();
     until("the gateway to give up", async || {
         stream.try_write(b"x").is_err_and(|error| error.kind() != std::io::ErrorKind::WouldBlock)

@@ -1,4 +1,4 @@
-//! What the tests share: clients that hide nothing, and words for waiting.
+//! Test clients that hide nothing, and helpers for waiting.
 
 mod http;
 mod log;
@@ -21,7 +21,7 @@ pub(crate) use socket::Socket;
 pub(crate) use stage::{MODEL, Setting, Stage, texts, unconfined_shell, with_model, writing};
 pub(crate) use world::{World, id};
 
-/// How long anything may take that should come at once; generous, because test machines are busy.
+/// Time limit for anything that should be immediate, generous because test machines are busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits for something that should come at once.
@@ -47,7 +47,7 @@ pub(crate) async fn ask(client: &Client, method: &str, params: impl Serialize) -
     }
 }
 
-/// Whether a text is a time as the wire has it: RFC 3339, UTC, milliseconds.
+/// Returns true for a time in wire format: RFC 3339, UTC, milliseconds.
 pub(crate) fn is_wire_time(value: &Value) -> bool {
     let pattern = "dddd-dd-ddTdd:dd:dd.dddZ";
     value.as_str().is_some_and(|text| {
@@ -59,7 +59,7 @@ pub(crate) fn is_wire_time(value: &Value) -> bool {
     })
 }
 
-/// Whether `null` is anywhere in a value; optional fields are absent instead.
+/// Returns true if a value contains `null` anywhere; optional fields must be absent instead.
 pub(crate) fn holds_null(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -1,4 +1,4 @@
-//! What really goes over the wire is what the schemas say.
+//! Real traffic validates against the published schemas.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -126,7 +126,7 @@ async fn remember(socket: &mut Socket, with: &impl Fn(Value) -> Value, thread: &
     socket.ok("memory/forget", with(json!({ "id": newer }))).await;
 }
 
-/// In a workspace of its own, which nobody follows.
+/// Uses a separate workspace without subscribers.
 async fn look_at_prompts(gateway: &TestGateway, socket: &mut Socket) {
     let world = World::new(gateway, "prompts").await;
     let workspace = world.workspace.parse().unwrap();
@@ -149,7 +149,7 @@ async fn look_at_prompts(gateway: &TestGateway, socket: &mut Socket) {
     socket.ok("turn/manifest", world.with(json!({ "turn_id": turn }))).await;
 }
 
-/// Turns that end in every way, with everything that can be told of them.
+/// Runs turns that end in every way.
 async fn take_turns(model: &ScriptedModel, socket: &mut Socket) {
     let project = tempfile::tempdir().unwrap();
     std::fs::write(project.path().join("AGENTS.md"), "be brief").unwrap();
@@ -209,7 +209,7 @@ async fn take_turns(model: &ScriptedModel, socket: &mut Socket) {
     socket.ok("events/unsubscribe", with(json!({}))).await;
 }
 
-/// Waits until something is told.
+/// Waits for a notification.
 async fn told(socket: &mut Socket, method: &str) -> Value {
     loop {
         let notification = socket.notification().await;
@@ -219,7 +219,7 @@ async fn told(socket: &mut Socket, method: &str) -> Value {
     }
 }
 
-/// Makes the gateway say no in every way that a client alone can bring about.
+/// Provokes every error a client alone can cause.
 async fn stumble(socket: &mut Socket, workspace: &str, folder: &str) {
     let conflict = json!({ "workspace_id": workspace, "content": "x", "expected_version": 7 });
     socket.refused(-32009, "thread/agents_doc/save", conflict).await;
@@ -305,7 +305,8 @@ async fn recorded_traffic_matches_the_schemas() {
     for name in methods.chain(notifications) {
         assert!(recorded.seen.contains(&name), "{name} was not part of the walk");
     }
-    // What is left takes a failing gateway or hook, a wrong token, or a limit that is off by default or far away.
+    // The remaining kinds need a failing gateway or hook, a wrong token, or a limit that is disabled or unreachable by
+    // default.
     let elsewhere = ["internal_error", "unauthenticated", "rate_limited", "limit_reached", "hook_failed"];
     for (kind, ..) in protocol::ErrorKind::TABLE {
         let kind = json!(kind).as_str().unwrap().to_owned();

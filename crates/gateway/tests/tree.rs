@@ -1,4 +1,4 @@
-//! Workspaces, folders and threads over the wire: how they are made, moved and deleted, and how they refuse.
+//! Workspaces, folders and threads over the wire: creation, moves, deletion and errors.
 
 use protocol::Role;
 use serde_json::{Value, json};
@@ -123,7 +123,7 @@ async fn a_folder_is_never_moved_below_itself() {
         socket.refused(-32011, "thread/folder/move", params).await;
     }
     assert_eq!(socket.ok("thread/tree", world.with(json!({}))).await, before);
-    // Where it is already is no error, and no change.
+    // Moving to the current parent is neither an error nor a change.
     let params = world.with(json!({ "folder_id": child, "parent_folder_id": world.folder }));
     socket.ok("thread/folder/move", params).await;
     assert_eq!(socket.ok("thread/tree", world.with(json!({}))).await, before);
@@ -437,7 +437,7 @@ async fn a_deleted_folder_is_listed_read_and_restored() {
     assert!(restored.get("doc").is_none(), "{restored}");
     assert_eq!(restored["warnings"][1]["code"], "name_repeats");
     assert_eq!(socket.ok("thread/folder/deleted", world.with(json!({}))).await, json!({ "folders": [] }));
-    // Nothing was in it: nothing is said of what was.
+    // The folder was empty, so there is no warning about its content.
     socket.ok("thread/folder/delete", world.with(json!({ "folder_id": outer }))).await;
     let restored = socket.ok("thread/folder/restore", world.with(json!({ "folder_id": outer }))).await;
     assert_eq!(restored["warnings"].as_array().unwrap().len(), 1, "{restored}");

@@ -1,4 +1,4 @@
-//! What 50 tools of a server cost: listing them, and what a call through us adds to the same call over a bare pipe.
+//! Measures the cost of a server with 50 tools: listing them, and a call compared with the same call over a bare pipe.
 //!
 //! ```text
 //! cargo bench -p foreword-mcp --bench mcp -- [--quick]
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use mcp::{McpSettings, ServerSettings, Servers};
-use measure::{Arguments, Comparison, Machine, Rounds};
+use measure::{BenchArguments, Comparison, Machine, Rounds};
 use sandbox::Program;
 use serde_json::{Value, json};
 use tools::{Permission, RoundContext, Router, ToolCall, ToolContext};
@@ -21,14 +21,14 @@ use tools::{Permission, RoundContext, Router, ToolCall, ToolContext};
 const CALLS: usize = 100;
 
 fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::new(std::env::args().skip(1));
+    let arguments = BenchArguments::new(std::env::args().skip(1));
     println!("{}\n", Machine::this());
     let runtime =
         measure::tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(run(&arguments))
 }
 
-async fn run(arguments: &Arguments) -> anyhow::Result<()> {
+async fn run(arguments: &BenchArguments) -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile_server.py");
     let script = script.to_string_lossy().into_owned();
@@ -80,7 +80,7 @@ fn round() -> RoundContext {
     RoundContext::of_chat(1)
 }
 
-/// The same server, asked with nothing in between.
+/// The same server, called directly.
 struct Bare {
     child: Child,
     input: ChildStdin,

@@ -1,4 +1,4 @@
-//! Why a server cannot be used, in words that a model and a user can act on.
+//! Errors of servers, worded so that a model and a user can act on them.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use protocol::Hint;
 
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum ServerError {
-    /// What follows is the server's or the system's own words.
+    /// `why` is the server's or the system's own message.
     #[error("the MCP server `{server}` could not be started: {why}")]
     NotStarted { server: String, why: String },
     #[error("the MCP server `{server}` failed before ({why}), and is started again in {} s at the earliest", wait.as_secs().max(1))]

@@ -1,29 +1,19 @@
-//! The tools of Model Context Protocol servers, offered to turns.
+//! Tools of Model Context Protocol servers, offered to turns.
 //!
-//! [`Servers`] has one [`ToolSource`](tools::ToolSource) for every configured server. A server is started when it is first
-//! needed: to be asked what it offers, once for each configuration, and to run a call. What it offers is remembered on disk, so
-//! that later turns list its tools without waiting for it. Whatever it does — crash, hang, flood, lie — costs its own calls
-//! and nothing else.
+//! [`Servers`] has a [`ToolSource`](tools::ToolSource) for every configured server. A server is started when it is first needed:
+//! once per configuration to list its tools, and to run calls. The list is cached on disk, so that later turns do not wait for
+//! the server. A server that crashes, hangs, floods or lies only affects its own calls.
 //!
-//! A server's process stands under the guard that commands stand under, so nothing of it outlives the gateway; its standard
-//! input and output are pipes with names in a directory of its own, because the guard's are taken.
+//! A server's process runs under the same guard as commands, so nothing of it outlives the gateway. Its standard input and output
+//! are named pipes in a directory of their own, because the guard uses its own standard streams for other purposes.
 
-mod connection;
-mod content;
-mod definition;
 mod error;
-mod http;
-mod http_client;
-mod lines;
-mod name;
-mod process;
-mod remembered;
+mod offer;
 mod secrets;
 mod server;
 mod servers;
 mod settings;
-mod tool;
-mod watched;
+mod transport;
 
 pub use servers::{Servers, UnusableServer};
 pub use settings::{McpSettings, ServerSettings};

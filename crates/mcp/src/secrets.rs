@@ -1,4 +1,4 @@
-//! Values of environment variables that a server is given, and that nobody is shown.
+//! Environment variables passed to a server, whose values must never be shown.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
-/// Shorter values are no secrets, and masking them would make texts unreadable.
+/// Shorter values are not masked: they are no secrets, and masking them would make texts unreadable.
 const MIN_CHARS: usize = 6;
 const MASK: &str = "[secret]";
 
@@ -15,7 +15,7 @@ const MASK: &str = "[secret]";
 pub(crate) struct Secrets(BTreeMap<String, SecretString>);
 
 impl Secrets {
-    /// Reads the variables that are there.
+    /// Reads the variables that are set.
     pub(crate) fn read<'a>(
         names: impl IntoIterator<Item = &'a str>,
         environment: impl Fn(&str) -> Option<String>,
@@ -28,10 +28,10 @@ impl Secrets {
         self.0.get(name).map(|value| value.expose_secret())
     }
 
-    /// A text of the server, without the values.
+    /// Replaces all values in a text of the server.
     pub(crate) fn mask(&self, text: String) -> String {
         let mut values: Vec<Cow<'_, str>> = self.hidden().collect();
-        // One may be a part of another.
+        // A value may be part of another. The longest is replaced first, or a rest of it would remain.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         let mask = |text: String, value: Cow<'_, str>| {
             if text.contains(&*value) { text.replace(&*value, MASK) } else { text }
@@ -39,7 +39,7 @@ impl Secrets {
         values.into_iter().fold(text, mask)
     }
 
-    /// A value in JSON, without the values in its texts.
+    /// Replaces all values in the texts of a JSON value.
     pub(crate) fn mask_values(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.mask(text)),
@@ -51,12 +51,12 @@ impl Secrets {
         }
     }
 
-    /// Whether a text has one of the values.
+    /// Returns true if a text contains one of the values.
     pub(crate) fn are_in(&self, text: &str) -> bool {
         self.hidden().any(|value| text.contains(&*value))
     }
 
-    /// The values, as they are and as JSON has them inside of a text.
+    /// Returns the values, each plain and as escaped in JSON.
     fn hidden(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let values = self.0.values().map(|value| value.expose_secret());
         values.filter(|value| value.len() >= MIN_CHARS).flat_map(|value| {

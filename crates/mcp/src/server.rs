@@ -1,9 +1,10 @@
-//! One server: started when it is needed, started again when it has ended, and given time when it keeps failing.
+//! One server: started when needed, restarted after its end, and delayed if it keeps failing.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use protocol::mcp::{McpServer, McpState, McpTransport};
 use protocol::{ContentHash, Hint as _};
 use rmcp::ServiceError;
@@ -11,25 +12,25 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use tools::{ToolOutput, Toolbox};
 
-use crate::connection::{Called, Connection, Listed, list, reason};
-use crate::content;
-use crate::definition::Definition;
 use crate::error::ServerError;
-use crate::http_client::SESSION_ENDED;
-use crate::name::fitted;
-use crate::process::Ground;
-use crate::remembered::Remembered;
+use crate::offer::content;
+use crate::offer::definition::Definition;
+use crate::offer::name::fitted;
+use crate::offer::tool::McpTool;
+use crate::offer::tool_cache::ToolCache;
 use crate::secrets::Secrets;
 use crate::settings::ServerSettings;
-use crate::tool::McpTool;
+use crate::transport::connection::{CallOutcome, ServerConnection, ToolList, list, reason};
+use crate::transport::http_client::SESSION_ENDED;
+use crate::transport::process::SandboxContext;
 
-/// The longest wait before a server that keeps failing is started again.
+/// Longest delay before a failing server is started again.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// Calls that may go unanswered one after another before the server is taken for stuck.
+/// Consecutive calls without an answer after which a server counts as stuck.
 const MAX_UNANSWERED: u32 = 2;
-/// How long nothing is asked after a server has said that it offers something else: it may say so without end.
+/// Pause after a change notification, because a server may send them endlessly.
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
-/// Most bytes of what one server says of its tools: they are in every request, and one server must not fill it alone.
+/// Most bytes of a server's definitions. They are in every request, and one server must not fill it alone.
 const MAX_OFFER_BYTES: usize = 256 << 10;
 /// Most characters of a reason.
 const MAX_REASON_CHARS: usize = 500;
@@ -39,25 +40,25 @@ pub(crate) struct Server {
     pub(crate) settings: ServerSettings,
     configuration: ContentHash,
     secrets: Secrets,
-    ground: Ground,
-    /// Where what it offers is remembered.
+    sandbox_context: SandboxContext,
+    /// Directory of the cached tool list.
     memory: PathBuf,
-    state: Mutex<State>,
-    /// Locked while it is started.
-    connection: tokio::sync::Mutex<Option<Arc<Connection>>>,
+    state: Mutex<ServerState>,
+    /// Locked while the server is being started.
+    connection: tokio::sync::Mutex<Option<Arc<ServerConnection>>>,
     shutdown: CancellationToken,
     itself: Weak<Server>,
 }
 
 #[derive(Default)]
-struct State {
-    remembered: Option<Remembered>,
+struct ServerState {
+    cached: Option<ToolCache>,
     offered: Toolbox,
-    /// What is wrong with its tools.
+    /// Problems with its tools.
     problems: Vec<String>,
     health: Health,
     starts: u64,
-    /// How often it has failed without a call that succeeded.
+    /// Failures since the last successful call.
     failures: u32,
     unanswered: u32,
     retry_at: Option<Instant>,
@@ -74,49 +75,49 @@ enum Health {
 }
 
 impl Server {
-    /// A server that nobody has needed yet. Reads what is remembered of it.
+    /// Creates a server without starting it, and loads its cached tool list.
     pub(crate) fn new(
         name: &str,
         settings: ServerSettings,
         secrets: Secrets,
-        ground: Ground,
+        sandbox_context: SandboxContext,
         memory: &Path,
     ) -> Arc<Self> {
         let configuration = settings.digest();
-        let (remembered, unreadable) = match Remembered::load(memory, name, &configuration) {
-            Ok(remembered) => (remembered, None),
-            Err(why) => (Some(Remembered::unknown(&configuration)), Some(why)),
+        let (cached, unreadable) = match ToolCache::load(memory, name, &configuration) {
+            Ok(cached) => (cached, None),
+            Err(why) => (Some(ToolCache::unknown(&configuration)), Some(why)),
         };
         let server = Arc::new_cyclic(|itself| Self {
             name: name.to_owned(),
             settings,
             configuration,
             secrets,
-            ground,
+            sandbox_context,
             memory: memory.to_owned(),
             state: Mutex::default(),
             connection: tokio::sync::Mutex::default(),
             shutdown: CancellationToken::new(),
             itself: itself.clone(),
         });
-        if let Some(remembered) = remembered {
+        if let Some(cached) = cached {
             let problem = unreadable.map(|why| {
-                tracing::warn!(server = name, why, "what an MCP server offered could not be read");
+                tracing::warn!(server = name, why, "failed to read the cached tools of an MCP server");
                 format!(
-                    "what was remembered of it cannot be read ({why}), so that calls of all its tools ask"
+                    "its cached tool list cannot be read ({why}), so calls of all its tools require approval"
                 )
             });
-            server.offer_from(remembered, problem.into_iter().collect());
+            server.offer_from(cached, problem.into_iter().collect());
         }
         server
     }
 
-    /// Its tools. Only a server of which nothing is known is started and waited for, and only once: one that has failed is
-    /// tried again beside the turn.
+    /// Returns the server's tools. Only a server without a known list is started and awaited, and only once: after a failure it is
+    /// retried in the background.
     pub(crate) async fn offer(self: &Arc<Self>) -> Toolbox {
         let (is_known, has_failed) = {
             let state = self.state();
-            (state.remembered.as_ref().is_some_and(Remembered::is_known), state.health == Health::Failed)
+            (state.cached.as_ref().is_some_and(ToolCache::is_known), state.health == Health::Failed)
         };
         if !is_known && has_failed {
             let server = Arc::clone(self);
@@ -127,15 +128,15 @@ impl Server {
         self.offered()
     }
 
-    /// The tools that are known of it, for whoever only looks.
+    /// Returns the known tools without starting the server.
     pub(crate) fn offered(&self) -> Toolbox {
         self.state().offered.clone()
     }
 
-    /// What is wrong with what it offers.
+    /// Returns problems with the offered tools.
     pub(crate) fn problems(&self) -> Vec<String> {
         let state = self.state();
-        let is_known = state.remembered.as_ref().is_some_and(Remembered::is_known);
+        let is_known = state.cached.as_ref().is_some_and(ToolCache::is_known);
         if !is_known && state.starts == 0 {
             return vec![format!(
                 "the MCP server `{}` was never asked what it offers; the next turn asks it",
@@ -169,12 +170,12 @@ impl Server {
         }
     }
 
-    /// Whether calls of a tool need not ask because of what it says of itself: nobody has changed it since it was accepted.
+    /// Returns true if a tool has not changed since it was accepted.
     pub(crate) fn is_accepted(&self, definition: &Definition) -> bool {
-        self.state().remembered.as_ref().is_some_and(|remembered| remembered.is_accepted(definition))
+        self.state().cached.as_ref().is_some_and(|cached| cached.is_accepted(definition))
     }
 
-    /// Runs a call that was allowed.
+    /// Runs a call that was approved.
     pub(crate) async fn call(
         self: &Arc<Self>,
         definition: &Definition,
@@ -192,7 +193,7 @@ impl Server {
         output
     }
 
-    /// The call; once more where the server had forgotten us, and so has done nothing.
+    /// Runs a call, and repeats it if the server had lost our session and therefore did nothing.
     async fn call_in_session(
         self: &Arc<Self>,
         definition: &Definition,
@@ -207,13 +208,17 @@ impl Server {
         self.call_connected(&connection, definition, arguments).await
     }
 
-    /// The server, running, if it still offers a tool as it was when its call was decided. Somebody allowed that one: what has
-    /// become of it since is to be read, and asked about, before it is called.
-    async fn connected_as(self: &Arc<Self>, definition: &Definition) -> Result<Arc<Connection>, ServerError> {
+    /// Returns the connection if the server still offers the tool as it was when the call was approved. A changed tool must be read
+    /// and approved again first.
+    async fn connected_as(
+        self: &Arc<Self>,
+        definition: &Definition,
+    ) -> Result<Arc<ServerConnection>, ServerError> {
         let connection = self.connected().await?;
+        // Compared as a whole: a tool with the same name but another schema or description is not what was approved.
         let is_offered = {
             let state = self.state();
-            state.remembered.as_ref().is_some_and(|remembered| remembered.tools.contains(definition))
+            state.cached.as_ref().is_some_and(|cached| cached.tools.contains(definition))
         };
         if !is_offered {
             return Err(ServerError::Changed { server: self.name.clone(), tool: definition.name.clone() });
@@ -226,20 +231,20 @@ impl Server {
 
     async fn call_connected(
         self: &Arc<Self>,
-        connection: &Connection,
+        connection: &ServerConnection,
         definition: &Definition,
         arguments: Map<String, Value>,
     ) -> Result<ToolOutput, ServerError> {
         let limit = self.settings.timeout;
         let server = || self.name.clone();
-        // Whoever drops the call, as a time limit does, tells the server that nobody waits for it any more.
+        // Dropping the call, for example after the time limit, sends a cancellation to the server.
         match tokio::time::timeout(limit, connection.call(&definition.name, arguments)).await {
-            Ok(Ok(Called::Done(result))) => {
+            Ok(Ok(CallOutcome::Done(result))) => {
                 let mut state = self.state();
                 (state.failures, state.unanswered, state.last_failure) = (0, 0, None);
                 Ok(content::output(&result, &self.secrets))
             }
-            Ok(Ok(Called::Wants(what))) => Err(ServerError::Unsupported { server: server(), what }),
+            Ok(Ok(CallOutcome::Wants(what))) => Err(ServerError::Unsupported { server: server(), what }),
             Ok(Err(ServiceError::McpError(error))) => {
                 self.state().unanswered = 0;
                 Err(ServerError::Refused { server: server(), why: self.reason(error.message.to_string()) })
@@ -247,7 +252,7 @@ impl Server {
             Ok(Err(ServiceError::UnexpectedResponse)) => Err(ServerError::Nonsense { server: server() }),
             Ok(Err(error)) => {
                 let why = match error {
-                    // Why it has gone is known in a moment, if it was a process of ours.
+                    // The guard reports the reason of a process's end shortly after the connection is closed.
                     ServiceError::TransportClosed => {
                         let _ = tokio::time::timeout(BETWEEN_LISTS, connection.end().token.cancelled()).await;
                         connection.end().why()
@@ -258,20 +263,22 @@ impl Server {
             }
             Err(_) => {
                 let unanswered = {
+                    // Two in a row: a single slow call is not a reason to end a server that may still be working.
                     let mut state = self.state();
                     state.unanswered += 1;
                     state.unanswered
                 };
                 if unanswered >= MAX_UNANSWERED {
-                    connection.end().tell(format!("it left {unanswered} calls unanswered"));
+                    connection.end().record(format!("it left {unanswered} calls unanswered"));
                 }
                 Err(ServerError::TooSlow { server: server(), limit })
             }
         }
     }
 
-    /// The server, running. Started in a task of its own: whoever waits for it may stop waiting, and the next one has it.
-    async fn connected(self: &Arc<Self>) -> Result<Arc<Connection>, ServerError> {
+    /// Returns a connection, starting the server if necessary. It is started in its own task, so that a cancelled caller does not
+    /// stop a start from which the next caller profits.
+    async fn connected(self: &Arc<Self>) -> Result<Arc<ServerConnection>, ServerError> {
         if let Ok(slot) = self.connection.try_lock()
             && let Some(connection) = slot.as_ref().filter(|connection| !connection.is_closed())
         {
@@ -284,7 +291,7 @@ impl Server {
         starting.await.map_err(given_up)?
     }
 
-    async fn start(self: &Arc<Self>) -> Result<Arc<Connection>, ServerError> {
+    async fn start(self: &Arc<Self>) -> Result<Arc<ServerConnection>, ServerError> {
         let mut slot = self.connection.lock().await;
         if let Some(connection) = slot.as_ref().filter(|connection| !connection.is_closed()) {
             return Ok(Arc::clone(connection));
@@ -294,6 +301,7 @@ impl Server {
         {
             self.failed(ended.end().why());
         }
+        // Checked while the connection is locked, so that concurrent calls do not each start a failing server.
         self.check_wait()?;
         {
             let mut state = self.state();
@@ -301,7 +309,8 @@ impl Server {
             state.starts += 1;
         }
         let opening = async {
-            let connection = Connection::open(&self.settings, &self.secrets, &self.ground).await?;
+            let connection =
+                ServerConnection::open(&self.settings, &self.secrets, &self.sandbox_context).await?;
             let listed = list(&connection.peer()).await;
             let listed = listed.map_err(|error| match error {
                 ServiceError::TransportClosed => connection.end().why(),
@@ -334,7 +343,7 @@ impl Server {
         Ok(connection)
     }
 
-    /// Counts a failure, and says how it is told.
+    /// Records a failure, and returns its reason for display.
     fn failed(&self, why: String) -> String {
         let why = self.reason(why);
         tracing::warn!(server = self.name, why, "an MCP server failed");
@@ -356,9 +365,9 @@ impl Server {
         Err(ServerError::Waiting { server: self.name.clone(), why, wait })
     }
 
-    /// Takes note of what it offers now.
-    async fn learn(&self, listed: Listed) {
-        let Listed { tools, mut problems } = listed;
+    /// Adopts the current tool list.
+    async fn learn(&self, listed: ToolList) {
+        let ToolList { tools, mut problems } = listed;
         let mut definitions: Vec<Definition> = Vec::new();
         let (mut bytes, mut too_many) = (0, 0);
         for tool in tools.iter().filter(|tool| self.is_wanted(&tool.name)) {
@@ -385,10 +394,10 @@ impl Server {
                 problems.push(format!("its setting `tools` names `{wanted}`, which it does not offer"));
             }
         }
-        let before = self.state().remembered.clone();
+        let before = self.state().cached.clone();
         let now = match &before {
             Some(before) => before.changed(definitions),
-            None => Remembered::first(&self.configuration, definitions),
+            None => ToolCache::first(&self.configuration, definitions),
         };
         let is_new = before.as_ref() != Some(&now);
         self.offer_from(now, problems);
@@ -401,13 +410,13 @@ impl Server {
         self.settings.tools.as_ref().is_none_or(|wanted| wanted.iter().any(|name| name == tool))
     }
 
-    /// Offers what is remembered. What has not changed stays the very same tool, so that a round's list does too.
-    fn offer_from(&self, remembered: Remembered, mut problems: Vec<String>) {
+    /// Offers the tools of the cache. An unchanged tool keeps its value, so that the tool list of a round stays identical.
+    fn offer_from(&self, cached: ToolCache, mut problems: Vec<String>) {
         let mut state = self.state();
         let mut offered = Toolbox::new();
-        let before = state.remembered.as_ref();
-        for definition in remembered.tools.iter().filter(|definition| self.is_wanted(&definition.name)) {
-            if !remembered.is_accepted(definition) {
+        let before = state.cached.as_ref();
+        for definition in cached.tools.iter().filter(|definition| self.is_wanted(&definition.name)) {
+            if !cached.is_accepted(definition) {
                 problems.push(format!(
                     "the tool `{}` is not what it was when the server was first asked; a call of it asks",
                     definition.name
@@ -428,15 +437,15 @@ impl Server {
             state.offered = offered;
         }
         state.problems = problems;
-        state.remembered = Some(remembered);
+        state.cached = Some(cached);
     }
 
-    /// Somebody has allowed a call of a tool as it is now.
+    /// Accepts a changed tool, because a call of it was approved.
     async fn accept(&self, definition: &Definition) {
         {
             let mut state = self.state();
-            let Some(remembered) = &mut state.remembered else { return };
-            remembered.accept(definition);
+            let Some(cached) = &mut state.cached else { return };
+            cached.accept(definition);
             let about = format!("the tool `{}` is not what it was", definition.name);
             state.problems.retain(|problem| !problem.starts_with(&about));
         }
@@ -444,12 +453,12 @@ impl Server {
     }
 
     async fn save(&self) {
-        let Some(remembered) = self.state().remembered.clone() else { return };
+        let Some(cached) = self.state().cached.clone() else { return };
         let (memory, name) = (self.memory.clone(), self.name.clone());
-        let saved = tokio::task::spawn_blocking(move || remembered.save(&memory, &name)).await;
+        let saved = tokio::task::spawn_blocking(move || cached.save(&memory, &name)).await;
         let saved = saved.unwrap_or_else(|panicked| Err(std::io::Error::other(panicked)));
         if let Err(error) = saved {
-            tracing::warn!(server = self.name, %error, "what an MCP server offers could not be remembered");
+            tracing::warn!(server = self.name, %error, "failed to cache the tools of an MCP server");
         }
     }
 
@@ -458,7 +467,7 @@ impl Server {
         *self.connection.lock().await = None;
     }
 
-    /// A reason as it may be shown: without secrets, one line, and not without end.
+    /// Returns a reason for display: masked, in one line, and limited in length.
     fn reason(&self, why: String) -> String {
         let masked = self.secrets.mask(why);
         let line = masked.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -466,12 +475,12 @@ impl Server {
         harmless.chars().take(MAX_REASON_CHARS).collect()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ServerState> {
+        self.state.lock()
     }
 }
 
-/// How long a server is left alone that has failed so often in a row: the first time, not at all.
+/// Returns the delay after a number of consecutive failures. The first one causes none.
 fn wait_after(failures: u32) -> Duration {
     match failures {
         0 | 1 => Duration::ZERO,
@@ -479,11 +488,11 @@ fn wait_after(failures: u32) -> Duration {
     }
 }
 
-/// Asks again whenever a server says that it offers something else, until it ends, and takes note of that.
-async fn follow(server: Weak<Server>, connection: Weak<Connection>) {
+/// Lists the tools again after every change notification, until the server ends, and then records its end.
+async fn follow(server: Weak<Server>, connection: Weak<ServerConnection>) {
     let Some(held) = connection.upgrade() else { return };
     let (peer, changed, end) = (held.peer(), held.changed(), held.end().clone());
-    // Whoever has the connection decides how long it is there.
+    // The task must not keep the connection alive.
     drop(held);
     loop {
         tokio::select! {
@@ -509,7 +518,7 @@ async fn follow(server: Weak<Server>, connection: Weak<Connection>) {
         if end.count_once() {
             server.failed(end.why());
         }
-        // What is left of it is given up now, and not when it is next needed.
+        // Releases the closed connection now, not only when the server is next needed.
         let mut slot = server.connection.lock().await;
         if slot.as_ref().is_some_and(|connection| connection.is_closed()) {
             *slot = None;
@@ -522,7 +531,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wait_grows_and_ends_growing() {
+    fn delay_doubles_up_to_the_longest() {
         let seconds: Vec<u64> = (0..12).map(|failures| wait_after(failures).as_secs()).collect();
         assert_eq!(seconds, [0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60, 60]);
         assert_eq!(wait_after(u32::MAX), LONGEST_WAIT);

@@ -1,4 +1,4 @@
-//! All configured servers, as sources of tools.
+//! All configured servers as tool sources.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -11,29 +11,29 @@ use protocol::{Hint, WorkspaceId};
 use secrecy::ExposeSecret as _;
 use tools::{RoundContext, ToolSource, Toolbox};
 
-use crate::process::Ground;
 use crate::secrets::Secrets;
 use crate::server::Server;
 use crate::settings::{McpSettings, ServerSettings};
+use crate::transport::process::SandboxContext;
 
-/// How much longer than its own limit a source may take: the limit itself says what went wrong.
+/// Extra time for a source beyond its server's own limit, whose error is more precise.
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// The servers of a gateway. None of them runs before a turn needs it.
+/// The servers of a gateway. None runs before a turn needs it.
 pub struct Servers {
     servers: Vec<Arc<Server>>,
     is_off: bool,
 }
 
-/// Why a turn cannot have a server that it names.
+/// Reason why a turn cannot use a server that it names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnusableServer {
     #[error("there is no MCP server `{name}`")]
     Unknown {
         name: String,
-        /// One with almost that name.
+        /// A configured name that is similar.
         meant: Option<String>,
-        /// Whether there may be one that is switched off.
+        /// True if servers are configured but switched off.
         is_off: bool,
     },
     #[error("the MCP server `{name}` is for other workspaces")]
@@ -54,34 +54,34 @@ impl Hint for UnusableServer {
 }
 
 impl Servers {
-    /// The servers of these settings. What they offer is remembered in `memory`; `hidden` is what a server in a sandbox cannot
-    /// see; `environment` has the variables that settings name.
+    /// Creates the servers of these settings. Tool lists are cached in `memory`; `hidden` lists the paths that a sandboxed server
+    /// cannot see; `environment` returns the variables that the settings name.
     pub fn new(
         settings: &McpSettings,
         memory: &Path,
         hidden: &[PathBuf],
         environment: impl Fn(&str) -> Option<String>,
     ) -> Self {
-        let ground = Ground { program: settings.program.clone(), hidden: hidden.to_vec() };
+        let sandbox_context = SandboxContext { program: settings.program.clone(), hidden: hidden.to_vec() };
         let usable =
             settings.servers.iter().filter(|(_, server)| settings.enabled && server.problem().is_none());
         let servers = usable.map(|(name, server)| {
             let secrets = Secrets::read(variables(server), &environment);
-            Server::new(name, server.clone(), secrets, ground.clone(), memory)
+            Server::new(name, server.clone(), secrets, sandbox_context.clone(), memory)
         });
         Self { servers: servers.collect(), is_off: !settings.enabled && !settings.servers.is_empty() }
     }
 
-    /// One source of tools for each.
+    /// Returns a tool source for each server.
     pub fn sources(&self) -> Vec<Arc<dyn ToolSource>> {
         let source = |server: &Arc<Server>| {
-            Arc::new(Source { server: Arc::clone(server), domain: tool_domain(&server.name) }) as _
+            Arc::new(McpToolSource { server: Arc::clone(server), domain: tool_domain(&server.name) }) as _
         };
         self.servers.iter().map(source).collect()
     }
 
-    /// Whether a turn in a workspace can have a server that it names; `bound_to` is the only workspace that whoever starts it
-    /// reaches.
+    /// Checks that a turn in a workspace can use a server that it names. `bound_to` is the only workspace that the actor can access,
+    /// if there is one.
     pub fn find(
         &self,
         name: &str,
@@ -100,7 +100,7 @@ impl Servers {
         Ok(())
     }
 
-    /// How each of them is; to somebody who reaches one workspace only, those that name it.
+    /// Returns the status of the servers. An actor bound to a workspace sees only those that name it.
     pub fn status(&self, bound_to: Option<&WorkspaceId>) -> Vec<McpServer> {
         self.servers
             .iter()
@@ -109,12 +109,12 @@ impl Servers {
             .collect()
     }
 
-    /// Whether there are servers that are switched off.
+    /// Returns true if servers are configured but switched off.
     pub fn are_off(&self) -> bool {
         self.is_off
     }
 
-    /// Ends all that run, and every call.
+    /// Ends all servers and calls.
     pub fn shut_down(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             join_all(self.servers.iter().map(|server| server.shut_down())).await;
@@ -122,12 +122,12 @@ impl Servers {
     }
 }
 
-/// Whether somebody knows of a server: one who reaches one workspace only, if it is named.
+/// Returns true if the actor may know of a server: one bound to a workspace, only if the server names it.
 fn is_shown(server: &Server, bound_to: Option<&WorkspaceId>) -> bool {
     bound_to.is_none_or(|id| names(&server.settings, id))
 }
 
-/// Whether a server's settings name a workspace.
+/// Returns true if a server's settings name a workspace.
 fn names(settings: &ServerSettings, workspace_id: &WorkspaceId) -> bool {
     let named = settings.workspaces.iter().flatten();
     named.into_iter().any(|id| id == workspace_id.as_str())
@@ -138,13 +138,13 @@ fn variables(settings: &ServerSettings) -> impl Iterator<Item = &str> {
     settings.env.iter().map(String::as_str).chain(of_headers)
 }
 
-struct Source {
+struct McpToolSource {
     server: Arc<Server>,
     domain: String,
 }
 
-impl Source {
-    /// Whether a turn may use the server.
+impl McpToolSource {
+    /// Returns true if a turn may use the server.
     fn is_for(&self, round: &RoundContext) -> bool {
         match self.server.settings.workspaces {
             None => !round.scope.is_bound(),
@@ -153,7 +153,7 @@ impl Source {
     }
 }
 
-impl ToolSource for Source {
+impl ToolSource for McpToolSource {
     fn name(&self) -> &str {
         &self.domain
     }
@@ -161,7 +161,7 @@ impl ToolSource for Source {
     fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
         let settings = &self.server.settings;
         let is_for_it = settings.workspaces.is_none() || names(settings, &round.scope.workspace_id);
-        // Nothing is started for somebody who cannot use it or only looks, nor in the middle of a turn.
+        // Nothing is started for a turn that cannot use it, for a preview, or in the middle of a turn.
         let may_start = !round.is_preview() && round.round == 1 && self.is_for(round);
         Box::pin(async move {
             match (is_for_it, may_start) {
@@ -177,7 +177,7 @@ impl ToolSource for Source {
     }
 
     fn problems(&self, round: &RoundContext) -> Vec<String> {
-        // What is wrong with a server is no business of turns that cannot have it.
+        // Problems of a server do not concern turns that cannot use it.
         if self.is_for(round) { self.server.problems() } else { Vec::new() }
     }
 

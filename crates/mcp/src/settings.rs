@@ -1,4 +1,4 @@
-//! Which servers there are, and what they may do.
+//! Settings of servers.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,12 +9,12 @@ use sandbox::Program;
 use secrecy::{ExposeSecret as _, SecretString};
 use tools::Permission;
 
-use crate::{http, process};
+use crate::transport::{http, process};
 
-/// What to do about a variable that is not there.
+/// Hint for a missing variable.
 const SET_IT: &str = "set it where the gateway starts";
 
-/// Whether a text can be the name of an environment variable.
+/// Returns true if a text can be the name of an environment variable.
 fn is_variable(name: &str) -> bool {
     let is_allowed = |character: char| character.is_ascii_alphanumeric() || character == '_';
     !name.is_empty()
@@ -22,14 +22,14 @@ fn is_variable(name: &str) -> bool {
         && !name.starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// `[mcp]`.
+/// The table `[mcp]`.
 #[derive(Debug, Clone)]
 pub struct McpSettings {
-    /// Whether turns have the tools of servers at all.
+    /// Enables the tools of all servers.
     pub enabled: bool,
-    /// By the name that their tools begin with.
+    /// Servers by name, which is part of their tools' names.
     pub servers: BTreeMap<String, ServerSettings>,
-    /// What guards their processes: a program that calls [`sandbox::run_if_asked`], as this one should.
+    /// Program that guards their processes by calling [`sandbox::run_if_asked`], as this one should.
     pub program: Program,
 }
 
@@ -39,33 +39,33 @@ impl Default for McpSettings {
     }
 }
 
-/// `[mcp.servers.NAME]`: a program that is run, or an address.
+/// The table `[mcp.servers.NAME]`: a program or an address.
 #[derive(Debug, Clone)]
 pub struct ServerSettings {
-    /// The program, which is looked for on `PATH`.
+    /// Program, searched for on `PATH`.
     pub command: Option<String>,
     pub args: Vec<String>,
-    /// Names of the gateway's environment variables that are passed on, besides a few harmless ones.
+    /// Names of environment variables passed on, in addition to a few harmless ones.
     pub env: Vec<String>,
-    /// Where it is reached over streamable HTTP, in place of a program.
+    /// Address of a streamable HTTP server, instead of a program.
     pub url: Option<String>,
-    /// Headers of every request, each with the name of the environment variable that has its value.
+    /// Headers of every request, with the name of the environment variable that holds each value.
     pub headers_env: BTreeMap<String, SecretString>,
-    /// Where the program starts; none: an empty directory of ours.
+    /// Working directory of the program. `None` for an empty directory of ours.
     pub cwd: Option<PathBuf>,
-    /// How far the program is kept apart from the machine; none: not at all.
+    /// Sandbox level of the program. `None` for no sandbox.
     pub sandbox: Option<SandboxLevel>,
-    /// Ids of the workspaces whose turns have its tools; none: all, but only turns of tokens that reach every workspace.
+    /// Ids of the workspaces whose turns can use it. `None` for all, but only for actors that can access every workspace.
     pub workspaces: Option<Vec<String>>,
-    /// The only tools that are offered, by the server's own names; none: all.
+    /// Tools to offer, by the server's names. `None` for all.
     pub tools: Option<Vec<String>>,
-    /// How long it may take to begin, to list its tools, and for a call.
+    /// Time limit for starting and listing, and for a call.
     pub timeout: Duration,
-    /// What happens to calls.
+    /// Permission for calls.
     pub write: Permission,
-    /// Whether a tool that says it only reads is believed: its calls do not ask then.
+    /// Trusts tools that claim to be read-only: their calls need no approval.
     pub trust_annotations: bool,
-    /// Whether its tools are in a request only once the model has asked for them.
+    /// Hides its tools until the model requests them.
     pub hidden: bool,
 }
 
@@ -90,8 +90,8 @@ impl Default for ServerSettings {
 }
 
 impl ServerSettings {
-    /// What is wrong with it, in words that follow the server's name. Values are not among them: whoever mistakes the name of a
-    /// variable for its value has written a secret there.
+    /// Returns a problem of the settings, worded to follow the server's name. It never contains values, because a user may have
+    /// entered a secret instead of the name of a variable.
     pub fn problem(&self) -> Option<&'static str> {
         match (&self.command, &self.url) {
             (None, None) => Some("needs `command` or `url`"),
@@ -112,7 +112,7 @@ impl ServerSettings {
         }
     }
 
-    /// What it lacks on a machine with these variables, and what to do, for whoever sets it up.
+    /// Returns requirements that the machine lacks, each with a hint.
     pub fn lacks(&self, environment: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
         let mut lacking = Vec::new();
         if let Some(command) = &self.command
@@ -139,8 +139,8 @@ impl ServerSettings {
         lacking
     }
 
-    /// Tells one configuration from another, as far as the tools may be others. Without the values of variables: a new key is
-    /// no new server.
+    /// Returns a digest of everything that may change the tools. It does not cover the values of variables: a new key is not a new
+    /// server.
     pub(crate) fn digest(&self) -> ContentHash {
         let headers: BTreeMap<&str, &str> = self
             .headers_env
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_right_is_said_before_anything_is_started() {
+    fn invalid_settings_are_reported() {
         assert_eq!(problem(|_| {}), None);
         for url in ["tracker.example.com/mcp", "ftp://x", "", "http://"] {
             let found = problem(|settings| settings.url = Some(url.to_owned()));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_machine_lacks_is_named_with_what_to_do() {
+    fn missing_requirements_have_hints() {
         let settings = ServerSettings {
             command: Some("no-such-program x".to_owned()),
             env: vec!["THERE".to_owned(), "MISSING".to_owned()],

@@ -1,6 +1,6 @@
-//! Servers that others have written, from the npm registry and from PyPI, as their users install them.
+//! Third-party servers from npm and PyPI, installed as their users install them.
 //!
-//! Not among the tests that always run: they need Node, Python and the network to install. CONTRIBUTING.md says how to run
+//! These tests do not run by default: they need Node, Python and network access to install. CONTRIBUTING.md explains how to run
 //! them, and with which versions they were last tried.
 
 #![cfg(unix)]
@@ -15,7 +15,7 @@ use sandbox::Program;
 use serde_json::{Value, json};
 use tools::{Permission, RoundContext, Router, ToolCall, ToolContext, ToolOutput, Toolbox};
 
-/// Where they are installed, once for all later runs.
+/// Returns the directory in which they are installed once for all later runs.
 fn cache() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("mcp-servers")
 }
@@ -30,7 +30,7 @@ fn run(program: &Path, arguments: &[&str]) {
     );
 }
 
-/// The command that a package of the npm registry installs.
+/// Returns the command that an npm package installs.
 fn from_npm(package: &str, command: &str) -> PathBuf {
     let directory = cache().join("npm");
     std::fs::create_dir_all(&directory).unwrap();
@@ -44,7 +44,7 @@ fn from_npm(package: &str, command: &str) -> PathBuf {
     installed
 }
 
-/// The command that a package of PyPI installs.
+/// Returns the command that a PyPI package installs.
 fn from_pypi(package: &str) -> PathBuf {
     let directory = cache().join("pypi").join(package);
     let installed = directory.join("bin").join(package);

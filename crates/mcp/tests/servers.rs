@@ -1,4 +1,4 @@
-//! A server that does what none should costs its own calls, and nothing else.
+//! Misbehaving servers, which must only affect their own calls.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
@@ -13,15 +13,15 @@ use protocol::{ApprovalRequest, TokenReach};
 use sandbox::Program;
 use serde_json::{Value, json};
 use tools::{
-    Approvals, Decision, Needs, Permission, RoundContext, Router, ToolCall, ToolContext, ToolOutput,
+    ApprovalDecision, Approvals, Needs, Permission, RoundContext, Router, ToolCall, ToolContext, ToolOutput,
     ToolSource, Toolbox,
 };
 
 const SECRET: &str = "a-secret-of-nobody";
-/// A limit that a busy machine keeps when it starts a server, and that a test can wait for.
+/// A time limit that even a busy machine keeps when starting a server, and that a test can wait for.
 const PATIENT: Duration = Duration::from_secs(10);
 
-/// A hostile server, and what belongs to it.
+/// A hostile server with its files.
 struct Given {
     directory: tempfile::TempDir,
     settings: ServerSettings,
@@ -29,7 +29,7 @@ struct Given {
 }
 
 impl Given {
-    /// One that begins like this.
+    /// Creates a server that begins in the given mode.
     fn new(mode: &str) -> Self {
         Self::with(mode, |_| {})
     }
@@ -50,7 +50,7 @@ impl Given {
         Self { directory, settings, servers }
     }
 
-    /// The same in another gateway, later.
+    /// Replaces the servers by those of a later gateway.
     fn restart(&mut self) {
         self.servers = start(self.directory.path(), &self.settings);
     }
@@ -85,7 +85,7 @@ impl Given {
         self.notes().iter().filter(|note| note.starts_with("started")).count()
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     async fn until(&self, what: &str, is_so: impl AsyncFn(&Self) -> bool) {
         let waiting = async {
             while !is_so(self).await {
@@ -121,7 +121,7 @@ fn names(toolbox: &Toolbox) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_server_is_started_once_and_its_list_is_remembered() {
+async fn server_starts_once_and_its_list_is_cached() {
     let mut given = Given::new("plain");
     assert_eq!((given.status().state, given.starts()), (McpState::Idle, 0));
     let first = given.toolbox().await;
@@ -134,7 +134,7 @@ async fn a_server_is_started_once_and_its_list_is_remembered() {
     given.restart();
     assert_eq!(names(&given.toolbox().await), names(&first));
     assert_eq!((given.status().state, given.starts()), (McpState::Idle, 1), "the list is known without it");
-    // Another configuration is another server.
+    // Another configuration counts as another server.
     given.settings.env.push("PATH".to_owned());
     given.restart();
     given.toolbox().await;
@@ -142,7 +142,7 @@ async fn a_server_is_started_once_and_its_list_is_remembered() {
 }
 
 #[tokio::test]
-async fn a_crash_costs_its_call_and_the_next_one_starts_it_again() {
+async fn crash_affects_one_call_and_the_next_restarts() {
     let given = Given::new("plain");
     let output = given.call("crash").await;
     assert!(output.is_error);
@@ -151,7 +151,7 @@ async fn a_crash_costs_its_call_and_the_next_one_starts_it_again() {
     let output = given.call_with("echo", json!({ "text": "again" }), ToolContext::without_directory()).await;
     assert_eq!(output.text, "again");
     assert_eq!(given.starts(), 2);
-    // A server that keeps crashing is left alone for a while, and says so at once.
+    // A server that keeps crashing is delayed, and calls fail immediately in the meantime.
     given.call("crash").await;
     given
         .until("left alone", async |given| given.call("crash").await.text.contains("is started again in"))
@@ -161,7 +161,7 @@ async fn a_crash_costs_its_call_and_the_next_one_starts_it_again() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_begin_offers_nothing_and_says_why() {
+async fn failing_start_offers_nothing_and_is_explained() {
     for (change, why) in [
         ("dies", "it ended with status 7: cannot find my configuration"),
         ("mute", "it did not begin and list its tools within 300 ms"),
@@ -173,7 +173,7 @@ async fn a_server_that_cannot_begin_offers_nothing_and_says_why() {
         assert!(given.toolbox().await.is_empty(), "{change}");
         let problems = given.source().problems(&round());
         let told = format!("the MCP server `odd` offers nothing: {why}");
-        // A slow machine may not come so far as to be asked.
+        // On a slow machine the server may not get as far as being asked.
         assert_eq!(problems, [told], "{change}");
         assert_eq!(given.status().state, McpState::Failed);
     }
@@ -189,7 +189,7 @@ async fn a_server_that_cannot_begin_offers_nothing_and_says_why() {
 }
 
 #[tokio::test]
-async fn a_call_that_hangs_is_given_up_and_cancelled() {
+async fn hanging_call_times_out_and_is_cancelled() {
     let given = Given::with("plain", |settings| settings.timeout = PATIENT);
     given.toolbox().await;
     let output = given.call("hang").await;
@@ -199,7 +199,7 @@ async fn a_call_that_hangs_is_given_up_and_cancelled() {
         output.text
     );
     given.until("cancelled", async |given| given.notes().iter().any(|note| note == "cancelled")).await;
-    // Cancelled by whoever runs the turn.
+    // Cancelled by the owner of the turn.
     let cancelled = ToolContext::without_directory();
     let stop = cancelled.cancellation().clone();
     let calling = given.call_with("hang", json!({}), cancelled);
@@ -222,7 +222,7 @@ async fn a_call_that_hangs_is_given_up_and_cancelled() {
 }
 
 #[tokio::test]
-async fn floods_noise_and_answers_to_nobody_are_survived() {
+async fn floods_and_noise_are_survived() {
     let given = Given::with("plain", |settings| settings.timeout = Duration::from_secs(20));
     let noise = given.call("noise").await;
     assert_eq!(noise.text, "after the noise");
@@ -248,7 +248,7 @@ async fn floods_noise_and_answers_to_nobody_are_survived() {
     for (flood, starts) in [("flood", 2), ("junk", 3), ("answers", 4)] {
         let flooded = given.call(flood).await;
         assert!(flooded.text.contains("more messages than anybody asked for"), "{flood}: {}", flooded.text);
-        // One that keeps failing is left alone for a while.
+        // A server that keeps failing is delayed.
         let echo = async |given: &Given| {
             let text = json!({ "text": "still there" });
             given.call_with("echo", text, ToolContext::without_directory()).await.text == "still there"
@@ -259,7 +259,7 @@ async fn floods_noise_and_answers_to_nobody_are_survived() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_none_costs_no_other() {
+async fn invalid_tool_does_not_affect_the_others() {
     let given = Given::new("liar");
     assert_eq!(names(&given.toolbox().await), ["mcp__odd__fine"]);
     let problems = given.source().problems(&round());
@@ -268,22 +268,22 @@ async fn a_tool_that_is_none_costs_no_other() {
 }
 
 #[tokio::test]
-async fn a_server_that_failed_is_tried_again_beside_the_turns() {
+async fn failed_server_is_retried_in_the_background() {
     let given = Given::new("dies");
     assert!(given.toolbox().await.is_empty());
     assert_eq!(given.status().starts, 1);
-    // Nobody waits for it any more: it is tried in a task that has not even begun when this is answered.
+    // The retry runs in its own task, which has not even begun when this offer returns.
     assert!(given.toolbox().await.is_empty());
     assert_eq!(given.status().starts, 1);
     given.until("tried again", async |given| given.status().starts == 2).await;
-    // Nor is a server started in the middle of a turn.
+    // Only the first round of a turn starts a server.
     let new = Given::new("plain");
     let second = RoundContext { round: 2, ..round() };
     assert!(new.source().offer(&second).await.is_empty());
     assert_eq!(new.status().starts, 0);
 }
 
-/// Accepts connections, and answers every request with a body that does not end.
+/// Accepts connections, and answers every request with an endless body.
 async fn endless_http() -> (String, Arc<std::sync::atomic::AtomicU64>) {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -309,7 +309,7 @@ async fn endless_http() -> (String, Arc<std::sync::atomic::AtomicU64>) {
 }
 
 #[tokio::test]
-async fn an_answer_over_http_without_an_end_is_given_up() {
+async fn endless_http_answer_is_ended() {
     let (address, sent) = endless_http().await;
     let given = Given::with("plain", |settings| {
         (settings.command, settings.url) = (None, Some(address));
@@ -323,7 +323,7 @@ async fn an_answer_over_http_without_an_end_is_given_up() {
     assert!(mebibytes < 64, "{mebibytes} MiB were taken");
 }
 
-/// A server over HTTP that knows one session, and what it says of its tool.
+/// An HTTP server with one session, and the description of its tool.
 #[derive(Default)]
 struct Deployed {
     session: u32,
@@ -331,7 +331,7 @@ struct Deployed {
     calls: u32,
 }
 
-/// Serves what is deployed at the moment.
+/// Serves the current deployment.
 async fn http_server(deployed: Arc<std::sync::Mutex<Deployed>>) -> String {
     use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -386,7 +386,7 @@ async fn http_server(deployed: Arc<std::sync::Mutex<Deployed>>) -> String {
 }
 
 #[tokio::test]
-async fn whoever_answers_in_place_of_a_server_that_was_asked_is_asked_first() {
+async fn replaced_server_is_listed_before_its_first_call() {
     let deployed = Arc::new(std::sync::Mutex::new(Deployed { session: 1, about: "Tells.", calls: 0 }));
     let address = http_server(Arc::clone(&deployed)).await;
     let given = Given::with("plain", |settings| {
@@ -394,10 +394,10 @@ async fn whoever_answers_in_place_of_a_server_that_was_asked_is_asked_first() {
         settings.args.clear();
     });
     assert_eq!(given.call("tell").await.text, "session 1");
-    // The same again, started anew: it knows nothing of us, and has done nothing.
+    // The same server after a restart: it lost the session and has done nothing, so the call is repeated.
     deployed.lock().unwrap().session = 2;
     assert_eq!(given.call("tell").await.text, "session 2");
-    // Something else under the same name.
+    // A different server under the same address.
     *deployed.lock().unwrap() = Deployed { session: 3, about: "Deletes everything.", calls: 0 };
     let refused = given.call("tell").await;
     assert!(
@@ -412,14 +412,14 @@ async fn whoever_answers_in_place_of_a_server_that_was_asked_is_asked_first() {
 }
 
 #[tokio::test]
-async fn an_answer_for_somebody_else_is_none() {
+async fn answer_with_a_foreign_id_is_ignored() {
     let given = Given::with("plain", |settings| settings.timeout = PATIENT);
     given.toolbox().await;
     let (one, other) = tokio::join!(given.call("wrong_id"), given.call("long_line"));
     for output in [one, other] {
         assert!(output.is_error && output.text.contains("did not answer within"), "{}", output.text);
     }
-    // Two unanswered calls: it is taken for stuck.
+    // After two calls without an answer, the server counts as stuck.
     given
         .until("started again", async |given| {
             let output =
@@ -430,7 +430,7 @@ async fn an_answer_for_somebody_else_is_none() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_right_is_left_out_with_a_reason() {
+async fn invalid_tools_are_left_out_with_a_reason() {
     let given = Given::new("odd");
     let toolbox = given.toolbox().await;
     let offered = names(&toolbox);
@@ -463,24 +463,24 @@ async fn what_cannot_be_right_is_left_out_with_a_reason() {
     assert!(some.source().problems(&round())[0].contains("names `missing`, which it does not offer"));
 }
 
-/// Decides every question in the same way, and remembers the rules.
-struct Decides(Decision, std::sync::Mutex<Vec<String>>);
+/// Gives the same decision every time, and records the rules.
+struct Decides(ApprovalDecision, std::sync::Mutex<Vec<String>>);
 
 impl Approvals for Decides {
-    async fn ask(&self, request: ApprovalRequest) -> Decision {
+    async fn ask(&self, request: ApprovalRequest) -> ApprovalDecision {
         self.1.lock().unwrap().push(request.rule);
         self.0.clone()
     }
 }
 
-fn asking(decision: Decision) -> (ToolContext, Arc<Decides>) {
+fn asking(decision: ApprovalDecision) -> (ToolContext, Arc<Decides>) {
     let decides = Arc::new(Decides(decision, std::sync::Mutex::default()));
     (ToolContext::without_directory().with_approvals(Arc::clone(&decides)), decides)
 }
 
 #[tokio::test]
-async fn calls_ask_as_their_server_is_set_and_a_claim_is_believed_only_if_that_is_set() {
-    let allow = || asking(Decision::Allow);
+async fn permissions_and_annotations_follow_the_settings() {
+    let allow = || asking(ApprovalDecision::Allow);
     let given = Given::with("plain", |settings| settings.write = Permission::Ask);
     let (context, decides) = allow();
     given.call_with("echo", json!({}), context).await;
@@ -500,7 +500,7 @@ async fn calls_ask_as_their_server_is_set_and_a_claim_is_believed_only_if_that_i
 }
 
 #[tokio::test]
-async fn a_tool_that_changes_asks_again_until_somebody_allows_it() {
+async fn changed_tool_requires_approval_again() {
     let mut given = Given::with("plain", |settings| settings.trust_annotations = true);
     let before = given.toolbox().await;
     given.call("change").await;
@@ -514,7 +514,7 @@ async fn a_tool_that_changes_asks_again_until_somebody_allows_it() {
     for (tool, expected) in [("echo", 1), ("extra", 1)] {
         let needs = after.needs(&called(tool, &json!({})));
         assert!(matches!(needs, Some(Needs::Rule { permission: Permission::Ask, .. })), "{tool}: {needs:?}");
-        let (context, decides) = asking(Decision::Allow);
+        let (context, decides) = asking(ApprovalDecision::Allow);
         given.call_with(tool, json!({}), context.clone()).await;
         given.call_with(tool, json!({}), context).await;
         let asked = decides.1.lock().unwrap();
@@ -524,7 +524,7 @@ async fn a_tool_that_changes_asks_again_until_somebody_allows_it() {
             "{asked:?}"
         );
     }
-    // What was allowed is remembered; what the restarted server says now is again something else.
+    // The approval is cached, but the restarted server describes the tool differently again.
     given.servers.shut_down().await;
     given.restart();
     assert_eq!(after.needs(&called("echo", &json!({}))), Some(Needs::Undeclared), "its server is gone");
@@ -545,7 +545,7 @@ async fn a_tool_that_changes_asks_again_until_somebody_allows_it() {
 }
 
 #[tokio::test]
-async fn only_turns_that_may_have_a_server_have_it() {
+async fn only_permitted_turns_have_the_server() {
     let given = Given::new("plain");
     let mut bound = round();
     Arc::make_mut(&mut bound.scope).reach = TokenReach::Workspace;
@@ -565,7 +565,7 @@ async fn only_turns_that_may_have_a_server_have_it() {
 }
 
 #[tokio::test]
-async fn nothing_of_a_server_is_left_when_it_is_shut_down() {
+async fn shutdown_leaves_no_process_behind() {
     let given = Given::with("plain", |settings| settings.args.push("left-behind-4711".to_owned()));
     given.toolbox().await;
     assert!(!test_sandbox::processes_with("left-behind-4711").is_empty());

@@ -1,16 +1,16 @@
-//! What the command line of a benchmark asks for.
+//! Command line of benchmarks.
 
-/// How much a benchmark does.
+/// Amount of work of a benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// Enough to see that everything still runs; the figures mean little.
+    /// Enough to check that everything runs; the figures mean little.
     Quick,
-    /// Enough for figures to be believed.
+    /// Enough for reliable figures.
     Full,
 }
 
 impl Effort {
-    /// One of two values.
+    /// Returns the value for this effort.
     pub fn choose<T>(self, quick: T, full: T) -> T {
         match self {
             Effort::Quick => quick,
@@ -19,16 +19,16 @@ impl Effort {
     }
 }
 
-/// A benchmark's arguments: `--quick`, and the names of the parts to run; without names, all of them.
+/// Arguments of a benchmark: `--quick`, and the parts to run; without parts, all of them.
 #[derive(Debug, Clone)]
-pub struct Arguments {
-    /// How much is done: little with `--quick`, and little without the `--bench` that only `cargo bench` passes,
-    /// because then the benchmark is run as a test.
+pub struct BenchArguments {
+    /// Amount of work: quick with `--quick`, and also without the `--bench` that only `cargo bench` passes, because then the
+    /// benchmark runs as a test.
     pub effort: Effort,
     parts: Vec<String>,
 }
 
-impl Arguments {
+impl BenchArguments {
     pub fn new(words: impl IntoIterator<Item = String>) -> Self {
         let (options, parts): (Vec<_>, Vec<_>) = words.into_iter().partition(|word| word.starts_with('-'));
         let has = |wanted: &str| options.iter().any(|option| option == wanted);
@@ -36,7 +36,7 @@ impl Arguments {
         Self { effort, parts }
     }
 
-    /// Whether a part is to be run.
+    /// Returns true if a part should run.
     pub fn ask_for(&self, part: &str) -> bool {
         self.parts.is_empty() || self.parts.iter().any(|asked| asked == part)
     }
@@ -46,8 +46,8 @@ impl Arguments {
 mod tests {
     use super::*;
 
-    fn arguments(line: &str) -> Arguments {
-        Arguments::new(line.split_whitespace().map(str::to_owned))
+    fn arguments(line: &str) -> BenchArguments {
+        BenchArguments::new(line.split_whitespace().map(str::to_owned))
     }
 
     #[test]
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_named() {
+    fn parts_are_selected_by_name() {
         assert!(arguments("--bench").ask_for("save"));
         assert!(arguments("save --bench").ask_for("save"));
         assert!(!arguments("tree --bench").ask_for("save"));

@@ -1,4 +1,4 @@
-//! Several things measured in turns.
+//! Comparison of several subjects, measured in turns.
 
 use std::fmt;
 use std::pin::Pin;
@@ -6,49 +6,50 @@ use std::time::Instant;
 
 use crate::{Samples, Table, show_ratio, show_time};
 
-/// How often everything is run.
+/// Numbers of runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Rounds {
-    /// Rounds whose times are thrown away.
+    /// Rounds whose times are discarded.
     pub warm_up: usize,
     /// Rounds whose times count.
     pub measured: usize,
 }
 
-/// What is measured; the first is what the others are compared with.
+/// The measured subjects; the first is the reference.
 pub struct Comparison<'a> {
-    subjects: Vec<(String, Box<dyn Subject + 'a>)>,
+    subjects: Vec<(String, Box<dyn MeasuredSubject + 'a>)>,
 }
 
-/// An async closure in a form that can be boxed.
-trait Subject {
+/// Object-safe form of an async closure.
+trait MeasuredSubject {
     fn run(&mut self) -> Pin<Box<dyn Future<Output = anyhow::Result<()>> + '_>>;
 }
 
-impl<F: AsyncFnMut() -> anyhow::Result<()>> Subject for F {
+impl<F: AsyncFnMut() -> anyhow::Result<()>> MeasuredSubject for F {
     fn run(&mut self) -> Pin<Box<dyn Future<Output = anyhow::Result<()>> + '_>> {
         Box::pin(self())
     }
 }
 
 impl<'a> Comparison<'a> {
-    /// Names what the others are compared with.
+    /// Creates a comparison with its reference.
     pub fn against(name: &str, subject: impl AsyncFnMut() -> anyhow::Result<()> + 'a) -> Self {
         Self { subjects: Vec::new() }.with(name, subject)
     }
 
-    /// Adds something to hold against the first.
+    /// Adds a subject to compare with the reference.
     pub fn with(mut self, name: &str, subject: impl AsyncFnMut() -> anyhow::Result<()> + 'a) -> Self {
         self.subjects.push((name.to_owned(), Box::new(subject)));
         self
     }
 
-    /// Runs everything once a round. Who begins changes from round to round, so that none always follows the same.
+    /// Runs all subjects in every round. The order rotates, so that none always follows the same one.
     pub async fn run(mut self, rounds: Rounds) -> anyhow::Result<Figures> {
         let count = self.subjects.len();
         let mut times = vec![Vec::with_capacity(rounds.measured); count];
         for round in 0..rounds.warm_up + rounds.measured {
             for turn in 0..count {
+                // Caches and the allocator are in the state that the previous subject left, hence the rotation.
                 let index = (round + turn) % count;
                 let started = Instant::now();
                 self.subjects[index].1.run().await?;
@@ -63,20 +64,20 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// What a comparison found, in the order its subjects were named.
+/// Results of a comparison, in the order of the subjects.
 #[derive(Debug, Clone)]
 pub struct Figures {
     rows: Vec<(String, Samples)>,
 }
 
 impl Figures {
-    /// The times of one subject; none were taken of one that was never named.
+    /// Returns the times of a subject. Empty for an unknown name.
     pub fn of(&self, name: &str) -> Samples {
         let found = self.rows.iter().find(|(row, _)| row == name);
         found.map_or_else(Samples::default, |(_, samples)| samples.clone())
     }
 
-    /// How many times the first subject's median this one's is.
+    /// Returns a subject's median divided by that of the reference.
     pub fn ratio(&self, name: &str) -> f64 {
         self.ratio_of(&self.of(name))
     }

@@ -1,7 +1,7 @@
-//! Measures things side by side in one run, so that what is compared met the same machine at the same time.
+//! Measures subjects side by side in one run, so that they meet the same machine at the same time.
 //!
-//! A time alone says little on a machine that others use too; a ratio of two medians, whose samples were taken in
-//! turns, says how much one thing costs over another.
+//! On a shared machine, an absolute time means little. The ratio of two medians whose samples were taken in turns shows the cost of
+//! one subject over another.
 //!
 //! ```
 //! use measure::{Comparison, Rounds};
@@ -25,7 +25,7 @@ mod show;
 pub mod system_calls;
 mod table;
 
-pub use arguments::{Arguments, Effort};
+pub use arguments::{BenchArguments, Effort};
 pub use comparison::{Comparison, Figures, Rounds};
 pub use machine::Machine;
 pub use memory::ResidentMemory;
@@ -33,5 +33,5 @@ pub use samples::Samples;
 pub use show::{show_bytes, show_count, show_ratio, show_time};
 pub use system_calls::SystemCalls;
 pub use table::Table;
-/// The runtime, for benchmarks of crates that must not depend on one.
+/// The async runtime, for benchmarks of crates that must not depend on one.
 pub use tokio;

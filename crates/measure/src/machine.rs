@@ -1,4 +1,4 @@
-//! Which machine the figures are of.
+//! The machine of the measurements.
 
 use std::fmt;
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::memory::field;
 use crate::show_bytes;
 
-/// What a reader needs to know about a machine; what cannot be found out is left open.
+/// Description of a machine for readers; unknown values are left open.
 #[derive(Debug, Clone)]
 pub struct Machine {
     processor: String,
@@ -46,7 +46,7 @@ fn after_colon<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     Some(line.split_once(':')?.1.trim())
 }
 
-/// What a program prints of itself.
+/// Returns the output of a program.
 fn first_output(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());

@@ -1,11 +1,11 @@
-//! How much memory a process holds, and the most it ever held.
+//! Memory of a process, current and peak.
 
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-/// The resident memory of one process, read from `/proc`.
+/// Resident memory of a process, read from `/proc`.
 #[derive(Debug, Clone)]
 pub struct ResidentMemory {
     process: PathBuf,
@@ -24,12 +24,12 @@ impl ResidentMemory {
         self.status("VmRSS")
     }
 
-    /// Most bytes held since the start, or since [`ResidentMemory::reset_peak`].
+    /// Returns the peak in bytes since the start or the last [`ResidentMemory::reset_peak`].
     pub fn peak(&self) -> anyhow::Result<u64> {
         self.status("VmHWM")
     }
 
-    /// Forgets the peak. Where the system does not allow that, the peak stays that of the whole run.
+    /// Resets the peak. If the system does not allow that, it remains the peak of the whole run.
     pub fn reset_peak(&self) {
         let _ = fs::write(self.process.join("clear_refs"), "5");
     }
@@ -41,7 +41,7 @@ impl ResidentMemory {
     }
 }
 
-/// A line such as `VmRSS:     1234 kB`, in bytes.
+/// Parses a line such as `VmRSS:     1234 kB` into bytes.
 pub(crate) fn field(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
@@ -53,16 +53,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kibibytes_are_read_from_the_line_of_their_key() {
+    fn field_is_read_from_the_line_of_its_key() {
         assert_eq!(field("VmHWMs: 1 kB\nVmHWM:\t  12 kB\n", "VmHWM"), Some(12 * 1024));
         assert_eq!(field("VmHWM: many\n", "VmHWM"), None);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_peak_outlives_what_made_it() -> anyhow::Result<()> {
+    fn peak_remains_after_memory_is_freed() -> anyhow::Result<()> {
         let memory = ResidentMemory::own();
         let before = memory.now()?;
+        // Large enough for the allocator to return it to the system on drop.
         drop(std::hint::black_box(vec![1_u8; 64 << 20]));
         assert!(memory.peak()? >= before + (48 << 20));
         Ok(())

@@ -1,24 +1,24 @@
-//! Times of one thing, and what is typical of them.
+//! Times of a subject and their quantiles.
 
 use std::time::Duration;
 
-/// Times that were measured, shortest first.
+/// Measured times, shortest first.
 #[derive(Debug, Clone, Default)]
 pub struct Samples(Vec<Duration>);
 
 impl Samples {
-    /// Takes times in any order.
+    /// Sorts the given times.
     pub fn new(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         Self(times)
     }
 
-    /// The time that half of the samples stay within.
+    /// Returns the time that half of the samples do not exceed.
     pub fn median(&self) -> Duration {
         self.quantile(0.5)
     }
 
-    /// The time that this part of the samples stays within, from 0 to 1; zero when there are no samples.
+    /// Returns the time that the given part of the samples, from 0 to 1, does not exceed. Zero without samples.
     pub fn quantile(&self, part: f64) -> Duration {
         let within = (part * self.0.len() as f64).ceil() as usize;
         self.0.get(within.saturating_sub(1)).copied().unwrap_or_default()
@@ -28,7 +28,7 @@ impl Samples {
         self.0.last().copied().unwrap_or_default()
     }
 
-    /// How many times were measured.
+    /// Returns the number of samples.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_times_that_were_measured() {
+    fn quantiles_are_measured_times() {
         let samples = Samples::new((1..=100).rev().map(Duration::from_millis).collect());
         assert_eq!(samples.median(), Duration::from_millis(50));
         assert_eq!(samples.quantile(0.99), Duration::from_millis(99));

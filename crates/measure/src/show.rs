@@ -1,8 +1,8 @@
-//! Numbers as people read them.
+//! Numbers formatted for readers.
 
 use std::time::Duration;
 
-/// A time in the unit that suits it, to three digits.
+/// Formats a time in a suitable unit with three digits.
 pub fn show_time(time: Duration) -> String {
     let nanoseconds = time.as_nanos() as f64;
     let (value, unit) = match nanoseconds {
@@ -14,7 +14,7 @@ pub fn show_time(time: Duration) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// Bytes in the unit that suits them, to three digits.
+/// Formats bytes in a suitable unit with three digits.
 pub fn show_bytes(bytes: u64) -> String {
     const KIBIBYTE: f64 = (1_u64 << 10) as f64;
     const MEBIBYTE: f64 = (1_u64 << 20) as f64;
@@ -32,7 +32,7 @@ pub fn show_ratio(ratio: f64) -> String {
     format!("{ratio:.2}×")
 }
 
-/// A count, with its thousands apart.
+/// Formats a count with separated thousands.
 pub fn show_count(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() * 2);
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short() {
+    fn formatted_numbers_are_short() {
         assert_eq!(show_time(Duration::from_nanos(7)), "7.00 ns");
         assert_eq!(show_time(Duration::from_nanos(45_678)), "45.7 µs");
         assert_eq!(show_time(Duration::from_millis(123)), "123 ms");

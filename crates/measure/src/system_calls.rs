@@ -1,7 +1,7 @@
-//! Counts the system calls of a piece of work, with strace.
+//! Counts system calls with strace.
 //!
-//! The work runs in a process of its own and says where it begins and ends by asking for files that do not exist:
-//! a mark costs one call, and is found again in what strace wrote.
+//! The work runs in its own process and marks its parts by asking for files that do not exist. A mark costs one call and is easily
+//! found in strace's output.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,33 +10,33 @@ use std::process::Command;
 
 use anyhow::Context as _;
 
-/// Where marks would be, if they were files.
+/// Prefix of the marks' paths.
 const MARKS: &str = "/foreword-mark/";
 
-/// What a mark means between two pieces of work.
+/// Mark between two parts.
 const NOTHING: &str = "nothing";
 
-/// Says, in the process that is watched, that what follows belongs to `part`.
+/// Marks the beginning of a part in the traced process.
 pub fn begin_part(part: &str) {
     let _ = std::fs::symlink_metadata(format!("{MARKS}{part}"));
 }
 
-/// Says that what follows belongs to nothing.
+/// Marks the end of a part.
 pub fn end_part() {
     begin_part(NOTHING);
 }
 
-/// Calls of one part of the work, by name.
+/// Calls of one part by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SystemCalls(BTreeMap<String, usize>);
 
 impl SystemCalls {
-    /// Whether there is a strace that may watch.
+    /// Returns true if strace is installed and permitted.
     pub fn can_be_counted() -> bool {
         Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).status().is_ok_and(|it| it.success())
     }
 
-    /// Runs a command and counts what it does between its marks, part by part.
+    /// Runs a command and counts its calls for each part.
     pub fn count(command: &mut Command) -> anyhow::Result<BTreeMap<String, SystemCalls>> {
         let directory = tempfile::tempdir()?;
         let log = directory.path().join("calls");
@@ -49,28 +49,28 @@ impl SystemCalls {
                 None => strace.env_remove(key),
             };
         }
-        let output = strace.output().context("cannot start strace")?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        anyhow::ensure!(output.status.success(), "what strace watches failed: {said}");
+        let output = strace.output().context("failed to start strace")?;
+        let printed = String::from_utf8_lossy(&output.stderr);
+        anyhow::ensure!(output.status.success(), "the traced command failed: {printed}");
         read(&log)
     }
 
-    /// Calls of these names.
+    /// Returns the number of calls with these names.
     pub fn of(&self, names: &[&str]) -> usize {
         names.iter().filter_map(|name| self.0.get(*name)).sum()
     }
 
-    /// All calls that ask about a path or a file.
+    /// Returns the number of calls that query a path or file.
     pub fn stats(&self) -> usize {
         self.of(&["stat", "lstat", "fstat", "newfstatat", "statx"])
     }
 
-    /// All calls that open something.
+    /// Returns the number of calls that open a file.
     pub fn opens(&self) -> usize {
         self.of(&["open", "openat", "openat2"])
     }
 
-    /// All calls that read from a file.
+    /// Returns the number of calls that read from a file.
     pub fn reads(&self) -> usize {
         self.of(&["read", "pread64", "readv", "getdents64", "mmap"])
     }
@@ -90,7 +90,7 @@ impl fmt::Display for SystemCalls {
 fn read(log: &Path) -> anyhow::Result<BTreeMap<String, SystemCalls>> {
     let text = std::fs::read_to_string(log).context("strace wrote nothing")?;
     let mut parts: BTreeMap<String, SystemCalls> = BTreeMap::new();
-    // The thread that set the last mark, and what for.
+    // The thread that set the last mark, and its part. Other threads, such as those of a runtime, are not counted.
     let mut current: Option<(&str, &str)> = None;
     for line in text.lines() {
         let Some((thread, call)) = line.split_once(char::is_whitespace) else { continue };
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_counted_between_their_marks() -> anyhow::Result<()> {
+    fn calls_are_counted_between_marks() -> anyhow::Result<()> {
         let directory = tempfile::tempdir()?;
         let log = directory.path().join("log");
         std::fs::write(

@@ -1,15 +1,15 @@
-//! Rows under headings, each column as wide as its widest cell.
+//! Text tables with headings.
 
 use std::fmt;
 
-/// A table of text: the first column begins at the left, numbers end at the right.
+/// A table of text: the first column is aligned left, the others right.
 #[derive(Debug, Clone)]
 pub struct Table<const COLUMNS: usize> {
     rows: Vec<[String; COLUMNS]>,
 }
 
 impl<const COLUMNS: usize> Table<COLUMNS> {
-    /// A table with nothing under its headings.
+    /// Creates a table with headings and no rows.
     pub fn new(headings: [&str; COLUMNS]) -> Self {
         Self { rows: vec![headings.map(str::to_owned)] }
     }

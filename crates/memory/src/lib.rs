@@ -1,4 +1,4 @@
-//! What is remembered: the words it is found by, how much of it a model is told, and when nothing may be remembered.
+//! Memory: the terms that items are found by, the text that presents them to a model, and requests not to remember.
 //!
 //! Pure and synchronous: text in, text and terms out. The items themselves are in the store.
 //!
@@ -9,8 +9,6 @@
 //! assert!(QueryTerms::of("CAFE").iter().all(|term| index.contains(term)));
 //! assert!(QueryTerms::of("東京").iter().all(|term| index.contains(term)));
 //! ```
-
-#![warn(missing_docs)]
 
 mod extraction;
 mod policy;

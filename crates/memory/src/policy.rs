@@ -1,30 +1,30 @@
-//! What a turn may do with memory: what settings say, and what the user asks for in this turn.
+//! The memory policy of a turn: settings, and requests of the user in this turn.
 
 use std::sync::LazyLock;
 
 use crate::MemorySettings;
 use crate::terms::sequence;
 
-/// What a turn may do with memory.
+/// Allowed uses of memory in a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Whether the model is told of what is remembered.
+    /// The model may see memories.
     pub recall: bool,
-    /// Whether something of this turn may be remembered.
+    /// The turn may add memories.
     pub remember: bool,
 }
 
 impl Policy {
-    /// The policy of a turn, which may be one that the user does not want remembered. That never deletes what is remembered.
+    /// Returns the policy of a turn, which the user may have marked as off the record. Existing memories are never
+    /// deleted by it.
     pub fn of(settings: &MemorySettings, is_off_the_record: bool) -> Self {
         Self { recall: settings.enabled, remember: settings.enabled && !is_off_the_record }
     }
 }
 
-/// How people say that something is not to be remembered. Each is compared word by word with a message, without accents and
-/// apostrophes, so that typing does not matter.
-///
-/// "I don't remember" must not be among what they match, so a phrase names what is meant or says what to do with it.
+/// Phrases that ask not to remember a message. They are compared word by word, without accents and apostrophes, so that
+/// typing habits do not matter.
+// "I don't remember" must not match, so each phrase names its object or an action.
 const PHRASES: &[&str] = &[
     "don't remember this",
     "don't remember that",
@@ -64,14 +64,14 @@ const PHRASES: &[&str] = &[
     "기억하지 마",
 ];
 
-/// Who says "don't remember this" of themselves has forgotten something, and asks for nothing.
+/// Subjects of "don't remember this" that make it a statement about forgetting instead of a request.
 const SPEAKERS: &[&str] = &["i", "we", "you", "they", "who", "people"];
 
-/// [`PHRASES`], each as its words: every message of every turn is held against them.
+/// [`PHRASES`], split into words once, because each message of each turn is compared with all of them.
 static PHRASE_WORDS: LazyLock<Vec<Vec<String>>> =
     LazyLock::new(|| PHRASES.iter().map(|phrase| sequence(phrase).collect()).collect());
 
-/// Whether a message says that this turn is not to be remembered.
+/// Returns true if a message asks not to be remembered.
 pub fn asks_not_to_remember(message: &str) -> bool {
     let said: Vec<String> = sequence(message).collect();
     PHRASE_WORDS.iter().any(|phrase| {

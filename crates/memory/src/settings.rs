@@ -1,13 +1,13 @@
 //! `[memory]` of the configuration.
 
-/// Whether turns have memory, and what of it.
+/// Settings for memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemorySettings {
-    /// Whether models are told of what is remembered, and have tools for it.
+    /// Enables recall and the memory tools.
     pub enabled: bool,
-    /// Whether its tools are in a request only once a model has asked for them.
+    /// Hides the memory tools until a model requests them.
     pub hidden: bool,
-    /// Whether a model is asked after each turn what of it to remember.
+    /// Extracts memories after each turn with another call to a model.
     pub extract: bool,
 }
 

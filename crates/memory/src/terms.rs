@@ -10,25 +10,26 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::fold::{Kind, fold, kind};
 
-/// Most characters of a term. What is longer is nobody's word, and PostgreSQL takes no more than two thousand bytes.
+/// Characters of a term.
+// Longer ones are not words, and PostgreSQL rejects those above 2,000 bytes.
 pub const MAX_TERM_CHARS: usize = 64;
-/// Most terms of a query; the rest of a longer one does not count.
+/// Terms of a query. Further ones are ignored.
 pub const MAX_QUERY_TERMS: usize = 64;
 
-/// The terms of a text, each with the places where it is, from 1.
+/// The terms of a text, each with its positions from 1.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexTerms {
     places: BTreeMap<String, Vec<u32>>,
 }
 
-/// The terms to look for, each once.
+/// The terms of a query, without duplicates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QueryTerms {
     terms: Vec<String>,
 }
 
 impl IndexTerms {
-    /// The terms that a text is found by.
+    /// Returns the terms that a text is found by.
     pub fn of(text: &str) -> Self {
         let mut places: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         let mut place = 0;
@@ -38,7 +39,7 @@ impl IndexTerms {
                     place += 1;
                     places.entry(word).or_default().push(place);
                 }
-                // A single character is a term too, because it may be looked for alone.
+                // A single character is a term too, because it may be searched for alone.
                 Run::Unspaced(characters) => {
                     for (index, character) in characters.iter().enumerate() {
                         place += 1;
@@ -53,52 +54,53 @@ impl IndexTerms {
         Self { places }
     }
 
-    /// Each term, and the places where it is, in order.
+    /// Returns each term with its positions, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u32])> {
         self.places.iter().map(|(term, places)| (term.as_str(), places.as_slice()))
     }
 
-    /// Whether a term is among them.
+    /// Returns true if the text has this term.
     pub fn contains(&self, term: &str) -> bool {
         self.places.contains_key(term)
     }
 
-    /// How many different terms there are.
+    /// Returns the number of different terms.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether nothing could find the text.
+    /// Returns true if the text has no terms, so that no query finds it.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 }
 
 impl QueryTerms {
-    /// The terms of what somebody looks for, in their order.
+    /// Returns the terms of a query in their order.
     pub fn of(text: &str) -> Self {
         let mut seen = BTreeSet::new();
         let terms = sequence(text).filter(|term| seen.insert(term.clone())).take(MAX_QUERY_TERMS);
         Self { terms: terms.collect() }
     }
 
-    /// The terms, in the order in which they were asked for.
+    /// Returns the terms in the order of the query.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().map(String::as_str)
     }
 
-    /// How many different terms there are.
+    /// Returns the number of terms.
     pub fn len(&self) -> usize {
         self.terms.len()
     }
 
-    /// Whether there is nothing to look for.
+    /// Returns true if the query has no terms.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 }
 
-/// The terms of a text in their order, repeated ones too: words, and pairs of characters where nothing parts words.
+/// Returns all terms of a text in order, with repetitions: words, and pairs of characters in scripts that do not
+/// separate words.
 pub(crate) fn sequence(text: &str) -> impl Iterator<Item = String> {
     runs(text).flat_map(|run| match run {
         Run::Word(word) => vec![word],
@@ -107,16 +109,16 @@ pub(crate) fn sequence(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Characters that belong together.
+/// A run of characters that belong together.
 #[derive(Debug, PartialEq, Eq)]
 enum Run {
-    /// A word of a script that puts something between its words.
+    /// A word of a script that separates words.
     Word(String),
-    /// Characters of a script that does not, each with the marks that belong to it.
+    /// Characters of a script that does not, each with its marks.
     Unspaced(Vec<String>),
 }
 
-/// The runs of a text, in order.
+/// Returns the runs of a text in order.
 fn runs(text: &str) -> impl Iterator<Item = Run> {
     let mut characters = fold(text).peekable();
     std::iter::from_fn(move || {
@@ -124,7 +126,7 @@ fn runs(text: &str) -> impl Iterator<Item = Run> {
             let first = characters.next()?;
             match kind(first) {
                 Kind::Between => {}
-                // A mark without anything that it could belong to.
+                // A mark without a character that it could belong to.
                 Kind::Mark | Kind::Ignored => {}
                 Kind::Spaced => {
                     let mut word = String::from(first);

@@ -1,4 +1,4 @@
-//! Why a provider could not reuse the beginning of a prompt.
+//! Explains which change made a provider's cached prefix unusable.
 
 use protocol::prompt::{
     PromptBlame, PromptChange, PromptDifference, PromptManifest, PromptManifestSection, PromptSource,
@@ -8,8 +8,10 @@ use tokens::{Encoding, count};
 
 use crate::section::MEMORY_RECALL;
 
-/// Compares two prompts; `text_of` finds a section's text by its SHA-256, if it is kept. Only what is sent costs something: a
-/// section that an earlier turn says is no difference, and counts in none of the sums.
+/// Compares two prompts; `text_of` finds a section's text by its SHA-256, if it is kept.
+///
+/// Only what is sent costs something: a section that an earlier turn sent counts in none of the sums, and its absence is
+/// not a difference.
 pub fn blame(
     before: &PromptManifest,
     after: &PromptManifest,
@@ -24,12 +26,14 @@ pub fn blame(
         .take_while(|(one, other)| one.id == other.id && one.sha256 == other.sha256)
         .count();
     let (old, new) = (before.sections.get(same), after.sections.get(same));
-    // What turned from sent to said earlier is neither reused nor lost.
+    // A section that was sent before and is now left out as repeated is neither reused nor lost, so the two sums are
+    // kept apart: one over the tokens of `after`, one over those of `before`.
     let (mut reused, mut kept) = (tokens(&after.sections[..same]), tokens(&before.sections[..same]));
     let first_difference = first(old, new, before, after).map(|mut difference| {
         if let (PromptChange::Edited, Some(old), Some(new)) = (difference.change, old, new)
             && let (Some(old), Some(new)) = (text_of(&old.sha256), text_of(&new.sha256))
         {
+            // Providers cache by prefix, so within the first changed section everything before the change is still reused.
             let shared = common_prefix(&old, &new);
             difference.line = Some(shared.matches('\n').count() as u64 + 1);
             let shared = count(Encoding::Cl100k, shared) as u64;
@@ -51,8 +55,10 @@ pub fn blame(
     }
 }
 
-/// A prompt without what it recalled, where the other one recalls nothing: a thread is told of an item once, and it is sent again
-/// where it was, with the history.
+/// Returns the earlier prompt without its recalled memories if the later one recalls nothing.
+///
+/// A thread gets a memory only once. Later requests repeat it in the history, at the same position, so that its absence
+/// from the system part loses nothing.
 fn without_retold(before: &PromptManifest, after: &PromptManifest) -> PromptManifest {
     let recalls = after.sections.iter().any(|section| section.id == MEMORY_RECALL);
     let mut compared = before.clone();
@@ -78,7 +84,7 @@ fn first(
         (Some(old), Some(new)) if old.id == new.id => (new, PromptChange::Edited, Some(old), Some(new)),
         (Some(old), _) if !is_in(after, &old.id) => (old, PromptChange::Removed, Some(old), None),
         (_, Some(new)) if !is_in(before, &new.id) => (new, PromptChange::Added, None, Some(new)),
-        // Only a compiler with another order can get here.
+        // The compiler keeps the order of the table, so only a manifest of another compiler version gets here.
         (_, Some(new)) => (new, PromptChange::Edited, None, Some(new)),
         (Some(old), None) => (old, PromptChange::Removed, Some(old), None),
     };

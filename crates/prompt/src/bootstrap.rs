@@ -1,4 +1,4 @@
-//! The files of the home directory that say who the model is and whom it works for.
+//! The home directory's files that describe the model's character and its user.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -9,24 +9,24 @@ use protocol::ContentHash;
 use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode};
 use rustix::fs::{Mode, OFlags};
 
-use crate::budget::Budgets;
+use crate::budget::PromptBudgets;
 use crate::texts;
 
-/// Most bytes that are read of a file, whatever the budgets say: nobody's character fills four megabytes.
+/// Most bytes read of a file, whatever the budgets allow.
 const MAX_BYTES: usize = 4 << 20;
 
 /// A file of the home directory that becomes a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BootstrapKind {
-    /// Its name.
+    /// File name in the home directory.
     pub name: &'static str,
-    /// The section it becomes.
+    /// Id of the section that shows the file.
     pub section_id: &'static str,
-    /// What it says at first; such a file is the model's to evolve, and is made when it is absent.
+    /// Initial content of a file that the model may edit; such a file is created if it is absent.
     pub(crate) at_first: Option<&'static str>,
 }
 
-/// All of them, in the order in which they share what they may have together.
+/// All bootstrap files, in the order in which they share the common budget.
 pub const BOOTSTRAP_FILES: &[BootstrapKind] = &[
     BootstrapKind { name: "SOUL.md", section_id: "soul_core", at_first: Some(texts::SOUL) },
     BootstrapKind { name: "IDENTITY.md", section_id: "identity_core", at_first: Some(texts::OWN_IDENTITY) },
@@ -34,56 +34,56 @@ pub const BOOTSTRAP_FILES: &[BootstrapKind] = &[
 ];
 
 impl BootstrapKind {
-    /// Whether the model may change it.
+    /// Returns true if the model may edit the file.
     pub fn evolves(&self) -> bool {
         self.at_first.is_some()
     }
 }
 
-/// A bootstrap file as it was read.
+/// A bootstrap file as read from disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootstrapFile {
-    /// Which.
+    /// Kind of file.
     pub kind: BootstrapKind,
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its text, or the first of it.
+    /// Text of the file, or its beginning.
     pub text: String,
-    /// SHA-256 of what was read.
+    /// SHA-256 of the bytes that were read.
     pub sha256: ContentHash,
-    /// Whether there is more of it than was read.
+    /// True if the file is longer than the part that was read.
     pub longer: bool,
 }
 
-/// All that were there, and what was wrong with the others.
+/// The readable bootstrap files, and the problems of the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BootstrapFiles {
-    /// The files.
+    /// Files that could be read.
     pub files: Vec<BootstrapFile>,
-    /// What was found on the way.
+    /// Problems with files that are missing or unreadable.
     pub diagnostics: Vec<PromptDiagnostic>,
 }
 
-/// Bootstrap files cannot be made.
+/// Error creating the bootstrap files.
 #[derive(Debug, thiserror::Error)]
 pub enum BootstrapError {
-    /// Something else has the name of one.
+    /// A directory has the name of a bootstrap file.
     #[error("{} is a directory, but must be a file", path.display())]
     IsADirectory {
-        /// Where.
+        /// Path of the directory.
         path: PathBuf,
     },
-    /// The system refused.
+    /// The file or the home directory could not be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
-        /// Where.
+        /// Path that could not be written.
         path: PathBuf,
-        /// What it said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
-/// Makes the files that are absent. One that exists is never touched, also if it is empty.
+/// Creates the bootstrap files that are absent. An existing file is never changed, even if it is empty.
 pub fn create_bootstrap_files(home: &Path) -> Result<Vec<PathBuf>, BootstrapError> {
     let mut created = Vec::new();
     for kind in BOOTSTRAP_FILES {
@@ -92,7 +92,7 @@ pub fn create_bootstrap_files(home: &Path) -> Result<Vec<PathBuf>, BootstrapErro
             return Err(BootstrapError::IsADirectory { path });
         }
         let Some(text) = kind.at_first else { continue };
-        // A link that leads nowhere is there, too: what it should lead to is for its owner to say.
+        // A dangling link also counts as existing: its owner decides what to create at the target.
         if path.symlink_metadata().is_ok() {
             continue;
         }
@@ -100,7 +100,7 @@ pub fn create_bootstrap_files(home: &Path) -> Result<Vec<PathBuf>, BootstrapErro
         create_private(home).map_err(|source| BootstrapError::Write { path: home.to_owned(), source })?;
         match write_new(&path, text) {
             Ok(()) => created.push(path),
-            // Somebody else was quicker.
+            // Another gateway created the file between the check and the link.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(refused(error)),
         }
@@ -108,7 +108,7 @@ pub fn create_bootstrap_files(home: &Path) -> Result<Vec<PathBuf>, BootstrapErro
     Ok(created)
 }
 
-/// Makes a directory for this user alone where there is none.
+/// Creates a directory that only this user can read, unless it exists.
 fn create_private(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -116,7 +116,7 @@ fn create_private(directory: &Path) -> io::Result<()> {
     builder.recursive(true).create(directory)
 }
 
-/// Written beside its place first, so that nobody ever reads half of it.
+/// Writes a file under a temporary name and links it into place, so that a reader never sees half of it.
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
     static MADE: AtomicU64 = AtomicU64::new(0);
     let number = MADE.fetch_add(1, Ordering::Relaxed);
@@ -129,7 +129,7 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
         let mut file = options.open(&beside)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
-        // Unlike a rename, a link fails where something is already there.
+        // Unlike a rename, a link fails if the target exists, so a file that appeared meanwhile is never replaced.
         fs::hard_link(&beside, path)
     })();
     let _ = fs::remove_file(&beside);
@@ -137,8 +137,8 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
 }
 
 impl BootstrapFiles {
-    /// Reads the files of a home directory, as much of each as could be used.
-    pub fn read(home: &Path, limits: &Budgets) -> Self {
+    /// Reads the bootstrap files of a home directory, each no further than its budget allows.
+    pub fn read(home: &Path, limits: &PromptBudgets) -> Self {
         let mut read = Self::default();
         for kind in BOOTSTRAP_FILES {
             let path = home.join(kind.name);
@@ -175,14 +175,17 @@ impl BootstrapFiles {
     }
 }
 
-/// Reads enough for so many characters. What is judged is what was opened, so a pipe or device never hangs.
+/// Reads enough bytes for `characters` characters, and returns true if there are more.
 fn read_file(path: &Path, characters: usize) -> io::Result<(Vec<u8>, bool)> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = fs::File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    // The file type is checked on the descriptor, not on the path: with `NONBLOCK`, opening a pipe or device returns
+    // immediately, and the check cannot be raced.
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    // A character has at most four bytes; one more tells that there is more.
+    // A character has at most four bytes, and four more leave space for a byte order mark. The extra byte that is
+    // requested below shows whether the file continues.
     let limit = characters.saturating_mul(4).saturating_add(4).min(MAX_BYTES);
     let mut bytes = Vec::new();
     file.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes)?;
@@ -192,7 +195,7 @@ fn read_file(path: &Path, characters: usize) -> io::Result<(Vec<u8>, bool)> {
 }
 
 fn decode(bytes: &[u8], longer: bool) -> (String, bool) {
-    // A cut may have split the last character, which is nobody's fault.
+    // The limit may have split the last character. That is our doing, not a defect of the file.
     let (text, lossy) = match std::str::from_utf8(bytes) {
         Ok(text) => (text.to_owned(), false),
         Err(error) if longer && error.error_len().is_none() => {

@@ -1,21 +1,21 @@
-//! How many characters each part may have: one table that the compiler, the settings and the docs read.
+//! The character budgets, in one table that the compiler, the settings and the docs read.
 
-/// Limits in characters (code points).
+/// Limits of a prompt in characters (code points).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budgets {
+pub struct PromptBudgets {
     /// One bootstrap file.
     pub bootstrap_file: usize,
     /// All bootstrap files together.
     pub bootstrap_total: usize,
-    /// An AGENTS.md document.
+    /// One AGENTS.md document.
     pub agents_md: usize,
-    /// Any other section that hooks or callers fill.
+    /// Any other section that a hook or the caller fills.
     pub section: usize,
-    /// All sections together that hooks and callers fill.
+    /// All sections together that hooks and the caller fill.
     pub sections_total: usize,
 }
 
-impl Default for Budgets {
+impl Default for PromptBudgets {
     fn default() -> Self {
         Self {
             bootstrap_file: 20_000,
@@ -27,40 +27,40 @@ impl Default for Budgets {
     }
 }
 
-/// A budget by the name it has in settings.
+/// A row of the table of budgets.
 #[derive(Debug, Clone, Copy)]
-pub struct Budget {
-    /// Its name.
+pub struct BudgetSetting {
+    /// Name of the setting.
     pub name: &'static str,
-    /// What it bounds.
+    /// Description of the limited text.
     pub about: &'static str,
-    /// Where it is kept.
-    pub field: fn(&mut Budgets) -> &mut usize,
+    /// Field that holds the limit.
+    pub field: fn(&mut PromptBudgets) -> &mut usize,
 }
 
-/// Every budget.
-pub const BUDGETS: &[Budget] = &[
-    Budget {
+/// Every budget that can be set.
+pub const BUDGET_SETTINGS: &[BudgetSetting] = &[
+    BudgetSetting {
         name: "bootstrap_file_chars",
         about: "characters of one bootstrap file",
         field: |budgets| &mut budgets.bootstrap_file,
     },
-    Budget {
+    BudgetSetting {
         name: "bootstrap_total_chars",
         about: "characters of all bootstrap files together",
         field: |budgets| &mut budgets.bootstrap_total,
     },
-    Budget {
+    BudgetSetting {
         name: "agents_md_chars",
         about: "characters of an AGENTS.md document",
         field: |budgets| &mut budgets.agents_md,
     },
-    Budget {
+    BudgetSetting {
         name: "section_chars",
         about: "characters of any other section that hooks or callers fill",
         field: |budgets| &mut budgets.section,
     },
-    Budget {
+    BudgetSetting {
         name: "sections_total_chars",
         about: "characters of all sections together that hooks and callers fill",
         field: |budgets| &mut budgets.sections_total,

@@ -1,4 +1,4 @@
-//! From an input to the sections of the prompt: who fills each, and how much of it fits.
+//! Turns an input into the sections of the prompt: chooses the source of each and applies the budgets.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -16,7 +16,7 @@ use crate::input::{ContributedSection, FileTools, PromptCompileInput};
 use crate::section::{AGENTS_MD, FIRST_AFTER_UNKNOWN, FilledBy, SECTIONS, SectionKind};
 use crate::texts::{self, HiddenTools};
 
-/// A section as it will be rendered.
+/// A section before it is rendered.
 #[derive(Debug)]
 pub(crate) struct DraftSection<'a> {
     pub(crate) id: &'a str,
@@ -26,15 +26,15 @@ pub(crate) struct DraftSection<'a> {
     pub(crate) sources: Vec<PromptSource>,
     pub(crate) truncated: bool,
     pub(crate) role: PromptRole,
-    /// What it asks of the common budget; absent for what has a budget of its own, or none.
+    /// Request to the common budget. `None` for a section with a budget of its own or without one.
     request: Option<BudgetRequest<'a>>,
     kind: Option<&'static SectionKind>,
 }
 
-/// The share of the common budget that a hook or a caller asks for.
+/// The share of the common budget that a hook or the caller requests.
 #[derive(Debug, Clone, Copy)]
 struct BudgetRequest<'a> {
-    /// Absent for a caller, which is cut last.
+    /// `None` for the caller, whose text is cut last.
     contributed: Option<&'a ContributedSection>,
     limit: usize,
 }
@@ -52,6 +52,7 @@ pub(crate) fn collect_sections(input: &PromptCompileInput) -> Collected<'_> {
     let mut collected = Collected::default();
     collected.diagnostics.extend(input.bootstrap.diagnostics.iter().cloned());
     collected.diagnostics.extend(input.diagnostics.iter().cloned());
+    // Accepted before any section is added: a contribution to a known section takes the place of that section in the table.
     let contributed = collected.accept(input);
     for kind in SECTIONS {
         if kind.id == FIRST_AFTER_UNKNOWN {
@@ -62,14 +63,15 @@ pub(crate) fn collect_sections(input: &PromptCompileInput) -> Collected<'_> {
         collected.add(input, kind, by_hook.copied());
     }
     collected.without_zero_bytes();
+    // Bootstrap files have a budget of their own, so a long hook section cannot displace the identity of the model.
     collected.share_bootstrap(input);
     collected.share_common(input);
-    // What is empty renders nothing.
+    // Dropped only now, because cutting and sanitising can leave a section empty.
     collected.drafts.retain(|draft| !draft.content.trim().is_empty());
     collected
 }
 
-/// A text of ours, if the input wants it.
+/// Returns a built-in text if the input wants it.
 fn built_in(input: &PromptCompileInput, id: &str) -> Option<Cow<'static, str>> {
     let text = match id {
         "identity" => texts::IDENTITY,
@@ -86,18 +88,18 @@ fn built_in(input: &PromptCompileInput, id: &str) -> Option<Cow<'static, str>> {
     Some(Cow::Borrowed(text))
 }
 
-/// A text of the caller.
+/// Returns the text that the caller supplied for a section.
 fn from_caller<'a>(input: &'a PromptCompileInput, id: &str) -> Option<&'a str> {
     input.extra_system.as_deref().filter(|_| id == "extra_system")
 }
 
-/// Whether the profile has it; hooks' own sections are only in the whole prompt.
+/// Returns true if the profile includes the section. Sections that only hooks know are part of the full profile alone.
 fn has(profile: PromptProfile, kind: Option<&SectionKind>) -> bool {
     profile != PromptProfile::None && profile >= kind.map_or(PromptProfile::Full, |kind| kind.profile)
 }
 
 impl<'a> Collected<'a> {
-    /// The contributions that have a place: the first for each section, and none where hooks have no say.
+    /// Returns the contributions to use: the first for each section, and none to sections that are closed to hooks.
     fn accept(&mut self, input: &'a PromptCompileInput) -> Vec<&'a ContributedSection> {
         let mut accepted: Vec<&ContributedSection> = Vec::new();
         for contributed in &input.contributed {
@@ -119,7 +121,8 @@ impl<'a> Collected<'a> {
                 Some(reason) => self.omit(id, &format!("{reason}; hook {}", contributed.hook_id)),
             }
         }
-        // Sections under names of their own are ordered by priority, then by name.
+        // Unknown sections are ordered by priority and then by name, so that the order of the hooks, which may run
+        // concurrently, never changes the text.
         accepted.sort_by(|one, other| {
             let (one, other) = (&one.section, &other.section);
             other.priority.cmp(&one.priority).then_with(|| one.section_id.cmp(&other.section_id))
@@ -156,7 +159,7 @@ impl<'a> Collected<'a> {
                 let file = input.bootstrap.files.iter().find(|file| file.kind.section_id == kind.id);
                 let Some(file) = file else { return };
                 let source = PromptSource::file(file.path.to_string_lossy(), file.sha256.clone());
-                // Lines that an editor left at the end would part this section from the next by more than a blank line.
+                // Trailing blank lines would separate this section from the next by more than one blank line.
                 let text = self.harmless(kind.id, file.text.trim_end());
                 self.push(input, kind, text, vec![source], None);
             }
@@ -259,7 +262,7 @@ impl<'a> Collected<'a> {
         });
     }
 
-    /// Text from files and users is data: it cannot close our wrappers, and nothing in it hides.
+    /// Escapes text from files and users: it is data, cannot close our wrappers, and cannot contain hidden characters.
     fn harmless(&mut self, id: &str, text: &'a str) -> Cow<'a, str> {
         let (harmless, changes) = make_harmless(text);
         if changes > 0 {
@@ -270,7 +273,7 @@ impl<'a> Collected<'a> {
         harmless
     }
 
-    /// Not every database can keep a zero byte, and a prompt that cannot be kept cannot be proven.
+    /// Replaces zero bytes. Not every database can store them, and a prompt that cannot be stored cannot be rebuilt.
     fn without_zero_bytes(&mut self) {
         for draft in self.drafts.iter_mut().filter(|draft| draft.content.contains('\0')) {
             draft.content = Cow::Owned(draft.content.replace('\0', "\u{fffd}"));
@@ -281,11 +284,11 @@ impl<'a> Collected<'a> {
         }
     }
 
-    /// Cuts bootstrap files to what each and all of them may have, and adds what the model is told about them.
+    /// Cuts bootstrap files to their own and their common budget, and appends the note that the model may edit them.
     fn share_bootstrap(&mut self, input: &'a PromptCompileInput) {
         let limits = &input.limits;
         let mut left = limits.bootstrap_total;
-        // Whether a text before says that it may be changed.
+        // The first note is the long one; later ones refer to it.
         let mut evolving = false;
         let Self { drafts, diagnostics, .. } = self;
         for file in &input.bootstrap.files {
@@ -323,8 +326,8 @@ impl<'a> Collected<'a> {
         }
     }
 
-    /// Cuts what hooks and callers brought to what each may have, then to what all may have together: what changes
-    /// more often gives way first, then what has lower priority.
+    /// Cuts the sections of hooks and the caller to their own budgets, then to the common one. Sections that change more
+    /// often give way first, then those of lower priority.
     fn share_common(&mut self, input: &'a PromptCompileInput) {
         let Self { drafts, diagnostics, hook_sources, .. } = self;
         let mut order: Vec<usize> =
@@ -333,7 +336,8 @@ impl<'a> Collected<'a> {
             let contributed = draft.request.and_then(|request| request.contributed);
             contributed.map_or(i32::MAX, |contributed| contributed.section.priority)
         };
-        // What comes earlier is served first: a section of the turn must not change what comes before it.
+        // Earlier parts of the text are served first. Otherwise a longer section of the turn would shrink a section of the
+        // session, and the provider's cached prefix would be lost every turn.
         order.sort_by_key(|index| (drafts[*index].stability, Reverse(priority(&drafts[*index]))));
         let mut left = input.limits.sections_total;
         for index in order {
@@ -367,6 +371,7 @@ impl<'a> Collected<'a> {
             }
             left -= kept.min(left);
             hook_sources.extend(request.contributed.map(|it| hook_source(it, truncation)));
+            // The wrapper is added after cutting, so that a cut text never loses its closing tag.
             if let Some(wrapper) = draft.kind.and_then(SectionKind::wrapper)
                 && !draft.content.trim().is_empty()
             {
@@ -406,7 +411,7 @@ fn characters(text: &str) -> usize {
     text.chars().count()
 }
 
-/// A heading of somebody else: one line, and harmless.
+/// Returns a foreign heading as one harmless line.
 fn heading(title: &str) -> Cow<'_, str> {
     let (harmless, _) = make_harmless(title);
     let words: Vec<&str> = harmless.split_whitespace().collect();

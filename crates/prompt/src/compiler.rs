@@ -1,4 +1,4 @@
-//! Puts sections together.
+//! Renders sections, joins them and records them in a manifest.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,31 +14,31 @@ use crate::input::PromptCompileInput;
 use crate::parts::Parts;
 use crate::texts::TEXTS_VERSION;
 
-/// Which compiler made a prompt: the version of its rules; that of its texts comes after it.
+/// Version of the compiler's rules; the version of the texts follows it in manifests.
 pub const COMPILER_VERSION: &str = "2";
 
-/// A prompt and its record.
+/// A compiled prompt and its manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompiledPrompt {
-    /// What is the same in every session.
+    /// The part that is the same in every session.
     pub stable_text: String,
-    /// What is the same for this session.
+    /// The part that is the same throughout this session.
     pub session_text: String,
-    /// What is the same for this session and said as a user's message, before all others; empty in most profiles.
+    /// The part that is the same throughout this session but sent as the first user message; empty in most profiles.
     pub user_text: String,
-    /// What is of this turn.
+    /// The part that belongs to this turn.
     pub turn_text: String,
     /// The parts joined by a blank line.
     pub full_text: String,
-    /// The sections by themselves, in the order of the manifest: what has to be kept to rebuild the prompt.
+    /// The sections one by one, in the order of the manifest, as they must be kept to rebuild the prompt.
     pub sections: Vec<SectionText>,
-    /// What it consists of.
+    /// Record of the prompt, without its content.
     pub manifest: PromptManifest,
 }
 
 impl CompiledPrompt {
-    /// Takes out of the texts what the manifest says an earlier turn has said. The fingerprints are those of the sections,
-    /// and stay.
+    /// Removes from the texts the sections that the manifest marks as sent by an earlier turn. The fingerprints cover all
+    /// sections, so they do not change.
     pub fn leave_out_said(&mut self) {
         let own = self.manifest.sections.iter().zip(&self.sections);
         let parts = Parts::of(own.map(|(section, text)| (section, &*text.text)));
@@ -47,14 +47,14 @@ impl CompiledPrompt {
     }
 }
 
-/// One section's text, heading included, and its hash.
+/// Text of one section, heading included, and its hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionText {
-    /// Which section.
+    /// Id of the section.
     pub id: String,
     /// SHA-256 of the text, as in the manifest.
     pub sha256: ContentHash,
-    /// The text.
+    /// Rendered text.
     pub text: Arc<str>,
 }
 
@@ -63,7 +63,7 @@ pub fn compile_prompt(input: &PromptCompileInput) -> CompiledPrompt {
     Compiler::default().compile(input)
 }
 
-/// Compiles prompts that are like one another: what did not change since the last one is not hashed or counted again.
+/// Compiles similar prompts one after another. Sections that did not change are not hashed or counted again.
 #[derive(Default)]
 pub struct Compiler {
     counter: Arc<Counter>,
@@ -80,7 +80,7 @@ struct Rendered {
 }
 
 impl Compiler {
-    /// Shares what is known about tokens with others.
+    /// Creates a compiler that shares known token counts with others.
     pub fn new(counter: Arc<Counter>) -> Self {
         Self { counter, ..Self::default() }
     }
@@ -88,10 +88,12 @@ impl Compiler {
     /// Compiles one prompt.
     pub fn compile(&mut self, input: &PromptCompileInput) -> CompiledPrompt {
         let Collected { drafts, mut diagnostics, hook_sources, left_out } = collect_sections(input);
+        // Several sources may report the same problem in a row, for example a hook that runs in two phases.
         diagnostics.dedup();
         let mut texts = Vec::with_capacity(drafts.len());
         let mut sections = Vec::with_capacity(drafts.len());
         for draft in drafts {
+            // Most sections are equal to those of the last turn, so rendering usually returns the cached text and counts.
             let rendered = self.render(&draft);
             texts.push(SectionText {
                 id: draft.id.to_owned(),
@@ -141,7 +143,7 @@ impl Compiler {
         }
         let text: Arc<str> = match draft.role {
             PromptRole::System => ["## ", &draft.title, "\n", &draft.content].concat().into(),
-            // A message of its own needs no heading: the agent whose profile it is sends none either.
+            // A user message needs no heading: the agent that the profile imitates does not send one either.
             PromptRole::User => draft.content.as_ref().into(),
         };
         let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
@@ -156,7 +158,7 @@ impl Compiler {
     }
 }
 
-/// Whether a text is what a section would render as.
+/// Returns true if `text` is the rendering of `draft`. Comparing is far cheaper than rendering and hashing again.
 fn is_rendered(text: &str, draft: &DraftSection<'_>) -> bool {
     if draft.role == PromptRole::User {
         return text == draft.content;

@@ -1,20 +1,20 @@
-//! Cuts a text to so many characters, on a line, with a mark that says so.
+//! Cuts a text to a number of characters, at the end of a line, and marks the cut.
 
 use std::borrow::Cow;
 
-/// What is left of a text.
+/// The result of cutting a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Cut<'a> {
-    /// It fits as it is.
+    /// The whole text fits.
     Whole(&'a str),
-    /// Its beginning, with a mark as its last line; never more characters than allowed.
+    /// The beginning, with a mark as its last line; never longer than allowed.
     Part(String),
     /// Not even the mark fits.
     Nothing,
 }
 
 impl<'a> Cut<'a> {
-    /// What is left, if anything.
+    /// Returns the remaining text. `None` if nothing fits.
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
         match self {
             Cut::Whole(text) => Some(Cow::Borrowed(text)),
@@ -24,16 +24,16 @@ impl<'a> Cut<'a> {
     }
 }
 
-/// Whether a text is all there is.
+/// The unread rest of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rest {
-    /// It is.
+    /// The text is complete.
     None,
-    /// There is more that was not even read, so even a text that fits ends with a mark.
+    /// The source is longer than the text, so even a text that fits ends with a mark.
     Unread,
 }
 
-/// The line that ends a text that was cut.
+/// Returns the line that marks a cut.
 fn mark(kept: usize, total: usize, rest: Rest) -> String {
     let more = match rest {
         Rest::None => "",
@@ -42,11 +42,11 @@ fn mark(kept: usize, total: usize, rest: Rest) -> String {
     format!("[foreword: {kept} of {more}{total} characters shown]")
 }
 
-/// Cuts a text so that it has at most `most` characters, its mark included.
+/// Cuts a text to at most `limit` characters, including the mark.
 ///
-/// The cut is at the end of a line if one ends in the second half of what fits, else between two characters.
+/// The cut is at the end of a line if one ends in the second half of the part that fits, else between two characters.
 pub(crate) fn cut(text: &str, limit: usize, rest: Rest) -> Cut<'_> {
-    // A character has at least one byte, so most texts need not be counted.
+    // A character has at least one byte, so a text with few bytes need not be counted.
     if rest == Rest::None && text.len() <= limit {
         return Cut::Whole(text);
     }
@@ -54,7 +54,7 @@ pub(crate) fn cut(text: &str, limit: usize, rest: Rest) -> Cut<'_> {
     if rest == Rest::None && total <= limit {
         return Cut::Whole(text);
     }
-    // The mark has room for the largest number it can name.
+    // Reserve space for the longest mark: the final number of kept characters is not known yet.
     let room = mark(total, total, rest).chars().count() + 1;
     let Some(fits) = limit.checked_sub(room).filter(|fits| *fits > 0) else {
         let mark = mark(0, total, rest);

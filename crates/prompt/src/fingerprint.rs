@@ -1,4 +1,4 @@
-//! Fingerprints: one hash for each part of a prompt, made from the hashes of its sections.
+//! Fingerprints: one hash per part of a prompt, computed from the hashes of its sections.
 
 use protocol::ContentHash;
 use protocol::prompt::{PromptFingerprints, PromptManifestSection, Stability};
@@ -6,23 +6,22 @@ use sha2::{Digest as _, Sha256};
 
 use crate::join;
 
-/// Makes the fingerprints of prompts that are like one another: hashing resumes where a prompt begins to differ from
-/// the last one.
+/// Computes the fingerprints of similar prompts. Hashing resumes at the first section that differs from the last prompt.
 #[derive(Default)]
 pub(crate) struct Fingerprinter {
-    stable: Chain,
-    session: Chain,
-    turn: Chain,
-    dynamic: Chain,
-    full: Chain,
+    stable: HashChain,
+    session: HashChain,
+    turn: HashChain,
+    dynamic: HashChain,
+    full: HashChain,
 }
 
 impl Fingerprinter {
-    /// The fingerprints of a prompt with these sections.
+    /// Returns the fingerprints of a prompt with these sections.
     ///
-    /// The fingerprint of a part is the SHA-256 of its sections' hashes as the manifest has them: 64 hexadecimal digits
-    /// and a line feed each, in the order of the text. So every byte of a prompt is hashed once, and a fingerprint can
-    /// be checked without the texts: `jq -r '.sections[].sha256' | sha256sum` prints `full`.
+    /// The fingerprint of a part is the SHA-256 of its sections' hashes as printed in the manifest: 64 hexadecimal digits
+    /// and a line feed each, in the order of the text. Every byte of a prompt is therefore hashed only once, and a
+    /// fingerprint can be checked without the texts: `jq -r '.sections[].sha256' | sha256sum` prints `full`.
     pub(crate) fn fingerprints(&mut self, sections: &[PromptManifestSection]) -> PromptFingerprints {
         use Stability::{Session, Stable, Turn};
         PromptFingerprints {
@@ -35,14 +34,15 @@ impl Fingerprinter {
     }
 }
 
-/// The hashes that went into a fingerprint, and the state after each.
+/// The section hashes of a fingerprint, and the hasher's state after each.
 #[derive(Default)]
-struct Chain(Vec<(ContentHash, Sha256)>);
+struct HashChain(Vec<(ContentHash, Sha256)>);
 
-impl Chain {
+impl HashChain {
     fn hash(&mut self, sections: &[PromptManifestSection], parts: &[Stability]) -> ContentHash {
         let hashes =
             sections.iter().filter(|section| parts.contains(&section.stability)).map(|it| &it.sha256);
+        // Everything after the first difference is hashed again, because each state contains all sections before it.
         let known = self.0.iter().zip(hashes.clone()).take_while(|((before, _), now)| before == *now).count();
         self.0.truncate(known);
         for sha256 in hashes.skip(known) {
@@ -59,7 +59,7 @@ impl Chain {
     }
 }
 
-/// The fingerprints that version 1 of the compiler would have made: each the SHA-256 of its part's text.
+/// Returns fingerprints as version 1 of the compiler computed them: the SHA-256 of each part's text.
 pub(crate) fn fingerprints_of_texts(stable: &str, session: &str, turn: &str) -> PromptFingerprints {
     PromptFingerprints {
         stable: ContentHash::of(stable),

@@ -1,4 +1,4 @@
-//! What a prompt is compiled from.
+//! The input of the compiler.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -7,115 +7,114 @@ use protocol::hook::PromptSection;
 use protocol::prompt::{PromptDiagnostic, PromptProfile, PromptRole, PromptSource, PromptTruncation};
 
 use crate::bootstrap::BootstrapFiles;
-use crate::budget::Budgets;
+use crate::budget::PromptBudgets;
 
 /// Everything a prompt is compiled from. The same input gives the same bytes.
 #[derive(Debug, Clone, Default)]
 pub struct PromptCompileInput {
-    /// How much is made.
+    /// Profile that selects the sections.
     pub profile: PromptProfile,
-    /// The files of the home directory, as they were read.
+    /// Files of the home directory as read from disk.
     pub bootstrap: BootstrapFiles,
-    /// Whether the turn could change those of them that are the model's own.
+    /// True if the turn has the tools to edit the bootstrap files that belong to the model.
     pub can_evolve: bool,
-    /// Whether the model is told what to do when a tool fails.
+    /// True if the prompt explains how to react to failed calls.
     pub include_tool_recovery_policy: bool,
-    /// Whether the model is told how to give work to others.
+    /// True if the prompt explains how to delegate.
     pub include_task_orchestration: bool,
-    /// What the model is told about AGENTS files.
+    /// Facts about AGENTS files that the prompt explains.
     pub agents_guidance: AgentsGuidance,
-    /// Where the model works; none: it is not said.
+    /// Working environment. `None` omits the section.
     pub environment: Option<Environment>,
-    /// The session's frozen chain.
+    /// Frozen initial chain of the session.
     pub agents_context: Option<AgentsContext>,
-    /// The tools that the model has to ask for, by domain.
+    /// Hidden tools by domain.
     pub hidden_domains: Vec<HiddenDomain>,
     /// Facts such as the date.
     pub extra_system: Option<String>,
-    /// What hooks contributed, in the order of the hooks.
+    /// Contributions of hooks, in the order of the hooks.
     pub contributed: Vec<ContributedSection>,
-    /// What hooks and whoever asks want to have said in the manifest.
+    /// Problems that hooks and the caller add to the manifest.
     pub diagnostics: Vec<PromptDiagnostic>,
-    /// Sections that are switched off, by id.
+    /// Ids of sections that are switched off.
     pub disabled_sections: BTreeSet<String>,
-    /// How long everything may be.
-    pub limits: Budgets,
+    /// Character budgets.
+    pub limits: PromptBudgets,
 }
 
-/// What is true of AGENTS files in this session; the model is told no more than that.
+/// Facts about AGENTS files in this session. The model learns only what is true here.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AgentsGuidance {
-    /// Whether files can apply at all; if not, nothing is said about them.
+    /// True if files can apply at all; if not, the section is omitted.
     pub files_apply: bool,
-    /// Whether the session started with the text of some.
+    /// True if the session started with the text of some files.
     pub has_initial_text: bool,
-    /// Whether tools bring the files of other directories along.
+    /// True if tool results deliver the files of other directories.
     pub follows_tools: bool,
-    /// Whether it is said how files of nested directories relate.
+    /// True if the relation of nested directories' files is explained.
     pub nested_scopes: bool,
 }
 
-/// Where a model works. A session keeps it as it was at its start.
+/// Environment of a model, frozen at the start of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Environment {
-    /// The working directory and the workspace's own; none where the workspace has none.
+    /// Working directory and workspace root. `None` if the workspace has no directory.
     pub directory: Option<EnvironmentDirectory>,
-    /// The operating system, as programs call it.
+    /// Operating system, as in `std::env::consts::OS`.
     pub operating_system: String,
-    /// Whether the model has tools for files and commands.
+    /// Presence of tools for files and commands.
     pub file_tools: FileTools,
 }
 
 /// The directories of an [`Environment`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvironmentDirectory {
-    /// Where the model works.
+    /// Working directory of the model.
     pub cwd: PathBuf,
-    /// What bounds its tools.
+    /// Directory that bounds the model's tools.
     pub workspace: PathBuf,
 }
 
-/// Whether a model has tools for files and commands.
+/// Presence of tools for files and commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileTools {
-    /// It has some.
+    /// The model has such tools.
     Present,
-    /// It has none, as in chats and without a directory.
+    /// The model has none, as in chats and in workspaces without a directory.
     Absent,
 }
 
-/// A session's chain of instruction files.
+/// The instruction files of a session, as the compiler needs them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentsContext {
-    /// The text the session started with; it is used as it is.
+    /// Text that the session started with, used unchanged.
     pub text: String,
-    /// The files it was made from.
+    /// Files that the text was made from.
     pub sources: Vec<PromptSource>,
-    /// Whether something of them was left out.
+    /// True if parts of the files were truncated or dropped.
     pub truncated: bool,
-    /// Who says it: the system, or in profiles of some agents the user.
+    /// Role of the message: the system prompt, or the user in the profiles of some agents.
     pub role: PromptRole,
 }
 
-/// Tools of one domain that are not in a request until the model asks for them. Those it has asked for are listed too, so
-/// that the list stays as it was.
+/// Tools of one domain that are not in a request until the model requests them. Requested tools stay in the list, because
+/// a changed list would break the cached prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HiddenDomain {
-    /// The domain.
+    /// Name of the domain.
     pub name: String,
-    /// Names and descriptions, both as their source has them.
+    /// Names and descriptions, unchanged from their source.
     pub tools: Vec<(String, String)>,
 }
 
-/// A section, and the hook that contributed it: of `hooks::Contributed` what the compiler needs, since it knows nothing of how
-/// hooks run.
+/// A section and the hook that contributed it: the part of `hooks::Contributed` that the compiler needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContributedSection {
-    /// The hook.
+    /// Id of the hook.
     pub hook_id: String,
-    /// The hook's subscription.
+    /// Id of the hook's subscription.
     pub subscription_id: String,
-    /// Whether the text was cut before it came here.
+    /// Truncation that happened before the compiler received the text.
     pub truncation: PromptTruncation,
     /// The section.
     pub section: PromptSection,

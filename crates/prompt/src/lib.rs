@@ -1,8 +1,9 @@
-//! Compiles a prompt from sections, and records what it consists of.
+//! Compiles a prompt from sections, and records them in a manifest.
 //!
 //! Pure: text in, text and [`PromptManifest`] out. Sections are ordered by how rarely they change ([`Stability`]), so that a
-//! provider can reuse the beginning from one request to the next; [`blame`] says why it could not. What is cut or left
-//! out is in the manifest's diagnostics, and [`rebuild`] restores a past prompt from its manifest and the kept texts.
+//! provider can reuse the beginning from one request to the next; [`blame`] explains why it could not. The manifest's
+//! diagnostics list everything that was cut or left out, and [`rebuild`] restores a past prompt from its manifest and the
+//! kept texts.
 //!
 //! ```
 //! use prompt::{ContributedSection, PromptCompileInput, PromptSection, blame, compile_prompt};
@@ -45,13 +46,13 @@ mod texts;
 
 pub use blame::blame;
 pub use bootstrap::{BOOTSTRAP_FILES, BootstrapError, BootstrapFile, BootstrapFiles, create_bootstrap_files};
-pub use budget::{BUDGETS, Budget, Budgets};
+pub use budget::{BUDGET_SETTINGS, BudgetSetting, PromptBudgets};
 pub use compiler::{COMPILER_VERSION, CompiledPrompt, Compiler, SectionText, compile_prompt};
 pub use input::{
     AgentsContext, AgentsGuidance, ContributedSection, Environment, EnvironmentDirectory, FileTools,
     HiddenDomain, PromptCompileInput,
 };
-/// The vocabulary of this crate's input and output, which the wire and the store share.
+/// Types of this crate's input and output that the wire and the store share.
 pub use protocol::{
     ContentHash,
     hook::PromptSection,
@@ -68,7 +69,7 @@ pub use section::{
 };
 pub use texts::TEXTS_VERSION;
 
-/// Joins sections, or parts, by a blank line. What is empty renders nothing.
+/// Joins sections or parts by a blank line and skips empty ones.
 pub(crate) fn join<'a>(texts: impl IntoIterator<Item = &'a str, IntoIter: Clone>) -> String {
     const SEPARATOR: &str = "\n\n";
     let texts = texts.into_iter();

@@ -1,17 +1,17 @@
-//! Where the sections of a prompt go.
+//! The parts of a prompt that are sent separately.
 
 use protocol::prompt::{PromptManifestSection, PromptRole, Stability};
 
 use crate::join;
 
-/// A prompt's sections, joined by where they are sent; those that an earlier turn has said are not sent again.
+/// Sections joined by where they are sent. Sections that an earlier turn sent are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Parts {
     pub(crate) stable_text: String,
     pub(crate) session_text: String,
     pub(crate) user_text: String,
     pub(crate) turn_text: String,
-    /// In the order in which they are sent.
+    /// All parts, in the order in which they are sent.
     pub(crate) full_text: String,
 }
 

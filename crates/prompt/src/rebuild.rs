@@ -1,4 +1,4 @@
-//! A past prompt, byte for byte, from its manifest and the texts that were kept.
+//! Restores a past prompt byte for byte from its manifest and the kept texts.
 
 use protocol::ContentHash;
 use protocol::prompt::PromptManifest;
@@ -6,50 +6,50 @@ use protocol::prompt::PromptManifest;
 use crate::fingerprint::{Fingerprinter, fingerprints_of_texts};
 use crate::parts::Parts;
 
-/// A prompt that was rebuilt and is proven to be the same.
+/// A past prompt whose hashes were verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// What was the same in every session.
+    /// The part that was the same in every session.
     pub stable_text: String,
-    /// What was the same for its session.
+    /// The part that was the same throughout its session.
     pub session_text: String,
-    /// What was the same for its session and said as a user's message; empty in most profiles.
+    /// The part that was the same throughout its session but sent as a user message; empty in most profiles.
     pub user_text: String,
-    /// What was of its turn.
+    /// The part that belonged to its turn.
     pub turn_text: String,
     /// The parts joined by a blank line.
     pub full_text: String,
 }
 
-/// A past prompt cannot be rebuilt.
+/// Reason why a past prompt cannot be rebuilt.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RebuildError {
-    /// A text is no longer kept.
+    /// A section's text is no longer kept.
     #[error("the text of section `{section_id}` is not kept (any more)")]
     Missing {
-        /// The section.
+        /// Id of the section.
         section_id: String,
         /// SHA-256 of its text.
         sha256: ContentHash,
     },
-    /// A text was removed because something in it was forgotten.
-    #[error("the text of section `{section_id}` is purged: something remembered in it was forgotten")]
+    /// A section's text was purged with a forgotten memory.
+    #[error("the text of section `{section_id}` was purged together with a forgotten memory")]
     Purged {
-        /// The section.
+        /// Id of the section.
         section_id: String,
         /// SHA-256 of its text.
         sha256: ContentHash,
     },
-    /// A text is not what it was.
-    #[error("the text that is kept for section `{section_id}` is not the one that was sent")]
+    /// A section's text differs from its hash.
+    #[error("the stored text of section `{section_id}` differs from the text that was sent")]
     Altered {
-        /// The section.
+        /// Id of the section.
         section_id: String,
     },
-    /// The whole is not what it was, although its sections are.
-    #[error("the rebuilt {part} part has another fingerprint than the manifest says")]
+    /// The fingerprint of a part differs although every section matches.
+    #[error("the fingerprint of the rebuilt {part} part differs from the manifest")]
     Fingerprint {
-        /// Which part.
+        /// Name of the part.
         part: &'static str,
     },
 }
@@ -64,6 +64,7 @@ pub fn rebuild(
         let missing =
             || RebuildError::Missing { section_id: section.id.clone(), sha256: section.sha256.clone() };
         let text = text_of(&section.sha256).ok_or_else(missing)?;
+        // The store is not trusted here: a rebuilt prompt is evidence of what was sent.
         if ContentHash::of(&text) != section.sha256 {
             return Err(RebuildError::Altered { section_id: section.id.clone() });
         }
@@ -71,6 +72,7 @@ pub fn rebuild(
     }
     let own = manifest.sections.iter().zip(texts.iter().map(String::as_str));
     let Parts { stable_text, session_text, user_text, turn_text, full_text } = Parts::of(own);
+    // Version 1 hashed the text of a part instead of the hashes of its sections. Its manifests must stay verifiable.
     let found = if manifest.compiler_version.starts_with("1.") {
         fingerprints_of_texts(&stable_text, &session_text, &turn_text)
     } else {

@@ -1,48 +1,48 @@
-//! Every section a prompt can have, in one table: its order is the order of the text.
+//! The table of all sections. Its order is the order of the text.
 
 use protocol::prompt::{PromptProfile, Stability};
 
-/// A section that is known by name.
+/// A section with a known id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SectionKind {
-    /// Its id in manifests and settings.
+    /// Id in manifests and settings.
     pub id: &'static str,
-    /// Its heading.
+    /// Heading in the text.
     pub title: &'static str,
-    /// How long it stays the same.
+    /// Part of the prompt that holds the section.
     pub stability: Stability,
-    /// Who fills it.
+    /// Source of the text.
     pub filled_by: FilledBy,
-    /// The least profile that has it.
+    /// Smallest profile that includes the section.
     pub profile: PromptProfile,
 }
 
-/// Who fills a section.
+/// The source of a section's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilledBy {
-    /// A text of ours.
+    /// A built-in text.
     BuiltIn,
     /// A file in the home directory.
     Bootstrap,
     /// The session's frozen chain of instruction files.
     Session,
-    /// The tools that a model has to ask for.
+    /// The list of hidden tools.
     HiddenTools,
-    /// A hook; the text is put between our own lines if it needs them.
+    /// A hook, whose text is put into the wrapper if there is one.
     Hook(Option<Wrapper>),
-    /// Whoever asks for the prompt, or a hook.
+    /// The caller, or a hook.
     Caller,
     /// A [note](crate::notes) at the end of the message that caused it. In the prompt it would break the prefix that a
     /// provider has cached.
     Note,
 }
 
-/// Lines around a text; never cut.
+/// Lines around a text, which are never cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wrapper {
-    /// The lines before it.
+    /// Lines before the text.
     pub before: &'static str,
-    /// The lines after it.
+    /// Lines after the text.
     pub after: &'static str,
 }
 
@@ -52,23 +52,23 @@ const DOCUMENT: Wrapper = Wrapper {
     after: "\n</AGENTS_MD>",
 };
 
-/// The id of the section that an AGENTS.md document fills.
+/// Id of the section that holds an AGENTS.md document.
 pub const AGENTS_MD: &str = "agents_md";
-/// The id of the section of the session's chain.
+/// Id of the section that holds the session's chain.
 pub const AGENTS_CONTEXT: &str = "agents_context";
 
-/// The id of the note that tells a model to go on with an answer that was cut off.
+/// Id of the note that asks a model to continue a cut answer.
 pub const RECOVERY_CONTINUATION: &str = "recovery_continuation";
-/// The id of the section that lists the tools that a model has to ask for.
+/// Id of the section that lists the hidden tools.
 pub const HIDDEN_TOOL_DOMAINS: &str = "hidden_tool_domains";
-/// The id of the section that tells a model of its skills.
+/// Id of the section that lists skills.
 pub const SKILLS_RUNTIME: &str = "skills_runtime";
-/// The id of the section that tells a model what was remembered earlier.
+/// Id of the section that holds recalled memories.
 pub const MEMORY_RECALL: &str = "memory_recall";
-/// The id of the note that tells a model what to do about tools that failed.
+/// Id of the note about failed calls.
 pub const RETRY_INSTRUCTION: &str = "retry_instruction";
 
-/// All sections that are known by name.
+/// All sections with a known id.
 pub const SECTIONS: &[SectionKind] = {
     use FilledBy::{Bootstrap, BuiltIn, Caller, HiddenTools, Hook, Note, Session as Chain};
     use PromptProfile::{Full, Minimal};
@@ -88,7 +88,7 @@ pub const SECTIONS: &[SectionKind] = {
         row(AGENTS_MD, "AGENTS.md", Session, Hook(Some(DOCUMENT)), Minimal),
         row(SKILLS_RUNTIME, "Skills Runtime", Session, Hook(None), Full),
         row(MEMORY_RECALL, "Memory Recall", Turn, Hook(None), Full),
-        // What hooks bring under names of their own comes here.
+        // Sections that only hooks know are inserted here.
         row(RECOVERY_CONTINUATION, "Recovery Continuation", Turn, Note, Full),
         row(RETRY_INSTRUCTION, "Retry Instruction", Turn, Note, Full),
         row("dynamic_context", "Dynamic Context", Turn, Hook(None), Full),
@@ -96,7 +96,7 @@ pub const SECTIONS: &[SectionKind] = {
     ]
 };
 
-/// Sections that hooks bring under names of their own come before this one.
+/// Sections that only hooks know come before this one.
 pub(crate) const FIRST_AFTER_UNKNOWN: &str = RECOVERY_CONTINUATION;
 
 const fn row(
@@ -110,12 +110,12 @@ const fn row(
 }
 
 impl SectionKind {
-    /// The section of this id.
+    /// Finds a section by its id.
     pub fn find(id: &str) -> Option<&'static SectionKind> {
         SECTIONS.iter().find(|section| section.id == id)
     }
 
-    /// Whether a hook may fill it.
+    /// Returns true if a hook may fill the section.
     pub fn is_open_to_hooks(&self) -> bool {
         matches!(self.filled_by, FilledBy::Hook(_) | FilledBy::Caller)
     }
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changes_more_often_comes_later_and_ids_are_unique() {
+    fn sections_are_ordered_by_stability_with_unique_ids() {
         assert!(SECTIONS.is_sorted_by_key(|section| section.stability));
         let mut ids: Vec<&str> = SECTIONS.iter().map(|section| section.id).collect();
         ids.sort_unstable();

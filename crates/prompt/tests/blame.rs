@@ -1,4 +1,4 @@
-//! Which section first differs, from which source, at which line, and what that costs.
+//! Tests of `blame`: the first section that differs, its source and line, and the cost.
 
 mod support;
 
@@ -20,7 +20,7 @@ fn between(before: &CompiledPrompt, after: &CompiledPrompt) -> PromptBlame {
 }
 
 #[test]
-fn nothing_is_to_blame_when_nothing_changed() {
+fn identical_prompts_have_no_difference() {
     let one = compile_prompt(&full_input());
     let found = between(&one, &one);
     assert_eq!(found.first_difference, None);
@@ -29,17 +29,17 @@ fn nothing_is_to_blame_when_nothing_changed() {
 }
 
 #[test]
-fn what_an_earlier_turn_says_is_not_counted() {
+fn repeated_sections_are_not_counted() {
     let before = compile_prompt(&full_input());
     let mut after = compile_prompt(&full_input());
-    let said = after.manifest.sections.iter_mut().find(|section| section.id == "extra_system").unwrap();
-    said.said_earlier = true;
-    let said = said.tokens;
+    let repeated = after.manifest.sections.iter_mut().find(|section| section.id == "extra_system").unwrap();
+    repeated.said_earlier = true;
+    let repeated = repeated.tokens;
     let found = between(&before, &after);
     assert_eq!((found.first_difference, found.lost_tokens), (None, 0));
     assert_eq!(
         (found.kept_tokens, found.tokens_after),
-        (found.tokens_before - said, found.tokens_before - said)
+        (found.tokens_before - repeated, found.tokens_before - repeated)
     );
     let twice = between(&after, &after);
     assert_eq!(
@@ -49,7 +49,7 @@ fn what_an_earlier_turn_says_is_not_counted() {
 }
 
 #[test]
-fn an_edited_document_is_named_with_its_version_and_line() {
+fn edited_document_is_named_with_version_and_line() {
     let before = compile_prompt(&full_input());
     let mut input = full_input();
     input.contributed[0].section.content = "Answer in English.\nAlways test.\n".to_owned();
@@ -61,7 +61,8 @@ fn an_edited_document_is_named_with_its_version_and_line() {
         let versions = (version(&it.sources_before), version(&it.sources_after));
         (it.section_id, it.stability, it.change, it.line, versions)
     });
-    // Heading, our line, a blank one, the tag, the first line, and then the second.
+    // The line number counts the rendered section: heading, introduction, blank line, opening tag and the document's
+    // first line come before the changed one.
     let expected =
         ("agents_md".to_owned(), Stability::Session, PromptChange::Edited, Some(6), (Some(7), Some(8)));
     assert_eq!(difference, Some(expected));
@@ -74,7 +75,7 @@ fn an_edited_document_is_named_with_its_version_and_line() {
 }
 
 #[test]
-fn a_change_of_the_turn_costs_nothing_before_it() {
+fn turn_section_change_keeps_the_prefix() {
     let before = compile_prompt(&full_input());
     let after = compile_prompt(&PromptCompileInput { extra_system: None, ..full_input() });
     let found = between(&before, &after);

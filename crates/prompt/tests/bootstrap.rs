@@ -1,16 +1,16 @@
-//! The files of the home directory: made when absent, never touched, read with bounds.
+//! Tests of the home directory's files: created if absent, never changed, read within bounds.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use prompt::{
-    BootstrapError, BootstrapFiles, Budgets, PromptCompileInput, PromptDiagnosticCode, compile_prompt,
+    BootstrapError, BootstrapFiles, PromptBudgets, PromptCompileInput, PromptDiagnosticCode, compile_prompt,
     create_bootstrap_files,
 };
 
 #[test]
-fn made_when_absent_and_never_touched() -> anyhow::Result<()> {
+fn absent_files_are_created_and_existing_ones_kept() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let home = directory.path().join("new/home");
     assert_eq!(create_bootstrap_files(&home)?, [home.join("SOUL.md"), home.join("IDENTITY.md")]);
@@ -28,7 +28,7 @@ fn made_when_absent_and_never_touched() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_directory_in_their_place_is_an_error_that_names_it() -> anyhow::Result<()> {
+fn directory_with_the_name_of_a_file_is_an_error() -> anyhow::Result<()> {
     for name in ["SOUL.md", "IDENTITY.md", "USER.md"] {
         let directory = tempfile::tempdir()?;
         fs::create_dir(directory.path().join(name))?;
@@ -41,12 +41,14 @@ fn a_directory_in_their_place_is_an_error_that_names_it() -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Whatever the budgets say, a prompt does not carry a gigabyte, nor does compiling one take a minute.
+// The budgets are settings, so a user can make them absurd. A prompt must still not carry a gigabyte.
 #[test]
-fn absurd_budgets_do_not_make_a_large_file_fit() -> anyhow::Result<()> {
+fn absurd_budgets_do_not_admit_a_gigabyte() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
+    // A sparse file: a gigabyte long without using disk space.
     fs::File::create(directory.path().join("SOUL.md"))?.set_len(1 << 30)?;
-    let limits = Budgets { bootstrap_file: usize::MAX, bootstrap_total: usize::MAX, ..Budgets::default() };
+    let limits =
+        PromptBudgets { bootstrap_file: usize::MAX, bootstrap_total: usize::MAX, ..PromptBudgets::default() };
     let bootstrap = BootstrapFiles::read(directory.path(), &limits);
     let compiled = compile_prompt(&PromptCompileInput { bootstrap, limits, ..PromptCompileInput::default() });
     assert!(compiled.full_text.len() < 16 << 20);
@@ -55,7 +57,7 @@ fn absurd_budgets_do_not_make_a_large_file_fit() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_home_directory_that_is_a_file_is_named() -> anyhow::Result<()> {
+fn home_directory_that_is_a_file_is_an_error() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let home = directory.path().join("home");
     fs::write(&home, "")?;
@@ -65,7 +67,7 @@ fn a_home_directory_that_is_a_file_is_named() -> anyhow::Result<()> {
 }
 
 #[test]
-fn many_gateways_may_start_at_once() -> anyhow::Result<()> {
+fn concurrent_gateways_create_each_file_once() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let created: usize = std::thread::scope(|scope| {
         let starts: Vec<_> = (0..8)
@@ -79,14 +81,15 @@ fn many_gateways_may_start_at_once() -> anyhow::Result<()> {
 }
 
 #[test]
-fn what_is_wrong_with_them_is_said() -> anyhow::Result<()> {
+fn missing_and_unreadable_files_are_diagnosed() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let home = directory.path();
-    let read = || BootstrapFiles::read(home, &Budgets::default());
+    let read = || BootstrapFiles::read(home, &PromptBudgets::default());
     let codes = |files: &BootstrapFiles| files.diagnostics.iter().map(|it| it.code).collect::<Vec<_>>();
     assert_eq!(codes(&read()), [PromptDiagnosticCode::MissingFile; 2], "USER.md may be missing");
 
     fs::write(home.join("SOUL.md"), b"\xef\xbb\xbfbad \xff byte")?;
+    // Opening a pipe without a writer would block forever if the file type were not checked.
     Command::new("mkfifo").arg(home.join("IDENTITY.md")).status()?;
     fs::create_dir(home.join("USER.md"))?;
     let files = read();
@@ -97,12 +100,12 @@ fn what_is_wrong_with_them_is_said() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_file_of_a_gigabyte_is_read_as_far_as_it_can_be_used() -> anyhow::Result<()> {
+fn large_file_is_read_only_up_to_its_budget() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("USER.md");
     fs::write(&path, "é".repeat(40_000))?;
     fs::File::options().write(true).open(&path)?.set_len(1 << 30)?;
-    let bootstrap = BootstrapFiles::read(directory.path(), &Budgets::default());
+    let bootstrap = BootstrapFiles::read(directory.path(), &PromptBudgets::default());
     let file = &bootstrap.files[0];
     assert!(file.longer && file.text.len() <= 80_004);
     let input = PromptCompileInput { bootstrap, ..PromptCompileInput::default() };
@@ -115,10 +118,11 @@ fn a_file_of_a_gigabyte_is_read_as_far_as_it_can_be_used() -> anyhow::Result<()>
 }
 
 #[test]
-fn a_zero_byte_is_shown_and_a_limit_beyond_all_bounds_is_none() -> anyhow::Result<()> {
+fn zero_byte_is_replaced() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     fs::write(directory.path().join("USER.md"), "zero \0 byte")?;
-    let limits = Budgets { bootstrap_file: usize::MAX, bootstrap_total: usize::MAX, ..Budgets::default() };
+    let limits =
+        PromptBudgets { bootstrap_file: usize::MAX, bootstrap_total: usize::MAX, ..PromptBudgets::default() };
     let bootstrap = BootstrapFiles::read(directory.path(), &limits);
     let compiled = compile_prompt(&PromptCompileInput { bootstrap, limits, ..PromptCompileInput::default() });
     assert!(compiled.stable_text.ends_with("## User Persona\nzero \u{fffd} byte"));
@@ -128,13 +132,13 @@ fn a_zero_byte_is_shown_and_a_limit_beyond_all_bounds_is_none() -> anyhow::Resul
 }
 
 #[test]
-fn blank_lines_at_the_end_of_a_file_do_not_reach_the_prompt() -> anyhow::Result<()> {
+fn trailing_blank_lines_do_not_reach_the_prompt() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let compiled = |text: &str| -> anyhow::Result<prompt::CompiledPrompt> {
         for name in ["SOUL.md", "IDENTITY.md", "USER.md"] {
             fs::write(directory.path().join(name), text)?;
         }
-        let bootstrap = BootstrapFiles::read(directory.path(), &Budgets::default());
+        let bootstrap = BootstrapFiles::read(directory.path(), &PromptBudgets::default());
         Ok(compile_prompt(&PromptCompileInput { bootstrap, ..PromptCompileInput::default() }))
     };
     let plain = compiled("\n  - First.\n\n- Second.")?;

@@ -1,8 +1,10 @@
-//! The tables of `docs/prompts.md`, written from the tables that the compiler reads.
+//! Writes the tables of `docs/prompts.md` from the tables that the compiler reads.
 //!
-//! Written again with `UPDATE_DOCS=1 cargo test -p foreword-prompt --test docs`.
+//! Update with `UPDATE_DOCS=1 cargo test -p foreword-prompt --test docs`.
 
-use prompt::{BOOTSTRAP_FILES, BUDGETS, Budgets, FilledBy, PromptProfile, SECTIONS, SectionKind};
+use prompt::{
+    BOOTSTRAP_FILES, BUDGET_SETTINGS, FilledBy, PromptBudgets, PromptProfile, SECTIONS, SectionKind,
+};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/prompts.md");
 
@@ -19,7 +21,7 @@ fn sections() -> String {
     table
 }
 
-/// What the pages say of sections whose domain has a page of its own.
+/// Wording for sections whose domain has a page of its own.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("task_orchestration", "a text of ours, with [delegation](delegation.md)"),
     ("hidden_tool_domains", "the tools that a model has to [ask for](turns.md#hidden-tools)"),
@@ -47,9 +49,9 @@ fn filled_by(section: &SectionKind) -> String {
 }
 
 fn budgets() -> String {
-    let mut defaults = Budgets::default();
+    let mut defaults = PromptBudgets::default();
     let mut table = "| setting | most | default |\n| --- | --- | --- |\n".to_owned();
-    for budget in BUDGETS {
+    for budget in BUDGET_SETTINGS {
         table +=
             &format!("| `prompt.{}` | {} | {} |\n", budget.name, budget.about, (budget.field)(&mut defaults));
     }
@@ -57,8 +59,9 @@ fn budgets() -> String {
 }
 
 #[test]
-fn the_page_is_up_to_date() -> anyhow::Result<()> {
+fn docs_page_is_up_to_date() -> anyhow::Result<()> {
     let mut page = std::fs::read_to_string(PAGE)?.replace("\r\n", "\n");
+    // Each table is between two HTML comments, so that the prose around it is edited by hand.
     for (name, table) in [("sections", sections()), ("budgets", budgets())] {
         let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n"));
         let parts =

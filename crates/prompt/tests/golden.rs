@@ -1,6 +1,6 @@
-//! One whole prompt as a file that a reviewer can read: `golden/full-prompt.md` and its manifest.
+//! One whole prompt as a file for reviewers: `golden/full-prompt.md` and its manifest.
 //!
-//! Written again with `UPDATE_GOLDEN=1 cargo test -p foreword-prompt --test golden`.
+//! Update with `UPDATE_GOLDEN=1 cargo test -p foreword-prompt --test golden`.
 
 mod support;
 
@@ -9,7 +9,7 @@ use std::path::Path;
 use prompt::{ContentHash, PromptFingerprints, PromptManifest, RebuildError, compile_prompt, rebuild};
 
 #[test]
-fn the_whole_prompt_is_as_on_file() -> anyhow::Result<()> {
+fn full_prompt_matches_the_golden_file() -> anyhow::Result<()> {
     let compiled = compile_prompt(&support::full_input());
     let manifest = serde_json::to_string_pretty(&compiled.manifest)? + "\n";
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
@@ -31,9 +31,9 @@ fn the_whole_prompt_is_as_on_file() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Version 1 of the compiler hashed the texts of the parts; what it recorded can still be proven.
+// Version 1 of the compiler hashed the texts of the parts. Its recorded prompts must remain verifiable.
 #[test]
-fn a_prompt_of_the_first_version_is_rebuilt() -> anyhow::Result<()> {
+fn version_1_prompt_is_rebuilt() -> anyhow::Result<()> {
     let compiled = compile_prompt(&support::full_input());
     let text_of = |sha256: &ContentHash| {
         let found = compiled.sections.iter().find(|section| section.sha256 == *sha256);

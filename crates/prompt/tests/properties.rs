@@ -1,12 +1,12 @@
-//! What holds for every input.
+//! Properties that hold for every input.
 
 mod support;
 
 use std::collections::{HashMap, HashSet};
 
 use prompt::{
-    AgentsContext, Budgets, CompiledPrompt, Compiler, ContentHash, ContributedSection, PromptCompileInput,
-    PromptProfile, PromptRole, RebuildError, Stability, compile_prompt, rebuild,
+    AgentsContext, CompiledPrompt, Compiler, ContentHash, ContributedSection, PromptBudgets,
+    PromptCompileInput, PromptProfile, PromptRole, RebuildError, Stability, compile_prompt, rebuild,
 };
 use proptest::prelude::*;
 use support::{bootstrap, contributed};
@@ -37,14 +37,16 @@ fn section() -> impl Strategy<Value = ContributedSection> {
     )
 }
 
-fn budgets() -> impl Strategy<Value = Budgets> {
+fn budgets() -> impl Strategy<Value = PromptBudgets> {
     let size = || prop_oneof![Just(0), 0..200_usize, 0..30_000_usize];
-    (size(), size(), size(), size(), size()).prop_map(|(file, total, document, section, sections)| Budgets {
-        bootstrap_file: file,
-        bootstrap_total: total,
-        agents_md: document,
-        section,
-        sections_total: sections,
+    (size(), size(), size(), size(), size()).prop_map(|(file, total, document, section, sections)| {
+        PromptBudgets {
+            bootstrap_file: file,
+            bootstrap_total: total,
+            agents_md: document,
+            section,
+            sections_total: sections,
+        }
     })
 }
 
@@ -74,7 +76,7 @@ fn texts(compiled: &CompiledPrompt) -> HashMap<ContentHash, String> {
     compiled.sections.iter().map(|section| (section.sha256.clone(), section.text.to_string())).collect()
 }
 
-/// Characters of a section without what the compiler puts around the text.
+/// Returns the number of characters in a section without the text that the compiler adds.
 fn body_chars(compiled: &CompiledPrompt, id: &str) -> usize {
     let Some(section) = compiled.sections.iter().find(|section| section.id == id) else { return 0 };
     let body = section.text.split_once('\n').map_or("", |(_, body)| body);
@@ -106,11 +108,11 @@ proptest! {
     }
 
     #[test]
-    fn the_same_input_gives_the_same_bytes(input in input()) {
+    fn equal_inputs_compile_to_equal_bytes(input in input()) {
         let compiled = compile_prompt(&input);
         let mut compiler = Compiler::default();
         prop_assert_eq!(&compiler.compile(&input), &compiled);
-        prop_assert_eq!(&compiler.compile(&input), &compiled, "also when it knows them already");
+        prop_assert_eq!(&compiler.compile(&input), &compiled, "also with a warm cache");
         let hashes: Vec<&str> = compiled.manifest.sections.iter().map(|section| section.sha256.as_str()).collect();
         let lines = hashes.iter().map(|hash| format!("{hash}\n")).collect::<String>();
         prop_assert_eq!(&ContentHash::of(&lines), &compiled.manifest.fingerprints.full);
@@ -122,7 +124,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_of_a_turn_changes_nothing_before_it(input in input(), other in text(), memory in text()) {
+    fn turn_sections_do_not_change_earlier_parts(input in input(), other in text(), memory in text()) {
         let one = compile_prompt(&input);
         let mut changed = input;
         changed.extra_system = Some(other);
@@ -137,10 +139,11 @@ proptest! {
     }
 
     #[test]
-    fn a_manifest_has_no_content(input in input()) {
+    fn manifest_has_no_content(input in input()) {
         let compiled = compile_prompt(&input);
         let manifest: Vec<char> = serde_json::to_string(&compiled.manifest).unwrap().chars().collect();
-        let said: HashSet<&[char]> = manifest.windows(20).collect();
+        // Windows of 20 characters: shorter ones also occur by chance, for example in ids.
+        let quoted: HashSet<&[char]> = manifest.windows(20).collect();
         let contents = input.contributed.iter().map(|it| &it.section.content)
             .chain(input.bootstrap.files.iter().map(|file| &file.text))
             .chain(input.extra_system.iter())
@@ -148,13 +151,13 @@ proptest! {
         for content in contents {
             let characters: Vec<char> = content.chars().collect();
             for window in characters.windows(20) {
-                prop_assert!(!said.contains(window), "{window:?}");
+                prop_assert!(!quoted.contains(window), "{window:?}");
             }
         }
     }
 
     #[test]
-    fn a_past_prompt_is_rebuilt_byte_for_byte(input in input(), lost in any::<prop::sample::Index>()) {
+    fn past_prompt_is_rebuilt_byte_for_byte(input in input(), lost in any::<prop::sample::Index>()) {
         let compiled = compile_prompt(&input);
         let manifest = serde_json::from_str(&serde_json::to_string(&compiled.manifest).unwrap()).unwrap();
         prop_assert_eq!(&compiled.manifest, &manifest);
@@ -166,6 +169,7 @@ proptest! {
         prop_assert_eq!(&rebuilt.user_text, &compiled.user_text);
         prop_assert_eq!(&rebuilt.turn_text, &compiled.turn_text);
         if !compiled.sections.is_empty() {
+            // The stored text is first changed and then removed: both must be detected, and differently.
             let section = &compiled.sections[lost.index(compiled.sections.len())];
             kept.insert(section.sha256.clone(), format!("{} ", section.text));
             let altered = rebuild(&manifest, |sha256| kept.get(sha256).cloned());
@@ -179,7 +183,7 @@ proptest! {
     }
 
     #[test]
-    fn parts_hold_only_their_own(input in input()) {
+    fn parts_hold_only_their_own_sections(input in input()) {
         let compiled = compile_prompt(&input);
         prop_assert!(compiled.manifest.sections.is_sorted_by_key(|section| section.stability));
         let joined = |stability: Stability, role: PromptRole| {

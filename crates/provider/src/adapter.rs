@@ -1,4 +1,4 @@
-//! How each API wants a request, and what it answers. An adapter only translates: it neither waits nor retries.
+//! Translation between our requests and each API. An adapter only translates: it neither waits nor retries.
 
 mod anthropic;
 mod openai;
@@ -8,41 +8,41 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 
-use crate::assembly::Assembly;
+use crate::chat::assembly::Assembly;
 use crate::error::Fault;
-use crate::sse::SseEvent;
+use crate::transport::sse::SseEvent;
 use crate::{Block, ChatRequest, MessageRole, ModelRules, ProviderKind, Reasoning, ToolCall, ToolResult};
 
 pub(crate) trait Adapter: Send + Sync {
-    /// What follows the base URL.
+    /// Returns the path after the base URL.
     fn path(&self) -> &'static str;
-    /// Headers beside those of every request.
+    /// Returns the headers that this API needs in addition to the common ones.
     fn headers(&self, key: Option<&SecretString>) -> Result<HeaderMap, Fault>;
     fn body(&self, request: &ChatRequest, rules: &ModelRules) -> Value;
-    /// Something that reads one answer.
+    /// Returns a decoder for one answer.
     fn decoder(&self) -> Box<dyn Decoder>;
 }
 
 pub(crate) trait Decoder: Send {
-    /// Takes an event; unknown kinds are ignored.
-    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Step, Fault>;
+    /// Decodes an event. Unknown kinds are ignored.
+    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<DecodeStep, Fault>;
 
-    /// The answer ended without the event that ends one. Whether that is all right depends on the API.
+    /// Handles an answer that ended without the final event. It depends on the API whether this is an error.
     fn end(&mut self, assembly: &mut Assembly) -> Result<(), Fault>;
 
-    /// Takes an answer that came as one value, as the API gives it to those who do not ask for a stream. Some proxies
-    /// also give it to those who do.
+    /// Decodes an answer that came as one value, as the API returns it without streaming. Some proxies return it even if a
+    /// stream was requested.
     fn whole(&mut self, value: &Value, assembly: &mut Assembly) -> Result<(), Fault>;
 }
 
-/// Whether an answer is complete.
+/// State of an answer after an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
-    GoOn,
+pub(crate) enum DecodeStep {
+    Continue,
     Done,
 }
 
-/// The adapter of a kind.
+/// Returns the adapter of a kind.
 pub(crate) fn of(kind: ProviderKind) -> &'static dyn Adapter {
     match kind {
         ProviderKind::Anthropic => &anthropic::Anthropic,
@@ -51,13 +51,13 @@ pub(crate) fn of(kind: ProviderKind) -> &'static dyn Adapter {
     }
 }
 
-/// An event's data as JSON.
+/// Parses an event's data as JSON.
 fn parse(event: &SseEvent) -> Result<Value, Fault> {
     serde_json::from_str(&event.data)
         .map_err(|error| Fault::malformed(format!("an event of the answer is not JSON: {error}")))
 }
 
-/// The text at a place, or nothing.
+/// Returns the text at a JSON pointer, or an empty one.
 fn text<'a>(value: &'a Value, place: &str) -> &'a str {
     value.pointer(place).and_then(Value::as_str).unwrap_or_default()
 }
@@ -66,48 +66,52 @@ fn number(value: &Value, place: &str) -> Option<u64> {
     value.pointer(place).and_then(Value::as_u64)
 }
 
-/// A header that is not shown.
+/// Returns a header that is never shown.
 fn secret_header(name: HeaderName, prefix: &str, key: &SecretString) -> Result<HeaderMap, Fault> {
     let value = HeaderValue::from_str(&format!("{prefix}{}", key.expose_secret()));
     let mut value = value.map_err(|_| {
         Fault::new(crate::ErrorKind::Configuration, "the key contains characters that no key has")
-            .with_hint("perhaps something around it was copied, too")
+            .with_hint("check whether surrounding characters were copied with it")
     })?;
     value.set_sensitive(true);
     Ok(HeaderMap::from_iter([(name, value)]))
 }
 
-/// A part of a message that is sent.
+/// A part of a message to send.
 #[derive(Debug, Clone, Copy)]
-enum Part<'a> {
+enum MessagePart<'a> {
     Text(&'a str),
     Call(&'a ToolCall),
     Result(&'a ToolResult),
-    /// The provider's own block.
+    /// A reasoning block in the provider's own format.
     Reasoning(&'a Value),
 }
 
-/// The messages that are sent, with what of them is.
+/// Returns the messages to send, each with its parts.
 ///
-/// Empty texts are left out, because APIs refuse them. Reasoning is sent only where it can be used: by the API and
-/// the model it came from, and before something that was said or done after it. It is sent in later turns too: what
-/// was sent once and then left out would break the prefix that a provider has cached.
-fn outgoing(request: &ChatRequest, kind: ProviderKind) -> impl Iterator<Item = (MessageRole, Vec<Part<'_>>)> {
+/// Empty texts are left out, because APIs reject them. Reasoning is sent only if it can be used: to the API and the model
+/// that it came from, and if something follows it. It is sent in later turns, too: leaving it out then would break the
+/// prefix that a provider has cached.
+fn outgoing(
+    request: &ChatRequest,
+    kind: ProviderKind,
+) -> impl Iterator<Item = (MessageRole, Vec<MessagePart<'_>>)> {
     let own = move |reasoning: &Reasoning| {
         reasoning.kind == kind && reasoning.model == request.model && reasoning.value.is_object()
     };
     let preamble = (!request.preamble.trim().is_empty())
-        .then(|| (MessageRole::User, vec![Part::Text(request.preamble.as_str())]));
+        .then(|| (MessageRole::User, vec![MessagePart::Text(request.preamble.as_str())]));
     let messages = request.messages.iter().filter_map(move |message| {
         let parts = message.blocks.iter().filter_map(|block| match block {
             Block::Text { text } if text.trim().is_empty() => None,
-            Block::Text { text } => Some(Part::Text(text)),
-            Block::ToolCall(call) => Some(Part::Call(call)),
-            Block::ToolResult(result) => Some(Part::Result(result)),
-            Block::Reasoning(reasoning) => own(reasoning).then_some(Part::Reasoning(&reasoning.value)),
+            Block::Text { text } => Some(MessagePart::Text(text)),
+            Block::ToolCall(call) => Some(MessagePart::Call(call)),
+            Block::ToolResult(result) => Some(MessagePart::Result(result)),
+            Block::Reasoning(reasoning) => own(reasoning).then_some(MessagePart::Reasoning(&reasoning.value)),
         });
-        let mut parts: Vec<Part<'_>> = parts.collect();
-        while let Some(Part::Reasoning(_)) = parts.last() {
+        let mut parts: Vec<MessagePart<'_>> = parts.collect();
+        // APIs reject a message that ends with reasoning, which is left over when a call after it was cut off.
+        while let Some(MessagePart::Reasoning(_)) = parts.last() {
             parts.pop();
         }
         (!parts.is_empty()).then_some((message.role, parts))
@@ -115,18 +119,18 @@ fn outgoing(request: &ChatRequest, kind: ProviderKind) -> impl Iterator<Item = (
     preamble.into_iter().chain(messages)
 }
 
-/// The texts among parts.
-fn texts<'a>(parts: &[Part<'a>]) -> impl Iterator<Item = &'a str> {
+/// Returns the texts among parts.
+fn texts<'a>(parts: &[MessagePart<'a>]) -> impl Iterator<Item = &'a str> {
     parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(*text),
+        MessagePart::Text(text) => Some(*text),
         _ => None,
     })
 }
 
-/// The tool results among parts.
-fn results<'a>(parts: &[Part<'a>]) -> impl Iterator<Item = &'a ToolResult> {
+/// Returns the tool results among parts.
+fn results<'a>(parts: &[MessagePart<'a>]) -> impl Iterator<Item = &'a ToolResult> {
     parts.iter().filter_map(|part| match part {
-        Part::Result(result) => Some(*result),
+        MessagePart::Result(result) => Some(*result),
         _ => None,
     })
 }
@@ -138,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// The words that decoders look for, so that chance gets past their first question.
+    /// Field names known to decoders, so that random events get past their first check.
     const NAMES: &[&str] = &[
         "type",
         "index",
@@ -206,7 +210,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_answer_is_too_strange(events in proptest::collection::vec(prop_oneof![event(), value()], 0..12)) {
+        fn no_event_makes_a_decoder_panic(events in proptest::collection::vec(prop_oneof![event(), value()], 0..12)) {
             for kind in [ProviderKind::Anthropic, ProviderKind::Openai, ProviderKind::OpenaiCompatible] {
                 let (mut decoder, mut assembly) = (of(kind).decoder(), Assembly::new(kind, "m".to_owned(), 1_000));
                 let mut whole = String::new();
@@ -218,17 +222,17 @@ mod tests {
                             whole.push_str(&text);
                         }
                     }
-                    if step != Ok(Step::GoOn) {
+                    if step != Ok(DecodeStep::Continue) {
                         break;
                     }
                 }
                 let _ = decoder.end(&mut assembly);
                 // Texts of one block are joined, so their order among blocks may differ, but nothing is lost.
-                let mut told: Vec<char> = whole.chars().collect();
+                let mut streamed: Vec<char> = whole.chars().collect();
                 let mut kept: Vec<char> = assembly.into_response().message.text().chars().collect();
-                told.sort_unstable();
+                streamed.sort_unstable();
                 kept.sort_unstable();
-                prop_assert_eq!(told, kept);
+                prop_assert_eq!(streamed, kept);
             }
         }
     }

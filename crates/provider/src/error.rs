@@ -1,4 +1,4 @@
-//! What goes wrong, and whether asking again could help.
+//! Errors of providers, and the ones worth a retry.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,24 +9,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::PartialResponse;
 
-/// Why there is no answer, or only a part of one.
+/// Error of a request, with the part of the answer that arrived.
 ///
-/// It has no source: the HTTP client's errors can quote an address or a header, and so a key. What they say is in the
+/// It has no source, because the HTTP client's errors can quote an address or a header and thus a key. Their text is in the
 /// message, without secrets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProviderError {
     pub kind: ErrorKind,
-    /// The provider's configured name.
+    /// Configured name of the provider.
     pub provider: String,
-    /// The HTTP status, where there was one.
+    /// HTTP status, if there was an answer.
     pub status: Option<u16>,
-    /// Whether the same request could succeed later.
+    /// True if the same request could succeed later.
     pub retryable: bool,
-    /// How long the provider wants to be left alone.
+    /// Delay that the provider requested.
     pub retry_after: Option<Duration>,
-    /// What happened, lowercase, without a full stop.
+    /// Description in lower case without a full stop.
     pub message: String,
-    /// What to do about it.
+    /// Advice for the user.
     pub hint: Option<String>,
     pub partial: Option<Box<PartialResponse>>,
 }
@@ -35,67 +35,67 @@ pub struct ProviderError {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The configuration cannot be used; nothing was sent.
+    /// The configuration is unusable; nothing was sent.
     Configuration,
-    /// The key is wrong, missing, or not allowed to.
+    /// The key is wrong, missing, or lacks permission.
     Authentication,
-    /// The account has nothing left to spend.
+    /// The account has no quota left.
     Quota,
-    /// There is no such model, or no such address.
+    /// The model or the address does not exist.
     NotFound,
-    /// The provider does not take the request as it is.
+    /// The provider rejected the request.
     InvalidRequest,
-    /// The request is longer than the model's context: compress it and ask again.
+    /// The request exceeds the model's context and must be compressed first.
     ContextTooLong,
     RateLimited,
-    /// The provider has too much to do.
+    /// The provider is overloaded.
     Overloaded,
     Server,
-    /// No connection, or it broke before an answer.
+    /// The connection failed or broke before an answer.
     Connection,
     /// The provider took too long.
     Timeout,
-    /// The answer broke off in the middle.
+    /// The answer was interrupted.
     Interrupted,
-    /// The answer is not what the provider's API says.
+    /// The answer does not conform to the provider's API.
     Malformed,
 }
 
-/// What a kind of error means: whether the caller may ask again, and whether we already did.
-struct Meaning {
+/// Consequences of a kind of error for the caller and for our own retries.
+struct ErrorMeaning {
     kind: ErrorKind,
     retryable: bool,
-    /// Whether we ask again ourselves, as long as nothing of an answer was delivered.
+    /// True if we retry on our own, as long as nothing of an answer was delivered.
     repeated: bool,
 }
 
 #[rustfmt::skip]
-const MEANINGS: &[Meaning] = &[
-    Meaning { kind: ErrorKind::Configuration,  retryable: false, repeated: false },
-    Meaning { kind: ErrorKind::Authentication, retryable: false, repeated: false },
-    Meaning { kind: ErrorKind::Quota,          retryable: false, repeated: false },
-    Meaning { kind: ErrorKind::NotFound,       retryable: false, repeated: false },
-    Meaning { kind: ErrorKind::InvalidRequest, retryable: false, repeated: false },
-    // Not as it is: the caller compresses first.
-    Meaning { kind: ErrorKind::ContextTooLong, retryable: false, repeated: false },
-    Meaning { kind: ErrorKind::RateLimited,    retryable: true,  repeated: true },
-    Meaning { kind: ErrorKind::Overloaded,     retryable: true,  repeated: true },
-    Meaning { kind: ErrorKind::Server,         retryable: true,  repeated: true },
-    Meaning { kind: ErrorKind::Connection,     retryable: true,  repeated: true },
-    // Somebody has waited long enough already to be asked whether to wait as long again.
-    Meaning { kind: ErrorKind::Timeout,        retryable: true,  repeated: false },
-    Meaning { kind: ErrorKind::Interrupted,    retryable: true,  repeated: true },
-    Meaning { kind: ErrorKind::Malformed,      retryable: true,  repeated: false },
+const ERROR_MEANINGS: &[ErrorMeaning] = &[
+    ErrorMeaning { kind: ErrorKind::Configuration,  retryable: false, repeated: false },
+    ErrorMeaning { kind: ErrorKind::Authentication, retryable: false, repeated: false },
+    ErrorMeaning { kind: ErrorKind::Quota,          retryable: false, repeated: false },
+    ErrorMeaning { kind: ErrorKind::NotFound,       retryable: false, repeated: false },
+    ErrorMeaning { kind: ErrorKind::InvalidRequest, retryable: false, repeated: false },
+    // Not worth a retry unchanged: the caller compresses the request first.
+    ErrorMeaning { kind: ErrorKind::ContextTooLong, retryable: false, repeated: false },
+    ErrorMeaning { kind: ErrorKind::RateLimited,    retryable: true,  repeated: true },
+    ErrorMeaning { kind: ErrorKind::Overloaded,     retryable: true,  repeated: true },
+    ErrorMeaning { kind: ErrorKind::Server,         retryable: true,  repeated: true },
+    ErrorMeaning { kind: ErrorKind::Connection,     retryable: true,  repeated: true },
+    // The user has already waited for the full time limit and should decide about waiting again.
+    ErrorMeaning { kind: ErrorKind::Timeout,        retryable: true,  repeated: false },
+    ErrorMeaning { kind: ErrorKind::Interrupted,    retryable: true,  repeated: true },
+    ErrorMeaning { kind: ErrorKind::Malformed,      retryable: true,  repeated: false },
 ];
 
 impl ErrorKind {
-    /// Whether the same request could succeed later.
+    /// Returns true if the same request could succeed later.
     pub fn is_retryable(self) -> bool {
-        MEANINGS.iter().any(|meaning| meaning.kind == self && meaning.retryable)
+        ERROR_MEANINGS.iter().any(|meaning| meaning.kind == self && meaning.retryable)
     }
 
     pub(crate) fn is_repeated(self) -> bool {
-        MEANINGS.iter().any(|meaning| meaning.kind == self && meaning.repeated)
+        ERROR_MEANINGS.iter().any(|meaning| meaning.kind == self && meaning.repeated)
     }
 }
 
@@ -117,7 +117,7 @@ impl Hint for ProviderError {
     }
 }
 
-/// What went wrong, before it is known at whose provider and with what already delivered.
+/// An error before its provider and the delivered part are known.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fault {
     pub(crate) kind: ErrorKind,
@@ -146,16 +146,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_repeated_is_retryable() {
-        assert!(MEANINGS.iter().all(|meaning| meaning.retryable || !meaning.repeated));
+    fn repeated_kinds_are_retryable() {
+        assert!(ERROR_MEANINGS.iter().all(|meaning| meaning.retryable || !meaning.repeated));
     }
 
     #[test]
     fn every_kind_has_one_meaning() {
-        for (index, meaning) in MEANINGS.iter().enumerate() {
-            assert!(MEANINGS[..index].iter().all(|other| other.kind != meaning.kind), "{:?}", meaning.kind);
+        for (index, meaning) in ERROR_MEANINGS.iter().enumerate() {
+            assert!(
+                ERROR_MEANINGS[..index].iter().all(|other| other.kind != meaning.kind),
+                "{:?}",
+                meaning.kind
+            );
         }
-        // Interrupted is declared before only one other; a new kind without a row would never be retried.
-        assert_eq!(MEANINGS.len(), ErrorKind::Malformed as usize + 1);
+        // `Malformed` is the last variant. A new kind without a row would never be retried.
+        assert_eq!(ERROR_MEANINGS.len(), ErrorKind::Malformed as usize + 1);
     }
 }

@@ -1,17 +1,17 @@
-//! What a provider's error means, by what all of them have in common.
+//! Classifies provider errors by their common features.
 //!
-//! Each provider has its own shape of error, and servers that borrow an API borrow it loosely; so the words that
-//! matter are looked for in every shape.
+//! Each provider has its own error format, and servers that imitate an API do so loosely. All formats are therefore searched
+//! for the same codes and phrases.
 
 use serde_json::Value;
 
 use crate::ErrorKind;
 use crate::error::Fault;
 
-/// The most characters of a provider's own words that are passed on.
+/// Most characters kept of a provider's message.
 const MAX_MESSAGE_CHARS: usize = 600;
 
-/// Codes and types of errors, whoever uses them.
+/// Codes and types of errors of all providers.
 const WORDS: &[(&str, ErrorKind)] = &[
     ("context_length_exceeded", ErrorKind::ContextTooLong),
     ("exceed_context_size_error", ErrorKind::ContextTooLong),
@@ -34,7 +34,7 @@ const WORDS: &[(&str, ErrorKind)] = &[
     ("timeout_error", ErrorKind::Server),
 ];
 
-/// How a prompt that is too long is described where there is no code for it.
+/// Phrases for a prompt that is too long, for servers without a code for it.
 const TOO_LONG: &[&str] = &[
     "prompt is too long",
     "exceed context limit",
@@ -47,7 +47,7 @@ const TOO_LONG: &[&str] = &[
     "context length exceeded",
 ];
 
-/// What a kind of error is called before the provider's own words.
+/// Description of each kind, followed by the provider's message.
 const TITLES: &[(ErrorKind, &str)] = &[
     (ErrorKind::Authentication, "the key was not accepted"),
     (ErrorKind::Quota, "the account has no quota left"),
@@ -59,7 +59,7 @@ const TITLES: &[(ErrorKind, &str)] = &[
     (ErrorKind::Server, "the provider failed"),
 ];
 
-/// What an answer with an error's status means.
+/// Classifies an answer with an error status.
 pub(crate) fn of_answer(status: u16, body: &[u8]) -> Fault {
     let text = String::from_utf8_lossy(body);
     let value = serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.into_owned()));
@@ -68,9 +68,9 @@ pub(crate) fn of_answer(status: u16, body: &[u8]) -> Fault {
     fault
 }
 
-/// What an error inside an answer means.
+/// Classifies an error inside an answer.
 pub(crate) fn of_event(value: &Value) -> Fault {
-    // Some put the status that they would have answered with into the error.
+    // Some servers put the HTTP status into the error, because the real one was sent before the failure.
     let code = ["/error/code", "/code"].iter().find_map(|place| value.pointer(place)?.as_u64());
     let status = code.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
     classify(status, value)
@@ -86,11 +86,11 @@ fn classify(status: Option<u16>, value: &Value) -> Fault {
     };
     let too_long = || {
         let possible = status.is_none_or(|status| matches!(status, 400 | 413 | 422 | 500));
-        let said = TOO_LONG.iter().any(|phrase| lowercase.contains(phrase));
-        (possible && said).then_some(ErrorKind::ContextTooLong)
+        let matches_phrase = TOO_LONG.iter().any(|phrase| lowercase.contains(phrase));
+        (possible && matches_phrase).then_some(ErrorKind::ContextTooLong)
     };
     let kind = word("code").or_else(|| word("type")).or_else(too_long).unwrap_or_else(|| of_status(status));
-    // A word for any failure says less than these statuses.
+    // A code for a general failure is less precise than these statuses.
     let kind = match (kind, of_status(status)) {
         (ErrorKind::Server, busy @ (ErrorKind::Overloaded | ErrorKind::RateLimited)) => busy,
         _ => kind,
@@ -108,14 +108,14 @@ fn of_status(status: Option<u16>) -> ErrorKind {
         Some(413) => ErrorKind::ContextTooLong,
         Some(429) => ErrorKind::RateLimited,
         Some(503 | 529) => ErrorKind::Overloaded,
-        // The request took too long to arrive, or met another one.
+        // The request took too long to arrive or conflicted with another one; both are worth a retry.
         Some(408 | 409) => ErrorKind::Server,
         Some(300..500) => ErrorKind::InvalidRequest,
         _ => ErrorKind::Server,
     }
 }
 
-/// The provider's own words, in one line.
+/// Returns the provider's message in one line.
 fn message(error: &Value, whole: &Value) -> String {
     let places = [error.get("message"), Some(error), error.get("detail"), whole.get("message")];
     let text = places.into_iter().flatten().find_map(Value::as_str).unwrap_or_default();
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_as_providers_write_them() {
+    fn errors_of_real_providers_are_classified() {
         use ErrorKind::*;
         for (status, body, expected) in [
             (
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_inside_an_answer() {
+    fn errors_inside_an_answer_are_classified() {
         let of = |text: &str| of_event(&serde_json::from_str(text).unwrap()).kind;
         assert_eq!(
             of(r#"{"error":{"type":"overloaded_error","message":"Overloaded"}}"#),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn long_words_are_cut_between_characters() {
+    fn long_messages_are_cut_between_characters() {
         let fault = of_answer(400, "ä\n".repeat(2000).as_bytes());
         assert!(fault.message.ends_with("ä…") || fault.message.ends_with(" …"), "{}", fault.message);
         assert!(fault.message.chars().count() < MAX_MESSAGE_CHARS + 60);

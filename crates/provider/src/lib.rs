@@ -1,14 +1,13 @@
-//! Models: one request, and how each model API wants it.
+//! Model providers: a request in neutral terms, and its translation for each API.
 //!
-//! A [`ChatRequest`] says what a model is shown and may do, in no provider's words. A [`Provider`] turns it into one
-//! call of its API and streams what comes back as [`ChatEvent`]s; the last is the whole [`ChatResponse`]. Three
-//! adapters translate: Anthropic's Messages, OpenAI's Responses, and the Chat Completions of everybody else
-//! ([`ProviderKind`]). What is shared is not theirs: connections and time limits, reading of events, asking again,
-//! putting an answer together.
+//! A [`ChatRequest`] contains everything that a model is shown and may do. A [`Provider`] turns it into one call of its API
+//! and streams the answer as [`ChatEvent`]s; the last one is the whole [`ChatResponse`]. Three adapters translate:
+//! Anthropic's Messages, OpenAI's Responses, and the Chat Completions of other servers ([`ProviderKind`]). Connections,
+//! time limits, event parsing, retries and assembling an answer are shared.
 //!
-//! A provider that is busy or failed is asked again, as long as nothing of an answer was delivered. An answer that
-//! breaks off ends the round with an error that can be retried and keeps what had arrived. Dropping the stream ends
-//! the request. Keys are in no error, log or `Debug`.
+//! A provider that is busy or failed is retried as long as nothing of an answer was delivered. An answer that is
+//! interrupted ends the round with a retryable error, which keeps the part that arrived. Dropping the stream ends the
+//! request. Keys appear in no error, log or `Debug` output.
 //!
 //! ```
 //! use futures_util::StreamExt as _;
@@ -35,34 +34,23 @@
 //! ```
 
 mod adapter;
-mod assembly;
-mod cache;
-mod config;
+mod chat;
 mod error;
 mod fault;
-mod http;
-mod key;
-mod message;
-mod model_name;
 mod provider;
-mod request;
-mod response;
-mod retry;
-mod round;
-mod rules;
-mod secret;
-mod sse;
+mod settings;
+mod transport;
 
-pub use config::{BuiltIn, ProviderConfig, ProviderSettings, ResponseLimits, Timeouts};
+pub use chat::request::{ChatRequest, DEFAULT_MAX_OUTPUT_TOKENS, ReasoningEffort, SystemParts};
+pub use chat::response::{ChatEvent, ChatResponse, PartialResponse, StopReason};
 pub use error::{ErrorKind, ProviderError};
-pub use key::{KeyFileError, key_from_file};
-pub use model_name::{ModelName, ModelNameError, Providers};
-/// What is said, which the store keeps.
+/// Message types, which the store keeps.
 pub use protocol::message::{Block, Message, ProviderKind, Reasoning, ToolResult};
 pub use protocol::prompt::ToolChoice;
 pub use protocol::{MessageRole, TokenUsage, ToolCall, ToolSpec};
 pub use provider::{ChatStream, Provider};
-pub use request::{ChatRequest, DEFAULT_MAX_OUTPUT_TOKENS, ReasoningEffort, SystemParts};
-pub use response::{ChatEvent, ChatResponse, PartialResponse, StopReason};
-pub use retry::RetryPolicy;
-pub use rules::{CacheRules, ModelRules, ReasoningRules};
+pub use settings::config::{BuiltIn, ProviderConfig, ProviderSettings, ResponseLimits, Timeouts};
+pub use settings::key::{KeyFileError, key_from_file};
+pub use settings::model_name::{ModelName, ModelNameError, Providers};
+pub use settings::rules::{CacheRules, ModelRules, ReasoningRules};
+pub use transport::retry::RetryPolicy;

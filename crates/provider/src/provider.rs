@@ -1,4 +1,4 @@
-//! A provider that can be asked.
+//! A provider with its connections.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,27 +9,27 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use secrecy::ExposeSecret as _;
 
 use crate::adapter::{self, Adapter};
-use crate::cache;
+use crate::chat::cache;
+use crate::chat::round::Round;
 use crate::error::Fault;
-use crate::http::Http;
-use crate::round::Round;
-use crate::secret::Secrets;
+use crate::transport::http::Http;
+use crate::transport::secret::Secrets;
 use crate::{
     ChatEvent, ChatRequest, ChatResponse, ErrorKind, ModelRules, PartialResponse, ProviderConfig,
     ProviderError, ProviderKind,
 };
 
-/// What happens during a round. Dropping it ends the request.
+/// Events of a round. Dropping the stream ends the request.
 pub type ChatStream = BoxStream<'static, Result<ChatEvent, ProviderError>>;
 
-/// A provider that can be asked. Clones share their connections.
+/// A provider. Clones share their connections.
 #[derive(Clone)]
 pub struct Provider {
-    shared: Arc<Shared>,
+    shared: Arc<ProviderState>,
 }
 
-/// What rounds need of their provider.
-pub(crate) struct Shared {
+/// State shared by the rounds of a provider.
+pub(crate) struct ProviderState {
     pub(crate) config: ProviderConfig,
     pub(crate) adapter: &'static dyn Adapter,
     pub(crate) http: Http,
@@ -38,12 +38,12 @@ pub(crate) struct Shared {
 }
 
 impl Provider {
-    /// Checks a configuration; nothing is sent yet.
+    /// Checks a configuration. Nothing is sent yet.
     pub fn new(config: ProviderConfig) -> Result<Self, ProviderError> {
         match prepare(&config) {
             Ok((adapter, http, headers)) => {
                 let secrets = Secrets::of(&config);
-                Ok(Self { shared: Arc::new(Shared { config, adapter, http, headers, secrets }) })
+                Ok(Self { shared: Arc::new(ProviderState { config, adapter, http, headers, secrets }) })
             }
             Err(fault) => Err(error(&config, &Secrets::of(&config), fault, None, None)),
         }
@@ -53,12 +53,12 @@ impl Provider {
         &self.shared.config.name
     }
 
-    /// Which API it speaks.
+    /// Returns the API of the provider.
     pub fn kind(&self) -> ProviderKind {
         self.shared.config.kind
     }
 
-    /// Whether it can be asked at all. A vendor refuses whoever has no key, so nobody need begin anything to hear it.
+    /// Returns an error if a vendor's key is missing, so that no turn starts only to be rejected.
     pub fn check_key(&self) -> Result<(), ProviderError> {
         let config = &self.shared.config;
         let Some(variable) = config.missing_key() else { return Ok(()) };
@@ -74,7 +74,7 @@ impl Provider {
         })
     }
 
-    /// Asks it. Nothing happens until the stream is polled; after an error or [`ChatEvent::Finished`] it ends.
+    /// Starts a request. Nothing is sent until the stream is polled; it ends after an error or [`ChatEvent::Finished`].
     pub fn chat(&self, request: &ChatRequest) -> ChatStream {
         let rules = ModelRules::of(self.kind(), &request.model);
         let body = self.shared.adapter.body(request, rules);
@@ -84,7 +84,7 @@ impl Provider {
         stream::unfold(round, async |mut round| round.next().await.map(|event| (event, round))).boxed()
     }
 
-    /// Asks it, and waits for the whole answer.
+    /// Sends a request and waits for the whole answer.
     pub async fn complete(&self, request: &ChatRequest) -> Result<ChatResponse, ProviderError> {
         let mut stream = self.chat(request);
         while let Some(event) = stream.next().await {
@@ -95,7 +95,7 @@ impl Provider {
         Err(self.ended_early(request))
     }
 
-    /// What a stream without an end means: nobody may ask again, because some of it may have been delivered.
+    /// Returns the error for a stream without an end. It must not be retried, because parts may have been delivered.
     pub fn ended_early(&self, request: &ChatRequest) -> ProviderError {
         let fault = Fault::new(ErrorKind::Interrupted, "the answer ended without an end");
         self.shared.error(fault, &request.model, None)
@@ -108,8 +108,8 @@ impl fmt::Debug for Provider {
     }
 }
 
-impl Shared {
-    /// The error that a fault is to the caller.
+impl ProviderState {
+    /// Converts a fault into the error for the caller.
     pub(crate) fn error(&self, fault: Fault, model: &str, partial: Option<PartialResponse>) -> ProviderError {
         error(&self.config, &self.secrets, fault, Some(model), partial)
     }
@@ -158,6 +158,7 @@ fn prepare(config: &ProviderConfig) -> Result<(&'static dyn Adapter, Http, Heade
                 format!("{name:?} is not a header, or its value is not one"),
             ));
         };
+        // Sensitive headers are left out of debug output by the HTTP library.
         value.set_sensitive(true);
         headers.insert(header, value);
     }
@@ -165,7 +166,7 @@ fn prepare(config: &ProviderConfig) -> Result<(&'static dyn Adapter, Http, Heade
     Ok((adapter, Http::new(url, config.timeouts, config.limits)?, headers))
 }
 
-/// Where requests go. Messages do not repeat the address: it may be wrong because it contains a secret.
+/// Returns the URL of requests. Errors do not repeat the address, because it may be invalid by containing a secret.
 fn url(base: &str, path: &str) -> Result<Url, Fault> {
     let refused = |problem: &str| Fault::new(ErrorKind::Configuration, format!("the base URL {problem}"));
     let mut url = Url::parse(base).map_err(|error| refused(&format!("is not an address: {error}")))?;
@@ -185,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_follow_the_base() {
+    fn method_path_is_appended_to_the_base_url() {
         let of = |base: &str| url(base, "/v1/messages").map(|url| url.to_string());
         assert_eq!(of("https://a.example").unwrap(), "https://a.example/v1/messages");
         assert_eq!(of("http://a.example:81/b/").unwrap(), "http://a.example:81/b/v1/messages");

@@ -1,4 +1,4 @@
-//! Answers that break: off, in the middle, or by what is in them.
+//! Interrupted and malformed answers.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use scripted_model::Answer;
 
 use crate::stage::{KINDS, Outcome, Stage, hello, outcome};
 
-/// Asks with a configuration that was changed.
+/// Sends a request with a modified configuration.
 async fn ask_with(stage: &Stage, change: impl FnOnce(&mut ProviderConfig)) -> Outcome {
     let mut config = stage.config();
     change(&mut config);
@@ -16,10 +16,10 @@ async fn ask_with(stage: &Stage, change: impl FnOnce(&mut ProviderConfig)) -> Ou
 }
 
 #[tokio::test]
-async fn a_stream_that_is_cut_keeps_what_arrived() {
+async fn interrupted_stream_keeps_what_arrived() {
     for &kind in KINDS {
         let answer = Answer::text("Hello, world.").in_deltas(2);
-        // As many events as it takes until the first of two pieces; the APIs begin differently.
+        // Number of events up to the first of two pieces; it differs between APIs.
         let events = [4, 4, 2][KINDS.iter().position(|other| *other == kind).unwrap()];
         for answer in
             [answer.clone().cut_after_events(events), answer.clone().cut_after_events(events).in_pieces_of(7)]
@@ -30,18 +30,18 @@ async fn a_stream_that_is_cut_keeps_what_arrived() {
             assert_eq!((error.kind, error.retryable), (ErrorKind::Interrupted, true), "{kind:?} {error}");
             assert!(error.message.starts_with("the answer broke off in the middle: "), "{error}");
             assert_eq!(error.partial.as_ref().unwrap().message.text(), "Hello,", "{kind:?}");
-            // Nobody hears the beginning twice.
+            // A retry would deliver the beginning twice.
             assert_eq!((outcome.texts(), stage.model.requests().len()), (vec!["Hello,"], 1));
         }
     }
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_too_early_is_not_an_answer() {
+async fn stream_without_an_end_is_an_error() {
     for &kind in KINDS {
         let whole = Stage::with(kind, [Answer::text("Hello.")]).await;
         whole.ask().await.response();
-        // A body that ends properly, without the end of the answer.
+        // The HTTP body ends properly, only the answer does not.
         for body in ["", "data: {}\n\n", "data: {\"type\":\"ping\"}\n\ndata: {\"type\":\"mess"] {
             let answer = || Answer::raw(200, "text/event-stream", body);
             let stage = Stage::with(kind, [answer(), answer(), answer()]).await;
@@ -53,12 +53,12 @@ async fn a_stream_that_ends_too_early_is_not_an_answer() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_cut_is_shown_but_never_run() {
+async fn cut_call_is_shown_but_never_run() {
     for &kind in KINDS {
         let complete =
             Answer::empty().tool_call("call_1", "f", "{}").tool_call("call_2", "g", r#"{"path":"a.rs"}"#);
         let complete = complete.in_deltas(4);
-        // Cut inside the second call's arguments, wherever they are in this API.
+        // Cuts inside the second call's arguments, wherever they are in this API.
         let events = [12, 13, 6][KINDS.iter().position(|other| *other == kind).unwrap()];
         let stage = Stage::with(kind, [complete.cut_after_events(events)]).await;
         let outcome = stage.ask().await;
@@ -70,7 +70,7 @@ async fn a_call_that_was_cut_is_shown_but_never_run() {
 }
 
 #[tokio::test]
-async fn a_provider_that_never_answers() {
+async fn missing_answer_times_out() {
     for &kind in KINDS {
         let stage = Stage::with(kind, [Answer::silence()]).await;
         let outcome =
@@ -80,7 +80,7 @@ async fn a_provider_that_never_answers() {
         assert_eq!(error.message, "the provider did not answer for 100ms");
         assert_eq!(stage.model.requests().len(), 1);
 
-        // Headers alone are not an answer.
+        // Headers alone do not count as an answer.
         let stage = Stage::with(kind, [Answer::text("Hello.").stall_after_bytes(0)]).await;
         let outcome =
             ask_with(&stage, |config| config.timeouts.first_byte = Duration::from_millis(100)).await;
@@ -89,7 +89,7 @@ async fn a_provider_that_never_answers() {
 }
 
 #[tokio::test]
-async fn an_answer_that_stalls() {
+async fn stalled_answer_times_out() {
     for &kind in KINDS {
         let stage =
             Stage::with(kind, [Answer::text("Hello, world.").in_deltas(2).stall_after_events(4)]).await;
@@ -102,16 +102,16 @@ async fn an_answer_that_stalls() {
 }
 
 #[tokio::test]
-async fn a_slow_answer_is_not_a_stalled_one() {
+async fn slow_answer_is_not_stalled() {
     let answer = Answer::text("Hello, world.").in_deltas(10).drip(Duration::from_millis(100));
     let stage = Stage::with(KINDS[0], [answer]).await;
-    // All of it takes longer.
+    // The whole answer takes longer than the time limit, but no single pause does.
     let outcome = ask_with(&stage, |config| config.timeouts.idle = Duration::from_secs(1)).await;
     assert_eq!(outcome.response().message.text(), "Hello, world.");
 }
 
 #[tokio::test]
-async fn garbage_ends_the_round_and_keeps_what_arrived() {
+async fn malformed_event_ends_the_round_and_keeps_the_rest() {
     for &kind in KINDS {
         for (garbage, expected) in [
             (&b"data: {\"type\": \n\n"[..], "an event of the answer is not JSON: "),
@@ -144,9 +144,9 @@ async fn events_and_answers_are_bounded() {
     }
 }
 
-/// A model was asked for so many tokens, and its provider goes on and on.
+// The provider ignores the requested number of tokens and never stops.
 #[tokio::test]
-async fn an_answer_ends_far_beyond_what_was_asked_for() {
+async fn endless_answer_is_ended() {
     for &kind in KINDS {
         let long = |bytes: usize| Answer::text(&"x".repeat(bytes)).in_deltas(64);
         let stage = Stage::with(kind, [long(6 << 20), long(1 << 20)]).await;
@@ -154,18 +154,18 @@ async fn an_answer_ends_far_beyond_what_was_asked_for() {
         let request = ChatRequest { max_output_tokens: 1_000, ..hello() };
         let ended = outcome(&provider, &request).await;
         let error = ended.error();
-        let expected = "the answer goes on far beyond the 1000 tokens that were asked for";
+        let expected = "the answer continues far beyond the 1000 tokens that were requested";
         assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Malformed, expected), "{kind:?}");
         let kept = error.partial.as_ref().unwrap().message.text().len();
         assert!((3 << 20..=4 << 20).contains(&kept), "{kept}");
-        // Some servers do not know the limit, and write more.
+        // Some servers do not know the limit and write somewhat more, which is accepted.
         let whole = outcome(&provider, &request).await;
         assert_eq!(whole.response().message.text().len(), 1 << 20);
     }
 }
 
 #[tokio::test]
-async fn what_is_no_stream_is_said_to_be_none() {
+async fn other_content_is_rejected() {
     for &kind in KINDS {
         for content_type in ["text/html; charset=utf-8", "application/json"] {
             let stage = Stage::with(kind, [Answer::raw(200, content_type, "<html>")]).await;
@@ -177,7 +177,7 @@ async fn what_is_no_stream_is_said_to_be_none() {
 }
 
 #[tokio::test]
-async fn errors_inside_an_answer_are_what_they_say() {
+async fn errors_inside_an_answer_are_classified() {
     let cases = [
         (
             0,
@@ -204,13 +204,13 @@ async fn errors_inside_an_answer_are_what_they_say() {
     ];
     for (kind, event, expected) in cases {
         let event = format!("data: {event}\n\n");
-        // In the middle, it is the caller's.
+        // In the middle of an answer, only the caller can decide about a retry.
         let answer = Answer::text("Hello, world.").in_deltas(2).insert(4, event.clone());
         let stage = Stage::with(KINDS[kind], [answer]).await;
         let outcome = stage.ask().await;
         assert_eq!(outcome.error().kind, expected, "{event}");
         assert!(outcome.error().partial.is_some());
-        // Before anything was delivered, it is like an answer with a status.
+        // Before anything was delivered, it is treated like an error status.
         let stage =
             Stage::with(KINDS[kind], [Answer::text("x").insert(1, event.clone()), Answer::text("Hello.")])
                 .await;
@@ -220,7 +220,7 @@ async fn errors_inside_an_answer_are_what_they_say() {
 }
 
 #[tokio::test]
-async fn blocks_are_bounded() {
+async fn number_of_blocks_is_limited() {
     let begun =
         "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\"}}\n\n";
     let stage = Stage::with(KINDS[0], [Answer::raw(200, "text/event-stream", begun.repeat(5_000))]).await;

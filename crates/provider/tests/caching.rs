@@ -1,4 +1,4 @@
-//! Where Anthropic's cache may end, over everything that a request can be.
+//! Anthropic's cache breakpoints, for arbitrary requests.
 
 use proptest::prelude::*;
 use provider::{
@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::requests::full_request;
 use crate::stage::{KINDS, Stage};
 
-/// One server for all cases of one test.
+/// One server for all cases of a test.
 struct Server {
     runtime: Runtime,
     model: ScriptedModel,
@@ -26,7 +26,7 @@ impl Server {
         Self { runtime, model }
     }
 
-    /// What Anthropic is sent.
+    /// Returns the body sent to Anthropic.
     fn sent(&self, request: &ChatRequest) -> Value {
         let config =
             ProviderConfig::new("tested", ProviderKind::Anthropic, self.model.base_url(Wire::Anthropic));
@@ -36,7 +36,7 @@ impl Server {
 }
 
 thread_local! {
-    /// Every test has a thread of its own, and so a server of its own.
+    // Each test runs in its own thread and gets its own server.
     static SERVER: Server = Server::start();
 }
 
@@ -44,7 +44,7 @@ fn sent(request: &ChatRequest) -> Value {
     SERVER.with(|server| server.sent(request))
 }
 
-/// How many places are marked, wherever they are.
+/// Counts the marks at any depth.
 fn marks(value: &Value) -> usize {
     match value {
         Value::Object(fields) => {
@@ -55,7 +55,7 @@ fn marks(value: &Value) -> usize {
     }
 }
 
-/// The same without marks.
+/// Removes all marks.
 fn unmarked(mut value: Value) -> Value {
     match &mut value {
         Value::Object(fields) => {
@@ -114,7 +114,7 @@ fn request() -> impl Strategy<Value = ChatRequest> {
 }
 
 #[test]
-fn the_session_part_ends_with_what_is_said_first() {
+fn session_part_may_end_with_the_preamble() {
     let long = "word ".repeat(4_000);
     let messages = ["question", "more"].map(|text| Message::user(format!("{text} {long}")));
     let mut request = ChatRequest::new("claude-opus-5", messages.into());
@@ -136,10 +136,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn never_more_than_four_places_are_marked(request in request()) {
+    fn at_most_four_places_are_marked(request in request()) {
         let body = sent(&request);
         prop_assert!(marks(&body) <= 4, "{body:#}");
-        // Thinking must not be marked.
+        // The API rejects a request with a marked thinking block.
         let thinking = |block: &Value| block["type"] == "thinking" && block.get("cache_control").is_some();
         let messages = body["messages"].as_array().unwrap();
         prop_assert!(!messages.iter().flat_map(|message| message["content"].as_array().unwrap()).any(thinking));
@@ -147,8 +147,8 @@ proptest! {
 
     #[test]
     fn marks_change_nothing_else(request in request(), more in proptest::collection::vec(message(), 0..3)) {
-        // The prefix of a longer request is the shorter one, or nothing would be found in the cache. Reasoning is
-        // left out: it belongs to a turn, and a new turn drops it.
+        // A longer request must begin with the shorter one, or the cache would never match. Reasoning is left out here: it
+        // belongs to a turn, and a new turn drops it.
         let plain = |message: Message| Message {
             blocks: message.blocks.into_iter().filter(|block| !matches!(block, Block::Reasoning(_))).collect(),
             ..message
@@ -166,16 +166,16 @@ proptest! {
 }
 
 #[tokio::test]
-async fn the_ends_of_the_parts_are_marked() {
+async fn ends_of_the_parts_are_marked() {
     let stage = Stage::with(KINDS[0], [Answer::text("Hello.")]).await;
     stage.provider().complete(&full_request()).await.unwrap();
     let body = stage.model.requests().remove(0).body;
     assert_eq!(marks(&body), 4);
     for place in [
-        // The stable part, behind the tools.
+        // The stable part, after the tools.
         "/system/0",
         "/system/1",
-        // The end of what opened the turn, and of the last message.
+        // The end of the opening message and of the last one.
         "/messages/2/content/1",
         "/messages/4/content/2",
     ] {
@@ -184,7 +184,7 @@ async fn the_ends_of_the_parts_are_marked() {
 }
 
 #[test]
-fn what_is_too_short_is_not_marked() {
+fn short_parts_are_not_marked() {
     assert_eq!(marks(&sent(&ChatRequest::new("claude-opus-5", vec![Message::user("Hello.")]))), 0);
     let long = ChatRequest::new("claude-opus-5", vec![Message::user("x".repeat(2_000))]);
     assert_eq!(marks(&sent(&long)), 1);
@@ -193,7 +193,7 @@ fn what_is_too_short_is_not_marked() {
 }
 
 #[test]
-fn tools_without_a_system_text_are_marked_themselves() {
+fn tools_are_marked_without_system_text() {
     let tool = ToolSpec { name: "f".to_owned(), description: "x".repeat(2_000), schema: json!({}) };
     let request = ChatRequest {
         tools: vec![tool.clone(), tool],

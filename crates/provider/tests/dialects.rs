@@ -1,4 +1,4 @@
-//! What servers do that the API's description does not say.
+//! Deviations of real servers from the API documentation.
 
 use provider::{Block, ChatRequest, ChatResponse, Message, MessageRole, StopReason, ToolResult};
 use scripted_model::Answer;
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::stage::{KINDS, Stage};
 
-/// What becomes of an answer of these events.
+/// Returns the response to the given events.
 async fn answer(kind: usize, events: &[Value]) -> ChatResponse {
     let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
     let stage = Stage::with(KINDS[kind], [Answer::raw(200, "text/event-stream", body)]).await;
     stage.ask().await.result.unwrap()
 }
 
-/// An answer in Chat Completions, closed without a word.
+/// Returns the response to Chat Completions that end without the end marker.
 async fn completion(deltas: &[Value], reason: &str) -> ChatResponse {
     let mut events: Vec<Value> =
         deltas.iter().map(|delta| json!({ "choices": [{ "delta": delta }] })).collect();
@@ -29,14 +29,14 @@ fn calls(response: &ChatResponse) -> Vec<(&str, &str, &str)> {
 }
 
 #[tokio::test]
-async fn no_word_at_the_end_and_usage_with_the_reason() {
+async fn end_marker_may_be_missing() {
     let response = completion(&[json!({ "content": "Hello." })], "stop").await;
     assert_eq!((response.message.text().as_str(), response.stop), ("Hello.", StopReason::EndTurn));
     assert_eq!((response.usage.input, response.model.as_str()), (7, "scripted-model"));
 }
 
 #[tokio::test]
-async fn no_reason_for_stopping() {
+async fn stop_reason_may_be_missing() {
     let stage = Stage::with(
         KINDS[2],
         [
@@ -47,22 +47,22 @@ async fn no_reason_for_stopping() {
     )
     .await;
     assert_eq!(stage.ask().await.response().message.text(), "Hello.");
-    // That it is over is not an answer.
+    // The end marker alone is not an answer.
     stage.model.answer(Answer::text("Hello."));
     assert_eq!(stage.ask().await.retries(), 1);
 }
 
 #[tokio::test]
-async fn every_call_numbered_zero() {
+async fn calls_may_all_be_numbered_zero() {
     let call = |id: &str, arguments: &str| json!({ "tool_calls": [{ "index": 0, "id": id, "function": { "name": "f", "arguments": arguments } }] });
     let response = completion(&[call("a", r#"{"n":1}"#), call("b", r#"{"n":2}"#)], "stop").await;
     assert_eq!(calls(&response), [("a", "f", r#"{"n":1}"#), ("b", "f", r#"{"n":2}"#)]);
-    // It said `stop`, but waits for results.
+    // The server reports `stop` but waits for results.
     assert_eq!(response.stop, StopReason::ToolCalls);
 }
 
 #[tokio::test]
-async fn calls_without_numbers_and_ids() {
+async fn calls_may_lack_numbers_and_ids() {
     let call = |name: &str, arguments: Value| json!({ "function": { "name": name, "arguments": arguments } });
     let deltas = [
         json!({ "tool_calls": [call("f", json!({ "n": 1 })), call("g", json!("{\"n\""))] }),
@@ -75,28 +75,28 @@ async fn calls_without_numbers_and_ids() {
 }
 
 #[tokio::test]
-async fn names_and_ids_that_are_repeated() {
+async fn names_and_ids_may_be_repeated() {
     let piece = |arguments: &str| json!({ "tool_calls": [{ "index": 0, "id": "a", "function": { "name": "f", "arguments": arguments } }] });
     let response = completion(&[piece("{\"n\""), piece(":1}")], "tool_calls").await;
     assert_eq!(calls(&response), [("a", "f", r#"{"n":1}"#)]);
 }
 
 #[tokio::test]
-async fn nulls_everywhere() {
+async fn nulls_are_ignored() {
     let delta = json!({ "role": null, "content": null, "tool_calls": null, "reasoning": null, "reasoning_details": null });
     let response = completion(&[delta, json!(null), json!({ "content": "x" })], "stop").await;
     assert_eq!(response.message.blocks, [Block::text("x")]);
 }
 
 #[tokio::test]
-async fn reasoning_under_two_names_is_said_once() {
+async fn duplicate_reasoning_is_taken_once() {
     let delta = json!({ "reasoning": "Hm.", "reasoning_content": "Hm." });
     let response = completion(&[delta, json!({ "content": "x" })], "stop").await;
     assert!(matches!(&response.message.blocks[0], Block::Reasoning(reasoning) if reasoning.text == "Hm."));
 }
 
 #[tokio::test]
-async fn a_proxy_that_gives_a_calls_input_at_once() {
+async fn call_input_may_come_at_the_beginning() {
     let call = json!({ "type": "tool_use", "id": "a", "name": "f", "input": { "n": 1 } });
     let response = answer(
         0,
@@ -107,7 +107,7 @@ async fn a_proxy_that_gives_a_calls_input_at_once() {
             json!({ "type": "content_block_start", "index": 1, "content_block": { "type": "server_tool_use" } }),
             json!({ "type": "content_block_delta", "index": 1, "delta": { "type": "input_json_delta", "partial_json": "{" } }),
             json!({ "type": "content_block_stop", "index": 1 }),
-            // And does not say that it is over.
+            // The final event is missing as well.
             json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" }, "usage": { "output_tokens": 3 } }),
         ],
     )
@@ -117,7 +117,7 @@ async fn a_proxy_that_gives_a_calls_input_at_once() {
 }
 
 #[tokio::test]
-async fn a_server_of_responses_that_gives_only_whole_items() {
+async fn responses_may_contain_whole_items_only() {
     let call = json!({ "type": "function_call", "call_id": "a", "name": "f", "arguments": "{\"n\":1}" });
     let message = json!({ "type": "message", "content": [{ "type": "output_text", "text": "Hello." }] });
     let response = answer(
@@ -135,7 +135,7 @@ async fn a_server_of_responses_that_gives_only_whole_items() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_text_and_the_reason() {
+async fn refusal_is_text_with_a_stop_reason() {
     let response = answer(
         1,
         &[
@@ -148,7 +148,7 @@ async fn a_refusal_is_text_and_the_reason() {
 }
 
 #[tokio::test]
-async fn reasoning_that_is_only_sealed_goes_back() {
+async fn encrypted_reasoning_is_sent_back() {
     for &kind in KINDS {
         let thought = Answer::empty().hidden_reasoning("sealed-1").tool_call("a", "f", "{}");
         let stage = Stage::with(kind, [thought, Answer::text("Done.")]).await;
@@ -161,9 +161,9 @@ async fn reasoning_that_is_only_sealed_goes_back() {
     }
 }
 
-/// APIs refuse a message that ends with reasoning, which is how one looks whose call was cut.
+// APIs reject a message that ends with reasoning, which is what remains if the call after it was cut.
 #[tokio::test]
-async fn reasoning_without_anything_after_it_is_not_sent() {
+async fn trailing_reasoning_is_not_sent() {
     for &kind in KINDS {
         let thought = Answer::empty().reasoning("Hm.", "signature-1").tool_call("a", "f", "{}");
         let stage = Stage::with(kind, [thought, Answer::text("Done.")]).await;
@@ -178,7 +178,7 @@ async fn reasoning_without_anything_after_it_is_not_sent() {
     }
 }
 
-/// Results come first in their message, whatever was put before them.
+// Anthropic requires results at the beginning of a message.
 #[tokio::test]
 async fn results_come_before_texts() {
     let stage = Stage::with(KINDS[0], [Answer::text("Done.")]).await;

@@ -1,6 +1,6 @@
-//! A third party's proxy between us and a model: LiteLLM, from PyPI, in a virtual environment of its own.
+//! A third-party proxy between us and a model: LiteLLM from PyPI, in its own virtual environment.
 //!
-//! Not among the tests that always run: it needs Python and the network to install. CONTRIBUTING.md says how to run it.
+//! This test does not run by default: it needs Python and network access to install. CONTRIBUTING.md explains how to run it.
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpListener};
@@ -17,10 +17,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::stage::{KEY, outcome};
 
-/// What the proxy's own mock says.
+/// Text of the proxy's built-in mock.
 const MOCKED: &str = "Hello from a mock.";
 
-/// The proxy; it ends when it is dropped.
+/// The running proxy, which is ended on drop.
 struct Proxy {
     child: Child,
     port: u16,
@@ -34,7 +34,7 @@ impl Drop for Proxy {
     }
 }
 
-/// The installed command, or why there is none. Installed once for all later runs.
+/// Returns the installed command, or the reason why there is none. It is installed once for all later runs.
 fn install(directory: &Path) -> Result<PathBuf, String> {
     let command = directory.join("bin/litellm");
     if command.is_file() {
@@ -61,7 +61,7 @@ impl Proxy {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
         let config = directory.join(format!("litellm-{port}.json"));
         let base = model.base_url(Wire::OpenaiCompatible);
-        // JSON is YAML, too.
+        // JSON is valid YAML.
         let settings = json!({ "model_list": [
             { "model_name": "mocked", "litellm_params":
                 { "model": "openai/mocked", "api_key": KEY, "mock_response": MOCKED } },
@@ -73,9 +73,9 @@ impl Proxy {
         let output = std::fs::File::create(&log).unwrap();
         let mut command = Command::new(command);
         command.args(["--host", "127.0.0.1", "--port", &port.to_string(), "--config"]).arg(&config);
-        // Nothing it would look up elsewhere, and nobody it would tell.
+        // No update checks and no telemetry.
         command.env("LITELLM_LOCAL_MODEL_COST_MAP", "True").args(["--telemetry", "False"]);
-        // It does not start without a key of its own, and calls the tests' key weak.
+        // It does not start without a master key, and warns that the tests' key is weak.
         command.env("LITELLM_MASTER_KEY", KEY);
         command.env("LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY", "true");
         command.stdin(Stdio::null()).stdout(output.try_clone().unwrap()).stderr(output);
@@ -134,7 +134,7 @@ async fn litellm_passes_everything_on() {
     let proxy = Proxy::start(&command, &model).await;
     for kind in [ProviderKind::OpenaiCompatible, ProviderKind::Anthropic, ProviderKind::Openai] {
         let provider = proxy.provider(kind);
-        // The proxy's mock cannot be streamed as Responses: it fails inside the proxy.
+        // The proxy cannot stream its mock as Responses; that fails inside the proxy.
         if kind != ProviderKind::Openai {
             let asked = outcome(&provider, &ChatRequest::new("mocked", vec![Message::user("Hello.")])).await;
             assert_eq!(asked.response().message.text(), MOCKED, "{kind:?}");

@@ -1,4 +1,4 @@
-//! Providers against a server that says what a test tells it to.
+//! Providers tested against a scripted server.
 
 #![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
 

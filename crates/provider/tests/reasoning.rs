@@ -1,4 +1,4 @@
-//! Reasoning comes, is kept with what proves it, and goes back to the model that thought it.
+//! Reasoning arrives, is kept with its proof, and is sent back to the same model.
 
 use provider::{Block, ChatEvent, ChatRequest, Message, ProviderKind, ToolResult};
 use scripted_model::Answer;
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::stage::{KINDS, Stage, outcome};
 
-/// The messages in a request's body.
+/// Returns the messages of a request body.
 fn messages(body: &Value) -> &Value {
     body.get("messages").or_else(|| body.get("input")).unwrap()
 }
 
-/// Without the marks of caches, which move from request to request.
+/// Removes cache marks, which move from request to request.
 fn without_marks(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -33,7 +33,7 @@ fn thinking() -> Answer {
 }
 
 #[tokio::test]
-async fn reasoning_goes_back_as_it_was_sent_in_later_turns_too() {
+async fn reasoning_is_sent_back_in_later_turns() {
     for &kind in KINDS {
         let stage = Stage::with(kind, [thinking(), Answer::text("Done."), Answer::text("Again.")]).await;
         let provider = stage.provider();
@@ -42,7 +42,7 @@ async fn reasoning_goes_back_as_it_was_sent_in_later_turns_too() {
         let shown: String = first.events.iter().filter_map(reasoning_delta).collect();
         assert_eq!(shown, "Think, then read.", "{kind:?}");
 
-        // History is kept as JSON between rounds.
+        // The history is stored as JSON between rounds.
         let kept = serde_json::to_string(&first.response().message).unwrap();
         request.messages.push(serde_json::from_str(&kept).unwrap());
         request.messages.push(Message::results([ToolResult::new("call_1", "read")]));
@@ -68,7 +68,7 @@ fn reasoning_delta(event: &ChatEvent) -> Option<&str> {
 }
 
 #[tokio::test]
-async fn reasoning_goes_back_as_it_came() {
+async fn reasoning_is_sent_back_unchanged() {
     let expected = [
         json!([
             { "type": "thinking", "thinking": "Think, then read.", "signature": "signature-1" },
@@ -99,7 +99,7 @@ async fn reasoning_goes_back_as_it_came() {
 }
 
 #[tokio::test]
-async fn plain_reasoning_goes_back_under_its_own_name() {
+async fn plain_reasoning_keeps_its_field_name() {
     let (kind, wire) = KINDS[2];
     let answer = Answer::empty().reasoning("Hm.", "").tool_call("call_1", "f", "{}");
     let stage = Stage::with((kind, wire), [answer, Answer::text("Done.")]).await;
@@ -112,7 +112,7 @@ async fn plain_reasoning_goes_back_under_its_own_name() {
 }
 
 #[tokio::test]
-async fn nobody_gets_the_reasoning_of_another() {
+async fn reasoning_is_not_sent_to_other_models() {
     let stage = Stage::with(KINDS[0], [thinking()]).await;
     let message = outcome(&stage.provider(), &ChatRequest::new("thinker", vec![Message::user("Go.")])).await;
     let history = vec![
@@ -129,7 +129,7 @@ async fn nobody_gets_the_reasoning_of_another() {
 }
 
 #[tokio::test]
-async fn thoughts_that_were_cut_are_kept_but_not_sent_back() {
+async fn cut_reasoning_is_kept_but_not_sent_back() {
     for &kind in KINDS {
         let stage = Stage::with(kind, [thinking().cut_after_events(5), Answer::text("Done.")]).await;
         let outcome = stage.ask().await;

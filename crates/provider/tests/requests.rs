@@ -1,4 +1,4 @@
-//! What each API is sent for one same request.
+//! The body that each API receives for the same request.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::stage::{KINDS, Stage};
 
-/// Set to write the files instead of comparing with them.
+/// Environment variable that rewrites the files instead of comparing them.
 const UPDATE: &str = "UPDATE_GOLDEN";
 
 fn tool(name: &str, parameter: &str) -> ToolSpec {
@@ -24,7 +24,7 @@ fn call(id: &str, name: &str, arguments: &str) -> Block {
     Block::ToolCall(ToolCall { id: id.to_owned(), name: name.to_owned(), arguments: arguments.to_owned() })
 }
 
-/// Reasoning of every kind; an adapter must find its own.
+/// Returns reasoning of every kind; an adapter must select its own.
 fn reasoning(value: &str) -> [Block; 3] {
     [
         (ProviderKind::Anthropic, json!({ "type": "thinking", "thinking": value, "signature": "signed" })),
@@ -39,7 +39,7 @@ fn reasoning(value: &str) -> [Block; 3] {
     })
 }
 
-/// A turn in its second round, after an older turn: with everything a request can have.
+/// Returns the second round of a turn after an earlier turn, with every feature of a request.
 pub(crate) fn full_request() -> ChatRequest {
     let mut older = reasoning("old thoughts").to_vec();
     older.push(Block::text("It is a library."));
@@ -88,7 +88,7 @@ pub(crate) fn full_request() -> ChatRequest {
     }
 }
 
-/// What the provider of a kind sends for a request.
+/// Returns the body that a provider of this kind sends.
 async fn sent(kind: ProviderKind, request: &ChatRequest) -> Value {
     let kind = *KINDS.iter().find(|(other, _)| *other == kind).unwrap();
     let stage = Stage::with(kind, [Answer::text("Hello.")]).await;
@@ -97,7 +97,7 @@ async fn sent(kind: ProviderKind, request: &ChatRequest) -> Value {
 }
 
 #[tokio::test]
-async fn one_request_as_every_api_wants_it() {
+async fn full_request_matches_the_golden_files() {
     for (kind, name) in [
         (ProviderKind::Anthropic, "anthropic"),
         (ProviderKind::Openai, "openai"),
@@ -114,7 +114,7 @@ async fn one_request_as_every_api_wants_it() {
 }
 
 #[tokio::test]
-async fn tools_stay_listed_when_none_may_be_called() {
+async fn tools_stay_listed_if_calls_are_forbidden() {
     for (kind, auto, none, required) in [
         (ProviderKind::Anthropic, json!({"type": "auto"}), json!({"type": "none"}), json!({"type": "any"})),
         (ProviderKind::Openai, json!("auto"), json!("none"), json!("required")),
@@ -130,7 +130,7 @@ async fn tools_stay_listed_when_none_may_be_called() {
 }
 
 #[tokio::test]
-async fn reasoning_is_asked_for_as_the_model_wants_it() {
+async fn reasoning_is_requested_as_the_model_requires() {
     let asked = async |kind, model: &str| {
         let request = ChatRequest { model: model.to_owned(), ..full_request() };
         let body = sent(kind, &request).await;
@@ -146,7 +146,7 @@ async fn reasoning_is_asked_for_as_the_model_wants_it() {
             "claude-opus-4-8",
             r#"thinking={"type":"adaptive"} output_config={"effort":"high"}"#,
         ),
-        // Half of what may be written is left for the answer.
+        // Half of the output limit is left for the answer.
         (
             ProviderKind::Anthropic,
             "claude-haiku-4-5-20251001",
@@ -166,7 +166,7 @@ async fn reasoning_is_asked_for_as_the_model_wants_it() {
 }
 
 #[tokio::test]
-async fn the_least_request_has_nothing_empty() {
+async fn minimal_request_has_no_empty_fields() {
     for (kind, _) in KINDS {
         let body = sent(*kind, &ChatRequest::new("m", vec![Message::user("Hello.")])).await;
         for field in

@@ -1,4 +1,4 @@
-//! Asking again, and when not to.
+//! Retries, and errors without one.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use scripted_model::Answer;
 use crate::stage::{KINDS, Stage, hello, outcome};
 
 #[tokio::test]
-async fn busy_and_failing_providers_are_asked_again() {
+async fn busy_and_failing_providers_are_retried() {
     for &kind in KINDS {
         let failures = [500, 502, 503, 504, 529].map(Answer::failure);
         for answer in [Answer::rate_limited("0"), Answer::too_many_requests()].into_iter().chain(failures) {
@@ -24,7 +24,7 @@ async fn busy_and_failing_providers_are_asked_again() {
 }
 
 #[tokio::test]
-async fn the_last_error_is_the_callers() {
+async fn last_error_is_returned() {
     for &kind in KINDS {
         let stage =
             Stage::with(kind, [Answer::failure(502), Answer::failure(500), Answer::rate_limited("0")]).await;
@@ -37,7 +37,7 @@ async fn the_last_error_is_the_callers() {
 }
 
 #[tokio::test]
-async fn an_error_says_what_kind_of_failure_it_is() {
+async fn errors_are_classified_by_status() {
     let after = Some(Duration::from_secs(3600));
     for &kind in KINDS {
         for (answer, expected, retry_after) in [
@@ -81,7 +81,7 @@ async fn retry_after_is_honoured() {
 }
 
 #[tokio::test]
-async fn a_provider_that_asks_for_too_much_time_is_left_to_the_caller() {
+async fn overlong_retry_after_is_returned() {
     let stage = Stage::with(KINDS[0], [Answer::rate_limited("3600")]).await;
     let outcome = stage.ask().await;
     assert_eq!(outcome.error().retry_after, Some(Duration::from_secs(3600)));
@@ -90,7 +90,7 @@ async fn a_provider_that_asks_for_too_much_time_is_left_to_the_caller() {
 }
 
 #[tokio::test]
-async fn connections_that_break_before_an_answer_are_tried_again() {
+async fn connections_broken_before_an_answer_are_retried() {
     for &kind in KINDS {
         let stage = Stage::with(kind, [Answer::text("Hello.")]).await;
         stage.model.drop_connections(2);
@@ -98,7 +98,7 @@ async fn connections_that_break_before_an_answer_are_tried_again() {
         assert_eq!(outcome.response().message.text(), "Hello.", "{kind:?}");
         assert_eq!(outcome.retries(), 2);
 
-        // The headers came, but nothing of the answer.
+        // Headers have arrived, but no part of the answer.
         let stage =
             Stage::with(kind, [Answer::text("Hello.").cut_after_bytes(0), Answer::text("Hello.")]).await;
         let outcome = stage.ask().await;
@@ -108,7 +108,7 @@ async fn connections_that_break_before_an_answer_are_tried_again() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_address() {
+async fn refused_connection_is_retried() {
     let mut config = Stage::new(KINDS[0]).await.config();
     config.base_url = "http://127.0.0.1:1".to_owned();
     let outcome = outcome(&Provider::new(config).unwrap(), &hello()).await;
@@ -118,7 +118,7 @@ async fn nobody_at_the_address() {
 }
 
 #[tokio::test]
-async fn what_will_not_get_better_is_not_tried_again() {
+async fn permanent_errors_are_not_retried() {
     for &kind in KINDS {
         for (answer, expected) in [
             (Answer::wrong_key(), ErrorKind::Authentication),
@@ -141,7 +141,7 @@ async fn what_will_not_get_better_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn wrong_keys_and_models_come_with_a_hint() {
+async fn wrong_keys_and_models_have_a_hint() {
     for &kind in KINDS {
         let stage = Stage::with(kind, [Answer::wrong_key(), Answer::unknown_model()]).await;
         let error = stage.ask().await.result.unwrap_err();

@@ -1,4 +1,4 @@
-//! Keys reach the provider and nobody else.
+//! Keys reach the provider and nothing else.
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,7 +19,7 @@ async fn keys_and_headers_are_sent() {
         let stage = Stage::with(kind, [Answer::text("Hello.")]).await;
         let mut config = stage.config();
         config.headers.insert("X-Team".to_owned(), SecretString::from("blue"));
-        // The server refuses any other key.
+        // The server rejects any other key.
         Provider::new(config).unwrap().complete(&hello()).await.unwrap();
         let request = stage.model.requests().remove(0);
         assert_eq!((request.method.as_str(), request.headers["x-team"].as_str()), ("POST", "blue"));
@@ -33,7 +33,7 @@ async fn keys_and_headers_are_sent() {
 #[tokio::test]
 async fn keys_are_never_shown() {
     for &kind in KINDS {
-        // A server that quotes everything it was sent.
+        // A server that quotes everything it received.
         let quoting = format!("you sent {KEY} and {HEADER} and Bearer {KEY}");
         let event = format!("data: {{\"type\":\"error\",\"error\":{{\"message\":\"{quoting}\"}}}}\n\n");
         let answers = [
@@ -58,7 +58,7 @@ async fn keys_are_never_shown() {
 }
 
 #[test]
-fn addresses_with_passwords_are_refused_and_not_shown() {
+fn addresses_with_passwords_are_rejected() {
     for url in [
         "https://user:hunter2-hunter2@api.example/v1",
         "hunter2-hunter2@nonsense",
@@ -72,7 +72,7 @@ fn addresses_with_passwords_are_refused_and_not_shown() {
 }
 
 #[test]
-fn keys_that_cannot_be_sent_are_refused_and_not_shown() {
+fn invalid_keys_are_rejected_without_showing_them() {
     for &(kind, _) in KINDS {
         let mut config = ProviderConfig::new("tested", kind, "https://api.example");
         config.api_key = Some(SecretString::from("half a key\nand the other half"));
@@ -88,7 +88,7 @@ fn keys_that_cannot_be_sent_are_refused_and_not_shown() {
 }
 
 #[test]
-fn built_in_providers_take_the_variables_of_their_own_sdks() {
+fn built_in_providers_use_the_variables_of_their_sdks() {
     let nothing = |_: &str| None;
     let openai = ProviderConfig::built_in("openai", nothing).unwrap();
     assert_eq!((openai.kind, openai.base_url.as_str()), (ProviderKind::Openai, "https://api.openai.com/v1"));
@@ -131,13 +131,13 @@ fn key_files_must_be_private() {
     assert!(matches!(key_from_file(directory.path()).unwrap_err(), KeyFileError::NotAFile(_)));
     let missing = key_from_file(&directory.path().join("missing")).unwrap_err();
     assert!(matches!(missing, KeyFileError::Unreadable { .. }));
-    // A pipe without a writer must not be waited for.
+    // Opening a pipe without a writer must not block.
     let pipe = directory.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").args(["-m", "600"]).arg(&pipe).status().unwrap().success());
     assert!(matches!(key_from_file(&pipe).unwrap_err(), KeyFileError::NotAFile(_)));
 }
 
-/// Everything that is logged.
+/// Collects all log output.
 #[derive(Default)]
 struct Log(Mutex<Vec<u8>>);
 

@@ -1,4 +1,4 @@
-//! What the tests share: a scripted model, and a provider of each kind that is not patient.
+//! Shared by the tests: a scripted model, and providers of each kind with short time limits.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use provider::{
 };
 use scripted_model::{Answer, ScriptedModel, Wire};
 
-/// The key of all tests, so that it can be looked for.
+/// Key of all tests, which is searched for in output.
 pub(crate) const KEY: &str = "sk-test-0123456789abcdef";
 
 pub(crate) const KINDS: &[(ProviderKind, Wire)] = &[
@@ -18,7 +18,7 @@ pub(crate) const KINDS: &[(ProviderKind, Wire)] = &[
     (ProviderKind::OpenaiCompatible, Wire::OpenaiCompatible),
 ];
 
-/// A scripted model, and how to reach it.
+/// A scripted model and the kind of API it speaks.
 pub(crate) struct Stage {
     pub(crate) model: ScriptedModel,
     pub(crate) kind: ProviderKind,
@@ -39,7 +39,7 @@ impl Stage {
         Self { model, kind, wire }
     }
 
-    /// With answers already scripted.
+    /// Creates a stage with scripted answers.
     pub(crate) async fn with(kind: (ProviderKind, Wire), answers: impl IntoIterator<Item = Answer>) -> Self {
         let stage = Self::new(kind).await;
         answers.into_iter().for_each(|answer| stage.model.answer(answer));
@@ -76,7 +76,7 @@ pub(crate) fn hello() -> ChatRequest {
     ChatRequest::new("scripted-model", vec![Message::user("Hello.")])
 }
 
-/// Listens to a round until its end.
+/// Collects a round to its end.
 pub(crate) async fn outcome(provider: &Provider, request: &ChatRequest) -> Outcome {
     let (mut stream, mut events) = (provider.chat(request), Vec::new());
     let mut result = None;
@@ -100,7 +100,7 @@ impl Outcome {
         self.result.as_ref().unwrap_err()
     }
 
-    /// The pieces of text, as they came.
+    /// Returns the pieces of text in order.
     pub(crate) fn texts(&self) -> Vec<&str> {
         let texts = self.events.iter().filter_map(|event| match event {
             ChatEvent::TextDelta { text } => Some(text.as_str()),
@@ -109,7 +109,7 @@ impl Outcome {
         texts.collect()
     }
 
-    /// How often the provider was asked again.
+    /// Returns the number of retries.
     pub(crate) fn retries(&self) -> usize {
         self.events.iter().filter(|event| matches!(event, ChatEvent::Retrying { .. })).count()
     }

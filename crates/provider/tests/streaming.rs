@@ -1,4 +1,4 @@
-//! Answers that go well.
+//! Successful answers.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ async fn text_arrives_in_pieces_and_as_a_whole() {
 }
 
 #[tokio::test]
-async fn bytes_may_be_parted_anywhere() {
+async fn bytes_may_be_split_anywhere() {
     for &kind in KINDS {
         let answer = Answer::text("Grüße 👋").tool_call("call_1", "f", r#"{"ä":"ö"}"#).in_deltas(2);
         let stage = Stage::with(kind, [answer.in_pieces_of(1)]).await;
@@ -31,7 +31,7 @@ async fn bytes_may_be_parted_anywhere() {
 }
 
 #[tokio::test]
-async fn parallel_tool_calls_keep_apart_and_in_order() {
+async fn parallel_calls_stay_separate_and_ordered() {
     let call = |id: &str, arguments: &str| ToolCall {
         id: id.to_owned(),
         name: "read_file".to_owned(),
@@ -71,7 +71,7 @@ async fn parallel_tool_calls_keep_apart_and_in_order() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_not_json_are_passed_on_and_flagged() {
+async fn malformed_arguments_are_kept_and_flagged() {
     for &kind in KINDS {
         let stage = Stage::with(kind, [Answer::empty().tool_call("call_1", "f", r#"{"path": "a"#)]).await;
         let outcome = stage.ask().await;
@@ -82,7 +82,7 @@ async fn arguments_that_are_not_json_are_passed_on_and_flagged() {
 }
 
 #[tokio::test]
-async fn usage_means_the_same_everywhere() {
+async fn usage_is_normalised() {
     let tokens = Tokens { input: 1000, output: 50, cached_read: 800, cached_write: 0, reasoning: 30 };
     let expected = TokenUsage { input: 1000, output: 50, cached_read: 800, cached_write: 0, reasoning: 30 };
     for &kind in KINDS {
@@ -94,7 +94,7 @@ async fn usage_means_the_same_everywhere() {
 }
 
 #[tokio::test]
-async fn what_was_written_to_a_cache_is_a_part_of_the_input() {
+async fn cache_writes_count_as_input() {
     let tokens = Tokens { input: 1000, output: 50, cached_read: 500, cached_write: 300, reasoning: 0 };
     let stage = Stage::with(KINDS[0], [Answer::text("x").tokens(tokens)]).await;
     let usage = stage.ask().await.response().usage;
@@ -102,7 +102,7 @@ async fn what_was_written_to_a_cache_is_a_part_of_the_input() {
 }
 
 #[tokio::test]
-async fn reasons_for_stopping() {
+async fn stop_reasons_are_mapped() {
     for &kind in KINDS {
         for (stop, expected) in
             [(Stop::MaxOutputTokens, StopReason::MaxOutputTokens), (Stop::Refused, StopReason::Refused)]
@@ -114,7 +114,7 @@ async fn reasons_for_stopping() {
 }
 
 #[tokio::test]
-async fn events_that_are_not_known_are_ignored() {
+async fn unknown_events_are_ignored() {
     let unknown = "event: news\ndata: {\"type\":\"news\",\"index\":9,\"object\":\"news\"}\n\n: comment\n\n";
     for &kind in KINDS {
         let stage = Stage::with(kind, [Answer::text("Hello.").insert(2, unknown).insert(1, unknown)]).await;
@@ -142,7 +142,7 @@ async fn dropping_the_stream_ends_the_request() {
     }
 }
 
-/// Waits until the server has noticed that nobody listens.
+/// Waits until the server has noticed the closed connection.
 async fn abandoned(stage: &Stage, count: usize) {
     until(|| stage.model.abandoned() == count).await;
 }

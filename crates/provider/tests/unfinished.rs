@@ -1,4 +1,4 @@
-//! Answers that are complete, but not what was hoped for: cut calls, arguments that are none, refusals, nothing at all.
+//! Complete answers with problems: cut calls, malformed arguments, refusals, or no content.
 
 use provider::{ChatEvent, StopReason};
 use scripted_model::{Answer, Stop};
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::stage::{KINDS, Outcome, Stage};
 
-/// The ids of the calls that the caller was told are complete.
+/// Returns the ids of calls that were reported as complete.
 fn finished(outcome: &Outcome) -> Vec<&str> {
     let calls = outcome.events.iter().filter_map(|event| match event {
         ChatEvent::ToolCallFinished { call } => Some(call.id.as_str()),
@@ -16,7 +16,7 @@ fn finished(outcome: &Outcome) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_call_that_the_limit_cut_is_not_a_call() {
+async fn call_cut_by_the_limit_is_unfinished() {
     for &kind in KINDS {
         for arguments in [r#"{"path":"a.rs","content":"fn ma"#, r#"{"path""#, ""] {
             let answer = Answer::text("Writing.")
@@ -41,7 +41,7 @@ async fn a_call_that_the_limit_cut_is_not_a_call() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_complete_at_the_limit_is_one() {
+async fn call_completed_at_the_limit_is_finished() {
     for &kind in KINDS {
         let answer = Answer::empty().tool_call("a", "f", r#"{"n":1}"#).stop(Stop::MaxOutputTokens);
         let stage = Stage::with(kind, [answer]).await;
@@ -53,7 +53,7 @@ async fn a_call_that_was_complete_at_the_limit_is_one() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_none_are_the_models_mistake_not_the_limits() {
+async fn malformed_arguments_are_not_blamed_on_the_limit() {
     for &kind in KINDS {
         for arguments in [r#"{"path": "a"#, "[1]", "path=a"] {
             let stage = Stage::with(kind, [Answer::empty().tool_call("a", "f", arguments)]).await;
@@ -69,7 +69,7 @@ async fn arguments_that_are_none_are_the_models_mistake_not_the_limits() {
 }
 
 #[tokio::test]
-async fn a_call_without_arguments_is_complete() {
+async fn call_without_arguments_is_complete() {
     for &kind in KINDS {
         let stage = Stage::with(kind, [Answer::empty().tool_call("a", "f", "")]).await;
         let outcome = stage.ask().await;
@@ -79,7 +79,7 @@ async fn a_call_without_arguments_is_complete() {
 }
 
 #[tokio::test]
-async fn an_empty_answer_is_one_that_says_so() {
+async fn empty_answer_is_reported_as_empty() {
     for &kind in KINDS {
         for (answer, is_empty) in [
             (Answer::empty(), true),
@@ -98,7 +98,7 @@ async fn an_empty_answer_is_one_that_says_so() {
 }
 
 #[tokio::test]
-async fn a_refusal_without_a_filter() {
+async fn refusal_without_a_filter_is_recognised() {
     let bodies = [
         json!({ "content": [{ "type": "text", "text": "I will not." }], "stop_reason": "refusal" }),
         json!({ "output": [{ "type": "message", "content": [{ "type": "refusal", "refusal": "I will not." }] }] }),
@@ -117,7 +117,7 @@ async fn a_refusal_without_a_filter() {
 }
 
 #[tokio::test]
-async fn cached_tokens_under_other_names() {
+async fn cached_tokens_are_found_under_other_names() {
     for (usage, read, written) in [
         (json!({ "prompt_tokens": 9, "prompt_cache_hit_tokens": 5, "prompt_cache_miss_tokens": 4 }), 5, 0),
         (

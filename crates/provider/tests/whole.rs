@@ -1,4 +1,4 @@
-//! Servers that answer with one JSON value though a stream was asked for.
+//! Servers that answer with a single JSON value although a stream was requested.
 
 use provider::{Block, ChatEvent, ErrorKind, StopReason, ToolCall};
 use scripted_model::{Answer, Stop};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::stage::{KINDS, Stage};
 
 #[tokio::test]
-async fn a_whole_answer_says_the_same_as_a_stream() {
+async fn whole_answer_equals_a_stream() {
     let answers = [
         Answer::text("Grüße."),
         Answer::text("Reading.").tool_call("a", "f", r#"{"n":1}"#).tool_call("b", "g", r#"{"n":2}"#),
@@ -44,7 +44,7 @@ async fn a_whole_answer_says_the_same_as_a_stream() {
 }
 
 #[tokio::test]
-async fn it_is_known_by_its_first_byte_where_the_headers_say_nothing() {
+async fn whole_answer_is_recognised_without_a_content_type() {
     let bodies = [
         json!({ "content": [{ "type": "text", "text": "Hello." }], "stop_reason": "end_turn" }),
         json!({ "output": [{ "type": "message", "content": [{ "type": "output_text", "text": "Hello." }] }] }),
@@ -68,7 +68,7 @@ async fn it_is_known_by_its_first_byte_where_the_headers_say_nothing() {
 }
 
 #[tokio::test]
-async fn a_whole_answer_that_is_cut_is_asked_for_again() {
+async fn cut_whole_answer_is_retried() {
     for &kind in KINDS {
         let cut = Answer::text("Hello.").whole().cut_after_bytes(30);
         let stage = Stage::with(kind, [cut, Answer::text("Hello.").whole()]).await;
@@ -79,7 +79,7 @@ async fn a_whole_answer_that_is_cut_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_whole_error_is_what_it_says() {
+async fn whole_error_is_classified() {
     let cases: [(Value, ErrorKind); 3] = [
         (json!({ "error": { "type": "overloaded_error", "message": "Overloaded" } }), ErrorKind::Overloaded),
         (json!({ "error": { "code": 429, "message": "Wait" } }), ErrorKind::RateLimited),
@@ -98,7 +98,7 @@ async fn a_whole_error_is_what_it_says() {
 }
 
 #[tokio::test]
-async fn json_of_another_kind_is_no_answer() {
+async fn other_json_is_rejected() {
     for &kind in KINDS {
         for body in [
             "{}",
@@ -122,7 +122,7 @@ async fn json_of_another_kind_is_no_answer() {
 }
 
 #[tokio::test]
-async fn a_whole_answer_is_bounded() {
+async fn whole_answer_is_bounded() {
     for &kind in KINDS {
         let stage = Stage::with(kind, [Answer::text(&"x".repeat(30_000)).whole()]).await;
         let mut config = stage.config();

@@ -1,4 +1,4 @@
-//! What a sandbox costs: `true` at each level against a plain `sh -c true`.
+//! Measures the cost of a sandbox: `true` at each level compared with a plain `sh -c true`.
 //!
 //! ```text
 //! cargo bench -p foreword-sandbox --bench sandbox -- [--quick]
@@ -12,10 +12,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, ensure};
-use measure::{Arguments, Comparison, Effort, Machine, Rounds};
+use measure::{BenchArguments, Comparison, Effort, Machine, Rounds};
 use sandbox::{CommandRequest, Directory, Ended, Guarded, Program, Report, ResourceLimits, SandboxLevel};
 
-/// Who commands run as when the benchmark is run by root, which they must not: nobody.
+/// User id of commands if the benchmark is run by root, which commands must not be: `nobody`.
 const OTHER_USER: u32 = 65_534;
 
 fn main() -> anyhow::Result<()> {
@@ -28,7 +28,7 @@ fn main() -> anyhow::Result<()> {
         ensure!(again.status()?.success(), "the benchmark failed as another user");
         return Ok(());
     }
-    let arguments = Arguments::new(std::env::args().skip(1));
+    let arguments = BenchArguments::new(std::env::args().skip(1));
     println!("{}\n", Machine::this());
     let rounds = match arguments.effort {
         Effort::Quick => Rounds { warm_up: 2, measured: 20 },

@@ -1,4 +1,4 @@
-//! Bubblewrap: makes the mounts, and namespaces in which there is nobody else.
+//! Bubblewrap: sets up the mounts and namespaces of an isolated command.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,10 +11,10 @@ use crate::mounts::{HELPER_PATH, HOME, Mount, TEMPORARY, mounts, within};
 use crate::pin::{Expected, Pin};
 use crate::program::HELPER;
 
-/// Not looked for on `PATH`, which is not ours to trust.
+/// Path of bubblewrap. It is not searched for on `PATH`, which may be under the control of others.
 pub(crate) const PROGRAM: &str = "/usr/bin/bwrap";
 
-/// Namespaces of its own for everything, no privileges, and an end with its parent.
+/// Arguments for namespaces, privileges and lifetime.
 const ALONE: &[&str] = &[
     "--unshare-user",
     "--disable-userns",
@@ -29,7 +29,8 @@ const ALONE: &[&str] = &[
     "--cap-drop",
     "ALL",
     "--die-with-parent",
-    // Bubblewrap's own first process would be one that no filter and no limit holds, and a command could act through it.
+    // Without this, bubblewrap's own first process would be free of every filter and limit, and a command could act
+    // through it.
     "--as-pid-1",
 ];
 
@@ -37,11 +38,12 @@ pub(crate) fn launch(request: &CommandRequest) -> io::Result<Launch> {
     launch_task(request, &Task::shell(request, Network::Own))
 }
 
-/// The same for the helper's other work.
+/// Returns the launch of the helper with the given task.
 pub(crate) fn launch_task(request: &CommandRequest, task: &Task) -> io::Result<Launch> {
     let mut arguments: Vec<OsString> = ALONE.iter().map(OsString::from).collect();
     let within = within(request);
     let task = task.mounted(pins(request, &within)?);
+    // The order matters: a later mount hides an earlier one at the same path or below it.
     for mount in mounts(request, &own_file()?, within) {
         mount.write_to(&mut arguments);
     }
@@ -60,8 +62,8 @@ pub(crate) fn launch_task(request: &CommandRequest, task: &Task) -> io::Result<L
     })
 }
 
-/// What the helper makes sure of inside. Bubblewrap follows links in what it mounts and in where it mounts it, and another
-/// command of the same workspace may put one there at any moment.
+/// Returns the checks that the helper makes inside. Bubblewrap follows links in both source and target of a mount, and
+/// another command of the same workspace may create one at any moment.
 fn pins(request: &CommandRequest, within: &[Mount]) -> io::Result<Vec<Pin>> {
     let mut pins = Vec::new();
     for mount in within {
@@ -75,7 +77,7 @@ fn pins(request: &CommandRequest, within: &[Mount]) -> io::Result<Vec<Pin>> {
     }
     let is_hidden = |path: &Path| request.hidden.iter().any(|hidden| path.starts_with(hidden));
     for path in request.readable.iter().chain(&request.writable) {
-        // One that is not there is not mounted.
+        // A path that does not exist is not mounted.
         if !is_hidden(path) && path.exists() {
             pins.push(Pin::look(path, path, Expected::Same)?);
         }
@@ -83,7 +85,7 @@ fn pins(request: &CommandRequest, within: &[Mount]) -> io::Result<Vec<Pin>> {
     Ok(pins)
 }
 
-/// The file of this program, which is mounted inside.
+/// Returns the path of this program, which is mounted into the sandbox.
 fn own_file() -> io::Result<PathBuf> {
     let path = std::env::current_exe()?;
     if path.exists() {

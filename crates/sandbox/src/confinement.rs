@@ -1,7 +1,7 @@
-//! Landlock: allows a process and what it starts the files it needs, and no others.
+//! Landlock: restricts the files that a process and its children can use.
 //!
-//! It knows the content of files. It does not know their modes, owners, times and attributes, so that what belongs to the
-//! user can be changed in these; nor can it take something out of what it allows.
+//! It restricts access to content only, not to modes, owners, times and attributes, so a command can change these on the
+//! user's other files. It also cannot exclude a path below an allowed one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,15 +19,16 @@ use crate::program::HELPER;
 use crate::system_directories::SYSTEM;
 use crate::{CommandRequest, Directory};
 
-/// What the kernel must know: without it, a command could end its own guard, and any other process of the user.
+/// Oldest acceptable version. Earlier ones do not restrict signals, so a command could kill its guard and any other process
+/// of the user.
 const REQUIRED: ABI = ABI::V6;
-/// The first kernel that knows it.
+/// First kernel with that version.
 pub(crate) const REQUIRED_KERNEL: &str = "6.12";
 
 /// Devices that every program expects.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// What a confined command can reach besides the system's directories.
+/// Paths available to a confined command in addition to the system's directories.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Reach {
     root: Directory,
@@ -48,15 +49,15 @@ pub(crate) fn launch(request: &CommandRequest) -> io::Result<Launch> {
     launch_task(request, &Task::shell(request, Network::None))
 }
 
-/// The same for the helper's other work.
+/// Returns the launch of the helper with the given task.
 pub(crate) fn launch_task(request: &CommandRequest, task: &Task) -> io::Result<Launch> {
     let mut environment = request.environment.clone();
     let temporary = || request.temporary.clone().into();
-    // A home that cannot be read is worse than an empty one: git, for one, gives up.
+    // An unreadable home directory is worse than an empty one; git, for example, refuses to run.
     environment.extend([("HOME".into(), temporary()), ("TMPDIR".into(), temporary())]);
     environment.extend(task.confined(Reach::of(request)).variables()?);
     Ok(Launch {
-        // The guard's own file, by whatever name.
+        // The guard's own file, even if its path was replaced by an update.
         program: "/proc/self/exe".into(),
         arguments: vec![HELPER.into()],
         environment,
@@ -66,24 +67,25 @@ pub(crate) fn launch_task(request: &CommandRequest, task: &Task) -> io::Result<L
     })
 }
 
-/// Whether the kernel can confine.
+/// Returns true if the kernel supports the required version of Landlock.
 pub(crate) fn is_available() -> bool {
     ruleset().is_ok_and(|ruleset| ruleset.create().is_ok())
 }
 
 fn ruleset() -> Result<Ruleset, RulesetError> {
+    // A hard requirement: the crate's default is best effort, which would silently run commands with fewer restrictions.
     Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(REQUIRED))?
         .scope(Scope::from_all(REQUIRED))
 }
 
-/// Everything but making devices: one made by a privileged command would be a way around all this.
+/// Returns all rights except creating devices: a device created by a privileged command would bypass the sandbox.
 fn writing() -> BitFlags<AccessFs> {
     AccessFs::from_all(REQUIRED) & !(AccessFs::MakeChar | AccessFs::MakeBlock)
 }
 
-/// Confines this process, and what it starts from now on, for good.
+/// Confines this process and its future children for good.
 pub(crate) fn confine(reach: &Reach) -> io::Result<()> {
     let root = reach.root.open()?;
     let reading = AccessFs::from_read(REQUIRED);
@@ -100,6 +102,7 @@ pub(crate) fn confine(reach: &Reach) -> io::Result<()> {
         })
         .and_then(|ruleset| ruleset.restrict_self());
     match confined {
+        // `restrict_self` also succeeds on a kernel with Landlock disabled, so the status must be checked.
         Ok(status) if status.ruleset == RulesetStatus::FullyEnforced => Ok(()),
         Ok(_) => Err(io::Error::other("the kernel does not enforce Landlock")),
         Err(error) => Err(io::Error::other(error)),

@@ -1,4 +1,4 @@
-//! A directory by its path and by what it is, so that a path that leads elsewhere later is noticed.
+//! A directory identified by both path and inode, so that a path that leads elsewhere later is detected.
 
 use std::ffi::OsString;
 use std::io;
@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
-/// A directory that was looked at.
+/// A directory with its identity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directory {
-    // Not a `PathBuf`: serde takes those only when they are UTF-8.
+    // An `OsString`, because serde supports `PathBuf` only if it is UTF-8.
     path: OsString,
     identity: Identity,
 }
 
-/// What something on disk is, wherever it is.
+/// Identity of a file system object, independent of its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     device: u64,
@@ -31,27 +31,27 @@ impl Identity {
 }
 
 impl Directory {
-    /// The directory at a path, which is absolute and without links.
+    /// Reads the identity of the directory at `path`, which must be absolute and without links.
     pub fn look(path: &Path) -> io::Result<Self> {
         Self::of(path, open(path)?)
     }
 
-    /// A directory that is open already.
+    /// Returns the identity of an open directory.
     pub fn of(path: &Path, descriptor: impl AsFd) -> io::Result<Self> {
         Ok(Self { path: path.as_os_str().to_owned(), identity: Identity::of(descriptor)? })
     }
 
-    /// Where it is.
+    /// Returns the path.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(&self.path)
     }
 
-    /// Opens it, if it is still the same one.
+    /// Opens the directory. Returns an error if the path leads to another one.
     pub(crate) fn open(&self) -> io::Result<OwnedFd> {
         self.open_at(&self.path())
     }
 
-    /// Opens a path that must lead to this very directory.
+    /// Opens `path`, which must lead to this directory.
     pub(crate) fn open_at(&self, path: &Path) -> io::Result<OwnedFd> {
         let opened = open(path)?;
         if Identity::of(&opened)? == self.identity {
@@ -62,7 +62,7 @@ impl Directory {
 }
 
 fn open(path: &Path) -> io::Result<OwnedFd> {
-    // `O_PATH` where there is one: a directory that may be entered but not listed is one, too.
+    // `O_PATH` also opens directories that can be entered but not listed.
     #[cfg(target_os = "linux")]
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     #[cfg(not(target_os = "linux"))]
@@ -70,7 +70,7 @@ fn open(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
-/// Numbers have other widths on other systems.
+/// Widens a number whose type depends on the operating system.
 fn wide<N: TryInto<u64>>(number: N) -> u64 {
     number.try_into().unwrap_or(u64::MAX)
 }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_directory_at_the_same_path_is_noticed() {
+    fn replaced_directory_is_detected() {
         let holder = tempfile::tempdir().unwrap();
         let path = holder.path().join("root");
         std::fs::create_dir(&path).unwrap();

@@ -1,6 +1,6 @@
-//! The guard: starts the command, and ends everything below it when nobody holds its pipe any more.
+//! The guard: starts a command, and ends all its processes once the gateway's end of the pipe is closed.
 //!
-//! It has one thread: bubblewrap's `--die-with-parent` follows the thread that started it.
+//! It is single-threaded, because bubblewrap's `--die-with-parent` refers to the thread that started it.
 
 #[cfg(target_os = "linux")]
 mod below;
@@ -21,37 +21,37 @@ use linux::guard;
 #[cfg(not(target_os = "linux"))]
 use other::guard;
 
-/// What the helper says when the command is about to begin; anything else it says before is why it does not.
+/// Message of the helper right before the command begins. Anything else it writes earlier is an error message.
 pub(crate) const BEGINS: &str = "begins";
 
-/// Most bytes of a reason.
+/// Most bytes of an error message.
 const MAX_SAID_BYTES: usize = 16 << 10;
 
-/// The whole life of a guard.
+/// Runs a guard to its end.
 pub(crate) fn run() -> ExitCode {
     let report = match read_launch().and_then(|launch| guard(&launch)) {
         Ok(report) => report,
         Err(error) => Report::NotStarted(error.to_string()),
     };
     let line = serde_json::to_vec(&report).unwrap_or_default();
-    // Nobody may be there to hear it.
+    // The gateway may be gone already.
     let _ = io::stdout().write_all(&line).and_then(|()| io::stdout().flush());
     ExitCode::SUCCESS
 }
 
-/// The one line that a guard is told. What follows it are signs of life.
+/// Reads the launch, which is a single line. All further input consists of heartbeats.
 fn read_launch() -> io::Result<Launch> {
     let mut line = Vec::new();
     let mut input = io::stdin().lock();
     let read = io::BufRead::read_until(&mut input, b'\n', &mut line)?;
     if read == 0 || line.last() != Some(&b'\n') {
-        return Err(io::Error::other("nobody said what to run"));
+        return Err(io::Error::other("the guard received no command"));
     }
     Ok(serde_json::from_slice(&line)?)
 }
 
-/// Starts the program, with its output to our standard error. Where it says when the command begins, it says so on its
-/// standard input, which the command does not get.
+/// Starts the program with its output on the guard's standard error. If the program is a helper, its standard input is the
+/// pipe on which it reports the beginning; the command itself does not inherit it.
 fn start(launch: &Launch) -> io::Result<(Child, Beginning)> {
     let output = || io::stderr().as_fd().try_clone_to_owned();
     let mut command = Command::new(&launch.program);
@@ -62,7 +62,7 @@ fn start(launch: &Launch) -> io::Result<(Child, Beginning)> {
         .current_dir(&launch.directory)
         .stdout(output()?)
         .stderr(output()?);
-    // So that a signal for the command's group is none for its guard.
+    // A group of its own, so that a signal sent to the command's group does not hit the guard.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut beginning = Beginning::default();
     if launch.says_when_it_begins {
@@ -73,6 +73,7 @@ fn start(launch: &Launch) -> io::Result<(Child, Beginning)> {
         command.stdin(Stdio::null());
     }
     let shown = std::path::Path::new(&launch.program).display();
+    // A missing program and a missing working directory give the same error, so they are distinguished here.
     let child = command.spawn().map_err(|error| {
         let missing = std::path::Path::new(&launch.directory);
         if missing.is_dir() {
@@ -84,25 +85,25 @@ fn start(launch: &Launch) -> io::Result<(Child, Beginning)> {
     Ok((child, beginning))
 }
 
-/// What the helper says before the command begins.
+/// Messages of the helper before the command begins.
 ///
-/// Once it has begun nobody listens any more: a process of the command's own namespace may still hold the other end, and
-/// what comes from there then would be the command's words.
+/// The pipe is closed as soon as the command begins. A process in the command's namespace may still hold the other end, so
+/// later messages could be forged by the command.
 #[derive(Default)]
 struct Beginning {
-    /// Open as long as something may come.
+    /// `None` once nothing more is expected.
     pipe: Option<PipeReader>,
     said: Vec<u8>,
 }
 
 impl Beginning {
-    /// Where it can be waited for more; none when there is nothing more to wait for.
+    /// Returns the pipe to poll. `None` once nothing more is expected.
     #[cfg(target_os = "linux")]
     fn pipe(&self) -> Option<&PipeReader> {
         self.pipe.as_ref()
     }
 
-    /// Reads what has come. Blocks if nothing has.
+    /// Reads available bytes, or blocks until some arrive.
     fn read(&mut self) -> io::Result<()> {
         let Some(pipe) = &mut self.pipe else { return Ok(()) };
         let mut buffer = [0; 1024];
@@ -121,7 +122,8 @@ impl Beginning {
         self.said.starts_with(BEGINS.as_bytes())
     }
 
-    /// What is told of a command that ended like this. To be asked when nothing of it is left.
+    /// Returns the report for a command that ended. Must be called after all its processes are gone, because it reads the pipe
+    /// to its end.
     fn report(mut self, ended: Ended, launch: &Launch) -> io::Result<Report> {
         while self.pipe.is_some() {
             self.read()?;

@@ -1,4 +1,4 @@
-//! A command that runs, as the gateway has it: a pipe that keeps it alive, its output, and how it ended.
+//! A running command as the gateway sees it: the pipe that keeps it alive, its output, and its result.
 
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::process::{Child, Command};
@@ -11,57 +11,57 @@ use crate::launch::Launch;
 use crate::program::GUARD;
 use crate::{CommandRequest, Program};
 
-/// How long a guard whose pipe was closed is waited for where nobody else can wait. It takes a few milliseconds, unless
-/// the machine is very busy; what is left then is left to a thread.
+/// Longest wait for a guard in `drop`. It takes a few milliseconds unless the machine is very busy; after that, a thread
+/// takes over.
 const ENDING_TIME: Duration = Duration::from_secs(2);
 
-/// A command that runs. Dropping it ends the command and everything it has started.
+/// A running command. Dropping it ends the command with all its processes.
 #[derive(Debug)]
 pub struct Guarded {
-    /// The guard lives as long as this is open.
+    /// The guard exits once this is closed.
     hold: Option<PipeWriter>,
-    /// What the guard says at the end; closed when it is gone.
+    /// Pipe with the guard's report, closed when the guard exits.
     report: PipeReader,
     guard: Option<Child>,
 }
 
-/// What a guard says at the end.
+/// Final report of a guard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
-    /// The command ran, and this is how it ended.
+    /// The command ran and ended.
     Ended(Ended),
-    /// The command was never run, because of this. What bubblewrap says about it is in the output.
+    /// The command was not started, for the given reason. Bubblewrap's own message is in the output.
     NotStarted(String),
 }
 
-/// How a command ended.
+/// End of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
-    /// By itself, with this status. An isolated command that a signal ended has 128 and the signal's number.
+    /// The command exited with this status. For an isolated command ended by a signal it is 128 plus the signal number.
     Exited(i32),
-    /// By a signal.
+    /// The command was ended by a signal.
     Signalled(i32),
-    /// By its guard, because its time was over.
+    /// The guard ended the command because its time was over.
     TimedOut,
-    /// By its guard, because nobody held it any more.
+    /// The guard ended the command because the gateway released it or stopped responding.
     Released,
 }
 
-/// Why a command cannot be started.
+/// Error starting a command.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// What is asked for contradicts itself.
+    /// The request contradicts itself.
     #[error("{0}")]
     Contradiction(String),
-    /// The system refused.
+    /// Error of the operating system.
     #[error("{0}")]
     System(#[from] io::Error),
 }
 
 impl Guarded {
-    /// Starts a command, and returns the pipe that its output comes from. Blocks until the guard has heard what to do.
+    /// Starts a command, and returns it with the pipe of its output. Blocks until the guard has received the request.
     pub fn start(program: &Program, request: &CommandRequest) -> Result<(Self, PipeReader), StartError> {
         if let Some(contradiction) = request.contradiction() {
             return Err(StartError::Contradiction(contradiction));
@@ -84,30 +84,31 @@ impl Guarded {
         let mut line = serde_json::to_vec(launch)?;
         line.push(b'\n');
         let mut guarded = Self { hold: None, report, guard: Some(guard) };
+        // Written while `guarded` exists: if this fails, its drop closes the pipe and waits for the guard.
         let written = hold.write_all(&line);
         guarded.hold = Some(hold);
         written?;
         Ok((guarded, output))
     }
 
-    /// Tells the guard that somebody is there. To be called every [`HEARTBEAT`](crate::HEARTBEAT).
+    /// Sends a heartbeat to the guard. Must be called every [`HEARTBEAT`](crate::HEARTBEAT).
     pub fn keep_alive(&self) {
-        // A guard that is gone has said why, or is about to be missed.
+        // The guard may have exited already. Its report or the missing one shows why.
         let _ = self.hold.as_ref().map(|mut hold| hold.write_all(b"."));
     }
 
-    /// Lets go of the command: the guard ends it and everything it has started.
+    /// Releases the command: the guard ends it with all its processes.
     pub fn release(&mut self) {
         self.hold = None;
     }
 
-    /// The pipe with the guard's report, for somebody who waits for its end without blocking; its bytes are for
+    /// Returns the pipe with the guard's report, for callers that wait without blocking. The bytes read from it belong to
     /// [`Guarded::finish`].
     pub fn report(&self) -> io::Result<PipeReader> {
         self.report.try_clone()
     }
 
-    /// What the guard said, once its report has ended. Nothing of the command is left then.
+    /// Decodes the guard's report after its end. No process of the command is left then.
     pub fn finish(mut self, report: &[u8]) -> io::Result<Report> {
         self.hold = None;
         if let Some(mut guard) = self.guard.take() {
@@ -116,7 +117,7 @@ impl Guarded {
         serde_json::from_slice(report).map_err(|_| io::Error::other("the command's guard died"))
     }
 
-    /// Waits for the end. Blocks.
+    /// Blocks until the command ends.
     pub fn wait(self) -> io::Result<Report> {
         let mut said = Vec::new();
         self.report()?.read_to_end(&mut said)?;
@@ -128,7 +129,7 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         self.hold = None;
         let Some(mut guard) = self.guard.take() else { return };
-        // Whoever drops a command that runs may believe that it has ended: cancelled means gone.
+        // Callers rely on a dropped command being gone, so this waits for the guard, although briefly.
         let ended = PollFlags::HUP | PollFlags::IN;
         let time = Timespec::try_from(ENDING_TIME).ok();
         let _ = poll(&mut [PollFd::new(&self.report, ended)], time.as_ref());

@@ -1,6 +1,6 @@
-//! The helper inside: limits itself, gives up what a command must not have, and becomes the command.
+//! The helper inside a sandbox: limits itself, drops rights, and becomes the command.
 //!
-//! Limits set from outside would come too late; a process can set its own before it becomes another.
+//! Limits set from outside would come too late; a process can set its own before it executes another program.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -22,42 +22,42 @@ use crate::pin::Pin;
 use crate::self_test::SelfTest;
 use crate::{CommandRequest, Directory, ResourceLimits, seccomp};
 
-/// Tells the helper what to do, in as many variables as that takes. Removed before the command begins.
+/// Prefix of the variables that carry the task. They are removed before the command begins.
 const VARIABLE: &str = "FOREWORD_SANDBOX_TASK";
-/// Most bytes of a variable; the system takes 128 KiB.
+/// Most bytes of a variable; Linux allows 128 KiB.
 const MAX_VARIABLE_BYTES: usize = 100_000;
 
-/// What the helper is to do.
+/// The helper's instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Task {
     limits: ResourceLimits,
     network: Network,
-    /// What must be where the paths say.
+    /// Directories whose paths must still lead to the same inodes.
     root: Directory,
     cwd: Directory,
-    /// What must have been mounted where it was looked at.
+    /// Mounts that must be in place.
     pins: Vec<Pin>,
-    /// What Landlock allows; none where there is nothing else to be seen.
+    /// Paths that Landlock allows. `None` if the mounts already hide everything else.
     reach: Option<Reach>,
     work: Work,
 }
 
-/// Which network there is.
+/// Network available to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Network {
-    /// One of its own, with nobody else in it.
+    /// A namespace with a loopback of its own.
     Own,
-    /// None that it may use.
+    /// No network.
     None,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Work {
-    /// Become this command.
+    /// Run this shell command.
     Shell(String),
-    /// Try to get out.
+    /// Try to break out.
     SelfTest(SelfTest),
 }
 
@@ -83,7 +83,7 @@ impl Task {
         Self { pins, ..self.clone() }
     }
 
-    /// The task as variables of an environment: one may not be as long as a task can become.
+    /// Encodes the task as environment variables. A single one could be too short for it.
     pub(crate) fn variables(&self) -> io::Result<Vec<(OsString, OsString)>> {
         let text = serde_json::to_string(self)?;
         let mut variables = Vec::new();
@@ -105,7 +105,7 @@ fn variable_name(index: usize) -> OsString {
     format!("{VARIABLE}_{index}").into()
 }
 
-/// The values of a task's variables, in their order.
+/// Returns the task's variables in their order.
 fn variables() -> impl Iterator<Item = (OsString, OsString)> {
     (0..).map_while(|index| {
         let name = variable_name(index);
@@ -113,16 +113,18 @@ fn variables() -> impl Iterator<Item = (OsString, OsString)> {
     })
 }
 
-/// How the end by a signal is told as an exit code.
+/// Offset of a signal number in an exit code.
 const SIGNALLED: i32 = 128;
 
-/// Runs a command as the first process of a namespace, which everybody who loses their parent becomes a child of. It is
-/// held as the command is, so acting through it gains nothing, and everything ends with it.
+/// Runs a command as the first process of a PID namespace, which inherits all orphans. This process has the same
+/// restrictions as the command, so acting through it gains nothing, and its end is the end of all others.
 fn look_after(mut command: Command) -> io::Result<ExitCode> {
-    // Whoever holds the other end waits for nothing more.
+    // The pipe to the guard must not stay open, and `dup2` replaces the only descriptor of it.
     rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
     let child = command.spawn()?.id();
     let code = loop {
+        // Reaps orphans as well, which is the duty of a namespace's first process. Otherwise zombies would use up the
+        // process limit.
         match wait(WaitOptions::empty()) {
             Ok(Some((id, status))) if id.as_raw_nonzero().get().unsigned_abs() == child => {
                 break code_of(status);
@@ -139,11 +141,11 @@ fn code_of(status: WaitStatus) -> i32 {
     status.exit_status().or_else(signalled).unwrap_or(i32::from(u8::MAX))
 }
 
-/// What a shell answers for a command that is not there or cannot be run.
+/// Exit code of a shell for a command that is missing or cannot be executed.
 const NOT_RUN: u8 = 127;
 
-/// The whole life of a helper. Why a command cannot begin is said on the standard input, where the guard listens; from then
-/// on nobody does.
+/// Runs a helper to its end. An error before the command begins is written to the standard input, which is a pipe to the
+/// guard.
 pub(crate) fn run() -> ExitCode {
     let Ok(guard) = io::stdin().as_fd().try_clone_to_owned() else { return ExitCode::FAILURE };
     let mut guard = std::fs::File::from(guard);
@@ -166,21 +168,23 @@ pub(crate) fn run() -> ExitCode {
 fn task() -> io::Result<Task> {
     let text: String = variables().map(|(_, part)| part.to_string_lossy().into_owned()).collect();
     if text.is_empty() {
-        return Err(io::Error::other("nobody said what to run inside"));
+        return Err(io::Error::other("the helper received no task"));
     }
     Ok(serde_json::from_str(&text)?)
 }
 
 impl Task {
-    /// Takes from this process what the command must not have.
+    /// Drops everything that the command must not have.
     fn prepare(&self) -> io::Result<()> {
+        // The order matters: checks need the rights that the later steps take away, and seccomp comes last because it may
+        // forbid calls that the others use.
         if rustix::process::geteuid().is_root() {
             return Err(io::Error::other("commands do not run as root"));
         }
         self.root.open()?;
         self.cwd.open_at(Path::new("."))?;
         self.pins.iter().try_for_each(Pin::check)?;
-        // A namespace of its own counts from nothing.
+        // A PID namespace counts its own processes only.
         let others = if self.reach.is_some() { tasks_of_user() } else { 0 };
         self.limits.apply(others)?;
         self.reach.as_ref().map_or(Ok(()), confinement::confine)?;

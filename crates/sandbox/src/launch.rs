@@ -1,4 +1,4 @@
-//! What a guard is told to start: a [`CommandRequest`](crate::CommandRequest) made into one program.
+//! The program that a guard starts for a [`CommandRequest`](crate::CommandRequest).
 
 use std::ffi::OsString;
 use std::io;
@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::CommandRequest;
 
-/// What a guard is told, as one line of JSON: arguments of a process are public.
+/// Instructions for a guard, sent as a line of JSON because process arguments are public.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Launch {
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) directory: OsString,
-    /// Whether the program says on its standard input when the command begins.
+    /// True if the program reports on its standard input when the command begins.
     pub(crate) says_when_it_begins: bool,
-    /// After how long it is ended.
+    /// Time limit.
     pub(crate) time: Duration,
 }
 

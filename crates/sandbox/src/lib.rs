@@ -1,8 +1,8 @@
-//! Runs a command so that it reaches only what it needs, and so that nothing of it is left when it ends.
+//! Runs a command with access only to what it needs, and leaves no process behind.
 //!
-//! Between the gateway and a command stands a guard: the same program, run again. Everything that the command starts
-//! stays below the guard, however it tries to leave, and the guard ends all of it when its pipe closes: at the end, when
-//! somebody cancels, and when the gateway dies in whatever way. To cancel is to close the pipe and wait for the guard.
+//! A guard, which is this program run again, sits between the gateway and the command. Everything that the command starts
+//! stays below the guard, however it tries to escape. The guard ends all of it when its pipe closes: when the command ends,
+//! when it is cancelled, and when the gateway dies for whatever reason. Cancelling means closing the pipe and waiting.
 //!
 //! ```text
 //! gateway ── pipe ──▶ guard ──▶ bubblewrap ──▶ helper: limits, seccomp ──▶ sh -c …      isolated
@@ -10,8 +10,8 @@
 //! gateway ── pipe ──▶ guard ──▶ sh -c …                                                 off
 //! ```
 //!
-//! A [`CommandRequest`] says what a command may reach; which level a machine can give is not believed but tried, once, by a
-//! [`Probe`] that attacks its own sandbox. A program that uses this room calls [`run_if_asked`] before anything else.
+//! A [`CommandRequest`] lists what a command may access. The level that a machine supports is determined once by a [`Probe`],
+//! which attacks its own sandbox instead of trusting it. A program that uses this crate calls [`run_if_asked`] first.
 
 mod directory;
 mod guard;
@@ -48,8 +48,8 @@ pub use program::{Program, run_if_asked};
 pub use protocol::SandboxLevel;
 pub use request::CommandRequest;
 
-/// How often a gateway tells a guard that it is alive.
+/// Interval of the gateway's heartbeats.
 pub const HEARTBEAT: std::time::Duration = std::time::Duration::from_secs(1);
-/// After how long a guard takes a silent gateway for frozen, and ends the command: sooner than others take its turns for
-/// dead.
+/// Time after which a guard considers a silent gateway frozen and ends the command. Shorter than the time after which other
+/// gateways consider its turns dead.
 pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);

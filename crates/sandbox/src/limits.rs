@@ -1,23 +1,23 @@
-//! How much a command may use.
+//! Resource limits of a command.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How much a command may use. All but the time and the temporary files are limits of each of its processes.
+/// Resource limits of a command. All but the time and the temporary files apply to each of its processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceLimits {
-    /// How long it may take.
+    /// Time limit.
     pub time: Duration,
-    /// Processes and threads: of its own where it is isolated, else beside those that its user has already.
+    /// Processes and threads: the command's own if it is isolated, else in addition to those that the user already has.
     pub processes: u64,
-    /// Open files of a process.
+    /// Open files per process.
     pub open_files: u64,
-    /// Bytes of a file that it writes.
+    /// Bytes of a written file.
     pub file_bytes: u64,
-    /// Bytes of memory that a process has for itself; what processes share is not counted by the system.
+    /// Bytes of private memory per process. The system does not count shared memory.
     pub memory_bytes: u64,
-    /// Bytes of temporary files where it is isolated.
+    /// Bytes of temporary files of an isolated command.
     pub temporary_bytes: u64,
 }
 
@@ -36,7 +36,7 @@ impl Default for ResourceLimits {
 
 #[cfg(target_os = "linux")]
 impl ResourceLimits {
-    /// Limits this process and what it becomes. `others` are tasks of the same user that count, too.
+    /// Limits this process and its successors. `others` is the number of tasks of the same user that count, too.
     pub(crate) fn apply(&self, others: u64) -> std::io::Result<()> {
         use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -49,7 +49,7 @@ impl ResourceLimits {
             (Resource::Cpu, time),
             (Resource::Core, 0),
         ] {
-            // Nobody may raise what was lowered before, and nobody needs to.
+            // A hard limit cannot be raised, and a lower one set by the administrator should stay.
             let limit = getrlimit(resource).maximum.map_or(limit, |maximum| maximum.min(limit));
             setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) })?;
         }
@@ -57,7 +57,7 @@ impl ResourceLimits {
     }
 }
 
-/// Tasks of this process's user, as the system counts them against the limit of processes.
+/// Counts the tasks of this user, which the kernel counts against the process limit.
 #[cfg(target_os = "linux")]
 pub(crate) fn tasks_of_user() -> u64 {
     let user = rustix::process::getuid().as_raw();

@@ -1,4 +1,4 @@
-//! macOS: a profile for `sandbox-exec`, the same in intent as what confines a command on Linux. Nobody has tried it yet.
+//! macOS: a profile for `sandbox-exec` with the same intent as the confinement on Linux. It has not been tested on a Mac yet.
 
 #[cfg(target_os = "macos")]
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use crate::CommandRequest;
 use crate::launch::{Launch, SHELL};
 use crate::system_directories::MACOS;
 
-/// Not looked for on `PATH`, which is not ours to trust.
+/// Path of the sandbox tool. It is not searched for on `PATH`, which may be under the control of others.
 #[cfg(target_os = "macos")]
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
@@ -49,7 +49,7 @@ pub(crate) fn attempt() -> Result<(), String> {
     }
 }
 
-/// What is not allowed is refused; of rules that contradict each other, the last one counts.
+/// Returns the profile. Everything is denied by default, and the last matching rule wins.
 fn profile(request: &CommandRequest) -> String {
     let mut rules = vec!["(version 1)".to_owned(), "(deny default)".to_owned()];
     let mut rule = |action: &str, operations: &str, kind: &str, path: &Path| {
@@ -70,6 +70,7 @@ fn profile(request: &CommandRequest) -> String {
     }
     for path in &request.protected {
         rule("deny", "file-write*", "subpath", path);
+        // Renaming a parent directory would move a protected file away from the path of its rule.
         for directory in path.ancestors().skip(1).take_while(|above| above.starts_with(&root)) {
             rule("deny", "file-write-unlink", "literal", directory);
         }
@@ -85,7 +86,7 @@ fn profile(request: &CommandRequest) -> String {
     rules.join("\n")
 }
 
-/// A path as a string of the profile's language.
+/// Quotes a path for the profile language.
 fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
@@ -97,7 +98,7 @@ mod tests {
     use crate::{Directory, ResourceLimits, SandboxLevel};
 
     #[test]
-    fn what_is_protected_or_hidden_comes_after_what_allows_it() {
+    fn denials_come_after_the_rules_that_allow() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         let request = CommandRequest {

@@ -1,6 +1,6 @@
-//! What an isolated command sees of the disk, as data: a list of mounts in the order in which they are made.
+//! The file system of an isolated command, as a list of mounts in the order in which they are made.
 //!
-//! A list of what is there is better than everything without some: what nobody thought of does not exist.
+//! The list names everything that exists. Unlike a list of exclusions, it is safe for paths that are forgotten.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -9,56 +9,56 @@ use std::path::{Path, PathBuf};
 use crate::CommandRequest;
 use crate::system_directories::{Mounted, SYSTEM, seen_at};
 
-/// One thing that a command sees.
+/// A mount of an isolated command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Mount {
-    /// Something of the machine, to read.
+    /// A path of the machine, read-only.
     Read(PathBuf),
-    /// The same, if it is there.
+    /// A path of the machine, read-only, if it exists.
     ReadIfThere(PathBuf),
-    /// Something of the machine at another path, to read.
+    /// A path of the machine at another path, read-only.
     ReadAt {
         from: PathBuf,
         at: PathBuf,
     },
-    /// Something of the machine, to read and write.
+    /// A path of the machine, writable.
     Write(PathBuf),
     Link {
         to: OsString,
         at: PathBuf,
     },
     Directory(PathBuf),
-    /// Files in memory, that end with the command.
+    /// A file system in memory, which ends with the command.
     Temporary {
         at: PathBuf,
         bytes: u64,
     },
-    /// An empty directory that cannot be entered, in the place of one of the machine.
+    /// An empty directory that cannot be entered, on top of a directory of the machine.
     Hidden {
         at: PathBuf,
         real: PathBuf,
     },
-    /// The same for a file, which cannot be opened.
+    /// An unreadable file on top of a file of the machine.
     HiddenFile {
         at: PathBuf,
         real: PathBuf,
     },
     Processes,
     Devices,
-    /// Makes what was mounted here before read-only.
+    /// Makes an earlier mount read-only.
     Seal(PathBuf),
 }
 
-/// Where the helper is inside.
+/// Path of the helper inside the sandbox.
 pub(crate) const HELPER_PATH: &str = "/run/foreword-sandbox";
-/// Where temporary files and the home directory are inside.
+/// Paths of temporary files and the home directory inside the sandbox.
 pub(crate) const TEMPORARY: &str = "/tmp";
 pub(crate) const HOME: &str = "/tmp/home";
 
-/// Bytes of shared memory with a name: files in memory, too.
+/// Bytes of `/dev/shm`, which is also in memory.
 const SHARED_MEMORY_BYTES: u64 = 256 << 20;
 
-/// Everything that a command sees, with what is different [`within`] it.
+/// Returns all mounts of a command, including those [`within`] others.
 pub(crate) fn mounts(request: &CommandRequest, helper: &Path, within: Vec<Mount>) -> Vec<Mount> {
     let system = SYSTEM.iter().filter_map(|row| {
         let path = PathBuf::from(row.path);
@@ -78,7 +78,7 @@ pub(crate) fn mounts(request: &CommandRequest, helper: &Path, within: Vec<Mount>
         Mount::Link { to: "../run".into(), at: "/var/run".into() },
         Mount::Directory("/var/tmp".into()),
         Mount::Processes,
-        // Root may write the kernel's settings there, also without any capability.
+        // The user root can write kernel settings here even without capabilities.
         Mount::Read("/proc/sys".into()),
         Mount::Devices,
         Mount::Temporary { at: "/dev/shm".into(), bytes: SHARED_MEMORY_BYTES },
@@ -95,16 +95,16 @@ pub(crate) fn mounts(request: &CommandRequest, helper: &Path, within: Vec<Mount>
     mounts
 }
 
-/// What is hidden or read-only inside of what was mounted.
+/// Returns the mounts that hide or protect parts of other mounts.
 pub(crate) fn within(request: &CommandRequest) -> Vec<Mount> {
     let root = request.root.path();
     let hidden = hidden(request, &root);
     let hidden_at: Vec<&Path> = hidden.iter().filter_map(Mount::hidden_at).collect();
-    // What is hidden cannot be written, either.
+    // Hiding already prevents writing.
     let protected = request.protected.iter();
     let protected: Vec<&PathBuf> =
         protected.filter(|path| !hidden_at.iter().any(|above| path.starts_with(above))).collect();
-    // A directory on the way could be renamed, and another one made in its place; a mount point cannot.
+    // A parent directory could be renamed and replaced. A mount point cannot, so every parent becomes one.
     let mut on_the_way: BTreeSet<&Path> = BTreeSet::new();
     for base in request.writable.iter().chain([&root]) {
         for path in hidden_at.iter().copied().chain(protected.iter().map(|path| path.as_path())) {
@@ -114,14 +114,15 @@ pub(crate) fn within(request: &CommandRequest) -> Vec<Mount> {
             );
         }
     }
-    // From the root down, as the set is ordered: a mount made later would cover one below it that was made before.
+    // From the root down, as the set is ordered: a later mount at a parent would cover the earlier one below it.
     let mut mounts: Vec<Mount> = on_the_way.into_iter().map(|path| Mount::Write(path.to_owned())).collect();
     mounts.extend(protected.into_iter().map(|path| Mount::Read(path.clone())));
     mounts.extend(hidden);
     mounts
 }
 
-/// What is hidden, wherever it could be seen. Only what is there is: for anything else, a mount point would have to be made.
+/// Returns the mounts that hide paths wherever they are visible. Paths that do not exist are skipped, because a mount point
+/// would have to be created for them.
 fn hidden(request: &CommandRequest, root: &Path) -> Vec<Mount> {
     let named: Vec<&Path> = request.readable.iter().chain(&request.writable).map(PathBuf::as_path).collect();
     let mut mounts: Vec<Mount> = Vec::new();
@@ -139,7 +140,7 @@ fn hidden(request: &CommandRequest, root: &Path) -> Vec<Mount> {
             });
         }
     }
-    // Nothing can be mounted inside what nobody can enter.
+    // Nothing can be mounted inside a directory that cannot be entered.
     let all = mounts.clone();
     mounts.retain(|mount| {
         let is_inside = |other: &Mount| match (mount.hidden_at(), other.hidden_at()) {
@@ -153,7 +154,7 @@ fn hidden(request: &CommandRequest, root: &Path) -> Vec<Mount> {
 }
 
 impl Mount {
-    /// Where it hides something.
+    /// Returns the path that this mount hides.
     fn hidden_at(&self) -> Option<&Path> {
         match self {
             Self::Hidden { at, .. } | Self::HiddenFile { at, .. } => Some(at),
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_the_way_is_bound_first_and_from_the_root_down() {
+    fn parents_are_bound_first_from_the_root_down() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join("a/b/data/inner")).unwrap();
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_comes_after_what_it_may_lie_in_and_before_the_seals() {
+    fn root_is_mounted_after_temporary_files_and_before_seals() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         let mounts = mounts(&request(&root), Path::new("/helper"), Vec::new());

@@ -1,5 +1,5 @@
-//! Something on disk that was looked at before a sandbox was made, and that the helper looks at again inside, before the
-//! command begins.
+//! A file system object that is identified before a sandbox is set up, and verified by the helper inside before the command
+//! begins.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::directory::Identity;
 
-/// What must be at a path inside.
+/// An object that must be at a path inside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pin {
     at: Name,
@@ -20,19 +20,19 @@ pub(crate) struct Pin {
     expected: Expected,
 }
 
-/// How it must be there.
+/// Expected relation of a path to the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Expected {
-    /// It itself.
+    /// The path leads to the object.
     Same,
-    /// It itself, as a mount of its own: then its mount is nowhere else.
+    /// The path leads to the object and is a mount point. A mount point cannot be moved.
     Mounted,
-    /// A mount that covers it.
+    /// The path is a mount point that covers the object.
     Hidden,
 }
 
-/// A path that takes little room as JSON.
+/// A path with a compact JSON form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Name {
@@ -57,14 +57,14 @@ impl Name {
 }
 
 impl Pin {
-    /// Looks at a path, in which no link may be, that will be seen at another one.
+    /// Identifies the object at `path`, which must contain no links and will be visible at `at`.
     pub(crate) fn look(path: &Path, at: &Path, expected: Expected) -> io::Result<Self> {
         let identity = open_without_links(path).and_then(Identity::of);
         let identity = identity.map_err(|error| changed(path, &error.to_string()))?;
         Ok(Self { at: Name::of(at), identity, expected })
     }
 
-    /// Looks at it inside.
+    /// Verifies the object inside the sandbox.
     pub(crate) fn check(&self) -> io::Result<()> {
         let path = self.at.path();
         let opened = open_without_links(&path).map_err(|error| changed(&path, &error.to_string()))?;
@@ -83,8 +83,9 @@ fn changed(path: &Path, why: &str) -> io::Error {
     io::Error::other(format!("{path} changed while the sandbox was made ({why}); run the command again"))
 }
 
-/// Whether something is the top of a mount.
+/// Returns true if the descriptor is the root of a mount.
 fn is_mount(descriptor: &OwnedFd) -> io::Result<bool> {
+    // `statx` is asked for the attribute instead of comparing device numbers: a bind mount has the same device.
     let stat = rustix::fs::statx(descriptor, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?;
     if !stat.stx_attributes_mask.contains(StatxAttributes::MOUNT_ROOT) {
         return Err(io::Error::other("the kernel does not say what is mounted; it needs Linux 5.8 or later"));
@@ -92,7 +93,7 @@ fn is_mount(descriptor: &OwnedFd) -> io::Result<bool> {
     Ok(stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
-/// Opens an absolute path name by name: where a link is, it fails.
+/// Opens an absolute path component by component. Returns an error if one is a link.
 fn open_without_links(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut opened = rustix::fs::open("/", flags, Mode::empty())?;
@@ -102,6 +103,7 @@ fn open_without_links(path: &Path) -> io::Result<OwnedFd> {
             Component::Normal(name) => name,
             Component::ParentDir | Component::Prefix(_) => return Err(io::ErrorKind::InvalidInput.into()),
         };
+        // With `O_PATH`, `NOFOLLOW` opens a final link itself instead of failing, so the type is checked.
         opened = rustix::fs::openat(&opened, name, flags, Mode::empty())?;
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode);
         if kind == FileType::Symlink {
@@ -118,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_where_it_was_is_noticed() {
+    fn moved_or_linked_object_is_detected() {
         let holder = tempfile::tempdir().unwrap();
         let path = holder.path().canonicalize().unwrap();
         std::fs::create_dir_all(path.join("a/b")).unwrap();

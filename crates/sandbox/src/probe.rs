@@ -1,29 +1,29 @@
-//! Finds out which level this machine can give, by trying.
+//! Determines the sandbox level of this machine by trying.
 
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use protocol::SandboxLevel;
 
 use crate::Program;
 
-/// Which level this machine can give, and why not a higher one.
+/// Best available level, and the reasons against better ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
     best: SandboxLevel,
     unavailable: Vec<Unavailable>,
 }
 
-/// Why a level cannot be had.
+/// A level that is not available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unavailable {
-    /// The level.
+    /// Level that was tried.
     pub level: SandboxLevel,
-    /// Why, and what to do about it.
+    /// Reason, and what to do about it.
     pub reason: String,
 }
 
-/// No level is as strong as was asked for: those that would be, each with the reason why it is not there.
+/// No available level is strong enough: lists those that would be, each with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct NoSandbox(pub Vec<Unavailable>);
@@ -35,10 +35,10 @@ impl fmt::Display for Unavailable {
 }
 
 impl Probe {
-    /// Tries the levels from the highest, once in the life of this process; takes some tens of milliseconds.
+    /// Tries the levels from the strongest, once per process. Takes some tens of milliseconds.
     pub fn of_system(program: &Program) -> Self {
         static KNOWN: Mutex<Option<(Program, Probe)>> = Mutex::new(None);
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = KNOWN.lock();
         if let Some((of, probe)) = &*known
             && of == program
         {
@@ -60,18 +60,18 @@ impl Probe {
         Self { best: SandboxLevel::Off, unavailable }
     }
 
-    /// The highest level that there is here.
+    /// Returns the strongest available level.
     pub fn best(&self) -> SandboxLevel {
         self.best
     }
 
-    /// The levels above it, each with the reason why it is not there.
+    /// Returns the stronger levels with their reasons.
     pub fn unavailable(&self) -> &[Unavailable] {
         &self.unavailable
     }
 
-    /// The level for whoever accepts no weaker one than this, or why there is none. Whoever accepts `off` gets that:
-    /// otherwise there would be no way to have it.
+    /// Returns the level to use if nothing weaker than `weakest` is acceptable. `off` always yields `off`: otherwise it could not
+    /// be selected on a machine with a sandbox.
     pub fn choose(&self, weakest: SandboxLevel) -> Result<SandboxLevel, NoSandbox> {
         if weakest == SandboxLevel::Off || self.best <= weakest {
             return Ok(if weakest == SandboxLevel::Off { weakest } else { self.best });
@@ -106,12 +106,12 @@ mod linux {
     use crate::self_test::SelfTest;
     use crate::{CommandRequest, Directory, Guarded, Report, ResourceLimits, bubblewrap, confinement};
 
-    /// How long a try may take.
+    /// Time limit of an attempt.
     const TIME: Duration = Duration::from_secs(10);
-    /// Most characters of what bubblewrap says.
+    /// Most characters of bubblewrap's message.
     const MAX_REASON_CHARS: usize = 300;
 
-    /// Tries a level; why it cannot be had, if it cannot.
+    /// Tries a level. The error is the reason why it is not available.
     pub(super) fn attempt(program: &Program, level: SandboxLevel) -> Result<(), String> {
         if rustix::process::geteuid().is_root() {
             return Err(
@@ -144,7 +144,7 @@ mod linux {
         let directory = tempfile::Builder::new().prefix("foreword-sandbox-").tempdir()?;
         let path = directory.path().canonicalize()?;
         let (root, temporary, outside) = (path.join("root"), path.join("temporary"), path.join("outside"));
-        // A hidden directory inside the root, which only an isolated command can be kept from.
+        // Only an isolated command can be kept out of a hidden directory inside the root.
         let is_isolated = level == SandboxLevel::Isolated;
         let hidden = if is_isolated { root.join("hidden") } else { path.join("hidden") };
         for directory in [&root, &temporary, &hidden] {
@@ -179,6 +179,7 @@ mod linux {
         let mut said = String::new();
         output.read_to_string(&mut said)?;
         let report = guarded.wait()?;
+        // Checked from outside as well: a write that the self-test could not observe still counts as a breach.
         if std::fs::read_to_string(&outside)? != "secret" {
             return Ok(vec!["files outside can be written".to_owned()]);
         }
@@ -190,7 +191,7 @@ mod linux {
         }
     }
 
-    /// What bubblewrap says, with what it means.
+    /// Adds the meaning of a message of bubblewrap.
     fn explained(said: &str) -> String {
         let said: String = said.chars().take(MAX_REASON_CHARS).collect();
         let meaning = [
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_weaker_level_is_never_taken_unasked() {
+    fn weaker_level_is_never_chosen_unasked() {
         use SandboxLevel::{Confined, Isolated, Off};
         let confined = probe(Confined, &[(Isolated, "no bubblewrap")]);
         let refused = |probe: &Probe, weakest| probe.choose(weakest).unwrap_err().to_string();

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The first argument of a guard.
+/// First argument of a guard.
 pub(crate) const GUARD: &str = "sandbox-guard";
-/// The first argument of the helper inside.
+/// First argument of the helper.
 #[cfg(target_os = "linux")]
 pub(crate) const HELPER: &str = "sandbox-helper";
 
@@ -14,7 +14,7 @@ pub(crate) const HELPER: &str = "sandbox-helper";
 pub struct Program(PathBuf);
 
 impl Program {
-    /// This very program, also when its file has been replaced since it was started.
+    /// Returns the running program, even if its file was replaced since the start.
     pub fn this() -> Self {
         #[cfg(target_os = "linux")]
         let path = PathBuf::from("/proc/self/exe");
@@ -23,7 +23,7 @@ impl Program {
         Self(path)
     }
 
-    /// Another one.
+    /// Returns the program at a path.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }
@@ -39,8 +39,8 @@ impl Default for Program {
     }
 }
 
-/// Does the work of a guard or a helper if that is what this process was started for. To be called at the start of
-/// `main`, before there is any other thread: some of this holds for a thread and what it starts.
+/// Acts as a guard or helper if this process was started as one. Must be called at the start of `main` while there is only
+/// one thread: some restrictions apply to a thread and its children only.
 pub fn run_if_asked() -> Option<ExitCode> {
     let first = std::env::args_os().nth(1)?;
     match first.to_str()? {

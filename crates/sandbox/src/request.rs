@@ -1,4 +1,4 @@
-//! What is to be run, and what it may reach.
+//! A command and its permitted access.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,35 +9,35 @@ use serde::{Deserialize, Serialize};
 use crate::system_directories::SYSTEM;
 use crate::{Directory, ResourceLimits};
 
-/// A command, and what it may reach. Every path is absolute and without links.
+/// A command and its permitted access. Every path is absolute and without links.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRequest {
-    /// How far it is kept apart. What a machine cannot give fails, and never falls to less.
+    /// Sandbox level. A level that the machine does not support is an error, never replaced by a weaker one.
     pub level: SandboxLevel,
-    /// The directory it works on: read and written.
+    /// Directory that the command can read and write.
     pub root: Directory,
-    /// Where it starts, inside the root.
+    /// Working directory, inside the root.
     pub cwd: Directory,
-    /// A directory for its temporary files, which is its home, too; an isolated command has another one.
+    /// Directory for temporary files, which is also the home directory. An isolated command uses another one.
     pub temporary: PathBuf,
-    /// What it can read besides the root and the system's directories.
+    /// Paths that the command can read in addition to the root and the system's directories.
     pub readable: Vec<PathBuf>,
-    /// What it can read and write besides.
+    /// Paths that the command can read and write in addition.
     pub writable: Vec<PathBuf>,
-    /// Directories and files that it cannot see, wherever they are.
+    /// Paths that the command cannot see.
     pub hidden: Vec<PathBuf>,
-    /// Files and directories inside the root that it can read but not write. Only an isolated command is held to it.
+    /// Paths inside the root that the command can read but not write. Enforced for isolated commands only.
     pub protected: Vec<PathBuf>,
-    /// Its environment, but for `HOME` and `TMPDIR` where it is not `off`.
+    /// Environment of the command. A sandbox adds `HOME` and `TMPDIR`.
     pub environment: Vec<(OsString, OsString)>,
-    /// The command, for `sh -c`.
+    /// Command for `sh -c`.
     pub text: String,
-    /// How much it may use.
+    /// Resource limits.
     pub limits: ResourceLimits,
 }
 
 impl CommandRequest {
-    /// Why this cannot be held to at its level, whatever the machine can do.
+    /// Returns the reason why the request cannot be fulfilled at its level on any machine.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if self.level == SandboxLevel::Off {
             return None;
@@ -48,7 +48,7 @@ impl CommandRequest {
             if root.starts_with(hidden) {
                 return Some(format!("{root_shown} is in {hidden_shown}, which no command may see"));
             }
-            // Landlock allows below what it allows: nothing can be taken out again.
+            // Landlock rules cover everything below a path, without exceptions.
             if self.level == SandboxLevel::Confined && self.reached().any(|path| hidden.starts_with(path)) {
                 return Some(format!(
                     "{hidden_shown} is inside what the command may read, and a confined command cannot be kept from it"
@@ -58,16 +58,16 @@ impl CommandRequest {
         None
     }
 
-    /// What a confined command can read, without links.
+    /// Returns the resolved paths that a confined command can read.
     fn reached(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let named = self.readable.iter().chain(&self.writable).chain([&self.temporary]).cloned();
-        // What is not there now may be made before the command begins.
+        // A path that does not exist yet may be created before the command begins.
         let real = |path: &str| Path::new(path).canonicalize().unwrap_or_else(|_| path.into());
         let system = SYSTEM.iter().map(move |row| real(row.path));
         named.chain([self.root.path()]).chain(system)
     }
 
-    /// Directories strictly below the root that lead to a path below it, from the root down.
+    /// Returns the directories strictly between `root` and `path`, from the root down.
     #[cfg(target_os = "linux")]
     pub(crate) fn between<'a>(root: &'a Path, path: &'a Path) -> impl Iterator<Item = &'a Path> {
         let above: Vec<&Path> = path
@@ -99,9 +99,9 @@ mod tests {
         }
     }
 
-    /// Landlock opens the system's directories with everything in them.
+    // Landlock allows the system's directories with everything in them.
     #[test]
-    fn a_confined_command_is_refused_where_the_gateways_data_is_in_a_directory_of_the_system() {
+    fn confined_command_cannot_hide_data_in_a_system_directory() {
         let holder = tempfile::tempdir().unwrap();
         let root = holder.path().canonicalize().unwrap();
         for row in SYSTEM {

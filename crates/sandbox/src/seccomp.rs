@@ -1,4 +1,4 @@
-//! Which system calls a command cannot make: those that reach past files, or that make a new way around all this.
+//! System calls that a command cannot make: those that bypass the restrictions on files or widen access.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,21 +9,21 @@ use seccompiler::{
 
 use crate::helper::Network;
 
-/// Refused whatever their arguments.
+/// Calls that are rejected whatever their arguments.
 const REFUSED: &[i64] = &[
-    // A second way to make nearly every call, which no filter sees.
+    // A second interface for nearly every call, which filters do not see.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-    // Keys that belong to the user's session.
+    // Keys of the user's session.
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
-    // Doors into the kernel that have been left open before.
+    // Interfaces of the kernel with a history of exploits.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
-    // Namespaces and mounts, in which one would be root.
+    // Namespaces and mounts, in which the command would be root.
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
@@ -34,9 +34,9 @@ const REFUSED: &[i64] = &[
     libc::SYS_move_mount,
     libc::SYS_open_tree,
     libc::SYS_mount_setattr,
-    // Files without a path, past every check of paths.
+    // Opening files without a path bypasses every check of paths.
     libc::SYS_open_by_handle_at,
-    // The machine itself.
+    // Control of the machine.
     libc::SYS_kexec_load,
     libc::SYS_init_module,
     libc::SYS_finit_module,
@@ -47,7 +47,7 @@ const REFUSED: &[i64] = &[
     libc::SYS_quotactl,
     libc::SYS_acct,
 ];
-/// Flags of `clone` that make a namespace: user, mount, process, network, IPC, host name, cgroup.
+/// Flags of `clone` that create a namespace: user, mount, process, network, IPC, host name, cgroup.
 const NEW_NAMESPACES: &[i32] = &[
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWNS,
@@ -57,16 +57,16 @@ const NEW_NAMESPACES: &[i32] = &[
     libc::CLONE_NEWUTS,
     libc::CLONE_NEWCGROUP,
 ];
-/// What types into a terminal as if somebody had: `TIOCSTI` and `TIOCLINUX`.
+/// Requests of `ioctl` that inject terminal input: `TIOCSTI` and `TIOCLINUX`.
 const TYPING: &[u64] = &[0x5412, 0x541C];
-/// What a call of the x32 interface has in its number; the same kernel takes both.
+/// Bit in the number of an x32 call, which the same kernel accepts.
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
-/// Calls that have another number there, besides.
+/// Calls with a different number in that interface.
 #[cfg(target_arch = "x86_64")]
 const OTHER_NUMBERS: &[(i64, i64)] = &[(libc::SYS_ioctl, 514), (libc::SYS_kexec_load, 528)];
 
-/// Refuses these calls to this thread and what it starts, for good.
+/// Rejects these calls for this thread and its children for good.
 pub(crate) fn apply(network: Network) -> io::Result<()> {
     for filter in filters(network).map_err(io::Error::other)? {
         seccompiler::apply_filter(&filter).map_err(io::Error::other)?;
@@ -76,7 +76,7 @@ pub(crate) fn apply(network: Network) -> io::Result<()> {
 
 fn filters(network: Network) -> Result<[BpfProgram; 2], seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
-    // Names of hosts and addresses of the machine are looked up over netlink.
+    // Resolving host names and listing addresses uses netlink.
     let mut families = vec![libc::AF_NETLINK];
     if network == Network::Own {
         families.extend([libc::AF_INET, libc::AF_INET6]);
@@ -84,7 +84,7 @@ fn filters(network: Network) -> Result<[BpfProgram; 2], seccompiler::BackendErro
     let other_family = families.into_iter().map(|family| argument(0, SeccompCmpOp::Ne, number(family)));
     let other_family = other_family.collect::<Result<Vec<_>, _>>()?;
     rules.insert(libc::SYS_socket, vec![SeccompRule::new(other_family)?]);
-    // A pair of streams is a pipe. A datagram socket can be pointed at any path afterwards; `SOCK_RAW` is one, too.
+    // A socket pair of streams is a pipe. A datagram socket can be redirected to any path afterwards, and `SOCK_RAW` is one, too.
     let mut pairs = vec![one(0, SeccompCmpOp::Ne, number(libc::AF_UNIX))?];
     for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
         pairs.push(one(1, SeccompCmpOp::MaskedEq(0xf), number(kind))?);
@@ -95,7 +95,7 @@ fn filters(network: Network) -> Result<[BpfProgram; 2], seccompiler::BackendErro
     let namespaces =
         NEW_NAMESPACES.iter().map(|flag| one(0, SeccompCmpOp::MaskedEq(number(*flag)), number(*flag)));
     rules.insert(libc::SYS_clone, namespaces.collect::<Result<_, _>>()?);
-    // Its arguments are behind a pointer, where no filter looks. Whoever finds it missing uses `clone`.
+    // The arguments are behind a pointer, which filters cannot read. Programs fall back to `clone` if it is missing.
     let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     Ok([compile(rules, libc::EPERM)?, compile(missing, libc::ENOSYS)?])
 }
@@ -110,7 +110,7 @@ fn compile(
     SeccompFilter::new(rules, SeccompAction::Allow, refusal, std::env::consts::ARCH.try_into()?)?.try_into()
 }
 
-/// Adds the same rules for the other interface of the same kernel.
+/// Adds the same rules for the x32 interface.
 #[cfg(target_arch = "x86_64")]
 fn add_twins(rules: &mut BTreeMap<i64, Vec<SeccompRule>>) {
     let others = OTHER_NUMBERS.iter();
@@ -140,9 +140,9 @@ fn number(constant: i32) -> u64 {
 mod tests {
     use super::*;
 
-    /// A kernel with the x32 interface takes `TIOCSTI` by another number, too.
+    // A kernel with the x32 interface accepts `TIOCSTI` under another number as well.
     #[test]
-    fn calls_with_another_number_in_the_x32_interface_are_refused_by_both() {
+    fn x32_calls_with_other_numbers_are_rejected() {
         let mut rules = BTreeMap::from([
             (libc::SYS_ioctl, vec![one(1, SeccompCmpOp::Eq, TYPING[0]).unwrap()]),
             (libc::SYS_kexec_load, Vec::new()),

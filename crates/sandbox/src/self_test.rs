@@ -1,4 +1,4 @@
-//! Attacks from inside, tried once before any command is: what a sandbox promises is not believed.
+//! Attacks from inside the sandbox, tried once before any command runs, because a sandbox is not trusted untested.
 
 use std::fs;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -9,27 +9,27 @@ use std::time::Duration;
 use protocol::SandboxLevel;
 use serde::{Deserialize, Serialize};
 
-/// How long a connection may take to be refused.
+/// Time limit of a connection attempt.
 const CONNECTING: Duration = Duration::from_millis(500);
 
-/// What is attacked.
+/// Targets of the attacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SelfTest {
     pub(crate) level: SandboxLevel,
-    /// Somebody listens here, outside.
+    /// Address of a listener outside.
     pub(crate) tcp: SocketAddr,
-    /// And here.
+    /// Path of a listening Unix socket outside.
     pub(crate) unix: PathBuf,
-    /// A file outside that is the user's own.
+    /// A file of the user outside.
     pub(crate) outside: PathBuf,
     /// A file inside a hidden directory, if this level can hide any.
     pub(crate) hidden: PathBuf,
-    /// The directory that can be written.
+    /// The writable directory.
     pub(crate) root: PathBuf,
 }
 
 impl SelfTest {
-    /// Everything that is not as it should be, in words.
+    /// Returns a description of every attack that succeeded.
     pub(crate) fn breaches(&self) -> Vec<String> {
         let is_isolated = self.level == SandboxLevel::Isolated;
         let mut breaches = Vec::new();
@@ -42,12 +42,13 @@ impl SelfTest {
             TcpStream::connect_timeout(&self.tcp, CONNECTING).is_err(),
             "the machine's network can be reached",
         );
+        // Binding locally is permitted in a network namespace of its own; without one, even that must fail.
         let datagram = UdpSocket::bind("127.0.0.1:0").is_err();
         expect(is_isolated || datagram, "datagrams can be sent to the machine's network");
         expect(UnixStream::connect(&self.unix).is_err(), "sockets in the file system can be reached");
         expect(fs::read(&self.outside).is_err(), "files outside can be read");
         expect(!is_isolated || !self.outside.exists(), "files outside can be seen");
-        // Where it is isolated, there may be a directory of its own by that name. Whoever tests looks at the file.
+        // An isolated command may have a directory of its own at that path. The caller checks the file itself.
         let _ = fs::write(&self.outside, "written");
         expect(fs::read(&self.hidden).is_err(), "hidden directories can be read");
         if is_isolated {

@@ -1,26 +1,25 @@
-//! The system's own directories, where programs and what they need are: one table for every level, so that what one of them
-//! opens no other forgets.
+//! The system's directories with programs and their data, in one table for all levels, so that no level forgets one.
 
 #[cfg(any(target_os = "linux", test))]
 use std::path::{Path, PathBuf};
 
-/// What commands can read of the machine.
+/// A directory of the machine that commands can read.
 pub(crate) struct SystemDirectory {
     pub(crate) path: &'static str,
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are made on Linux only"))]
     pub(crate) mounted: Mounted,
 }
 
-/// How an isolated command gets it.
+/// Handling of the directory for an isolated command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mounted {
-    /// Every system has it.
+    /// Mounted; exists on every system.
     Always,
-    /// On most systems it is a link to a part of `/usr`.
+    /// Usually a link into `/usr`, which is recreated.
     AsLink,
-    /// Some systems have it.
+    /// Mounted if it exists.
     IfThere,
-    /// Not at all: an isolated command has its own.
+    /// Not mounted: an isolated command has its own.
     Own,
 }
 
@@ -28,7 +27,7 @@ const fn row(path: &'static str, mounted: Mounted) -> SystemDirectory {
     SystemDirectory { path, mounted }
 }
 
-/// Of `/proc` only what is nobody's: in `/proc/PID` are the environments of other processes, keys included.
+/// Of `/proc` only files without private data: `/proc/PID` contains the environments of other processes, keys included.
 #[cfg(target_os = "linux")]
 pub(crate) const SYSTEM: &[SystemDirectory] = &[
     row("/usr", Mounted::Always),
@@ -59,7 +58,7 @@ pub(crate) const SYSTEM: &[SystemDirectory] = &[
 #[cfg(not(target_os = "linux"))]
 pub(crate) const SYSTEM: &[SystemDirectory] = MACOS;
 
-/// Those of macOS, where nothing is mounted.
+/// Directories of macOS, where nothing is mounted.
 #[cfg(any(target_os = "macos", not(target_os = "linux"), test))]
 pub(crate) const MACOS: &[SystemDirectory] = &[
     row("/bin", Mounted::Own),
@@ -73,8 +72,8 @@ pub(crate) const MACOS: &[SystemDirectory] = &[
     row("/dev", Mounted::Own),
 ];
 
-/// Where a path of the machine, without links, can be seen by an isolated command because of a directory of the system. The
-/// directory itself may be a link.
+/// Returns the paths at which an isolated command sees `path`, which is resolved, because of the system's directories. Such a
+/// directory may itself be a link.
 #[cfg(target_os = "linux")]
 pub(crate) fn seen_at(path: &Path) -> Vec<PathBuf> {
     let mounted = SYSTEM.iter().filter(|row| matches!(row.mounted, Mounted::Always | Mounted::IfThere));

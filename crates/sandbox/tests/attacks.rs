@@ -1,5 +1,5 @@
-//! Attacks on the sandbox, each tried at both levels. What a level does not hold is expected, too, so that nobody is told
-//! more than is true: SECURITY.md shows this very table.
+//! Attacks on the sandbox, each tried at both levels. Attacks that a level does not prevent are expected, too, so that
+//! SECURITY.md, which shows this table, promises no more than is true.
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
@@ -13,18 +13,18 @@ use test_sandbox::OTHER_USER;
 
 use crate::trial::Trial;
 
-/// What an attack says when it got through.
+/// Output of a successful attack.
 const THROUGH: &str = "got through";
 
-/// An attack, and whether each level holds against it.
+/// An attack, and the levels that prevent it.
 pub(crate) struct Attack {
-    /// The test's name.
+    /// Name of the test.
     pub(crate) name: &'static str,
-    /// What a reader of SECURITY.md is told.
+    /// Description for SECURITY.md.
     pub(crate) shown: &'static str,
     pub(crate) isolated: Holds,
     pub(crate) confined: Holds,
-    /// What is tried, in Python; raises, or prints nothing, when it fails.
+    /// Python script of the attack. It raises or prints nothing if the attack fails.
     script: &'static str,
 }
 
@@ -144,7 +144,7 @@ attacks! {
         "os.rename('.git', 'aside')\nthrough()";
 }
 
-/// What every script begins with.
+/// Beginning of every script.
 const PRELUDE: &str = "import ctypes, os, signal, socket, stat, struct, sys, time, platform\n\
     E = os.environ\nx86 = platform.machine() == 'x86_64'\nlibc = ctypes.CDLL(None, use_errno=True)\n\
     def through(): print('got through', flush=True)\n\
@@ -163,7 +163,7 @@ fn attempt(name: &str) {
     }
 }
 
-/// Whether an attack succeeds, as seen from inside or from outside.
+/// Returns true if an attack succeeds, as seen from inside or outside.
 fn got_through(attack: &Attack, level: SandboxLevel, user: u32) -> (bool, String) {
     let mut trial = Trial::new();
     trial.user = user;
@@ -186,7 +186,7 @@ fn got_through(attack: &Attack, level: SandboxLevel, user: u32) -> (bool, String
     trial.write("root/data/owner.token", "secret");
     trial.write("root/above/data/owner.token", "secret");
     trial.write("root/private.key", "secret");
-    // Servers outside, which anybody may use.
+    // Servers outside, reachable by anyone.
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
     let name = format!("foreword-trial-{}-{}-{}", std::process::id(), attack.name, level.name());
@@ -207,7 +207,7 @@ fn got_through(attack: &Attack, level: SandboxLevel, user: u32) -> (bool, String
     trial.set("STREAM", trial.path("stream"));
     trial.set("ABSTRACT", name);
     trial.set("OUTSIDE", trial.path("outside"));
-    // A process of the same user, as the gateway would be.
+    // A process of the same user, like the gateway.
     let gateway = trial.begin_outside();
     trial.set("GATEWAY", gateway.id().to_string());
     let shared = trial.make_shared_memory();
@@ -217,7 +217,7 @@ fn got_through(attack: &Attack, level: SandboxLevel, user: u32) -> (bool, String
     let text = format!("python3 - <<'SCRIPT'\n{PRELUDE}{}\nSCRIPT", attack.script);
     let said = match trial.try_run(&trial.request(level, &text)) {
         Ok(answer) => format!("{:?} {}", answer.report, answer.output),
-        // A level that cannot hold a request refuses it.
+        // A level that cannot enforce a request rejects it.
         Err(refused) => refused,
     };
 
@@ -228,9 +228,9 @@ fn got_through(attack: &Attack, level: SandboxLevel, user: u32) -> (bool, String
     (said.contains(THROUGH) || is_changed || heard, said)
 }
 
-/// Attacks that need privileges which an ordinary user does not have, or a kernel that not every machine has.
+/// Attacks that need privileges of root, or a kernel that not every machine has.
 const NEEDING_MORE: &[&str] = &["bpf", "device", "kernel_settings", "vsock"];
-/// What such an attack says where the machine cannot do it, sandbox or not.
+/// Output of such an attack on a machine that cannot perform it, with or without a sandbox.
 const NOT_HERE: &[&str] = &[
     "PermissionError",
     "Address family not supported",
@@ -239,14 +239,14 @@ const NOT_HERE: &[&str] = &[
     "No such file or directory",
 ];
 
-/// Every script works where nothing stops it, so that none fails by its own fault.
+// Every script must succeed without a sandbox, so that none fails because of a mistake in the script.
 #[expect(clippy::print_stderr, reason = "whoever runs the tests should know what they did not show")]
 #[test]
-fn every_attack_gets_through_without_a_sandbox() {
+fn every_attack_succeeds_without_a_sandbox() {
     let mut not_shown = Vec::new();
     for attack in ATTACKS {
         let needs_more = NEEDING_MORE.contains(&attack.name);
-        // Root, where the tests are.
+        // The tests themselves may run as root.
         let user = if needs_more { 0 } else { OTHER_USER };
         let (got_through, said) = got_through(attack, SandboxLevel::Off, user);
         if needs_more && !got_through && NOT_HERE.iter().any(|reason| said.contains(reason)) {

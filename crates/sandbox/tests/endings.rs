@@ -1,4 +1,4 @@
-//! Nothing of a command is left: not when it ends, not when it is cancelled, not when the gateway dies or freezes.
+//! No process of a command survives: not its end, not its cancellation, not the gateway's death or freeze.
 
 use std::process::{Child, Stdio};
 
@@ -8,18 +8,18 @@ use test_sandbox::processes_with;
 
 use crate::trial::{Trial, eventually};
 
-/// The levels at which each of these tests is run, and what SECURITY.md says of them.
+/// Levels at which these tests run, and their description in SECURITY.md.
 pub(crate) const LEVELS: [SandboxLevel; 3] =
     [SandboxLevel::Isolated, SandboxLevel::Confined, SandboxLevel::Off];
 pub(crate) const SHOWN: &str =
     "a `setsid` child after the end, a cancel, a kill −9 or a freeze of the gateway";
 
-/// A child that leaves its session and its group, by the argument that finds it again.
+/// Returns a script that starts a child in its own session and group, recognisable by its argument.
 fn deserter(mark: &str) -> String {
     format!("setsid sh -c 'setsid sleep 1000{mark} & touch left; sleep 1000{mark}' >/dev/null 2>&1 &")
 }
 
-/// A number that no other test uses.
+/// Returns a number that no other test uses.
 fn mark(level: SandboxLevel, test: u32) -> String {
     format!("{}{test}{}", std::process::id(), level as u8)
 }
@@ -29,7 +29,7 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 #[test]
-fn a_setsid_child_is_gone_when_the_command_has_ended() {
+fn setsid_child_is_gone_after_the_command() {
     for level in LEVELS {
         let (trial, mark) = (Trial::new(), mark(level, 1));
         trial.output(level, &format!("{} until [ -e left ]; do sleep 0.01; done", deserter(&mark)));
@@ -38,7 +38,7 @@ fn a_setsid_child_is_gone_when_the_command_has_ended() {
 }
 
 #[test]
-fn a_setsid_child_is_gone_when_the_command_is_cancelled() {
+fn setsid_child_is_gone_after_cancelling() {
     for level in LEVELS {
         let (trial, mark) = (Trial::new(), mark(level, 5));
         let cancel = trial.path("cancel");
@@ -47,14 +47,14 @@ fn a_setsid_child_is_gone_when_the_command_is_cancelled() {
         eventually("the child", || !processes_with(&format!("sleep\u{0}1000{mark}")).is_empty());
         trial.write("cancel", "");
         let said = std::io::read_to_string(gateway.stdout.take().unwrap()).unwrap();
-        // What was told that it has ended has ended.
+        // Dropping waits for the guard, so no delay is needed here.
         assert!(processes_with(&format!("sleep\u{0}1000{mark}")).is_empty(), "{level:?}");
         assert!(said.contains("released") && gateway.wait().unwrap().success(), "{said}");
     }
 }
 
 #[test]
-fn a_setsid_child_is_gone_when_the_gateway_is_killed() {
+fn setsid_child_is_gone_after_the_gateway_is_killed() {
     for level in LEVELS {
         let (trial, mark) = (Trial::new(), mark(level, 2));
         let mut gateway = trial.begin(level, &deserter(&mark));
@@ -66,7 +66,7 @@ fn a_setsid_child_is_gone_when_the_gateway_is_killed() {
 }
 
 #[test]
-fn a_setsid_child_is_gone_when_the_gateway_is_frozen() {
+fn setsid_child_is_gone_after_the_gateway_is_frozen() {
     for level in LEVELS {
         let (trial, mark) = (Trial::new(), mark(level, 3));
         let mut gateway = trial.begin(level, &deserter(&mark));
@@ -77,12 +77,12 @@ fn a_setsid_child_is_gone_when_the_gateway_is_frozen() {
     }
 }
 
-/// Bubblewrap's own process holds the pipe on which the helper says why a command cannot begin.
+// Bubblewrap's own process holds the pipe on which the helper reports errors before the command begins.
 #[test]
-fn a_command_cannot_say_that_it_was_not_run() {
+fn command_cannot_forge_a_failed_start() {
     let trial = Trial::new();
     let forge = "trap '' PIPE; for fd in 0 1 2 3 4 5; do printf 'forged' > /proc/1/fd/$fd; done 2>/dev/null; echo ran; exit 3";
-    // At once, and when the guard has surely heard that it began.
+    // Immediately, and after the guard has certainly read the beginning.
     for pause in ["", "sleep 0.2; "] {
         let answer = trial.run(SandboxLevel::Isolated, &format!("{pause}{forge}"));
         assert_eq!(answer.report, Report::Ended(Ended::Exited(3)), "{}", answer.output);
@@ -90,9 +90,9 @@ fn a_command_cannot_say_that_it_was_not_run() {
     }
 }
 
-/// Killing bubblewrap in its first milliseconds leaves survivors; killing its guard's pipe must not.
+// Killing bubblewrap in its first milliseconds leaves processes behind; releasing the guard must not.
 #[test]
-fn a_command_that_has_hardly_begun_is_gone_too() {
+fn command_that_has_just_begun_is_gone_too() {
     for level in [SandboxLevel::Isolated, SandboxLevel::Confined] {
         let (trial, mark) = (Trial::new(), mark(level, 4));
         let request = trial.request(level, &deserter(&mark));

@@ -1,4 +1,4 @@
-//! Commands in a sandbox: what they can do, and what they cannot.
+//! Commands in a sandbox: permitted and prevented actions.
 
 #[cfg(target_os = "linux")]
 #[cfg(test)]

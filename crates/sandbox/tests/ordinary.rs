@@ -1,4 +1,4 @@
-//! What commands can do at every level.
+//! Actions that commands can perform at every level.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::trial::Trial;
 const LEVELS: [SandboxLevel; 3] = [SandboxLevel::Isolated, SandboxLevel::Confined, SandboxLevel::Off];
 
 #[test]
-fn a_command_works_in_its_directory_and_answers() {
+fn command_works_in_its_directory() {
     for level in LEVELS {
         let trial = Trial::new();
         trial.write("root/sub/file", "text\n");
@@ -30,7 +30,7 @@ fn a_command_works_in_its_directory_and_answers() {
 }
 
 #[test]
-fn only_what_was_given_is_in_the_environment() {
+fn environment_contains_only_named_variables() {
     for level in LEVELS {
         let mut trial = Trial::new();
         trial.set("GIVEN", "yes");
@@ -42,7 +42,7 @@ fn only_what_was_given_is_in_the_environment() {
 }
 
 #[test]
-fn a_server_of_its_own_can_be_reached_where_the_network_is_its_own() {
+fn isolated_command_reaches_its_own_server() {
     let trial = Trial::new();
     let text = "python3 - <<'E'\nimport socket\ns = socket.create_server(('127.0.0.1', 0))\n\
                 c = socket.create_connection(s.getsockname())\nc.send(b'x')\nprint(s.accept()[0].recv(1))\nE";
@@ -50,7 +50,7 @@ fn a_server_of_its_own_can_be_reached_where_the_network_is_its_own() {
 }
 
 #[test]
-fn what_is_named_besides_can_be_read_or_written() {
+fn additional_paths_are_readable_or_writable() {
     for level in [SandboxLevel::Isolated, SandboxLevel::Confined] {
         let trial = Trial::new();
         trial.write("more/read/file", "shared\n");
@@ -70,7 +70,7 @@ fn what_is_named_besides_can_be_read_or_written() {
 }
 
 #[test]
-fn a_directory_that_was_replaced_is_refused() {
+fn replaced_directory_is_rejected() {
     for level in [SandboxLevel::Isolated, SandboxLevel::Confined] {
         let trial = Trial::new();
         trial.write("root/sub/file", "");
@@ -84,7 +84,7 @@ fn a_directory_that_was_replaced_is_refused() {
 }
 
 #[test]
-fn a_command_ends_with_its_time() {
+fn command_ends_at_its_time_limit() {
     for level in LEVELS {
         let mut trial = Trial::new();
         trial.limits.time = Duration::from_millis(300);
@@ -93,11 +93,11 @@ fn a_command_ends_with_its_time() {
     }
 }
 
-/// Bubblewrap follows links, in what it mounts and in where it mounts it. Here a directory is exchanged for a link at the very
-/// moment between the look at the workspace and bubblewrap's own, by what is started in the place of the guard.
+// Bubblewrap follows links in source and target of a mount. Here a directory is swapped for a link exactly between our check
+// and bubblewrap's own, by a script that runs in place of the guard.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_directory_that_becomes_a_link_while_the_sandbox_is_made_opens_nothing_else() {
+fn directory_swapped_for_a_link_opens_nothing_else() {
     let mut trial = Trial::new();
     trial.write("root/a/AGENTS.md", "rules");
     trial.write("AGENTS.md", "rules of what is above");
@@ -113,12 +113,12 @@ fn a_directory_that_becomes_a_link_while_the_sandbox_is_made_opens_nothing_else(
     assert!(!answer.output.contains("secret"), "{answer:?}");
 }
 
-/// The levels at which root is refused, and what SECURITY.md says of it.
+/// Levels at which root is rejected, and the description in SECURITY.md.
 pub(crate) const WITHOUT_ROOT: [SandboxLevel; 2] = [SandboxLevel::Isolated, SandboxLevel::Confined];
 pub(crate) const WITHOUT_ROOT_SHOWN: &str = "running as root";
 
 #[test]
-fn root_is_refused() {
+fn root_is_rejected() {
     if !rustix::process::geteuid().is_root() {
         return;
     }

@@ -1,4 +1,4 @@
-//! The table in SECURITY.md is the one that the tests try.
+//! Compares the table in SECURITY.md with the attacks that are tested.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -29,9 +29,9 @@ fn table() -> String {
     table
 }
 
-/// `UPDATE_DOCS=1` writes it anew.
+// `UPDATE_DOCS=1` rewrites the table.
 #[test]
-fn the_table_of_attacks_in_security_md_is_the_one_that_is_tried() {
+fn security_md_lists_the_tested_attacks() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../SECURITY.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = text.split_once(BEGIN).expect("SECURITY.md has a place for the table");

@@ -1,4 +1,4 @@
-//! A workspace with something outside of it, and commands that run there as an ordinary user.
+//! A workspace with files outside of it, and commands that run there as an ordinary user.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,10 +12,10 @@ use sandbox::{CommandRequest, Directory, Ended, Report, ResourceLimits, SandboxL
 use serde::Deserialize;
 use test_sandbox::OTHER_USER;
 
-/// How long anything is waited for before a test fails.
+/// Longest wait before a test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A directory with a workspace in it, all of which belongs to whom commands run as.
+/// A directory with a workspace in it, all owned by the user of the commands.
 pub(crate) struct Trial {
     directory: tempfile::TempDir,
     program: PathBuf,
@@ -23,11 +23,11 @@ pub(crate) struct Trial {
     pub(crate) protected: Vec<PathBuf>,
     pub(crate) limits: ResourceLimits,
     pub(crate) environment: Vec<(OsString, OsString)>,
-    /// Who commands run as when the tests run as root.
+    /// User of the commands if the tests run as root.
     pub(crate) user: u32,
 }
 
-/// How a command ended, and what it said.
+/// End and output of a command.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Answer {
     pub(crate) report: Report,
@@ -39,7 +39,7 @@ impl Trial {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        // The build's own directory may be one that nobody else can enter.
+        // Other users may be unable to enter the build directory, so the program is copied.
         let program = path.join("trial");
         let built = test_sandbox::guard_program().unwrap();
         fs::hard_link(&built, &program).or_else(|_| fs::copy(&built, &program).map(|_| ())).unwrap();
@@ -54,7 +54,7 @@ impl Trial {
         trial
     }
 
-    /// A path beside the workspace.
+    /// Returns a path beside the workspace.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.directory.path().canonicalize().unwrap().join(path)
     }
@@ -101,7 +101,7 @@ impl Trial {
         }
     }
 
-    /// The program that runs a request, as whom it may.
+    /// Returns the program that runs a request, as a permitted user.
     pub(crate) fn command(&self, request: &CommandRequest) -> Command {
         let mut command = Command::new(&self.program);
         command.arg(serde_json::to_string(request).unwrap()).stdin(Stdio::null());
@@ -111,12 +111,12 @@ impl Trial {
         command
     }
 
-    /// What the program says, also when it cannot start the command.
+    /// Runs a request. The error is the message of a command that cannot start.
     pub(crate) fn try_run(&self, request: &CommandRequest) -> Result<Answer, String> {
         answer(&mut self.command(request))
     }
 
-    /// The same with something that is done when the guard is started, and before it does anything.
+    /// Runs a request with a shell script that is executed before the guard.
     pub(crate) fn run_with_guard(&self, request: &CommandRequest, first: &str) -> Result<Answer, String> {
         let guard = self.path("guard");
         let program = self.program.display();
@@ -131,14 +131,14 @@ impl Trial {
         self.try_run(&self.request(level, text)).unwrap()
     }
 
-    /// The output of a command that must succeed.
+    /// Returns the output of a command that must succeed.
     pub(crate) fn output(&self, level: SandboxLevel, text: &str) -> String {
         let answer = self.run(level, text);
         assert_eq!(answer.report, Report::Ended(Ended::Exited(0)), "{}: {}", level.name(), answer.output);
         answer.output
     }
 
-    /// Starts a process outside of every sandbox, of the same user.
+    /// Starts a process of the same user outside of every sandbox.
     pub(crate) fn begin_outside(&self) -> Outside {
         let mut command = Command::new("sleep");
         command.arg("300").env("SECRET", "x");
@@ -148,7 +148,7 @@ impl Trial {
         Outside(command.spawn().unwrap())
     }
 
-    /// Makes shared memory that any process of the user may use.
+    /// Creates shared memory that any process of the user can use.
     pub(crate) fn make_shared_memory(&self) -> SharedMemory {
         let said = self.python(
             "import ctypes, os; l = ctypes.CDLL(None); k = int.from_bytes(os.urandom(3), 'big') + 1; \
@@ -163,7 +163,7 @@ impl Trial {
         String::from_utf8(said.stdout).unwrap()
     }
 
-    /// Starts a command and waits until it has made the file `begun` in the workspace.
+    /// Starts a command and waits until it has created the file `begun` in the workspace.
     pub(crate) fn begin(&self, level: SandboxLevel, text: &str) -> Child {
         let request = self.request(level, &format!("{text}\ntouch begun; sleep 300"));
         let child = self.command(&request).stdout(Stdio::null()).spawn().unwrap();
@@ -180,7 +180,7 @@ fn answer(command: &mut Command) -> Result<Answer, String> {
     Err(String::from_utf8_lossy(&stderr).into_owned())
 }
 
-/// A process that is ended when it is dropped.
+/// A process that is ended on drop.
 pub(crate) struct Outside(Child);
 
 impl Outside {
@@ -196,7 +196,7 @@ impl Drop for Outside {
     }
 }
 
-/// Shared memory that is removed when it is dropped.
+/// Shared memory that is removed on drop.
 pub(crate) struct SharedMemory {
     pub(crate) key: String,
     id: String,
@@ -209,13 +209,13 @@ impl Drop for SharedMemory {
     }
 }
 
-/// What every command finds in its environment.
+/// Returns the environment of every command.
 fn passed() -> Vec<(OsString, OsString)> {
     let names = ["PATH", "LANG"].into_iter();
     names.filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
 }
 
-/// Makes a file theirs whom commands run as.
+/// Changes the owner of a file to the user of the commands.
 fn give(path: &Path) {
     if rustix::process::geteuid().is_root() {
         chown(path, Some(OTHER_USER), Some(OTHER_USER)).unwrap();

@@ -1,4 +1,4 @@
-//! What the server is told to say, and how badly.
+//! Scripted answers and their defects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,44 +7,44 @@ use tokio::sync::Notify;
 
 #[derive(Debug, Clone)]
 pub struct Answer {
-    pub(crate) content: Content,
+    pub(crate) content: AnswerContent,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) delivery: Delivery,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Content {
+pub(crate) enum AnswerContent {
     Message(Script),
     Error(ErrorAnswer),
     Raw { status: u16, content_type: String, body: Vec<u8> },
 }
 
-/// An answer that goes well, in no API's words.
+/// A successful answer in neutral terms.
 #[derive(Debug, Clone)]
 pub(crate) struct Script {
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<ScriptPart>,
     pub(crate) deltas: usize,
     pub(crate) stop: Option<Stop>,
     pub(crate) tokens: Tokens,
-    pub(crate) form: Form,
+    pub(crate) form: MessageForm,
 }
 
-/// How a message is sent.
+/// Format of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum MessageForm {
     Stream,
     Whole,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Part {
+pub(crate) enum ScriptPart {
     Text(String),
     ToolCall { id: String, name: String, arguments: String },
     Reasoning { text: String, signature: String },
     HiddenReasoning { data: String },
 }
 
-/// Errors that each API words differently.
+/// Errors, which each API reports differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorAnswer {
     ContextTooLong,
@@ -55,40 +55,40 @@ pub(crate) enum ErrorAnswer {
     Failure(u16),
 }
 
-/// Why the model stops, if not for the obvious reason.
+/// Explicit reason for stopping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// It has written as much as it may.
+    /// The output limit was reached.
     MaxOutputTokens,
     Refused,
 }
 
-/// What the answer says it cost.
+/// Token usage reported by the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tokens {
-    /// Read, cached or not.
+    /// Input tokens, cached or not.
     pub input: u64,
     pub output: u64,
-    /// Read from a cache.
+    /// Tokens read from a cache.
     pub cached_read: u64,
-    /// Written to a cache; only Anthropic says so.
+    /// Tokens written to a cache; only Anthropic reports them.
     pub cached_write: u64,
-    /// Thought.
+    /// Reasoning tokens.
     pub reasoning: u64,
 }
 
-/// Lets an answer go on that is held back.
+/// Handle that resumes a held answer.
 #[derive(Debug, Clone, Default)]
 pub struct Release(pub(crate) Arc<Notify>);
 
 impl Release {
-    /// The answer goes on, or will not be held back when it gets there.
+    /// Resumes the answer, now or when it reaches the hold.
     pub fn now(&self) {
         self.0.notify_one();
     }
 }
 
-/// What happens to the bytes.
+/// Treatment of the bytes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Delivery {
     pub(crate) silent: bool,
@@ -107,60 +107,60 @@ pub(crate) enum CutAt {
 }
 
 impl Answer {
-    fn of(content: Content) -> Self {
+    fn of(content: AnswerContent) -> Self {
         Self { content, headers: Vec::new(), delivery: Delivery::default() }
     }
 
     pub fn empty() -> Self {
         let tokens = Tokens { input: 100, output: 20, cached_read: 60, cached_write: 0, reasoning: 5 };
-        let form = Form::Stream;
-        Self::of(Content::Message(Script { parts: Vec::new(), deltas: 1, stop: None, tokens, form }))
+        let form = MessageForm::Stream;
+        Self::of(AnswerContent::Message(Script { parts: Vec::new(), deltas: 1, stop: None, tokens, form }))
     }
 
     pub fn text(text: &str) -> Self {
         Self::empty().and_text(text)
     }
 
-    /// A prompt that is too long, as each API says it.
+    /// A prompt that is too long, as each API reports it.
     pub fn context_too_long() -> Self {
-        Self::of(Content::Error(ErrorAnswer::ContextTooLong))
+        Self::of(AnswerContent::Error(ErrorAnswer::ContextTooLong))
     }
 
-    /// A key that is not accepted.
+    /// A rejected key.
     pub fn wrong_key() -> Self {
-        Self::of(Content::Error(ErrorAnswer::WrongKey))
+        Self::of(AnswerContent::Error(ErrorAnswer::WrongKey))
     }
 
-    /// A model that does not exist.
+    /// An unknown model.
     pub fn unknown_model() -> Self {
-        Self::of(Content::Error(ErrorAnswer::UnknownModel))
+        Self::of(AnswerContent::Error(ErrorAnswer::UnknownModel))
     }
 
-    /// Too many requests, and when to come back, as the header says it.
+    /// Too many requests, with a `retry-after` header.
     pub fn rate_limited(retry_after: &str) -> Self {
-        Self::of(Content::Error(ErrorAnswer::RateLimited)).header("retry-after", retry_after)
+        Self::of(AnswerContent::Error(ErrorAnswer::RateLimited)).header("retry-after", retry_after)
     }
 
-    /// Too many requests, without a word about when to come back.
+    /// Too many requests, without a delay.
     pub fn too_many_requests() -> Self {
-        Self::of(Content::Error(ErrorAnswer::RateLimited))
+        Self::of(AnswerContent::Error(ErrorAnswer::RateLimited))
     }
 
-    /// An account that has nothing left.
+    /// An account without quota.
     pub fn quota_used_up() -> Self {
-        Self::of(Content::Error(ErrorAnswer::QuotaUsedUp))
+        Self::of(AnswerContent::Error(ErrorAnswer::QuotaUsedUp))
     }
 
     /// A failure with a status of 500 or more.
     pub fn failure(status: u16) -> Self {
-        Self::of(Content::Error(ErrorAnswer::Failure(status)))
+        Self::of(AnswerContent::Error(ErrorAnswer::Failure(status)))
     }
 
     pub fn raw(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
-        Self::of(Content::Raw { status, content_type: content_type.to_owned(), body: body.into() })
+        Self::of(AnswerContent::Raw { status, content_type: content_type.to_owned(), body: body.into() })
     }
 
-    /// No answer at all: the connection stays open, and nothing comes.
+    /// No answer: the connection stays open, and nothing is sent.
     pub fn silence() -> Self {
         let mut answer = Self::empty();
         answer.delivery.silent = true;
@@ -168,36 +168,36 @@ impl Answer {
     }
 
     pub fn and_text(self, text: &str) -> Self {
-        self.part(Part::Text(text.to_owned()))
+        self.part(ScriptPart::Text(text.to_owned()))
     }
 
-    /// Then a tool call; several are parallel ones.
+    /// Adds a tool call; several are parallel ones.
     pub fn tool_call(self, id: &str, name: &str, arguments: &str) -> Self {
         let (id, name, arguments) = (id.to_owned(), name.to_owned(), arguments.to_owned());
-        self.part(Part::ToolCall { id, name, arguments })
+        self.part(ScriptPart::ToolCall { id, name, arguments })
     }
 
-    /// Then reasoning, with what proves that it is the model's own.
+    /// Adds reasoning with its signature.
     pub fn reasoning(self, text: &str, signature: &str) -> Self {
-        self.part(Part::Reasoning { text: text.to_owned(), signature: signature.to_owned() })
+        self.part(ScriptPart::Reasoning { text: text.to_owned(), signature: signature.to_owned() })
     }
 
-    /// Then reasoning that only the model can read.
+    /// Adds reasoning that only the model can read.
     pub fn hidden_reasoning(self, data: &str) -> Self {
-        self.part(Part::HiddenReasoning { data: data.to_owned() })
+        self.part(ScriptPart::HiddenReasoning { data: data.to_owned() })
     }
 
-    /// Every text comes in so many pieces.
+    /// Splits every text into `count` pieces.
     pub fn in_deltas(self, count: usize) -> Self {
         self.scripted(|script| script.deltas = count.max(1))
     }
 
-    /// It comes as one JSON value, though a stream was asked for.
+    /// Sends a single JSON value although a stream was requested.
     pub fn whole(self) -> Self {
-        self.scripted(|script| script.form = Form::Whole)
+        self.scripted(|script| script.form = MessageForm::Whole)
     }
 
-    /// It stops for this reason.
+    /// Sets the stop reason.
     pub fn stop(self, stop: Stop) -> Self {
         self.scripted(|script| script.stop = Some(stop))
     }
@@ -211,63 +211,63 @@ impl Answer {
         self
     }
 
-    /// The connection breaks after so many bytes of the body.
+    /// Breaks the connection after `count` bytes of the body.
     pub fn cut_after_bytes(mut self, count: usize) -> Self {
         self.delivery.cut = Some(CutAt::Bytes(count));
         self
     }
 
-    /// The connection breaks after so many events.
+    /// Breaks the connection after `count` events.
     pub fn cut_after_events(mut self, count: usize) -> Self {
         self.delivery.cut = Some(CutAt::Events(count));
         self
     }
 
-    /// Nothing more comes after so many bytes of the body, and the connection stays open.
+    /// Stops sending after `count` bytes of the body, and keeps the connection open.
     pub fn stall_after_bytes(mut self, count: usize) -> Self {
         self.delivery.stall = Some(CutAt::Bytes(count));
         self
     }
 
-    /// Nothing more comes after so many events, and the connection stays open.
+    /// Stops sending after `count` events, and keeps the connection open.
     pub fn stall_after_events(mut self, count: usize) -> Self {
         self.delivery.stall = Some(CutAt::Events(count));
         self
     }
 
-    /// Nothing more comes after so many events until the test says so: a turn that is to be running still does,
-    /// however slow the machine is.
+    /// Stops sending after `count` events until the test resumes it, so that a turn is certain to be running however slow the
+    /// machine is.
     pub fn held_after_events(mut self, count: usize) -> (Self, Release) {
         let release = Release::default();
         self.delivery.hold = Some((count, release.clone()));
         (self, release)
     }
 
-    /// Any bytes after so many events.
+    /// Inserts arbitrary bytes after a number of events.
     pub fn insert(mut self, after_events: usize, bytes: impl Into<Vec<u8>>) -> Self {
         self.delivery.inserts.push((after_events, bytes.into()));
         self
     }
 
-    /// The body comes in pieces of so many bytes, whatever they part.
+    /// Sends the body in pieces of `bytes` bytes, wherever that splits it.
     pub fn in_pieces_of(mut self, bytes: usize) -> Self {
         self.delivery.piece = Some(bytes.max(1));
         self
     }
 
-    /// So much time passes before every piece.
+    /// Waits before every piece.
     pub fn drip(mut self, pause: Duration) -> Self {
         self.delivery.pause = Some(pause);
         self
     }
 
-    fn part(self, part: Part) -> Self {
+    fn part(self, part: ScriptPart) -> Self {
         self.scripted(|script| script.parts.push(part))
     }
 
-    /// Changes a message; an error has nothing to change.
+    /// Changes a message. Errors have nothing to change.
     fn scripted(mut self, change: impl FnOnce(&mut Script)) -> Self {
-        if let Content::Message(script) = &mut self.content {
+        if let AnswerContent::Message(script) = &mut self.content {
             change(script);
         }
         self
@@ -275,7 +275,7 @@ impl Answer {
 }
 
 impl Script {
-    /// A text in as many pieces as were asked for.
+    /// Splits a text into the configured number of pieces.
     pub(crate) fn pieces<'a>(&self, text: &'a str) -> Vec<&'a str> {
         let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).chain([text.len()]).collect();
         let count = self.deltas.min(ends.len());
@@ -289,6 +289,6 @@ impl Script {
     }
 
     pub(crate) fn has_calls(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::ToolCall { .. }))
+        self.parts.iter().any(|part| matches!(part, ScriptPart::ToolCall { .. }))
     }
 }

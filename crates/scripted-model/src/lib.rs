@@ -1,7 +1,7 @@
-//! A model server that says what a test tells it to, over HTTP, in the words of three APIs.
+//! A scripted model server over HTTP that speaks three APIs.
 //!
-//! It can drip, cut, stall and send garbage, and keeps what it was asked. Answers are given in the order in which
-//! they were scripted, whichever API the request is for.
+//! It can drip, cut, stall and send garbage, and it records requests. Answers are given in the order of the script, whichever API
+//! a request uses.
 //!
 //! ```
 //! use scripted_model::{Answer, ScriptedModel, Wire};
@@ -24,29 +24,30 @@ mod wire;
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, Uri};
 use axum::response::Response;
+use parking_lot::{Mutex, MutexGuard};
 
 pub use self::answer::{Answer, Release, Stop, Tokens};
 pub use self::record::RecordedRequest;
 pub use self::wire::Wire;
 
-/// The server; it ends when it is dropped.
+/// The server, which ends on drop.
 pub struct ScriptedModel {
     address: SocketAddr,
-    stage: Arc<Stage>,
+    stage: Arc<SharedScript>,
     task: tokio::task::JoinHandle<()>,
 }
 
-/// What the server and the test share.
+/// State shared by the server and the test.
 #[derive(Default)]
-struct Stage {
+struct SharedScript {
     script: Mutex<Script>,
     dropped_connections: Arc<AtomicUsize>,
     abandoned: Arc<AtomicUsize>,
@@ -65,58 +66,58 @@ struct Script {
 impl ScriptedModel {
     /// Starts a server on a free port of the loopback address.
     pub async fn start() -> anyhow::Result<Self> {
-        let stage = Arc::new(Stage::default());
-        let listener = listener::Listener::bind(Arc::clone(&stage.dropped_connections)).await?;
+        let stage = Arc::new(SharedScript::default());
+        let listener = listener::DroppingListener::bind(Arc::clone(&stage.dropped_connections)).await?;
         let address = listener.address()?;
         let router = Router::new().fallback(serve).with_state(Arc::clone(&stage));
         let task = tokio::spawn(async move {
-            // It serves until it is dropped; there is nobody to tell an error to.
+            // It serves until the task is aborted, so an error has no receiver.
             let _ = axum::serve(listener, router).await;
         });
         Ok(Self { address, stage, task })
     }
 
-    /// The address to configure for one of the APIs.
+    /// Returns the base URL of an API.
     pub fn base_url(&self, wire: Wire) -> String {
         format!("http://{}{}", self.address, wire.base_path())
     }
 
-    /// Adds an answer to the script.
+    /// Appends an answer to the script.
     pub fn answer(&self, answer: Answer) {
         self.script().answers.push_back(answer);
     }
 
-    /// Lets a function answer when the script is at its end, such as by what the request says.
+    /// Sets a function that answers after the end of the script, for example depending on the request.
     pub fn answer_by(&self, author: impl FnMut(&RecordedRequest) -> Answer + Send + 'static) {
         self.script().author = Some(Box::new(author));
     }
 
-    /// From now on only this key is accepted.
+    /// Accepts only this key from now on.
     pub fn require_key(&self, key: &str) {
         self.script().key = Some(key.to_owned());
     }
 
-    /// Drops the next connections before a request is read.
+    /// Drops the next connections before reading a request.
     pub fn drop_connections(&self, count: usize) {
         self.stage.dropped_connections.store(count, Ordering::SeqCst);
     }
 
-    /// What it was asked so far, oldest first.
+    /// Returns all requests, oldest first.
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.script().requests.clone()
     }
 
-    /// The same, and forgets it: a long run would keep everything that was ever said.
+    /// Returns and removes all requests. A long run would otherwise keep everything in memory.
     pub fn take_requests(&self) -> Vec<RecordedRequest> {
         std::mem::take(&mut self.script().requests)
     }
 
-    /// How many answers nobody listened to until their end.
+    /// Returns the number of answers that clients dropped before their end.
     pub fn abandoned(&self) -> usize {
         self.stage.abandoned.load(Ordering::SeqCst)
     }
 
-    /// How many answers were scripted and not given yet.
+    /// Returns the number of answers left in the script.
     pub fn remaining(&self) -> usize {
         self.script().answers.len()
     }
@@ -132,14 +133,14 @@ impl Drop for ScriptedModel {
     }
 }
 
-impl Stage {
+impl SharedScript {
     fn script(&self) -> MutexGuard<'_, Script> {
-        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+        self.script.lock()
     }
 }
 
 async fn serve(
-    State(stage): State<Arc<Stage>>,
+    State(stage): State<Arc<SharedScript>>,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
@@ -163,7 +164,7 @@ fn next(script: &mut Script, request: &RecordedRequest) -> Answer {
     match (script.answers.pop_front(), &mut script.author) {
         (Some(answer), _) => answer,
         (None, Some(author)) => author(request),
-        // Not a status that is retried, so that a test ends at once.
+        // Not a status that clients retry, so that a test fails immediately.
         (None, None) => Answer::raw(418, "text/plain", "the script has no answer left"),
     }
 }

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::net::{TcpListener, TcpStream};
 
-pub(crate) struct Listener {
+pub(crate) struct DroppingListener {
     inner: TcpListener,
     to_drop: Arc<AtomicUsize>,
 }
 
-impl Listener {
+impl DroppingListener {
     pub(crate) async fn bind(to_drop: Arc<AtomicUsize>) -> io::Result<Self> {
         Ok(Self { inner: TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?, to_drop })
     }
@@ -22,7 +22,7 @@ impl Listener {
     }
 }
 
-impl axum::serve::Listener for Listener {
+impl axum::serve::Listener for DroppingListener {
     type Io = TcpStream;
     type Addr = SocketAddr;
 

@@ -1,4 +1,4 @@
-//! Sends an answer, with everything that is to happen to it.
+//! Sends an answer with its scripted defects.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,12 +12,12 @@ use axum::response::Response;
 use futures_util::stream;
 
 use crate::Wire;
-use crate::answer::{Answer, Content, CutAt, Delivery, Form, Release};
+use crate::answer::{Answer, AnswerContent, CutAt, Delivery, MessageForm, Release};
 
-/// Long enough for the bytes before a cut to be sent; a server that breaks a connection forgets what it holds back.
+/// Time for the bytes before a cut to be sent: breaking a connection discards buffered data.
 const BEFORE_A_CUT: Duration = Duration::from_millis(20);
 
-/// What happens to the body, one after another.
+/// A step of sending the body.
 enum Action {
     Send(Vec<u8>),
     Pause(Duration),
@@ -26,7 +26,7 @@ enum Action {
     Stall,
 }
 
-/// An answer that is being sent. Whoever drops it before its end did not listen to all of it.
+/// An answer that is being sent. Dropping it early counts as abandoned.
 struct Playback {
     actions: VecDeque<Action>,
     abandoned: Arc<AtomicUsize>,
@@ -34,15 +34,17 @@ struct Playback {
 
 pub(crate) async fn respond(answer: Answer, wire: Wire, abandoned: Arc<AtomicUsize>) -> Response {
     let (status, content_type, events) = match &answer.content {
-        Content::Message(script) if script.form == Form::Whole => {
+        AnswerContent::Message(script) if script.form == MessageForm::Whole => {
             (200, "application/json".to_owned(), vec![wire.whole(script).to_string().into_bytes()])
         }
-        Content::Message(script) => (200, "text/event-stream".to_owned(), wire.events(script)),
-        Content::Error(error) => {
+        AnswerContent::Message(script) => (200, "text/event-stream".to_owned(), wire.events(script)),
+        AnswerContent::Error(error) => {
             let (status, body) = wire.error(*error);
             (status, "application/json".to_owned(), vec![body.to_string().into_bytes()])
         }
-        Content::Raw { status, content_type, body } => (*status, content_type.clone(), vec![body.clone()]),
+        AnswerContent::Raw { status, content_type, body } => {
+            (*status, content_type.clone(), vec![body.clone()])
+        }
     };
     let playback = Playback { actions: actions(events, &answer.delivery), abandoned };
     if answer.delivery.silent {
@@ -54,7 +56,7 @@ pub(crate) async fn respond(answer: Answer, wire: Wire, abandoned: Arc<AtomicUsi
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::IM_A_TEAPOT);
     let headers = answer.headers.into_iter().chain([
         ("content-type", content_type),
-        // Every request makes a connection of its own, so that dropping connections is about requests.
+        // Each request uses its own connection, so that dropping connections affects whole requests.
         ("connection", "close".to_owned()),
     ]);
     for (name, value) in headers {
@@ -78,7 +80,7 @@ impl Playback {
                     return Some(Err(io::ErrorKind::ConnectionReset.into()));
                 }
                 Action::Stall => {
-                    // Still there, so that being dropped counts as before the end.
+                    // Kept in the queue, so that dropping the playback now counts as abandoned.
                     self.actions.push_front(Action::Stall);
                     std::future::pending::<()>().await;
                 }
@@ -100,6 +102,7 @@ fn actions(mut events: Vec<Vec<u8>>, delivery: &Delivery) -> VecDeque<Action> {
         CutAt::Bytes(count) => count,
         CutAt::Events(count) => events.iter().take(count).map(Vec::len).sum(),
     };
+    // Positions count events before insertion, so that a test can insert garbage without moving the cut.
     let stop = match (delivery.cut, delivery.stall) {
         (Some(place), _) => Some((end(place, &events), Action::Cut)),
         (None, Some(place)) => Some((end(place, &events), Action::Stall)),
@@ -125,7 +128,7 @@ fn actions(mut events: Vec<Vec<u8>>, delivery: &Delivery) -> VecDeque<Action> {
     sends.chain(stop.map(|(_, action)| action)).collect()
 }
 
-/// Leaves only so many bytes.
+/// Keeps only the first `bytes` bytes.
 fn truncate(events: &mut Vec<Vec<u8>>, mut bytes: usize) {
     for event in events.iter_mut() {
         event.truncate(bytes);

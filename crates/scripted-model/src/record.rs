@@ -1,4 +1,4 @@
-//! What the server was asked.
+//! Recorded requests.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -6,17 +6,17 @@ use std::time::Instant;
 use axum::http::{HeaderMap, Method, Uri};
 use serde_json::Value;
 
-/// Headers whose values are keys.
+/// Headers that contain keys.
 const SECRET: &[&str] = &["authorization", "x-api-key", "proxy-authorization", "cookie"];
 
 #[derive(Debug, Clone)]
 pub struct RecordedRequest {
     pub method: String,
-    /// Its path, with the query.
+    /// Path with the query.
     pub path: String,
-    /// Its headers, lowercase; keys are redacted.
+    /// Headers in lower case; keys are redacted.
     pub headers: BTreeMap<String, String>,
-    /// Its body; null if it was not JSON.
+    /// Body; null if it was not JSON.
     pub body: Value,
     pub at: Instant,
 }
@@ -38,7 +38,7 @@ impl RecordedRequest {
     }
 }
 
-/// Whether a request has the key, in either of the two ways.
+/// Returns true if a request has the key, in either of the two headers.
 pub(crate) fn has_key(headers: &HeaderMap, key: &str) -> bool {
     let is =
         |name: &str, value: &str| headers.get(name).is_some_and(|found| found.as_bytes() == value.as_bytes());

@@ -1,4 +1,4 @@
-//! The three APIs, as their servers speak them.
+//! The three APIs from the server's side.
 
 mod chat_completions;
 mod messages;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{ErrorAnswer, Script};
 
-/// Which API is spoken.
+/// API of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wire {
     Anthropic,
@@ -19,7 +19,7 @@ pub enum Wire {
 impl Wire {
     pub const ALL: &[Self] = &[Self::Anthropic, Self::Openai, Self::OpenaiCompatible];
 
-    /// The API of a path.
+    /// Returns the API of a path.
     pub(crate) fn of(path: &str) -> Option<Self> {
         match path {
             "/v1/messages" => Some(Self::Anthropic),
@@ -29,7 +29,7 @@ impl Wire {
         }
     }
 
-    /// Where the API's own base address ends.
+    /// Returns the path at the end of the API's base URL.
     pub(crate) fn base_path(self) -> &'static str {
         match self {
             Self::Anthropic => "",
@@ -37,7 +37,7 @@ impl Wire {
         }
     }
 
-    /// An answer as events, each in its bytes.
+    /// Returns an answer as encoded events.
     pub(crate) fn events(self, script: &Script) -> Vec<Vec<u8>> {
         match self {
             Self::Anthropic => messages::events(script),
@@ -46,7 +46,7 @@ impl Wire {
         }
     }
 
-    /// An answer as one value.
+    /// Returns an answer as one value.
     pub(crate) fn whole(self, script: &Script) -> Value {
         match self {
             Self::Anthropic => messages::whole(script),
@@ -55,7 +55,7 @@ impl Wire {
         }
     }
 
-    /// An error's status and body.
+    /// Returns status and body of an error.
     pub(crate) fn error(self, error: ErrorAnswer) -> (u16, Value) {
         match self {
             Self::Anthropic => anthropic_error(error),
@@ -103,7 +103,7 @@ fn openai_error(error: ErrorAnswer) -> (u16, Value) {
     (status, json!({ "error": { "message": message, "type": kind, "param": null, "code": code } }))
 }
 
-/// As llama.cpp, vLLM and Ollama write them.
+/// Returns errors as llama.cpp, vLLM and Ollama write them.
 fn compatible_error(error: ErrorAnswer) -> (u16, Value) {
     match error {
         ErrorAnswer::ContextTooLong => (
@@ -125,12 +125,12 @@ fn compatible_error(error: ErrorAnswer) -> (u16, Value) {
     }
 }
 
-/// An event with a name.
+/// Encodes an event with a name.
 fn named(name: &str, data: &Value) -> Vec<u8> {
     format!("event: {name}\ndata: {data}\n\n").into_bytes()
 }
 
-/// An event without one.
+/// Encodes an event without a name.
 fn unnamed(data: &Value) -> Vec<u8> {
     format!("data: {data}\n\n").into_bytes()
 }

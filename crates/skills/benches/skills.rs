@@ -1,4 +1,4 @@
-//! What resolving many skills costs over the bare stats of their files.
+//! Measures resolving many skills compared with bare `stat` calls on their files.
 //!
 //! ```text
 //! cargo bench -p foreword-skills --bench skills -- [--quick]
@@ -10,19 +10,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use measure::{Arguments, Comparison, Machine, Rounds, show_count};
-use skills::{Cache, Request, Situation, resolve};
+use measure::{BenchArguments, Comparison, Machine, Rounds, show_count};
+use skills::{Situation, SkillCache, SkillRequest, resolve};
 
 fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::new(std::env::args().skip(1));
+    let arguments = BenchArguments::new(std::env::args().skip(1));
     println!("{}\n", Machine::this());
     let count = arguments.effort.choose(1_000, 10_000);
     let directory = tempfile::tempdir()?;
     let files = create(directory.path(), count)?;
-    // Longer than what must have been at rest to be believed.
+    // Longer than the age from which file times are trusted.
     std::thread::sleep(Duration::from_millis(2_100));
     println!("## {} skills of the user, resolved\n", show_count(count as u64));
-    let (cache, request) = (Cache::new(), Request::new(directory.path()));
+    let (cache, request) = (SkillCache::new(), SkillRequest::new(directory.path()));
     let comparison = Comparison::against("a stat of each SKILL.md", async || {
         for file in &files {
             rustix::fs::stat(file)?;

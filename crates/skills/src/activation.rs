@@ -1,4 +1,4 @@
-//! Which skills a turn gets.
+//! Selection of the skills for a turn.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use protocol::{SkillOutcome, SkillReason, SkillSummary};
 use crate::catalogue::Catalogue;
 use crate::skill::Skill;
 
-/// Whether skills are offered that nothing asks for.
+/// Treatment of skills that nothing selects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Implicit {
-    /// All that can be used and are for no paths in particular.
+    /// Usable skills without paths are offered.
     #[default]
     Offered,
-    /// Only those that a turn names or a path matches.
+    /// Only skills that a turn names or a path matches are offered.
     LeftOut,
 }
 
-/// What a turn is about.
+/// Facts about a turn that select skills.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Situation<'a> {
     /// Slugs that the turn names.
     pub selected: &'a [String],
-    /// Where it works.
+    /// Working directory of the turn.
     pub cwd: Option<&'a Path>,
-    /// Files that were touched in its thread.
+    /// Files that were touched in the thread.
     pub touched: &'a [PathBuf],
-    /// Whether the others are offered.
+    /// Treatment of skills that nothing selects.
     pub implicit: Implicit,
 }
 
-/// Every skill with what became of it in a turn.
+/// Every skill with its outcome in a turn.
 #[derive(Debug, Clone)]
 pub struct Activation {
     catalogue: Arc<Catalogue>,
@@ -40,7 +40,7 @@ pub struct Activation {
 }
 
 impl Catalogue {
-    /// Decides which skills a turn gets.
+    /// Determines the outcome of every skill in a turn.
     pub fn activate(self: &Arc<Self>, situation: &Situation<'_>) -> Activation {
         let decide = |skill: &Skill| skill.verdict().unwrap_or_else(|| decide(skill, situation));
         Activation { catalogue: Arc::clone(self), outcomes: self.skills().iter().map(decide).collect() }
@@ -74,18 +74,18 @@ fn decide(skill: &Skill, situation: &Situation<'_>) -> (SkillOutcome, SkillReaso
 }
 
 impl Activation {
-    /// What it was decided from.
+    /// Returns the catalogue that was used.
     pub fn catalogue(&self) -> &Arc<Catalogue> {
         &self.catalogue
     }
 
-    /// Every skill and what became of it, nearest first.
+    /// Returns every skill with its outcome, nearest first.
     pub fn outcomes(&self) -> impl Iterator<Item = (&Skill, SkillOutcome, SkillReason)> {
         let skills = self.catalogue.skills().iter();
         skills.zip(&self.outcomes).map(|(skill, (outcome, reason))| (skill, *outcome, *reason))
     }
 
-    /// The skills that a model is told of: first those that the turn names, then those for its paths, then the others.
+    /// Returns the skills for the model: named ones first, then those that match a path, then the others.
     pub fn active(&self) -> Vec<(&Skill, SkillReason)> {
         let active = self.outcomes().filter(|(_, outcome, _)| *outcome == SkillOutcome::Active);
         let mut active: Vec<(&Skill, SkillReason)> =
@@ -98,7 +98,7 @@ impl Activation {
         active
     }
 
-    /// The skills that a model is not told of, up to so many, and how many more there are.
+    /// Returns up to `limit` inactive skills, and the number of further ones.
     pub fn inactive(&self, limit: usize) -> (Vec<SkillSummary>, usize) {
         let inactive = || self.outcomes().filter(|(_, outcome, _)| *outcome != SkillOutcome::Active);
         let more = inactive().skip(limit).count();
@@ -108,7 +108,7 @@ impl Activation {
         )
     }
 
-    /// Every skill as others are told it, nearest first.
+    /// Returns summaries of all skills, nearest first.
     pub fn summaries(&self) -> Vec<SkillSummary> {
         self.outcomes().map(|(skill, outcome, reason)| skill.summary(outcome, reason)).collect()
     }

@@ -1,59 +1,60 @@
-//! Catalogues of earlier resolutions, believed while nothing that they rest on has changed.
+//! Cached catalogues, which are valid until a file that they depend on changes.
 
 use std::collections::VecDeque;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use instructions::file::Stamp;
+use parking_lot::Mutex;
 use rustix::io::Errno;
 
-use crate::catalogue::{Catalogue, Request, RequestKey};
+use crate::catalogue::{Catalogue, RequestKey, SkillRequest};
 use crate::limits::MAX_SKILLS;
 
-/// Catalogues that are kept, and skills of all of them together.
+/// Number of cached catalogues, and of skills in all of them together.
 const MAX_CATALOGUES: usize = 64;
 const MAX_KEPT_SKILLS: usize = 2 * MAX_SKILLS;
 
-/// Shared by any number of resolutions and threads; bounded, so that it can live as long as its process.
+/// Cache shared by any number of resolutions and threads. Its size is limited, so it can live as long as the process.
 #[derive(Debug, Default)]
-pub struct Cache {
-    /// The one that was made last is the last.
+pub struct SkillCache {
+    /// Catalogues, the most recent last.
     catalogues: Mutex<VecDeque<(RequestKey, Arc<Catalogue>)>>,
-    /// What is being made, or was made last, also where it cannot be kept.
+    /// Catalogues that are being made or were made last, including those that cannot be cached.
     making: Mutex<VecDeque<(RequestKey, Arc<Making>)>>,
 }
 
-/// Locked while somebody makes a catalogue; then it has that one, and when it was begun.
+/// Locked while a catalogue is made; afterwards it contains the catalogue and the time when making it began.
 type Making = Mutex<Option<(Instant, Arc<Catalogue>)>>;
 
-impl Cache {
-    /// An empty cache.
+impl SkillCache {
+    /// Creates an empty cache.
     pub fn new() -> Self {
         Self::default()
     }
 
-    pub(crate) fn get(&self, request: &Request<'_>) -> Option<Arc<Catalogue>> {
+    pub(crate) fn get(&self, request: &SkillRequest<'_>) -> Option<Arc<Catalogue>> {
         let found = {
-            let catalogues = self.catalogues.lock().unwrap_or_else(PoisonError::into_inner);
+            let catalogues = self.catalogues.lock();
             catalogues.iter().find(|(key, _)| key.is_for(request)).map(|(_, found)| Arc::clone(found))
         };
-        // Nobody waits while the disk is looked at.
+        // The lock is released before reading the disk, which may be slow.
         found.filter(|catalogue| catalogue.evidence.holds())
     }
 
-    /// Makes a catalogue. Of those who want the same one at the same time, one makes it and the others wait: a project with
-    /// very many skills, which nobody has the time to wait for, is not read by all of them at once.
+    /// Makes a catalogue. Concurrent requests for the same one wait for a single resolution: a project with very many skills must
+    /// not be read by all of them at the same time.
     pub(crate) fn make(
         &self,
-        request: &Request<'_>,
+        request: &SkillRequest<'_>,
         make: impl FnOnce() -> Arc<Catalogue>,
     ) -> Arc<Catalogue> {
         let asked = Instant::now();
         let making = {
-            let mut all = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = self.making.lock();
             let known = all.iter().find(|(key, _)| key.is_for(request)).map(|(_, making)| Arc::clone(making));
             known.unwrap_or_else(|| {
                 let making = Arc::<Making>::default();
@@ -64,7 +65,8 @@ impl Cache {
                 making
             })
         };
-        let mut made = making.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = making.lock();
+        // A result that began before this request may miss a change that the caller has just made.
         if let Some((_, catalogue)) = made.as_ref().filter(|(begun, _)| *begun >= asked) {
             return Arc::clone(catalogue);
         }
@@ -75,8 +77,8 @@ impl Cache {
         catalogue
     }
 
-    fn keep(&self, request: &Request<'_>, catalogue: &Arc<Catalogue>) {
-        let mut catalogues = self.catalogues.lock().unwrap_or_else(PoisonError::into_inner);
+    fn keep(&self, request: &SkillRequest<'_>, catalogue: &Arc<Catalogue>) {
+        let mut catalogues = self.catalogues.lock();
         catalogues.retain(|(key, _)| !key.is_for(request));
         if !catalogue.evidence.is_complete {
             return;
@@ -93,16 +95,16 @@ impl Cache {
     }
 }
 
-/// What a catalogue rests on: the state of files and directories, or that there is nothing.
+/// File states that a catalogue depends on, including the absence of files.
 #[derive(Debug)]
-pub(crate) struct Evidence {
+pub(crate) struct Dependencies {
     states: Vec<(CString, Option<Stamp>)>,
     looked_at: SystemTime,
-    /// Whether all of it can be looked at again, and had been at rest.
+    /// True if every dependency can be checked again and had settled.
     is_complete: bool,
 }
 
-impl Evidence {
+impl Dependencies {
     pub(crate) fn new() -> Self {
         Self { states: Vec::new(), looked_at: SystemTime::now(), is_complete: true }
     }
@@ -116,7 +118,7 @@ impl Evidence {
         self.push(path, None);
     }
 
-    /// Says that something cannot be looked at again.
+    /// Records a dependency that cannot be checked again.
     pub(crate) fn unknown(&mut self) {
         self.is_complete = false;
     }
@@ -131,6 +133,7 @@ impl Evidence {
 
     fn holds(&self) -> bool {
         self.is_complete
+            // A single `stat` per path: this runs in every turn, for thousands of skills.
             && self.states.iter().all(|(path, known)| match rustix::fs::stat(path.as_c_str()) {
                 Ok(stat) => *known == Some(Stamp::of(&stat)),
                 Err(Errno::NOENT | Errno::NOTDIR) => known.is_none(),

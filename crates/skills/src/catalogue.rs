@@ -1,4 +1,4 @@
-//! Every skill that a directory has, and what is wrong with those that cannot be used.
+//! All skills of a directory, and the problems of unusable ones.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -8,40 +8,40 @@ use instructions::file::{Bounds, Found};
 use protocol::{SkillReason, SkillSummary};
 use rustix::io::Errno;
 
-use crate::cache::{Cache, Evidence};
+use crate::cache::{Dependencies, SkillCache};
 use crate::discovery::skill_folders;
-use crate::folder::{Folder, SKILL_FILE};
-use crate::front_matter::{self, Problem};
+use crate::folder::{SKILL_FILE, SkillFolder};
+use crate::front_matter::{self, SkillProblem};
 use crate::limits::{MAX_DESCRIPTION_CHARS, MAX_ENTRIES, MAX_FILE_BYTES, MAX_SKILLS};
-use crate::place::{Origin, SkillDirectory, places};
+use crate::place::{SkillDirectory, SkillOrigin, places};
 use crate::skill::{Skill, Standing};
 use crate::trust::comparison::compare;
 use crate::trust::file::{TrustError, TrustFile};
 use crate::trust::{PinnedSkill, Trusted};
 
-/// Whose skills are wanted.
+/// Scope of a resolution.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
-    /// The user's configuration, with the skills and the trust of the user.
+pub struct SkillRequest<'a> {
+    /// Configuration directory of the user, with the user's skills and trust.
     pub home: &'a Path,
-    /// The project's root; none where there is no project.
+    /// Root of the project. `None` without a project.
     pub root: Option<&'a Path>,
-    /// Where work is done, in the root.
+    /// Working directory inside the root.
     pub cwd: Option<&'a Path>,
-    /// More folders of skills, which the user's configuration names.
+    /// Additional folders of skills from the user's configuration.
     pub folders: &'a [PathBuf],
-    /// What no file of a project may be, or lead to.
+    /// Paths that no file of a project may be or lead to.
     pub private_paths: &'a [PathBuf],
 }
 
-impl<'a> Request<'a> {
-    /// The user's own skills alone.
+impl<'a> SkillRequest<'a> {
+    /// Creates a request for the user's own skills only.
     pub fn new(home: &'a Path) -> Self {
         Self { home, root: None, cwd: None, folders: &[], private_paths: &[] }
     }
 }
 
-/// A request that is remembered.
+/// An owned request, for the cache.
 #[derive(Debug)]
 pub(crate) struct RequestKey {
     home: PathBuf,
@@ -52,7 +52,7 @@ pub(crate) struct RequestKey {
 }
 
 impl RequestKey {
-    pub(crate) fn of(request: &Request<'_>) -> Self {
+    pub(crate) fn of(request: &SkillRequest<'_>) -> Self {
         Self {
             home: request.home.to_owned(),
             root: request.root.map(Path::to_owned),
@@ -62,7 +62,7 @@ impl RequestKey {
         }
     }
 
-    pub(crate) fn is_for(&self, request: &Request<'_>) -> bool {
+    pub(crate) fn is_for(&self, request: &SkillRequest<'_>) -> bool {
         self.home == request.home
             && self.root.as_deref() == request.root
             && self.cwd.as_deref() == request.cwd
@@ -76,47 +76,47 @@ impl RequestKey {
 pub struct Catalogue {
     skills: Vec<Skill>,
     by_slug: HashMap<String, usize>,
-    /// Why nothing of a project can be trusted.
+    /// Reason why no skill of a project can be trusted.
     trust_problem: Option<String>,
     is_cut: bool,
-    pub(crate) evidence: Evidence,
+    pub(crate) evidence: Dependencies,
 }
 
 impl Catalogue {
-    /// Every skill, nearest first, then by path.
+    /// Returns all skills, nearest first, then by path.
     pub fn skills(&self) -> &[Skill] {
         &self.skills
     }
 
-    /// The skill that can be used under a slug.
+    /// Returns the usable skill with this slug.
     pub fn usable(&self, slug: &str) -> Option<&Skill> {
         self.by_slug.get(slug).map(|index| &self.skills[*index])
     }
 
-    /// The skill that people mean by a slug: the one that can be used, or else the nearest that cannot.
+    /// Returns the usable skill with this slug, or else the nearest unusable one.
     pub fn find(&self, slug: &str) -> Option<&Skill> {
         self.usable(slug).or_else(|| self.skills.iter().find(|skill| skill.slug == slug))
     }
 
-    /// Why a slug cannot be used: what became of the nearest skill of that name; none where there is none.
+    /// Returns the summary of the nearest unusable skill with this slug, which explains why. `None` if there is none.
     pub fn why_not(&self, slug: &str) -> Option<SkillSummary> {
         let skill = self.skills.iter().find(|skill| skill.slug == slug && !skill.is_usable())?;
         let (outcome, reason) = skill.verdict()?;
         Some(skill.summary(outcome, reason))
     }
 
-    /// Why nothing of a project can be trusted.
+    /// Returns the reason why no skill of a project can be trusted.
     pub fn trust_problem(&self) -> Option<&str> {
         self.trust_problem.as_deref()
     }
 
-    /// Whether there are more skills than are looked at.
+    /// Returns true if there are more skills than the limit.
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
 }
 
-/// A path as a shell reads it back, because people paste it: a repository chooses the names of its folders.
+/// Quotes a path for a shell. Users paste hints, and a repository chooses the names of its folders.
 pub(crate) fn shell_word(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |character: char| character.is_alphanumeric() || "/._-+@%:,=".contains(character);
@@ -126,33 +126,33 @@ pub(crate) fn shell_word(path: &Path) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Finds the skills of a directory. With a cache, what has not changed is not read again.
-pub fn resolve(request: &Request<'_>, cache: Option<&Cache>) -> Arc<Catalogue> {
+/// Finds the skills of a directory. With a cache, unchanged files are not read again.
+pub fn resolve(request: &SkillRequest<'_>, cache: Option<&SkillCache>) -> Arc<Catalogue> {
     if let Some(known) = cache.and_then(|cache| cache.get(request)) {
         return known;
     }
-    let make = || Arc::new(Resolution::new(request).finish());
+    let make = || Arc::new(CatalogueBuilder::new(request).finish());
     match cache {
         Some(cache) => cache.make(request, make),
         None => make(),
     }
 }
 
-/// A catalogue in the making.
-struct Resolution<'a> {
-    request: &'a Request<'a>,
+/// State of a resolution.
+struct CatalogueBuilder<'a> {
+    request: &'a SkillRequest<'a>,
     trusted: Result<Trusted, TrustError>,
-    evidence: Evidence,
+    evidence: Dependencies,
     skills: Vec<Skill>,
     room: usize,
     is_cut: bool,
 }
 
-impl<'a> Resolution<'a> {
-    fn new(request: &'a Request<'a>) -> Self {
-        let mut evidence = Evidence::new();
+impl<'a> CatalogueBuilder<'a> {
+    fn new(request: &'a SkillRequest<'a>) -> Self {
+        let mut evidence = Dependencies::new();
         let trust_file = TrustFile::new(request.home);
-        // Before it is read: what changes meanwhile shows in a later stamp.
+        // The stamp is taken before reading, so that a change in between invalidates the cached result.
         match rustix::fs::stat(trust_file.path()) {
             Ok(stat) => evidence.state(trust_file.path(), instructions::file::Stamp::of(&stat)),
             Err(Errno::NOENT) => evidence.nothing(trust_file.path()),
@@ -167,11 +167,12 @@ impl<'a> Resolution<'a> {
         let own_bounds = Bounds::default();
         for place in places(self.request) {
             let bounds = match place.origin {
-                Origin::Project => &project_bounds,
-                Origin::User => &own_bounds,
+                SkillOrigin::Project => &project_bounds,
+                SkillOrigin::User => &own_bounds,
             };
             self.look_in(&place, bounds);
         }
+        // After all folders are read, because precedence and requirements depend on every usable skill.
         let by_slug = self.judge_together();
         let trust_problem = self.trusted.as_ref().err().map(ToString::to_string);
         Catalogue {
@@ -184,10 +185,10 @@ impl<'a> Resolution<'a> {
     }
 
     fn look_in(&mut self, place: &SkillDirectory, bounds: &Bounds<'_>) {
-        let root = self.request.root.filter(|_| place.origin == Origin::Project);
+        let root = self.request.root.filter(|_| place.origin == SkillOrigin::Project);
         let opened = match root {
-            None => Folder::open(&place.directory, bounds).map(|folder| (folder, None)),
-            Some(root) => Folder::open(root, bounds).and_then(|project| {
+            None => SkillFolder::open(&place.directory, bounds).map(|folder| (folder, None)),
+            Some(root) => SkillFolder::open(root, bounds).and_then(|project| {
                 let below = place.directory.strip_prefix(root).map_err(|_| Errno::XDEV)?;
                 Ok((project.open_below(below)?, Some(project)))
             }),
@@ -213,14 +214,19 @@ impl<'a> Resolution<'a> {
                     Ok(below) => project.open_below(below),
                     Err(_) => Err(Errno::XDEV),
                 },
-                _ => Folder::open(&path, bounds),
+                _ => SkillFolder::open(&path, bounds),
             };
             let skill = self.skill(place, path, opened);
             self.skills.push(skill);
         }
     }
 
-    fn skill(&mut self, place: &SkillDirectory, path: PathBuf, opened: Result<Folder<'_>, Errno>) -> Skill {
+    fn skill(
+        &mut self,
+        place: &SkillDirectory,
+        path: PathBuf,
+        opened: Result<SkillFolder<'_>, Errno>,
+    ) -> Skill {
         let mut skill = Skill {
             slug: shown_name(&path),
             description: String::new(),
@@ -231,11 +237,11 @@ impl<'a> Resolution<'a> {
             standing: Standing::Usable,
             pins: None,
             base: place.base.clone(),
-            root: self.request.root.filter(|_| place.origin == Origin::Project).map(Path::to_owned),
+            root: self.request.root.filter(|_| place.origin == SkillOrigin::Project).map(Path::to_owned),
         };
         match &opened {
             Ok(_) => {}
-            // A link to nothing: whatever is put there shows.
+            // A link without a target: the catalogue changes as soon as something is created there.
             Err(Errno::NOENT) => self.evidence.nothing(&skill.folder),
             Err(_) => self.evidence.unknown(),
         }
@@ -245,16 +251,16 @@ impl<'a> Resolution<'a> {
         });
         match read {
             Err(problem) => skill.standing = Standing::Invalid(problem),
-            Ok(folder) if place.origin == Origin::Project => self.judge_trust(&folder, &mut skill),
+            Ok(folder) if place.origin == SkillOrigin::Project => self.judge_trust(&folder, &mut skill),
             Ok(_) => {}
         }
         skill
     }
 
-    /// Reads what a skill says about itself.
-    fn read(&mut self, folder: &Folder<'_>, skill: &mut Skill) -> Result<(), Problem> {
+    /// Reads the front matter of a skill.
+    fn read(&mut self, folder: &SkillFolder<'_>, skill: &mut Skill) -> Result<(), SkillProblem> {
         let path = skill.file();
-        let problem = |reason, message: String| Err(Problem::new(reason, message));
+        let problem = |reason, message: String| Err(SkillProblem::new(reason, message));
         let content = match folder.read(Path::new(SKILL_FILE), MAX_FILE_BYTES) {
             Found::File { stamp, content } => {
                 if content.unsteady {
@@ -266,7 +272,7 @@ impl<'a> Resolution<'a> {
             found => {
                 match &found {
                     Found::NotAFile { stamp, .. } => self.evidence.state(&path, *stamp),
-                    // Where a link leads may change without a sign.
+                    // The target of a link may change without changing the link.
                     _ => self.evidence.unknown(),
                 }
                 return match found {
@@ -298,22 +304,22 @@ impl<'a> Resolution<'a> {
         Ok(())
     }
 
-    /// A project's skill is used only as the user has trusted it.
-    fn judge_trust(&mut self, folder: &Folder<'_>, skill: &mut Skill) {
+    /// Compares a project's skill with the content that the user has trusted.
+    fn judge_trust(&mut self, folder: &SkillFolder<'_>, skill: &mut Skill) {
         let trusted = match &self.trusted {
             Ok(trusted) => trusted,
             Err(error) => {
-                let problem = Problem::new(SkillReason::TrustUnreadable, error.to_string());
+                let problem = SkillProblem::new(SkillReason::TrustUnreadable, error.to_string());
                 skill.standing = Standing::Untrusted(problem);
                 return;
             }
         };
-        // To be told from another place with the same name, a folder is known by where it really is.
+        // Trust is recorded for the resolved path: the same relative path in another project is another skill.
         let real = if trusted.is_empty() { None } else { skill.folder.canonicalize().ok() };
         let Some(pins) = real.and_then(|real| trusted.of(&real)).map(Arc::clone) else {
             let message =
                 format!("look at it and trust it with `foreword trust {}`", shell_word(&skill.folder));
-            skill.standing = Standing::Untrusted(Problem::new(SkillReason::NeverTrusted, message));
+            skill.standing = Standing::Untrusted(SkillProblem::new(SkillReason::NeverTrusted, message));
             return;
         };
         match folder.contents() {
@@ -337,8 +343,8 @@ impl<'a> Resolution<'a> {
         }
     }
 
-    /// Of those with one slug the nearest counts; one that cannot be used hides none. Then those go that need one that
-    /// cannot be used.
+    /// Applies precedence: the nearest usable skill of each slug wins, and unusable ones hide nothing. Then removes skills that
+    /// require a missing one, which may cascade.
     fn judge_together(&mut self) -> HashMap<String, usize> {
         let mut by_slug: HashMap<String, usize> = HashMap::new();
         for index in 0..self.skills.len() {
@@ -376,28 +382,28 @@ impl<'a> Resolution<'a> {
     }
 }
 
-/// Whether what was read of a skill at first is what was trusted.
+/// Returns true if the SKILL.md that was read has the trusted content.
 fn is_pinned(pins: &PinnedSkill, skill: &Skill) -> bool {
     pins.file(Path::new(SKILL_FILE)).is_some_and(|pinned| Some(&pinned.sha256) == skill.sha256.as_ref())
 }
 
-fn unopened(errno: Errno) -> Problem {
+fn unopened(errno: Errno) -> SkillProblem {
     match errno {
-        Errno::XDEV => Problem::new(SkillReason::Outside, "it is a link that leads out of the project"),
+        Errno::XDEV => SkillProblem::new(SkillReason::Outside, "it is a link that leads out of the project"),
         errno => {
             let error = std::io::Error::from(errno);
-            Problem::new(SkillReason::Unreadable, format!("its folder cannot be opened: {error}"))
+            SkillProblem::new(SkillReason::Unreadable, format!("its folder cannot be opened: {error}"))
         }
     }
 }
 
-/// What a skill is called whose front matter says nothing.
+/// Returns the name of a skill without a valid front matter.
 fn shown_name(folder: &Path) -> String {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     instructions::make_harmless(&name).0.into_owned()
 }
 
-/// A description on one line that can do no harm in a prompt.
+/// Returns a description as one line that is safe in a prompt.
 fn shown_description(description: &str) -> String {
     let words: Vec<&str> = description.split_whitespace().collect();
     let line = words.join(" ");

@@ -1,4 +1,4 @@
-//! One skill with everything that is known of it.
+//! Full details of one skill.
 
 use instructions::file::Bounds;
 use protocol::{SkillFile, SkillOutcome, SkillReason};
@@ -7,7 +7,7 @@ use crate::activation::Activation;
 use crate::skill::Skill;
 
 impl Activation {
-    /// A skill by its slug: the one that can be used, or else the nearest that cannot.
+    /// Returns the details of the usable skill with this slug, or else of the nearest unusable one.
     pub fn details(&self, slug: &str) -> Option<protocol::Skill> {
         let meant = self.catalogue().find(slug)?;
         let (skill, outcome, reason) = self.outcomes().find(|(skill, ..)| std::ptr::eq(*skill, meant))?;
@@ -30,7 +30,7 @@ fn details(skill: &Skill, outcome: SkillOutcome, reason: SkillReason) -> protoco
     }
 }
 
-/// The files in its folder; none where it cannot be read whole.
+/// Returns the files in the folder. Empty if it cannot be read completely.
 fn files(skill: &Skill) -> Vec<SkillFile> {
     let bounds = Bounds::default();
     let contents = skill.open(&bounds).ok().and_then(|folder| folder.contents().ok()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A skill's folder: opened once, and nothing is read that is not in it.
+//! The folder of a skill, opened once; nothing outside of it is read.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -12,74 +12,74 @@ use protocol::SkillReason;
 use rustix::fs::{Dir, FileType, Mode};
 use rustix::io::Errno;
 
-use crate::front_matter::Problem;
+use crate::front_matter::SkillProblem;
 use crate::limits::{MAX_FOLDER_DEPTH, MAX_SKILL_BYTES, MAX_SKILL_FILES};
 
-/// What every skill has.
+/// File that every skill has.
 pub(crate) const SKILL_FILE: &str = "SKILL.md";
-/// History of a folder that is a repository: it is nothing that a skill consists of.
+/// Directory of a folder that is a repository; its history is not part of the skill.
 const NOT_OF_A_SKILL: &str = ".git";
 
-/// Why a file of a skill cannot be read.
+/// Error reading a file of a skill.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ReadError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("the skill `{slug}` has no file `{file}`")]
     Absent {
-        /// The skill.
+        /// Slug of the skill.
         slug: String,
-        /// What was asked for.
+        /// Requested file.
         file: String,
     },
-    /// A path that leads out of the skill's folder.
+    /// The path leads outside of the skill's folder.
     #[error("`{file}` leads out of the folder of the skill `{slug}`")]
     Outside {
-        /// The skill.
+        /// Slug of the skill.
         slug: String,
-        /// What was asked for.
+        /// Requested file.
         file: String,
     },
-    /// The file is not what was trusted, or not what the list of skills was made from.
+    /// The file differs from the trusted version, or from the one that was listed.
     #[error("`{file}` of the skill `{slug}` has changed since it was {since}")]
     Changed {
-        /// The skill.
+        /// Slug of the skill.
         slug: String,
-        /// What was asked for.
+        /// Requested file.
         file: String,
-        /// Trusted or read.
+        /// Either "trusted" or "found".
         since: &'static str,
     },
-    /// Something that is no text.
-    #[error("`{file}` of the skill `{slug}` is no text: {reason}")]
+    /// The file is not text.
+    #[error("`{file}` in skill `{slug}` is not text: {reason}")]
     NotText {
-        /// The skill.
+        /// Slug of the skill.
         slug: String,
-        /// What was asked for.
+        /// Requested file.
         file: String,
-        /// What it is.
+        /// Kind of content.
         reason: String,
     },
-    /// The system refused, or it is too large.
+    /// The file is unreadable or too large.
     #[error("`{file}` of the skill `{slug}` cannot be read: {reason}")]
     Unreadable {
-        /// The skill.
+        /// Slug of the skill.
         slug: String,
-        /// What was asked for.
+        /// Requested file.
         file: String,
-        /// Why not.
+        /// Reason for the failure.
         reason: String,
     },
 }
 
-/// A directory that is open.
+/// An open directory.
 #[derive(Debug)]
-pub(crate) struct Folder<'a> {
+pub(crate) struct SkillFolder<'a> {
     path: PathBuf,
     descriptor: OwnedFd,
     bounds: &'a Bounds<'a>,
 }
 
-/// A file of a skill as it was read.
+/// A file of a skill with its content.
 #[derive(Debug, Clone)]
 pub(crate) struct FolderFile {
     pub(crate) path: PathBuf,
@@ -87,25 +87,25 @@ pub(crate) struct FolderFile {
     pub(crate) content: Arc<Content>,
 }
 
-/// Everything in a skill's folder.
+/// All files in a skill's folder.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
-    /// By path.
+    /// Files, sorted by path.
     pub(crate) files: Vec<FolderFile>,
-    /// Directories, which tell whether a file is new or gone.
+    /// Directories, whose state shows added and removed files.
     pub(crate) directories: Vec<(PathBuf, Stamp)>,
-    /// What is no file of the skill, and why.
+    /// Objects that are not files of the skill, with the reason.
     pub(crate) left_out: Vec<(PathBuf, String)>,
 }
 
-impl<'a> Folder<'a> {
-    /// Opens the user's own folder, wherever a link to it leads.
+impl<'a> SkillFolder<'a> {
+    /// Opens a folder of the user, following links anywhere.
     pub(crate) fn open(path: &Path, bounds: &'a Bounds<'a>) -> Result<Self, Errno> {
         let descriptor = rustix::fs::open(path, contained_path::directory_flags(), Mode::empty())?;
         Ok(Self { path: path.to_owned(), descriptor, bounds })
     }
 
-    /// Opens a folder below this one, and below it alone: a way out is `XDEV`.
+    /// Opens a folder below this one. A path that leads outside is the error `XDEV`.
     pub(crate) fn open_below(&self, relative: &Path) -> Result<Self, Errno> {
         let followed = contained_path::follow(self.descriptor.as_fd(), &[&self.path], relative)?;
         let entry = followed.entry.ok_or(Errno::NOENT)?;
@@ -124,11 +124,11 @@ impl<'a> Folder<'a> {
         read_beneath(self.descriptor.as_fd(), &self.path, relative, self.bounds, max_bytes)
     }
 
-    /// The names in a directory of the folder, in order, with what each is.
+    /// Lists the names in a directory of the folder in order, with their types.
     pub(crate) fn list(&self, relative: &Path) -> Result<(Stamp, Vec<(PathBuf, FileType)>), Errno> {
         let at = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
         let descriptor = contained_path::open(self.descriptor.as_fd(), &self.path, at)?;
-        // Before it is listed: what changes meanwhile shows in a later stamp.
+        // The stamp is taken before listing, so that a change in between invalidates the cached result.
         let stamp = Stamp::of(&rustix::fs::fstat(&descriptor)?);
         let mut names = Vec::new();
         for entry in Dir::new(descriptor)? {
@@ -142,8 +142,8 @@ impl<'a> Folder<'a> {
         Ok((stamp, names))
     }
 
-    /// Reads every file of a skill. One with more than can be trusted has none.
-    pub(crate) fn contents(&self) -> Result<Contents, Problem> {
+    /// Reads all files of a skill. Exceeding a limit is an error, because a skill is trusted as a whole.
+    pub(crate) fn contents(&self) -> Result<Contents, SkillProblem> {
         let mut contents = Contents::default();
         let mut room = MAX_SKILL_BYTES;
         self.collect(Path::new(""), 0, &mut room, &mut contents)?;
@@ -157,11 +157,11 @@ impl<'a> Folder<'a> {
         depth: usize,
         room: &mut u64,
         contents: &mut Contents,
-    ) -> Result<(), Problem> {
-        let too_large = |what: String| Err(Problem::new(SkillReason::TooLarge, what));
+    ) -> Result<(), SkillProblem> {
+        let too_large = |what: String| Err(SkillProblem::new(SkillReason::TooLarge, what));
         let (stamp, names) = self.list(relative).map_err(|errno| {
             let (path, error) = (self.path.join(relative), std::io::Error::from(errno));
-            Problem::new(SkillReason::Unreadable, format!("cannot list {}: {error}", path.display()))
+            SkillProblem::new(SkillReason::Unreadable, format!("cannot list {}: {error}", path.display()))
         })?;
         contents.directories.push((self.path.join(relative), stamp));
         for (path, kind) in names {

@@ -1,4 +1,4 @@
-//! What a SKILL.md says about itself, read the way people write it.
+//! Parsing of a SKILL.md's front matter, tolerant of common styles.
 
 use instructions::AppliesTo;
 use instructions::header::{self, Fence, globs};
@@ -9,51 +9,51 @@ use crate::limits::{MAX_FRONT_MATTER_BYTES, MAX_SLUG_CHARS};
 
 /// The front matter of a skill.
 #[derive(Debug)]
-pub struct FrontMatter {
-    /// The slug.
+pub struct SkillFrontMatter {
+    /// Slug of the skill.
     pub name: String,
-    /// What it is for, as it was written.
+    /// Description as written.
     pub description: String,
-    /// Its license.
+    /// License.
     pub license: Option<String>,
-    /// What it needs, in its author's words.
+    /// Requirements in the author's words.
     pub compatibility: Option<String>,
-    /// Tools that its author had in mind. Grants nothing.
+    /// Tools that the author expects. They grant nothing.
     pub allowed_tools: Option<String>,
-    /// Globs of the paths that it is for.
+    /// Globs of the paths that it applies to.
     pub paths: Vec<String>,
-    /// Slugs of skills without which it cannot be used.
+    /// Slugs of required skills.
     pub requires: Vec<String>,
-    /// `metadata` and every other key.
+    /// `metadata` and all unknown keys.
     pub other_keys: Map<String, Value>,
-    /// The globs, compiled.
+    /// Compiled globs.
     pub(crate) applies_to: Option<AppliesTo>,
-    /// Whether it wants to be named.
+    /// True if it is used only when named.
     pub(crate) is_explicit: bool,
 }
 
-/// Why a skill cannot be used.
+/// Reason why a skill cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub(crate) struct SkillProblem {
     pub(crate) reason: SkillReason,
     pub(crate) message: String,
 }
 
-impl Problem {
+impl SkillProblem {
     pub(crate) fn new(reason: SkillReason, message: impl Into<String>) -> Self {
         Self { reason, message: message.into() }
     }
 }
 
-/// Reads the front matter, and where the text behind it begins. Without a name the skill is called like its folder.
-pub(crate) fn read(text: &str, folder_name: &str) -> Result<(FrontMatter, usize), Problem> {
+/// Parses the front matter, and returns it with the start of the text after it. The default name is that of the folder.
+pub(crate) fn read(text: &str, folder_name: &str) -> Result<(SkillFrontMatter, usize), SkillProblem> {
     let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let Some(header) = header::find(&text[mark..], Fence::Exact) else {
         let message = "it does not begin with a block between two lines `---`; begin it with `---`, `name:`, \
                        `description:` and `---`";
-        return Err(Problem::new(SkillReason::NoFrontMatter, message));
+        return Err(SkillProblem::new(SkillReason::NoFrontMatter, message));
     };
-    let bad = |message: String| Problem::new(SkillReason::BadFrontMatter, message);
+    let bad = |message: String| SkillProblem::new(SkillReason::BadFrontMatter, message);
     let bytes = header.yaml.len();
     if bytes > MAX_FRONT_MATTER_BYTES {
         return Err(bad(format!(
@@ -78,16 +78,16 @@ pub(crate) fn read(text: &str, folder_name: &str) -> Result<(FrontMatter, usize)
             "`{}` is not a valid name; use 1 to {MAX_SLUG_CHARS} of `a` to `z`, `0` to `9` and `-`",
             shortened(&name)
         );
-        return Err(Problem::new(SkillReason::BadName, message));
+        return Err(SkillProblem::new(SkillReason::BadName, message));
     }
     let description = text_of(&mut keys, "description")?.unwrap_or_default();
     if description.is_empty() {
         let message = "it has no `description`; say in it what the skill does and when to use it";
-        return Err(Problem::new(SkillReason::NoDescription, message));
+        return Err(SkillProblem::new(SkillReason::NoDescription, message));
     }
     let paths = texts_of(&mut keys, "paths")?;
     let applies_to = (!paths.is_empty()).then(|| AppliesTo::new(paths.clone())).transpose();
-    let front_matter = FrontMatter {
+    let front_matter = SkillFrontMatter {
         name,
         description,
         license: text_of(&mut keys, "license")?,
@@ -97,37 +97,37 @@ pub(crate) fn read(text: &str, folder_name: &str) -> Result<(FrontMatter, usize)
         requires: texts_of(&mut keys, "requires")?,
         applies_to: applies_to
             .map_err(|message| bad(format!("its `paths` cannot be followed: {message}")))?,
-        // What other agents call it.
+        // Key used by other agents.
         is_explicit: keys.get("disable-model-invocation") == Some(&Value::Bool(true)),
         other_keys: keys,
     };
     Ok((front_matter, text.len() - header.body.len()))
 }
 
-/// Takes out a key whose value is one text; a number or a date that somebody did not quote is one, too.
-fn text_of(keys: &mut Map<String, Value>, key: &str) -> Result<Option<String>, Problem> {
+/// Removes a key with a single text as its value. An unquoted number or date is accepted.
+fn text_of(keys: &mut Map<String, Value>, key: &str) -> Result<Option<String>, SkillProblem> {
     let text = match keys.shift_remove(key) {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::String(text)) => text,
         Some(value @ (Value::Bool(_) | Value::Number(_))) => value.to_string(),
         Some(_) => {
             let message = format!("`{key}` in its front matter must be one text");
-            return Err(Problem::new(SkillReason::BadFrontMatter, message));
+            return Err(SkillProblem::new(SkillReason::BadFrontMatter, message));
         }
     };
     let text = text.trim();
     Ok((!text.is_empty()).then(|| text.to_owned()))
 }
 
-/// Takes out a key whose value is a list of texts, or one text with commas in it.
-fn texts_of(keys: &mut Map<String, Value>, key: &str) -> Result<Vec<String>, Problem> {
+/// Removes a key with a list of texts, or one text with commas.
+fn texts_of(keys: &mut Map<String, Value>, key: &str) -> Result<Vec<String>, SkillProblem> {
     match keys.shift_remove(key) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(value) => {
             let texts = globs(&value);
             if texts.is_empty() {
                 let message = format!("`{key}` in its front matter must be a list of texts");
-                return Err(Problem::new(SkillReason::BadFrontMatter, message));
+                return Err(SkillProblem::new(SkillReason::BadFrontMatter, message));
             }
             Ok(texts)
         }
@@ -142,13 +142,13 @@ fn joined(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether a name can be written into a prompt and a call as it is.
+/// Returns true if a name can be used unescaped in a prompt and a call.
 pub(crate) fn is_slug(name: &str) -> bool {
     let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     (1..=MAX_SLUG_CHARS).contains(&name.len()) && name.bytes().all(is_letter)
 }
 
-/// A name that somebody else chose, for a message.
+/// Returns a foreign name for a message.
 fn shortened(name: &str) -> String {
     let short: String = name.chars().take(MAX_SLUG_CHARS).collect();
     instructions::make_harmless(&short.escape_debug().to_string()).0.into_owned()
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_is_read() {
+    fn common_styles_are_parsed() {
         for (text, expected) in [
             ("---\nname: a\ndescription: b\n---\nText", "a / b / Text"),
             ("\u{feff}---\r\nname: a\r\ndescription: b\r\n---\r\nText", "a / b / Text"),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_a_reason() {
+    fn invalid_front_matter_has_a_reason() {
         for (text, reason) in [
             ("", "no_front_matter"),
             ("# Title\n", "no_front_matter"),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn bombs_do_not_go_off() {
+    fn yaml_bombs_are_rejected() {
         let mut bomb = "---\nname: a\ndescription: b\na0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..12 {
             let before = format!("*a{}, ", level - 1).repeat(9);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_kept() {
+    fn all_keys_are_kept() {
         let text = "---\nname: a\ndescription: b\nlicense: MIT\ncompatibility: git\nallowed-tools: Read, Bash(git:*)\n\
                     paths: src/**, *.rs\nrequires: [c, d]\nmetadata:\n  x: 1\nown: [2]\n---\n";
         let (found, _) = read(text, "f").unwrap();

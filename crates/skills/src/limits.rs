@@ -1,30 +1,30 @@
-//! How much is looked at, read and kept.
+//! Limits on reading and caching.
 
 /// Most bytes of a SKILL.md.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024;
-/// Most bytes of a front matter: reading YAML takes a while, and a repository may have thousands of skills.
+/// Most bytes of a front matter. Parsing YAML is slow, and a repository may have thousands of skills.
 pub(crate) const MAX_FRONT_MATTER_BYTES: usize = 16 * 1024;
-/// Most bytes of a file that are given to a model at once.
+/// Most bytes of a file given to a model in one call.
 pub const MAX_READ_BYTES: usize = 64 * 1024;
-/// Most skills of all places together.
+/// Most skills of all directories together.
 pub const MAX_SKILLS: usize = 20_000;
 
-/// Files of one skill, and their bytes together, that can be trusted.
+/// Most files of a skill, and their bytes together.
 pub(crate) const MAX_SKILL_FILES: usize = 1_000;
 pub(crate) const MAX_SKILL_BYTES: u64 = 16 * 1024 * 1024;
-/// Directories in a skill's folder, one in the other.
+/// Greatest depth of directories in a skill's folder.
 pub(crate) const MAX_FOLDER_DEPTH: usize = 16;
-/// Folders that only group skills, one in the other.
+/// Greatest depth of folders that only group skills.
 pub(crate) const MAX_GROUP_DEPTH: usize = 4;
-/// Entries of all places together that are looked at.
+/// Most directory entries visited in all directories together.
 pub(crate) const MAX_ENTRIES: usize = 100_000;
-/// Characters of a description that a model is shown.
+/// Most characters of a description in a prompt.
 pub(crate) const MAX_DESCRIPTION_CHARS: usize = 1_024;
-/// Characters of a slug.
+/// Most characters of a slug.
 pub(crate) const MAX_SLUG_CHARS: usize = 64;
-/// Characters of the section that tells a model of its skills.
+/// Most characters of the section about skills.
 pub(crate) const MAX_TEXT_CHARS: usize = 8_000;
-/// Skills beside which the text of one that matches a path still has its place.
+/// Most active skills with which the full text of a matching one is included.
 pub(crate) const MAX_ACTIVE_FOR_BODIES: usize = 3;
-/// Bytes of a trusted text that are kept to compare with later.
+/// Most bytes of a trusted text that is kept for later comparison.
 pub(crate) const MAX_COPY_BYTES: usize = 256 * 1024;

@@ -1,41 +1,41 @@
-//! Where skills are looked for, nearest first.
+//! Directories with skills, nearest first.
 
 use std::path::{Path, PathBuf};
 
-use crate::catalogue::Request;
+use crate::catalogue::SkillRequest;
 
-/// Folders of skills in a directory of a project, and in the root alone.
+/// Parent of the folder of skills in every directory of a project, and in the root only.
 pub(crate) const IN_DIRECTORIES: &str = ".agents";
 pub(crate) const IN_ROOT: &str = ".foreword";
-/// What they, and the one in the home directory, are called.
+/// Name of the folder of skills.
 pub(crate) const SKILLS: &str = "skills";
 
-/// Whose skills a place has.
+/// Owner of skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Origin {
-    /// The user's own: the home directory, and folders that the user's configuration names.
+pub enum SkillOrigin {
+    /// The user: the home directory, and folders that the user's configuration names.
     User,
-    /// A project's, which must be trusted.
+    /// A project, whose skills must be trusted.
     Project,
 }
 
-/// A directory whose folders are skills.
+/// A directory that contains folders of skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SkillDirectory {
     pub(crate) directory: PathBuf,
-    pub(crate) origin: Origin,
-    /// What the globs of its skills count from.
+    pub(crate) origin: SkillOrigin,
+    /// Directory that globs of its skills are relative to.
     pub(crate) base: Option<PathBuf>,
 }
 
-/// The places of a request. Of two at the root ours comes first; the user's own are behind the project's.
-pub(crate) fn places(request: &Request<'_>) -> Vec<SkillDirectory> {
+/// Returns the directories of a request. At the root, `.foreword` precedes `.agents`; the user's own come last.
+pub(crate) fn places(request: &SkillRequest<'_>) -> Vec<SkillDirectory> {
     let mut places = Vec::new();
     if let Some(root) = request.root {
         let cwd = request.cwd.filter(|cwd| cwd.starts_with(root)).unwrap_or(root);
         let in_project = |directory: &Path, name: &str| SkillDirectory {
             directory: directory.join(name).join(SKILLS),
-            origin: Origin::Project,
+            origin: SkillOrigin::Project,
             base: Some(directory.to_owned()),
         };
         for directory in cwd.ancestors().take_while(|directory| directory.starts_with(root)) {
@@ -48,7 +48,7 @@ pub(crate) fn places(request: &Request<'_>) -> Vec<SkillDirectory> {
     let own = [request.home.join(SKILLS)].into_iter().chain(request.folders.iter().cloned());
     places.extend(own.map(|directory| SkillDirectory {
         directory,
-        origin: Origin::User,
+        origin: SkillOrigin::User,
         base: request.root.map(Path::to_owned),
     }));
     places
@@ -59,13 +59,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_place_comes_first() {
+    fn nearest_directory_comes_first() {
         let folders = [PathBuf::from("/shared")];
-        let request = Request {
+        let request = SkillRequest {
             root: Some(Path::new("/r")),
             cwd: Some(Path::new("/r/a/b")),
             folders: &folders,
-            ..Request::new(Path::new("/h"))
+            ..SkillRequest::new(Path::new("/h"))
         };
         let places = places(&request);
         let directories: Vec<&Path> = places.iter().map(|place| place.directory.as_path()).collect();
@@ -79,12 +79,12 @@ mod tests {
         ];
         assert_eq!(directories, expected.map(Path::new));
         assert_eq!(places[1].base.as_deref(), Some(Path::new("/r/a")));
-        assert_eq!((places[4].origin, places[4].base.as_deref()), (Origin::User, Some(Path::new("/r"))));
+        assert_eq!((places[4].origin, places[4].base.as_deref()), (SkillOrigin::User, Some(Path::new("/r"))));
     }
 
     #[test]
-    fn without_a_project_there_are_the_users_own() {
-        let places = places(&Request::new(Path::new("/h")));
+    fn user_directories_exist_without_a_project() {
+        let places = places(&SkillRequest::new(Path::new("/h")));
         assert_eq!(places.len(), 1);
         assert_eq!(places[0].base, None);
     }

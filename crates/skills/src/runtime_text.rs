@@ -1,4 +1,4 @@
-//! What a model is told of its skills.
+//! The prompt section about skills.
 
 use instructions::make_harmless;
 use protocol::SkillReason;
@@ -8,23 +8,23 @@ use crate::limits::{MAX_ACTIVE_FOR_BODIES, MAX_TEXT_CHARS};
 use crate::skill::Skill;
 
 const INTRODUCTION: &str = "Skills are instructions for special tasks. Before you follow one whose text is not below, read it with read_skill and its exact slug.";
-/// Characters that are kept for the line that says how many are missing.
+/// Characters reserved for the line about missing skills.
 const REST: usize = 80;
 
-/// The text of the section `skills_runtime`, and what it has of each skill.
+/// Text of the section `skills_runtime`, and its extent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuntimeText {
-    /// The text.
+    /// Text of the section.
     pub text: String,
-    /// Slugs of the skills whose whole text is in it.
+    /// Slugs of the skills with their full text in it.
     pub with_body: Vec<String>,
-    /// How many active skills are not listed.
+    /// Number of active skills that are not listed.
     pub unlisted: usize,
 }
 
 impl Activation {
-    /// The text for a turn; none where no skill is active. Whole texts only for skills that match a path, where few are
-    /// active and there is room: a turn that names a skill leaves it to the model to read it.
+    /// Returns the section for a turn. `None` if no skill is active. The full text is included only for skills that match a path, if
+    /// few are active and it fits; a skill that the turn names is left for the model to read.
     pub fn runtime_text(&self) -> Option<RuntimeText> {
         let active = self.active();
         if active.is_empty() {
@@ -71,7 +71,7 @@ impl Activation {
     }
 }
 
-/// A skill's own text. Every line is quoted, so that none can pass for one of ours.
+/// Returns a skill's text with every line quoted, so that none can imitate ours.
 fn with_text(skill: &Skill) -> Option<String> {
     let body = skill.body().ok()?;
     let body = make_harmless(body.trim()).0.into_owned();

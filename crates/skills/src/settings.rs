@@ -1,17 +1,17 @@
-//! `[skills]` of the configuration.
+//! The table `[skills]` of the configuration.
 
 use std::path::PathBuf;
 
 use crate::activation::Implicit;
 
-/// Whether skills are used, and which.
+/// Settings for skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillSettings {
-    /// Whether there are any at all.
+    /// Enables skills.
     pub enabled: bool,
-    /// Whether those are offered that nothing asks for.
+    /// Offers skills that nothing selects.
     pub implicit: bool,
-    /// More folders of skills, which are the user's own.
+    /// Additional folders of skills, which count as the user's own.
     pub folders: Vec<PathBuf>,
 }
 
@@ -22,7 +22,7 @@ impl Default for SkillSettings {
 }
 
 impl SkillSettings {
-    /// Whether those are offered that nothing asks for.
+    /// Returns the treatment of skills that nothing selects.
     pub fn implicit(&self) -> Implicit {
         if self.implicit { Implicit::Offered } else { Implicit::LeftOut }
     }

@@ -1,4 +1,4 @@
-//! One skill that was found.
+//! A skill that was found.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,58 +9,58 @@ use protocol::{SkillOutcome, SkillReason, SkillSummary};
 use rustix::io::Errno;
 
 use crate::catalogue::shell_word;
-use crate::folder::{Folder, ReadError, SKILL_FILE};
-use crate::front_matter::{FrontMatter, Problem};
+use crate::folder::{ReadError, SKILL_FILE, SkillFolder};
+use crate::front_matter::{SkillFrontMatter, SkillProblem};
 use crate::limits::{MAX_FILE_BYTES, MAX_READ_BYTES, MAX_SKILL_BYTES};
-use crate::place::Origin;
+use crate::place::SkillOrigin;
 use crate::trust::PinnedSkill;
-use crate::trust::comparison::FileChange;
+use crate::trust::comparison::TrustChange;
 
-/// A skill that was found, whether it can be used or not.
+/// A skill that was found, usable or not.
 #[derive(Debug)]
 pub struct Skill {
-    /// Its name; of a broken one the name of its folder.
+    /// Name, or the name of the folder if the front matter is invalid.
     pub slug: String,
-    /// What it is for, on one line and harmless.
+    /// Description as one safe line.
     pub description: String,
-    /// Its folder.
+    /// Folder of the skill.
     pub folder: PathBuf,
-    /// Whose it is.
-    pub origin: Origin,
-    /// Of the SKILL.md that all this was read from; none where it cannot be read.
+    /// Owner of the skill.
+    pub origin: SkillOrigin,
+    /// Hash of the SKILL.md that was read. `None` if it is unreadable.
     pub sha256: Option<ContentHash>,
-    /// What it says about itself; none of a broken one.
-    pub front_matter: Option<FrontMatter>,
+    /// Front matter. `None` if it is invalid.
+    pub front_matter: Option<SkillFrontMatter>,
     pub(crate) standing: Standing,
-    /// What the user trusted.
+    /// Content that the user trusted.
     pub(crate) pins: Option<Arc<PinnedSkill>>,
-    /// What its globs count from.
+    /// Directory that its globs are relative to.
     pub(crate) base: Option<PathBuf>,
-    /// What it may not lead out of; none for the user's own.
+    /// Directory that it must not lead out of. `None` for the user's own skills.
     pub(crate) root: Option<PathBuf>,
 }
 
-/// What is known of a skill before anybody asks for it.
+/// Usability of a skill, independent of any turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Standing {
     Usable,
-    Invalid(Problem),
-    Untrusted(Problem),
-    Changed(Vec<FileChange>),
-    /// By which SKILL.md.
+    Invalid(SkillProblem),
+    Untrusted(SkillProblem),
+    Changed(Vec<TrustChange>),
+    /// Hidden by the SKILL.md at this path.
     Shadowed(PathBuf),
-    /// Which skills it lacks.
+    /// Slugs of required skills that are missing.
     Lacks(Vec<String>),
 }
 
 impl Skill {
-    /// Its SKILL.md.
+    /// Returns the path of the SKILL.md.
     pub fn file(&self) -> PathBuf {
         self.folder.join(SKILL_FILE)
     }
 
-    /// How its files differ from those that the user trusted.
-    pub fn changes(&self) -> &[FileChange] {
+    /// Returns the differences from the files that the user trusted.
+    pub fn changes(&self) -> &[TrustChange] {
         match &self.standing {
             Standing::Changed(changes) => changes,
             _ => &[],
@@ -71,16 +71,17 @@ impl Skill {
         self.standing == Standing::Usable
     }
 
-    /// The text behind the front matter, if the file is still the one that was read.
+    /// Returns the text after the front matter if the file is unchanged.
     pub fn body(&self) -> Result<String, ReadError> {
         let text = self.text()?;
         let start = crate::front_matter::read(&text, &self.slug).map_or(0, |(_, start)| start);
         Ok(text[start..].to_owned())
     }
 
-    /// The whole SKILL.md, if it is still the one that was read.
+    /// Returns the whole SKILL.md if it is unchanged.
     pub fn text(&self) -> Result<String, ReadError> {
         let content = self.read_content(Path::new(SKILL_FILE), MAX_FILE_BYTES)?;
+        // Read again instead of keeping the text in memory, so the content must be the one that was judged.
         if self.sha256.as_ref() != Some(&content.sha256) {
             let since = if self.pins.is_some() { "trusted" } else { "found" };
             return Err(ReadError::Changed { slug: self.slug.clone(), file: SKILL_FILE.to_owned(), since });
@@ -88,8 +89,8 @@ impl Skill {
         Ok(String::from_utf8_lossy(&content.bytes).into_owned())
     }
 
-    /// A file of the skill for a model: text, cut where there is too much of it. Of a trusted skill the bytes are those that
-    /// the user trusted, or there are none.
+    /// Returns a file of the skill for a model, cut if it is too long. For a trusted skill the content must be exactly what the user
+    /// trusted.
     pub fn read(&self, file: &str) -> Result<String, ReadError> {
         if file == SKILL_FILE {
             return Ok(cut(self.text()?));
@@ -149,18 +150,18 @@ impl Skill {
         }
     }
 
-    /// The folder, which must still be where it may be.
-    pub(crate) fn open<'a>(&self, bounds: &'a Bounds<'a>) -> Result<Folder<'a>, Errno> {
+    /// Opens the folder, which must still be inside its root.
+    pub(crate) fn open<'a>(&self, bounds: &'a Bounds<'a>) -> Result<SkillFolder<'a>, Errno> {
         match &self.root {
-            None => Folder::open(&self.folder, bounds),
+            None => SkillFolder::open(&self.folder, bounds),
             Some(root) => {
                 let below = self.folder.strip_prefix(root).map_err(|_| Errno::XDEV)?;
-                Folder::open(root, bounds)?.open_below(below)
+                SkillFolder::open(root, bounds)?.open_below(below)
             }
         }
     }
 
-    /// What became of it where nothing asks for it.
+    /// Returns the outcome that holds in every turn. `None` for a usable skill.
     pub(crate) fn verdict(&self) -> Option<(SkillOutcome, SkillReason)> {
         Some(match &self.standing {
             Standing::Usable => return None,
@@ -172,7 +173,7 @@ impl Skill {
         })
     }
 
-    /// Why, and what to do, for people.
+    /// Describes the reason and the next step for users.
     fn detail(&self, reason: SkillReason) -> Option<String> {
         match &self.standing {
             Standing::Invalid(problem) | Standing::Untrusted(problem) => Some(problem.message.clone()),
@@ -206,7 +207,7 @@ impl Skill {
     }
 }
 
-/// A text that fits a model's answer, ended at a line and with a mark where something is missing.
+/// Cuts a text to the limit of an answer, at a line end, and marks the cut.
 fn cut(text: String) -> String {
     if text.len() <= MAX_READ_BYTES {
         return text;

@@ -1,4 +1,4 @@
-//! What the user has trusted: the digest of every file of a skill.
+//! Trusted skills: the digest of every file.
 
 pub(crate) mod candidate;
 pub(crate) mod comparison;
@@ -12,29 +12,29 @@ use instructions::{ContentHash, stored_path};
 use protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// A file as it was trusted.
+/// A trusted file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PinnedFile {
-    /// Below the skill's folder.
+    /// Path relative to the skill's folder.
     #[serde(with = "stored_path")]
     pub path: PathBuf,
-    /// Its size.
+    /// Size of the file.
     pub bytes: u64,
-    /// Of its bytes.
+    /// SHA-256 of the content.
     pub sha256: ContentHash,
 }
 
-/// A skill as it was trusted.
+/// A trusted skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PinnedSkill {
-    /// Its folder, without links.
+    /// Resolved path of the folder.
     #[serde(with = "stored_path")]
     pub folder: PathBuf,
-    /// What it was called.
+    /// Slug at the time.
     pub slug: String,
-    /// When it was trusted.
+    /// Time of the decision.
     pub trusted_at: Timestamp,
-    /// All its files, by path.
+    /// All files, by path.
     pub files: Vec<PinnedFile>,
 }
 
@@ -44,14 +44,14 @@ impl PinnedSkill {
     }
 }
 
-/// Every skill that is trusted, by its folder.
+/// All trusted skills, by folder.
 #[derive(Debug, Clone, Default)]
 pub struct Trusted {
     skills: BTreeMap<PathBuf, Arc<PinnedSkill>>,
 }
 
 impl Trusted {
-    /// The skills in the order of their folders.
+    /// Returns the skills in the order of their folders.
     pub fn skills(&self) -> impl Iterator<Item = &PinnedSkill> {
         self.skills.values().map(Arc::as_ref)
     }
@@ -60,7 +60,7 @@ impl Trusted {
         self.skills.is_empty()
     }
 
-    /// What is trusted of a folder that is named without links.
+    /// Returns the trusted skill of a resolved folder.
     pub(crate) fn of(&self, folder: &Path) -> Option<&Arc<PinnedSkill>> {
         self.skills.get(folder)
     }
@@ -69,7 +69,7 @@ impl Trusted {
         self.skills.insert(skill.folder.clone(), Arc::new(skill));
     }
 
-    /// Takes out what is at a path or below it.
+    /// Removes the skills at or below a path.
     fn take_below(&mut self, path: &Path) -> Vec<PinnedSkill> {
         let folders: Vec<PathBuf> =
             self.skills.keys().filter(|folder| folder.starts_with(path)).cloned().collect();

@@ -1,4 +1,4 @@
-//! Which skills there are, and what becomes of each.
+//! Outcomes of skills.
 
 mod support;
 
@@ -6,7 +6,7 @@ use skills::{Implicit, Situation};
 use support::{Tree, lines};
 
 #[test]
-fn skills_of_all_places_are_found_and_the_nearest_counts() {
+fn nearest_skill_of_all_directories_wins() {
     let mut tree = Tree::new();
     tree.skill("home/skills/one", "one", "");
     tree.skill("home/skills/group/two", "two", "");
@@ -31,13 +31,13 @@ fn skills_of_all_places_are_found_and_the_nearest_counts() {
             "three active implicit",
         ]
     );
-    // Elsewhere another one is nearer.
+    // In another directory, another skill is nearer.
     let there = tree.resolve();
     assert_eq!(there.usable("one").unwrap().folder, tree.path("project/.agents/skills/one"));
 }
 
 #[test]
-fn a_directory_between_the_root_and_the_working_directory_has_skills_too() {
+fn intermediate_directories_have_skills() {
     let tree = Tree::new();
     tree.skill("project/.agents/skills/near", "near", "");
     tree.skill("project/a/.agents/skills/near", "near", "");
@@ -55,7 +55,7 @@ fn a_directory_between_the_root_and_the_working_directory_has_skills_too() {
 }
 
 #[test]
-fn those_that_are_not_active_are_named_up_to_a_limit() {
+fn inactive_skills_are_named_up_to_a_limit() {
     let tree = Tree::new();
     for name in ["a", "b", "c"] {
         tree.skill(&format!("project/.agents/skills/{name}"), name, "");
@@ -71,7 +71,7 @@ fn those_that_are_not_active_are_named_up_to_a_limit() {
 }
 
 #[test]
-fn a_skill_that_cannot_be_used_hides_none() {
+fn unusable_skill_hides_nothing() {
     let tree = Tree::new();
     tree.skill("home/skills/one", "one", "");
     tree.skill("project/.agents/skills/one", "one", "");
@@ -81,7 +81,7 @@ fn a_skill_that_cannot_be_used_hides_none() {
 }
 
 #[test]
-fn paths_and_names_and_settings_decide() {
+fn paths_names_and_settings_select() {
     let tree = Tree::new();
     tree.skill("home/skills/plain", "plain", "");
     tree.skill("home/skills/rust", "rust", "paths: ['*.rs']\n");
@@ -111,7 +111,7 @@ fn paths_and_names_and_settings_decide() {
             "source active path_matched",
         ]
     );
-    // Globs of a project's skill count from the directory that it is for.
+    // Globs of a project's skill are relative to the directory that contains its folder of skills.
     tree.skill("project/src/.agents/skills/near", "near", "paths: a.txt\n");
     tree.trust("project");
     let touched = [tree.path("project/src/a.txt"), tree.path("project/a.txt")];
@@ -123,7 +123,7 @@ fn paths_and_names_and_settings_decide() {
 }
 
 #[test]
-fn a_skill_needs_those_that_it_requires() {
+fn required_skills_must_be_usable() {
     let tree = Tree::new();
     tree.skill("home/skills/a", "a", "requires: [b, d]\n");
     tree.skill("home/skills/b", "b", "requires: c\n");
@@ -143,7 +143,7 @@ fn a_skill_needs_those_that_it_requires() {
 }
 
 #[test]
-fn the_text_lists_skills_and_has_the_body_of_one_for_the_path() {
+fn section_lists_skills_and_includes_matching_text() {
     let tree = Tree::new();
     tree.skill("home/skills/plain", "plain", "");
     tree.skill("home/skills/rust", "rust", "paths: '*.rs'\n");
@@ -158,11 +158,11 @@ fn the_text_lists_skills_and_has_the_body_of_one_for_the_path() {
          The skill \"rust\" applies here and says:\n> Do rust."
     );
     assert_eq!(text.with_body, ["rust"]);
-    // Named, it is left to the model to read it.
+    // A skill that the turn names is left for the model to read.
     let selected = ["rust".to_owned()];
     let text = tree.activate(&Situation { selected: &selected, ..situation }).runtime_text().unwrap();
     assert!(!text.text.contains("Do rust"), "{}", text.text);
-    // With more than a few others too.
+    // The same applies if many others are active.
     tree.skill("home/skills/x", "x", "");
     tree.skill("home/skills/y", "y", "");
     let text = tree.activate(&situation).runtime_text().unwrap();
@@ -171,7 +171,7 @@ fn the_text_lists_skills_and_has_the_body_of_one_for_the_path() {
 }
 
 #[test]
-fn a_body_without_room_is_a_hint() {
+fn text_that_does_not_fit_becomes_a_hint() {
     let tree = Tree::new();
     let long = "Long. ".repeat(2_000);
     tree.write("home/skills/a/SKILL.md", format!("---\nname: a\ndescription: b\npaths: '**'\n---\n{long}"));
@@ -182,7 +182,7 @@ fn a_body_without_room_is_a_hint() {
 }
 
 #[test]
-fn a_list_without_room_says_how_many_are_missing() {
+fn truncated_list_counts_the_missing_skills() {
     let tree = Tree::in_memory();
     for index in 0..300 {
         tree.skill(&format!("home/skills/s{index:03}"), &format!("s{index:03}"), "");

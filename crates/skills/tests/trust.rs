@@ -1,15 +1,15 @@
-//! Trust is in content: what was not shown is not used.
+//! Trust covers content: anything that was not shown is not used.
 
 mod support;
 
 use std::fs;
 use std::sync::Arc;
 
-use skills::{Cache, Catalogue, Difference, ReadError, Situation, candidates};
+use skills::{Catalogue, ReadError, Situation, SkillCache, TrustChangeKind, candidates};
 use support::{Tree, lines};
 
 #[test]
-fn trusted_content_is_used_and_no_other() {
+fn only_trusted_content_is_used() {
     let tree = Tree::new();
     tree.skill("project/.agents/skills/a", "a", "");
     tree.write("project/.agents/skills/a/more.md", "one\n");
@@ -17,7 +17,7 @@ fn trusted_content_is_used_and_no_other() {
     tree.trust("project");
     assert_eq!(tree.outcomes(), ["a active implicit"]);
 
-    // A new skill below a path that was trusted is not.
+    // Trust covers the skills that existed, not new ones below the same path.
     tree.skill("project/.agents/skills/b", "b", "");
     assert_eq!(tree.outcomes(), ["a active implicit", "b untrusted never_trusted"]);
 
@@ -41,7 +41,7 @@ fn trusted_content_is_used_and_no_other() {
 }
 
 #[test]
-fn the_bytes_used_are_the_bytes_that_were_trusted() {
+fn used_bytes_are_the_trusted_bytes() {
     let tree = Tree::new();
     tree.skill("project/.agents/skills/a", "a", "");
     tree.write("project/.agents/skills/a/more.md", "one\n");
@@ -49,7 +49,7 @@ fn the_bytes_used_are_the_bytes_that_were_trusted() {
     let catalogue = tree.resolve();
     let skill = catalogue.usable("a").unwrap();
     assert_eq!(skill.read("more.md").unwrap(), "one\n");
-    // Changed after the list was made.
+    // Changed between listing and reading.
     tree.write("project/.agents/skills/a/more.md", "two\n");
     tree.write("project/.agents/skills/a/new.md", "new\n");
     tree.skill("project/.agents/skills/a", "a", "x: y\n");
@@ -60,7 +60,7 @@ fn the_bytes_used_are_the_bytes_that_were_trusted() {
 }
 
 #[test]
-fn a_change_is_shown_as_a_difference_from_what_was_trusted() {
+fn change_is_shown_as_a_diff_from_the_trusted_text() {
     let tree = Tree::new();
     tree.skill("project/.agents/skills/a", "a", "");
     tree.write("project/.agents/skills/a/data", b"\0\x01");
@@ -71,8 +71,8 @@ fn a_change_is_shown_as_a_difference_from_what_was_trusted() {
     let file = tree.trust_file();
     let (found, _) = candidates(&tree.path("project"), &file.read().unwrap()).unwrap();
     let changes = found[0].changes.as_ref().unwrap();
-    let differences: Vec<Difference> = changes.iter().map(|change| change.difference).collect();
-    assert_eq!(differences, [Difference::Changed, Difference::Changed, Difference::Added]);
+    let differences: Vec<TrustChangeKind> = changes.iter().map(|change| change.difference).collect();
+    assert_eq!(differences, [TrustChangeKind::Changed, TrustChangeKind::Changed, TrustChangeKind::Added]);
     assert_eq!(
         found[0].diff(&changes[0], &file),
         "--- trusted/SKILL.md\n+++ now/SKILL.md\n@@ -1,5 +1,5 @@\n ---\n name: a\n-description: Does a\n+description: Does more\n ---\n Do a.\n"
@@ -82,7 +82,7 @@ fn a_change_is_shown_as_a_difference_from_what_was_trusted() {
 }
 
 #[test]
-fn trust_is_taken_back_below_a_path() {
+fn trust_is_revoked_below_a_path() {
     let tree = Tree::new();
     tree.skill("project/.agents/skills/a", "a", "");
     tree.skill("project/src/.agents/skills/b", "b", "");
@@ -97,12 +97,12 @@ fn trust_is_taken_back_below_a_path() {
     assert_eq!(tree.outcomes(), ["a active implicit"]);
     file.untrust(&tree.path("project")).unwrap();
     assert_eq!(tree.outcomes(), ["a untrusted never_trusted"]);
-    // What was kept to compare with is gone, too.
+    // The copies for comparison are removed, too.
     assert_eq!(fs::read_dir(tree.path("home/trusted-skills")).unwrap().count(), 0);
 }
 
 #[test]
-fn a_trust_file_that_cannot_be_read_trusts_nothing() {
+fn unreadable_trust_file_trusts_nothing() {
     let tree = Tree::new();
     tree.skill("project/.agents/skills/a", "a", "");
     tree.skill("home/skills/b", "b", "");
@@ -122,7 +122,7 @@ fn a_trust_file_that_cannot_be_read_trusts_nothing() {
 }
 
 #[test]
-fn what_is_no_file_of_a_skill_is_named_and_left_out() {
+fn other_objects_in_a_skill_are_named_and_left_out() {
     let tree = Tree::new();
     tree.skill("project/.agents/skills/a", "a", "");
     tree.write("secret", "key");
@@ -146,7 +146,7 @@ fn what_is_no_file_of_a_skill_is_named_and_left_out() {
 }
 
 #[test]
-fn only_this_user_can_read_what_is_kept() {
+fn kept_files_are_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let tree = Tree::new();
     tree.skill("project/.agents/skills/a", "a", "");
@@ -158,7 +158,7 @@ fn only_this_user_can_read_what_is_kept() {
 }
 
 #[test]
-fn a_warm_answer_is_the_same_until_something_changes() {
+fn cached_result_is_used_until_a_change() {
     let tree = Tree::new();
     tree.skill("home/skills/own", "own", "");
     tree.skill("project/.agents/skills/a", "a", "");
@@ -186,7 +186,7 @@ fn a_warm_answer_is_the_same_until_something_changes() {
         ),
     ];
     for (change, expected) in changes {
-        let cache = Cache::new();
+        let cache = SkillCache::new();
         tree.rest();
         let cold = tree.resolve_in("project", Some(&cache));
         let warm = tree.resolve_in("project", Some(&cache));

@@ -36,6 +36,7 @@ pub(crate) async fn record(
     event: AuditEvent,
 ) -> Result<(), StoreError> {
     let entry = AuditEntry {
+        // Ids are made in the order of time, so entries are listed by id and a page can continue after one.
         id: AuditEntryId::new(),
         at: tx.now(),
         actor: actor.map(str::to_owned),
@@ -91,6 +92,8 @@ impl Store {
     pub fn audit_entries(&self, filter: AuditFilter) -> BoxFuture<'_, Result<Vec<AuditEntry>, StoreError>> {
         let AuditFilter { workspace_id, since, before, limit } = filter;
         let mut sql = "SELECT id, at, actor, workspace_id, event FROM audit_entry WHERE at >= $1".to_owned();
+        // Always bound, so that the text of the statement has the same first parameter with and without a limit in
+        // time.
         let since = since.unwrap_or(Timestamp::from_milliseconds(i64::MIN));
         self.read(async move |tx: &mut Tx<'_>| {
             let mut values: Vec<column::Value<'_>> = vec![since.into()];

@@ -41,7 +41,9 @@ fn copy_into(connection: &Connection, to: &Path) -> Result<(), StoreError> {
     })?;
     // SQLite accepts an existing empty file and keeps its mode, so the mode is set before anything is written.
     make_private_file(to)?;
+    // VACUUM INTO reads one snapshot, and writes a compact file without pages that were deleted.
     connection.execute("VACUUM INTO ?1", [name])?;
+    // SQLite does not sync the result. A backup that a power failure destroys is discovered when it is needed.
     File::open(to).and_then(|file| file.sync_all()).map_err(StoreError::unavailable)
 }
 
@@ -88,7 +90,9 @@ fn check(path: &Path) -> Result<SqliteReport, StoreError> {
         .prepare("PRAGMA integrity_check(20)")?
         .query_map([], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
+    // SQLite reports a sound file with the single row `ok`.
     found.retain(|line| line != "ok");
+    // integrity_check does not include foreign keys.
     if connection.prepare("PRAGMA foreign_key_check")?.exists([])? {
         found.push("rows name others that are not there".to_owned());
     }

@@ -9,6 +9,7 @@ use protocol::{ErrorSubject, Sequence, WorkspaceId};
 
 use crate::column::values;
 use crate::connection::Tx;
+use crate::write::workspace_write::LogEntry;
 use crate::{Store, StoreError};
 
 /// A hint that there may be something new.
@@ -25,6 +26,22 @@ pub enum Wake {
 }
 
 impl Wake {
+    /// Makes the wake for entries that were logged under `first` and the following numbers.
+    pub(crate) fn logged(
+        workspace_id: WorkspaceId,
+        first: Sequence,
+        origin: &ChangeOrigin,
+        entries: Vec<LogEntry>,
+    ) -> Self {
+        let changes = (first.0..).zip(entries).map(|(seq, LogEntry { method, body })| Change {
+            seq: Sequence(seq),
+            origin: origin.clone(),
+            method: method.to_owned(),
+            body,
+        });
+        Self::Logged(Arc::new(LoggedChanges { workspace_id, changes: changes.collect() }))
+    }
+
     /// Returns the workspace, or `None` if the wake is not about a single one.
     pub fn workspace_id(&self) -> Option<&WorkspaceId> {
         match self {
@@ -53,7 +70,7 @@ pub struct Change {
     /// Method of its notification.
     pub method: String,
     /// Parameters of its notification as JSON, without the sequence number and the origin.
-    pub params: String,
+    pub body: String,
 }
 
 impl Store {
@@ -80,7 +97,7 @@ impl Store {
             tx.all(CHANGES, values![&workspace_id, since, limit], |mut row| {
                 let seq = row.next()?;
                 let origin = ChangeOrigin { changed_at: row.next()?, changed_by: row.next()? };
-                Ok(Change { seq, origin, method: row.next()?, params: row.next()? })
+                Ok(Change { seq, origin, method: row.next()?, body: row.next()? })
             })
             .await
         })

@@ -94,7 +94,8 @@ impl From<Option<Timestamp>> for Value<'_> {
     }
 }
 
-/// A value that is read from a column. Values were validated when they were written.
+/// A value that is read from a column.
+// Values were validated when they were written.
 pub(crate) trait FromColumn: Sized {
     type Column: Column;
 

@@ -47,7 +47,8 @@ pub(crate) struct JobOutcome {
 }
 
 impl<'c> Tx<'c> {
-    /// Wraps a connection. `clock` is `None` on SQLite, which uses the machine's clock.
+    /// Wraps a connection.
+    // `clock` is `None` on SQLite, which uses the machine's clock.
     pub(crate) fn new(connection: DriverConnection<'c>, clock: Option<&'c DatabaseClock>) -> Self {
         Self { connection, clock, outcome: JobOutcome::default() }
     }
@@ -71,6 +72,7 @@ impl<'c> Tx<'c> {
         match &mut self.connection {
             DriverConnection::Sqlite(connection) => connection.execute_batch(sql)?,
             DriverConnection::Postgres(connection) => {
+                // Not prepared: a prepared statement is a single one, and a script has several.
                 sqlx::raw_sql(sql).execute(&mut **connection).await?;
             }
         }
@@ -81,7 +83,8 @@ impl<'c> Tx<'c> {
         matches!(self.connection, DriverConnection::Postgres(_))
     }
 
-    /// Runs a statement and returns the number of rows it changed. For a SELECT the number is meaningless.
+    /// Runs a statement and returns the number of rows it changed.
+    // For a SELECT the number is meaningless.
     pub(crate) fn execute<'a>(
         &'a mut self,
         sql: impl Into<Cow<'static, str>>,
@@ -159,6 +162,7 @@ impl<'c> Tx<'c> {
         values: &[Value<'_>],
         mut read: impl FnMut(Columns<'_>) -> Result<T, StoreError> + Send,
     ) -> Result<Vec<T>, StoreError> {
+        // Collected here and not by the driver, so that rows are converted while they arrive.
         let mut all = Vec::new();
         self.each(sql, values, |row| {
             all.push(read(row.columns())?);
@@ -215,8 +219,8 @@ pub(crate) struct Statement<'a> {
     pub(crate) values: Vec<Value<'a>>,
 }
 
-/// Builds INSERT statements for rows of `columns` values each, in batches of [`MAX_ROWS`]. `before` ends with `VALUES`;
-/// `after` may contain an ON CONFLICT clause.
+/// Builds INSERT statements for rows of `columns` values each, in batches of [`MAX_ROWS`].
+// `before` ends with `VALUES`; `after` may contain an ON CONFLICT clause.
 pub(crate) fn inserts<'a>(
     before: &str,
     columns: usize,
@@ -232,7 +236,8 @@ pub(crate) fn inserts<'a>(
     batches.collect()
 }
 
-/// Rows of one statement. Their parameters stay below the limits of both databases.
+/// Rows of one statement.
+// Their parameters stay below the limits of both databases.
 pub(crate) const MAX_ROWS: usize = 500;
 
 /// Returns `count` placeholders, starting with `$first`.

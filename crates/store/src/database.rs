@@ -70,7 +70,7 @@ impl Database {
                 Some("check the user and the password in gateway.database (--database)".to_owned())
             }
             None if matches!(error, StoreError::Unavailable(_)) => {
-                Some("start PostgreSQL there, or mend gateway.database (--database)".to_owned())
+                Some("start PostgreSQL there, or fix gateway.database (--database)".to_owned())
             }
             _ => None,
         }
@@ -125,6 +125,7 @@ impl Store {
     /// Opens a database and brings its schema up to date. A missing SQLite file is created.
     pub fn open<'a>(database: &'a Database) -> BoxFuture<'a, Result<Self, StoreError>> {
         Box::pin(async move {
+            // Without a receiver wakes are dropped. Subscribers come later and read the log first.
             let (wakes, _) = broadcast::channel(WAKES);
             let engine = match database {
                 Database::Sqlite(path) => Engine::Sqlite(Sqlite::open(path, wakes.clone()).await?),
@@ -140,6 +141,7 @@ impl Store {
     pub fn ping(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             match &self.inner.engine {
+                // A query would only read cached pages, so SQLite also checks the file itself.
                 Engine::Sqlite(sqlite) => sqlite.ping().await,
                 Engine::Postgres(_) => {
                     self.read(async |tx: &mut Tx<'_>| {
@@ -219,7 +221,7 @@ impl Store {
         if let Engine::Sqlite(sqlite) = &self.inner.engine
             && let Err(error) = sqlite.empty_log().await
         {
-            tracing::warn!(%error, "the write-ahead log still has what was overwritten");
+            tracing::warn!(%error, "failed to truncate the write-ahead log");
         }
     }
 
@@ -239,7 +241,8 @@ impl Store {
         }
     }
 
-    /// Runs a job that reads. On PostgreSQL each of its statements may see a different state.
+    /// Runs a job that reads.
+    // On PostgreSQL each of its statements may see a different state.
     pub(crate) async fn read<T, F>(&self, job: F) -> Result<T, StoreError>
     where
         T: Send + 'static,

@@ -30,6 +30,7 @@ impl Store {
     pub fn check_writes(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         let id = InstanceId::new();
         self.write(async move |tx: &mut Tx<'_>| {
+            // Made inside the job, because the change is cloned for retries.
             let content = "x".repeat(PROBE_BYTES);
             let values = values![&id, &content];
             tx.execute("INSERT INTO write_probe (id, content) VALUES ($1, $2)", values).await?;

@@ -30,10 +30,7 @@ pub enum StoreError {
     },
     /// The name is taken.
     #[error("there is already a {what} named `{name}`")]
-    AlreadyExists {
-        what: ErrorSubject,
-        name: String,
-    },
+    AlreadyExists { what: ErrorSubject, name: String },
     /// Exists, but its state does not allow the operation.
     #[error("{0}")]
     InvalidState(String),
@@ -64,17 +61,14 @@ pub enum StoreError {
         turn_id: Option<TurnId>,
     },
     /// The workspace has reached its limit of running turns.
-    #[error("{limit} turns are running in this workspace, and no more may at once")]
+    #[error("the workspace already has {limit} running turns, which is its limit")]
     TooManyTurns { limit: u64 },
     /// A value is not acceptable.
     #[error("`{field}` {reason}")]
     InvalidValue { field: &'static str, reason: String },
     /// A text exceeds its limit.
     #[error("the text has {actual} bytes, the limit is {limit}")]
-    TooLarge {
-        limit: usize,
-        actual: usize,
-    },
+    TooLarge { limit: usize, actual: usize },
     /// The changes after a sequence number are no longer in the log, or the number was never assigned.
     #[error("{}", why_pruned(*since, *oldest, *newest))]
     LogPruned {

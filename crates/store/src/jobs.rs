@@ -123,6 +123,7 @@ impl Store {
             if !self.read(due).await? {
                 return Ok(None);
             }
+            // Two gateways that claim at the same time must get different jobs instead of waiting for each other.
             let lock = if self.is_postgres() { " FOR UPDATE SKIP LOCKED" } else { "" };
             let give_up = format!(
                 "UPDATE background_job SET status = 'failed', owner = NULL, error = $1, finished_at = $2
@@ -164,7 +165,7 @@ impl Store {
         .boxed()
     }
 
-    /// Adds the cost of work on a job, whatever its outcome and whoever holds it.
+    /// Adds the cost of work on a job, regardless of its outcome and its holder.
     pub fn add_job_usage<'a>(
         &'a self,
         job: &'a ClaimedJob,
@@ -272,6 +273,7 @@ impl Store {
                 return Ok(JobFailure::NotHeld);
             };
             let now = tx.now();
+            // At most 2^16 times the first delay, so that the shift cannot overflow.
             let factor = 1_u64 << (job.attempt.saturating_sub(1)).min(16);
             let until = later(now, Duration::from_millis(back_off.saturating_mul(factor)));
             let (update, moment, failure) = if job.attempt >= max_attempts {

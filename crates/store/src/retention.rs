@@ -56,8 +56,8 @@ impl Store {
         older_than: Timestamp,
     ) -> Result<u64, StoreError> {
         // Sequence numbers grow with time, so a range scan up to the first newer change is enough. If all changes are
-        // old, everything assigned so far is deleted, but nothing that is committed afterwards, which nobody has read
-        // yet.
+        // old, everything assigned so far is deleted, but nothing that is committed afterwards, which no follower has
+        // read yet.
         const BEFORE: &str = "SELECT coalesce((SELECT seq FROM change_log
                 WHERE workspace_id = w.id AND changed_at >= $2 ORDER BY seq LIMIT 1), w.seq + 1)
             FROM workspace w WHERE w.id = $1";
@@ -138,6 +138,7 @@ impl Store {
         let of_workspace = if workspace_id.is_some() { " AND workspace_id = $2" } else { "" };
         // Rows that another gateway is deleting or using are skipped.
         let lock = if self.is_postgres() { " FOR UPDATE SKIP LOCKED" } else { "" };
+        // One text for all batches, so that it is prepared once.
         let sql = format!("{delete} ({select}{of_workspace} ORDER BY {order} LIMIT {BATCH}{lock})");
         let mut pruned = 0;
         loop {

@@ -96,6 +96,7 @@ impl Store {
                     &token.created_by,
                     token.expires_at,
                 ];
+                // ON CONFLICT and not a query before: two tokens with one name may be created at the same time.
                 if tx.execute(INSERT, values).await? == 0 {
                     return Err(StoreError::AlreadyExists { what: ErrorSubject::Token, name: token.name });
                 }
@@ -133,6 +134,7 @@ impl Store {
             let values = values![&secret_sha256];
             let read = |mut row: Columns<'_>| Ok((read_token(&mut row)?, row.next::<String>()?));
             let found = tx.one_by_key(BY_SECRET, values, read).await?;
+            // The index has already compared the digests; the comparison in constant time does not rely on that.
             let same = |stored: &str| bool::from(stored.as_bytes().ct_eq(secret_sha256.as_bytes()));
             Ok(found.filter(|(_, stored)| same(stored)).map(|(token, _)| token))
         })

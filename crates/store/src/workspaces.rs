@@ -51,6 +51,7 @@ impl Store {
             self.write(async move |tx: &mut Tx<'_>| {
                 let id = WorkspaceId::new();
                 let first = Sequence(1);
+                // The row does not exist yet, so it is inserted with its first number instead of taking one.
                 let mut write = WorkspaceWrite::numbered(tx, id.clone(), actor, first);
                 let now = write.now;
                 let values = values![&id, &new.name, &new.root_path, &agents, first, now];
@@ -95,6 +96,7 @@ impl Store {
                     return Ok(before);
                 }
                 if after.name != before.name && after.archived_at.is_none() {
+                    // Archived workspaces may share a name, so only active ones are checked.
                     check_free(write.tx, &after.name).await?;
                 }
                 after.updated_at = write.now;

@@ -6,11 +6,11 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]
 
-use measure::{Arguments, Table, show_count};
+use measure::{BenchArguments, Table, show_count};
 use stress::simulation::Simulation;
 
 fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::new(std::env::args().skip(1));
+    let arguments = BenchArguments::new(std::env::args().skip(1));
     if !arguments.ask_for("simulation") {
         return Ok(());
     }

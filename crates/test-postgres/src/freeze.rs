@@ -1,4 +1,4 @@
-//! A server that stands still: none of its processes runs, and its connections stay open.
+//! A frozen server: none of its processes runs, and its connections stay open.
 
 use std::fs;
 use std::process::Command;
@@ -8,22 +8,22 @@ use anyhow::Context as _;
 use crate::Cluster;
 use crate::installation::finish;
 
-/// A stopped server; it goes on when this is dropped.
+/// A frozen server, which continues when this is dropped.
 pub struct Frozen {
     /// The server's first process, then those that it started.
     pids: Vec<u32>,
 }
 
 impl Cluster {
-    /// Stops every process of the server where it is. Linux only: the processes are found in `/proc`.
+    /// Freezes every process of the server. Linux only: the processes are found in `/proc`.
     pub fn freeze(&self) -> anyhow::Result<Frozen> {
         let first = self.pid()?;
-        // From here on it starts no other.
+        // From here on the first process cannot start others, so the list below is complete.
         signal("STOP", &[first])?;
         let mut frozen = Frozen { pids: vec![first] };
         let children = children_of(first)?;
         for child in children {
-            // It may have ended meanwhile.
+            // The process may have ended meanwhile.
             if signal("STOP", &[child]).is_ok() {
                 frozen.pids.push(child);
             }
@@ -33,7 +33,7 @@ impl Cluster {
 }
 
 impl Frozen {
-    /// Lets the server go on.
+    /// Lets the server continue.
     pub fn thaw(self) -> anyhow::Result<()> {
         signal("CONT", &self.pids)
     }
@@ -41,7 +41,7 @@ impl Frozen {
 
 impl Drop for Frozen {
     fn drop(&mut self) {
-        // After `thaw` it does nothing.
+        // Does nothing after `thaw`.
         let _ = signal("CONT", &self.pids);
     }
 }
@@ -59,6 +59,6 @@ fn children_of(parent: u32) -> anyhow::Result<Vec<u32>> {
 
 fn parent_of(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name before it is in brackets and may have anything in it.
+    // The process name before it is in parentheses and may contain anything, even a closing one.
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

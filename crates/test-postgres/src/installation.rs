@@ -1,4 +1,4 @@
-//! PostgreSQL's programs: where they are and how they are run.
+//! PostgreSQL's programs: their location, and how to run them.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
-/// Where distributions put the server's programs, one directory for each major version.
+/// Location of the programs in distributions, with one directory for each major version.
 const VERSIONS_DIRECTORY: &str = "/usr/lib/postgresql";
-/// The system user that runs the server when we are root, which PostgreSQL refuses to be.
+/// System user for the server if we are root, because PostgreSQL refuses to run as root.
 const SYSTEM_USER: &str = "postgres";
-/// Programs that run another one as [`SYSTEM_USER`], and their arguments before it.
+/// Programs that switch to [`SYSTEM_USER`], with their arguments.
 const USER_SWITCHES: &[(&str, &[&str])] = &[
     ("setpriv", &["--reuid", SYSTEM_USER, "--regid", SYSTEM_USER, "--init-groups"]),
     ("runuser", &["-u", SYSTEM_USER, "--"]),
@@ -18,16 +18,16 @@ const USER_SWITCHES: &[(&str, &[&str])] = &[
 
 #[derive(Debug, Clone)]
 pub(crate) struct Installation {
-    /// The directory of its programs; none where they are found on the path.
+    /// Directory of the programs; `None` if they are on the path.
     programs: Option<PathBuf>,
-    /// What runs the server's programs as another user, where that is needed.
+    /// Program that switches to another user, if that is needed.
     user_switch: Option<(PathBuf, &'static [&'static str])>,
 }
 
 impl Installation {
-    /// The programs on the path, or those of the newest version where distributions put them.
+    /// Finds the programs on the path, or those of the newest version in the distribution's location.
     pub(crate) fn find() -> Option<Self> {
-        // The watchdog needs a shell, and PostgreSQL on Windows is another story.
+        // The watchdog needs a shell, and Windows has none.
         if cfg!(not(unix)) {
             return None;
         }
@@ -38,7 +38,8 @@ impl Installation {
         Some(Self { programs, user_switch: None })
     }
 
-    /// The same, able to run a server in a directory of ours: as another user, who then owns it, when we are root.
+    /// Prepares for a server in a directory of ours. If we are root, another user runs the server and owns the
+    /// directory.
     pub(crate) fn for_directory(mut self, directory: &Path) -> anyhow::Result<Self> {
         if is_ours_as_root(directory)? {
             let found = USER_SWITCHES.iter().find_map(|(name, args)| Some((on_path(name)?, *args)));
@@ -53,7 +54,7 @@ impl Installation {
         Ok(self)
     }
 
-    /// A command for one of the server's programs, run in its directory.
+    /// Returns a command for one of the server's programs, to be run in its directory.
     pub(crate) fn server_program(&self, name: &str, directory: &Path) -> Command {
         let mut command = match &self.user_switch {
             Some((switch, arguments)) => {
@@ -77,7 +78,7 @@ impl Installation {
     }
 }
 
-/// Runs a statement on a server with one particular `psql`.
+/// Runs a statement on a server with a given `psql`.
 pub(crate) fn psql(program: &Path, url: &str, statement: &str) -> anyhow::Result<()> {
     let mut psql = Command::new(program);
     psql.args([
@@ -93,7 +94,7 @@ pub(crate) fn psql(program: &Path, url: &str, statement: &str) -> anyhow::Result
     finish(&mut psql)
 }
 
-/// Runs a command to its end; what it said becomes the error.
+/// Runs a command to completion. Its output becomes the error.
 pub(crate) fn finish(command: &mut Command) -> anyhow::Result<()> {
     let name = command.get_program().to_owned();
     let output =
@@ -123,7 +124,7 @@ fn newest_version(versions: &Path) -> Option<PathBuf> {
         .map(|entry| entry.path().join("bin"))
 }
 
-/// Whether we are root, told by the owner of what we have just made.
+/// Returns true if we are root, judging by the owner of a directory that we have just made.
 #[cfg(unix)]
 fn is_ours_as_root(directory: &Path) -> std::io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;

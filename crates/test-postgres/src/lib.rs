@@ -27,30 +27,30 @@ pub use self::test_database::{SERVER_VARIABLE, TestDatabase, test_cluster, test_
 
 /// The superuser of every cluster.
 const USER: &str = "foreword";
-/// Ports to choose from: below those that systems give to outgoing connections, one of which could otherwise take a
-/// stopped server's port.
+/// Ports to choose from.
+// Below the ephemeral ports of common systems: an outgoing connection could otherwise take a stopped server's port.
 const PORTS: std::ops::Range<u16> = 15_000..32_000;
-/// How many ports are tried before a start fails.
+/// Ports to try before a start fails.
 const PORT_ATTEMPTS: usize = 20;
 
-/// How long the processes of a killed server may take to end.
+/// Time limit for the processes of a killed server to end.
 const ENDING_TIME: Duration = Duration::from_secs(30);
 
-/// How a cluster is run.
+/// Options of a cluster.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// What a power failure may cost.
+    /// Data that a power failure may lose.
     pub durability: Durability,
 }
 
 impl Options {
-    /// For tests that never look at what is left after a crash.
+    /// For tests that never check what is left after a crash.
     pub fn fast() -> Self {
         Self { durability: Durability::None }
     }
 }
 
-/// What a power failure may cost.
+/// Data that a power failure may lose.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Durability {
     /// Nothing: every commit waits for the disk.
@@ -62,7 +62,7 @@ pub enum Durability {
 
 /// A PostgreSQL server with its own data, listening on the loopback address.
 ///
-/// When the value is dropped, or its process ends in whatever way, the server is stopped and its directory removed.
+/// The server is stopped and its directory removed as soon as the value is dropped or its process ends, even if it is killed.
 pub struct Cluster {
     installation: Installation,
     directory: PathBuf,
@@ -72,7 +72,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Makes a cluster and waits until it takes connections.
+    /// Creates a cluster and waits until it accepts connections.
     pub fn start(options: Options) -> anyhow::Result<Self> {
         let installation = Installation::find().context("no PostgreSQL programs were found")?;
         Self::start_with(installation, options)
@@ -95,12 +95,12 @@ impl Cluster {
         bail!("no free port was found for PostgreSQL in {PORT_ATTEMPTS} attempts")
     }
 
-    /// The address of one of the server's databases.
+    /// Returns the address of a database of the server.
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{USER}@{}:{}/{database}", Ipv4Addr::LOCALHOST, self.port)
     }
 
-    /// Makes an empty database and answers with its address.
+    /// Creates an empty database and returns its address.
     pub fn create_database(&self) -> anyhow::Result<String> {
         let name = test_database::unique_name();
         self.installation.psql(&self.url("postgres"), &format!("CREATE DATABASE {name}"))?;
@@ -112,7 +112,7 @@ impl Cluster {
         finish(&mut stop_command(&self.installation, &self.directory, "fast"))
     }
 
-    /// Kills the server: nothing is written any more, and the next start has to recover what was committed.
+    /// Kills the server: nothing more is written, and the next start has to recover what was committed.
     pub fn crash(&self) -> anyhow::Result<()> {
         finish(Command::new("sh").args(["-c", "kill -9 \"$1\"", "kill"]).arg(self.pid()?.to_string()))
     }
@@ -130,7 +130,7 @@ impl Cluster {
         }
     }
 
-    /// The process that started all others of the server.
+    /// Returns the id of the server's first process.
     fn pid(&self) -> anyhow::Result<u32> {
         let path = data_directory(&self.directory).join("postmaster.pid");
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -149,7 +149,7 @@ impl Cluster {
 
     fn start_server(&self) -> anyhow::Result<()> {
         let log = self.log_file();
-        // What an earlier attempt wrote would be mistaken for this one's; mostly there was none.
+        // A log of an earlier attempt would be mistaken for this one's. Usually there is none.
         let _ = fs::remove_file(&log);
         let mut start = self.installation.server_program("pg_ctl", &self.directory);
         start.args(["start", "--wait", "--timeout", "60", "--silent", "--pgdata"]);
@@ -162,7 +162,7 @@ impl Cluster {
         self.log().contains("could not bind")
     }
 
-    /// Whether a start failed because processes of a killed server are still there.
+    /// Returns true if a start failed because processes of a killed server still exist.
     fn is_still_ending(&self) -> bool {
         let log = self.log();
         log.contains("lock file \"postmaster.pid\" already exists") || log.contains("is still in use")
@@ -199,7 +199,7 @@ fn settings(directory: &Path, options: Options) -> String {
     )
 }
 
-/// A port that nobody listens on at this moment; somebody else may still be faster.
+/// Returns a port that is free at this moment. Another process may still take it, so the caller retries.
 fn free_port() -> anyhow::Result<u16> {
     for _ in 0..PORT_ATTEMPTS {
         let port = random::within(PORTS);
@@ -210,7 +210,7 @@ fn free_port() -> anyhow::Result<u16> {
     bail!("no free port was found between {} and {} in {PORT_ATTEMPTS} attempts", PORTS.start, PORTS.end)
 }
 
-/// A command's program and arguments, for a process that runs it later.
+/// Returns a command's program and arguments, for another process to run.
 fn words(command: &Command) -> Vec<OsString> {
     std::iter::once(command.get_program()).chain(command.get_args()).map(OsString::from).collect()
 }

@@ -1,4 +1,4 @@
-//! Numbers that no other test process comes up with; nothing here is secret.
+//! Random numbers that differ between test processes. They are not secret.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Range;
@@ -7,7 +7,7 @@ pub(crate) fn number() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
-/// A number of a range that is not empty.
+/// Returns a number of a non-empty range.
 pub(crate) fn within(range: Range<u16>) -> u16 {
     let offset = number() % u64::from(range.end - range.start);
     // The offset is smaller than the range, so it fits.

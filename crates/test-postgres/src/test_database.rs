@@ -1,4 +1,4 @@
-//! Where a test gets its PostgreSQL database from.
+//! PostgreSQL databases for tests.
 
 use std::env;
 use std::io::Write as _;
@@ -32,13 +32,13 @@ impl TestDatabase {
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
-        // A server that is gone took the database with it.
+        // The server may be gone, and the database with it.
         let _ = run(&self.server, &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
     }
 }
 
-/// An empty database on the server that [`SERVER_VARIABLE`] names, or on one of this process, started when it is
-/// first needed. None, with a word on stderr, where PostgreSQL is not installed; on CI that is a failure.
+/// Returns an empty database on the server that [`SERVER_VARIABLE`] names, or on one that this process starts when it
+/// is first needed. Prints a note and returns `None` if PostgreSQL is not installed; on CI that is a failure.
 #[expect(clippy::panic, reason = "a test cannot go on without its database")]
 pub fn test_database() -> Option<TestDatabase> {
     static SHARED: OnceLock<Option<Cluster>> = OnceLock::new();
@@ -52,7 +52,8 @@ pub fn test_database() -> Option<TestDatabase> {
     }
 }
 
-/// A cluster of one test. None, with a word on stderr, where PostgreSQL is not installed; on CI that is a failure.
+/// Returns a cluster for one test. Prints a note and returns `None` if PostgreSQL is not installed; on CI that is a
+/// failure.
 #[expect(clippy::panic, reason = "a test cannot go on without its cluster")]
 pub fn test_cluster(options: Options) -> Option<Cluster> {
     let Some(installation) = Installation::find() else {
@@ -72,7 +73,7 @@ pub fn test_cluster(options: Options) -> Option<Cluster> {
     }
 }
 
-/// A name that no other test's database has.
+/// Returns a name that no other test's database has.
 pub(crate) fn unique_name() -> String {
     format!("test_{:016x}", random::number())
 }
@@ -80,12 +81,12 @@ pub(crate) fn unique_name() -> String {
 fn run(server: &str, statement: &str) -> anyhow::Result<()> {
     match Installation::find() {
         Some(installation) => installation.psql(server, statement),
-        // The server is elsewhere: its programs may be too, but the client may still be here.
+        // The server may be on another machine, so only the client is needed here.
         None => psql(Path::new("psql"), server, statement),
     }
 }
 
-/// The address of another database on the same server.
+/// Returns the address of another database on the same server.
 fn with_database(server: &str, name: &str) -> String {
     let (address, parameters) = server.split_at(server.find('?').unwrap_or(server.len()));
     let host = address.find("://").map_or(0, |scheme| scheme + 3);

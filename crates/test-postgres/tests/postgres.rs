@@ -1,4 +1,4 @@
-//! The throw-away cluster keeps its promises.
+//! The temporary cluster.
 
 #![cfg(unix)]
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use test_postgres::{Options, test_cluster, test_database};
 
-/// Host and port of an address.
+/// Returns host and port of an address.
 fn host(url: &str) -> &str {
     url.split(['@', '/']).nth(3).unwrap_or_default()
 }
@@ -76,7 +76,7 @@ fn a_killed_process_leaves_no_server_and_no_files() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    // The server may run as another user, who must get to its own directory below this one.
+    // The server may run as another user, who must be able to reach its own directory below this one.
     std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o755)).unwrap();
     let mut watched = Command::new(env!("CARGO_BIN_EXE_with-postgres"))
         .args(["sh", "-c", "echo $FOREWORD_TEST_POSTGRES; exec cat"])

@@ -1,5 +1,5 @@
-//! The program that guards commands, for tests whose own program cannot: a guard is the same program run again, and a
-//! test's `main` is not ours.
+//! The guard program for tests. A guard is the same program run again, but a test's `main` is not ours, so tests use a separate
+//! program.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, bail};
 
-/// The program, and the package that it is in: this one.
+/// Name of the program, and of this package, which contains it.
 const NAME: &str = "foreword-sandbox-trial";
 const PACKAGE: &str = env!("CARGO_PKG_NAME");
-/// Where its source is, from here.
+/// Directories of its source, relative to this package.
 const SOURCES: &[&str] = &["src", "../sandbox/src"];
 
-/// Who commands run as when tests run as root, which commands must not: nobody.
+/// User id of commands if tests run as root, which commands must not: `nobody`.
 pub const OTHER_USER: u32 = 65_534;
 
-/// Numbers of living processes whose arguments contain a text.
+/// Returns the ids of processes whose arguments contain a text.
 pub fn processes_with(text: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -28,8 +28,8 @@ pub fn processes_with(text: &str) -> Vec<u32> {
     .collect()
 }
 
-/// Where the program is. It is built with the workspace's tests; where only some of them were built and it is missing or
-/// older than its source, it is built now.
+/// Returns the path of the program. It is normally built with the workspace's tests; if it is missing or older than its source,
+/// because only some tests were built, it is built now.
 pub fn guard_program() -> anyhow::Result<PathBuf> {
     let test = std::env::current_exe()?;
     let of_tests = test.parent().context("a test without a directory")?;
@@ -38,18 +38,18 @@ pub fn guard_program() -> anyhow::Result<PathBuf> {
     if is_fresh(&program)? {
         return Ok(program);
     }
-    // One test builds, the others wait.
+    // Tests run as separate processes, so a file lock makes the others wait for one build.
     let lock = File::create(directory.join(format!("{NAME}.lock")))?;
     lock.lock()?;
     if !is_fresh(&program)? {
         build(directory)?;
-        // Cargo leaves a file alone that would be the same.
+        // Cargo does not rewrite a file that would be identical, which would look outdated forever.
         File::open(&program)?.set_modified(SystemTime::now())?;
     }
     Ok(program)
 }
 
-/// Whether the program is there, and not older than its source.
+/// Returns true if the program exists and is not older than its source.
 fn is_fresh(program: &Path) -> anyhow::Result<bool> {
     let Ok(built) = program.metadata().and_then(|metadata| metadata.modified()) else { return Ok(false) };
     for source in SOURCES {
@@ -64,7 +64,7 @@ fn own_directory() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// When a file below a directory was last written.
+/// Returns the latest modification time below a directory.
 fn newest(directory: &Path) -> anyhow::Result<SystemTime> {
     let mut newest = SystemTime::UNIX_EPOCH;
     for entry in fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))? {
@@ -85,9 +85,9 @@ fn build(directory: &Path) -> anyhow::Result<()> {
     cargo.args(["build", "--quiet", "--package", PACKAGE, "--bin", NAME, "--profile", profile]);
     cargo.arg("--manifest-path").arg(own_directory().join("Cargo.toml"));
     cargo.arg("--target-dir").arg(directory.parent().context("a build without a directory")?);
-    let status = cargo.status().context("could not start cargo")?;
+    let status = cargo.status().context("failed to start cargo")?;
     if !status.success() {
-        bail!("{PACKAGE} could not be built: {status}");
+        bail!("failed to build {PACKAGE}: {status}");
     }
     Ok(())
 }

@@ -1,15 +1,15 @@
-//! Where a token is in the table; the build script and the table itself must agree on it.
+//! Hash of a token in the table, shared by the build script and the lookup, which must agree.
 
-/// Places of the table, about a third of them taken.
+/// Slots of the table, about a third of them used.
 pub(crate) const SLOTS: usize = 1 << 18;
 
-/// Where to look for a token, and what tells it from most others there.
+/// Slot of a token, and a check value that distinguishes it from most others.
 pub(crate) struct Hash {
     pub(crate) slot: usize,
     pub(crate) check: u32,
 }
 
-/// Mixes eight bytes at a time. The table never changes, so nobody can make it slow.
+/// Mixes eight bytes at a time. The table is fixed, so collisions cannot be provoked by inserting keys.
 pub(crate) fn hash(bytes: &[u8]) -> Hash {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut mixed = (bytes.len() as u64).wrapping_mul(FACTOR);

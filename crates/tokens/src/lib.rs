@@ -1,4 +1,4 @@
-//! Counts tokens as OpenAI's encodings do: an estimate for other models.
+//! Counts tokens with OpenAI's encodings, as an estimate for other models.
 //!
 //! ```
 //! use tokens::{Encoding, count};
@@ -6,45 +6,43 @@
 //! assert_eq!(count(Encoding::Cl100k, "Answer briefly."), 3);
 //! ```
 
-#![warn(missing_docs)]
-
 mod hash;
 mod merge;
 mod pieces;
 mod table;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
-/// Texts whose count a counter remembers; then it starts anew.
+/// Texts whose count a counter remembers before it starts over.
 const REMEMBERED: usize = 16_384;
-/// Texts shorter than this are counted faster than hashed.
+/// Shorter texts are counted faster than they are hashed.
 const WORTH_REMEMBERING: usize = 256;
 
-/// How text is cut into tokens.
+/// Encoding of text as tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Encoding {
-    /// Of GPT-4 and its contemporaries; our estimate for every model.
+    /// Encoding of GPT-4 and its contemporaries; our estimate for every model.
     Cl100k,
 }
 
-/// Tokens of a text.
+/// Counts the tokens of a text.
 pub fn count(encoding: Encoding, text: &str) -> usize {
     match encoding {
         Encoding::Cl100k => pieces::split(text).map(|piece| merge::count(piece.as_bytes())).sum(),
     }
 }
 
-/// Counts tokens, each long text only once. Shared by any number of threads.
+/// Counts tokens, and remembers the counts of long texts. Shared by any number of threads.
 #[derive(Debug, Default)]
 pub struct Counter {
     known: Mutex<HashMap<(Encoding, [u8; 32]), usize>>,
 }
 
 impl Counter {
-    /// Tokens of a text.
+    /// Counts the tokens of a text.
     pub fn count(&self, encoding: Encoding, text: &str) -> usize {
         if text.len() < WORTH_REMEMBERING {
             return count(encoding, text);
@@ -52,14 +50,15 @@ impl Counter {
         self.count_hashed(encoding, text, Sha256::digest(text.as_bytes()).into())
     }
 
-    /// Tokens of a text whose SHA-256 is known already.
+    /// Counts the tokens of a text whose SHA-256 is already known.
     pub fn count_hashed(&self, encoding: Encoding, text: &str, sha256: [u8; 32]) -> usize {
         let key = (encoding, sha256);
-        if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(known) = self.known.lock().get(&key) {
             return *known;
         }
+        // Counted without the lock, which other threads need. Counting the same text twice is rare and harmless.
         let tokens = count(encoding, text);
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if known.len() >= REMEMBERED {
             known.clear();
         }
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_texts() {
+    fn odd_texts_agree_with_the_oracle() {
         for text in [
             "",
             " ",
@@ -106,13 +105,13 @@ mod tests {
         agree(&"Use `make check`.\n".repeat(200));
     }
 
-    /// One piece that never ends: the usual tokenizers need time that grows with its square.
+    // A single endless piece: the usual tokenizers need quadratic time for it.
     #[test]
-    fn endless_words() {
+    fn endless_words_agree_with_the_oracle() {
         for text in ["a", "ab", "zq", "é", "日本", " ", "\n", "!", "0", "-=", " \t"] {
             agree(&text.repeat(500));
         }
-        // With a square of these the test would not end.
+        // With a quadratic algorithm this would not finish.
         assert!(count(Encoding::Cl100k, &"zqx".repeat(300_000)) > 300_000);
     }
 
@@ -120,12 +119,12 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
         #[test]
-        fn random_texts(text in "\\PC{0,300}") {
+        fn random_texts_agree_with_the_oracle(text in "\\PC{0,300}") {
             agree(&text);
         }
 
         #[test]
-        fn random_white_space_and_digits(text in "[ \\n\\t\u{a0}0-9a-zA-Z'.,é]{0,200}") {
+        fn random_white_space_and_digits_agree(text in "[ \\n\\t\u{a0}0-9a-zA-Z'.,é]{0,200}") {
             agree(&text);
         }
     }

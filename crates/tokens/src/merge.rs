@@ -1,14 +1,14 @@
-//! Byte pair encoding of one piece of text: the pair with the lowest rank is merged first, of equals the leftmost.
+//! Byte pair encoding of one piece: merges the pair with the lowest rank first, the leftmost of equals.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::table::rank;
 
-/// Pieces up to this size are searched from end to end for their next pair, which is faster than keeping order.
+/// Pieces up to this size are scanned for their next pair, which is faster than maintaining a heap.
 const SHORT: usize = 96;
 
-/// Tokens of a piece.
+/// Counts the tokens of a piece.
 pub(crate) fn count(piece: &[u8]) -> usize {
     if piece.len() <= 1 || rank(piece).is_some() {
         return piece.len().min(1);
@@ -21,7 +21,7 @@ fn count_short(piece: &[u8]) -> usize {
         let end = starts.get(left + 2).copied();
         end.and_then(|end| rank(&piece[starts[left]..end])).unwrap_or(u32::MAX)
     };
-    // Where parts start, the end of the last one included, and the rank of each with its right neighbour.
+    // Starts of the parts, including the end of the last one, and the rank of each part joined with its right neighbour.
     let mut starts: Vec<usize> = (0..=piece.len()).collect();
     let mut ranks: Vec<u32> = (0..piece.len() - 1).map(|left| pair(&starts, left)).collect();
     while let Some((left, lowest)) = ranks.iter().copied().enumerate().min_by_key(|(_, rank)| *rank) {
@@ -40,11 +40,11 @@ fn count_short(piece: &[u8]) -> usize {
     starts.len() - 1
 }
 
-/// The same with the pairs in a heap: whatever the text is, the work grows hardly faster than its length.
+/// Counts with a heap of pairs, so that time grows hardly faster than length for any text.
 fn count_long(piece: &[u8]) -> usize {
-    /// What has been merged into its left neighbour.
+    /// Marks a part that was merged into its left neighbour.
     const GONE: usize = 0;
-    // By the start of a part: where it ends, and where its left neighbour starts.
+    // For the start of each part: its end, and the start of its left neighbour.
     let mut ends: Vec<usize> = (1..=piece.len()).collect();
     let mut lefts: Vec<usize> = (0..piece.len()).map(|start| start.saturating_sub(1)).collect();
     let mut heap = BinaryHeap::with_capacity(piece.len());
@@ -56,6 +56,7 @@ fn count_long(piece: &[u8]) -> usize {
     heap.extend((0..piece.len()).filter_map(|start| pair(&ends, start)));
     let mut parts = piece.len();
     while let Some(Reverse((_, start, middle, end))) = heap.pop() {
+        // An outdated entry: one of its parts was merged meanwhile. Removing it from the heap earlier would be slower.
         if ends[start] != middle || ends[middle] != end {
             continue;
         }
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_of_merging_agree() {
+    fn both_algorithms_agree() {
         for text in
             ["ab", "indivisible", "aaaaaaaaaaaaaaaaaaaaaa", "日本語のテキスト", "\u{0}\u{1}\u{2}\u{3}"]
         {

@@ -1,12 +1,12 @@
-//! Cuts text into the pieces within which tokens are merged.
+//! Splits text into the pieces within which tokens are merged.
 
 use std::sync::LazyLock;
 
 use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 
-/// cl100k's own pattern has a look-ahead, `\s+(?!\S)`, which is slow. White space before more white space is a pattern of its
-/// own here, whose last character is given back.
+/// cl100k's own pattern contains a look-ahead, `\s+(?!\S)`, which is slow. Here, white space before more white space is a pattern
+/// of its own, whose last character is given back.
 const PATTERNS: [&str; 3] = [
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+$",
     r"\s+\s",
@@ -14,10 +14,10 @@ const PATTERNS: [&str; 3] = [
 ];
 const GIVES_BACK: usize = 1;
 
-#[expect(clippy::expect_used, reason = "every test of this crate would fail")]
+#[expect(clippy::expect_used, reason = "an invalid pattern fails every test of this crate")]
 static PATTERN: LazyLock<Regex> = LazyLock::new(|| Regex::new_many(&PATTERNS).expect("patterns"));
 
-/// The pieces of a text, which together are all of it.
+/// Splits a text into pieces, which together are the whole text.
 pub(crate) fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,17 +1,17 @@
-//! The tokens of cl100k by their bytes: prepared when the crate is built, looked up where they lie in the program.
+//! The tokens of cl100k by their bytes, in a table that is built with the crate and embedded in the program.
 
 use crate::hash::{SLOTS, hash};
 
-/// For each place the rank of a token and one more, with a check of its hash above; 0 is an empty place.
+/// For each slot, the rank of a token plus one, with a check of its hash above; 0 for an empty slot.
 static SLOT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/slots"));
-/// For each rank where its bytes end.
+/// For each rank, the end of its bytes.
 static ENDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ends"));
 static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bytes"));
 
-/// The longest token has 128 bytes.
+/// Length of the longest token in bytes.
 const LONGEST: usize = 128;
 
-/// The rank of a token: the lower, the earlier it is merged.
+/// Returns the rank of a token; tokens with a lower rank are merged earlier.
 pub(crate) fn rank(token: &[u8]) -> Option<u32> {
     if token.len() > LONGEST {
         return None;
@@ -32,7 +32,7 @@ fn bytes(rank: usize) -> &'static [u8] {
     BYTES.get(start..number(ENDS, rank) as usize).unwrap_or_default()
 }
 
-/// One of the numbers that a table holds, in the order of its bytes.
+/// Reads a little-endian number from a table.
 fn number(table: &[u8], index: usize) -> u32 {
     let at = table.get(4 * index..).and_then(|rest| rest.first_chunk());
     at.map_or(0, |bytes| u32::from_le_bytes(*bytes))

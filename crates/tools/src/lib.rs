@@ -1,12 +1,13 @@
-//! What a model can call: tools for files and a shell, and a router that holds every call to its round and its
+//! Tools that a model can call: tools for files and a shell, and a router that checks every call against its round and its
 //! permissions.
 //!
-//! Tools come from [`ToolSource`]s, which are asked in every round of a turn, and are collected in a [`Toolbox`]. A
-//! [`Router`] stands for one round: what is not in its list cannot be called, whatever any text says. It holds arguments to the tool's schema, asks where a write asks, runs the call, and makes
-//! the answer fit to be sent. Whatever goes wrong is an answer that a model can act on.
+//! Tools come from [`ToolSource`]s, which are queried in every round of a turn, and are collected in a [`Toolbox`]. A
+//! [`Router`] serves one round: a tool that is not in its list cannot be called, whatever any text claims. It validates
+//! arguments against the tool's schema, requests approval where a write needs it, runs the call, and sanitises the answer.
+//! Every failure is an answer that a model can act on.
 //!
-//! Every path stays below the workspace's root of the [`ToolContext`]: what is judged is what was opened, links
-//! included. [`Reminder`](instructions::Reminder)s are values beside an answer's text, never read from it.
+//! Every path stays below the workspace's root of the [`ToolContext`]: checks apply to the opened file, links included.
+//! [`Reminder`](instructions::Reminder)s are values beside an answer's text and are never parsed from it.
 //!
 //! ```
 //! use tools::{Router, ToolCall, ToolContext, Toolbox};
@@ -37,53 +38,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod arguments;
-mod authorisation;
-mod content;
-mod context;
-mod edit_file;
-mod error;
-mod limits;
-mod list_dir;
-mod output;
-mod permission;
-mod place;
-mod protection;
-mod question;
-mod queue;
-mod read_file;
-mod replacement;
-mod request_tools;
-mod restoration;
-mod router;
-mod search;
+mod call;
+mod files;
 mod shell;
-mod source;
-mod tool;
-mod toolbox;
-mod trim;
-mod untold;
-mod work;
-mod write_file;
+mod toolset;
 
-pub use arguments::{ArgumentError, Arguments};
-pub use context::{ContextError, ToolContext};
-pub use edit_file::EditFile;
-pub(crate) use error::FileError;
-pub use limits::ToolLimits;
-pub use list_dir::ListDir;
-pub use output::ToolOutput;
-pub use permission::{Approvals, Decision, GateClosed, Nobody, Permission, Permissions, RunGate};
+pub use call::arguments::{ArgumentError, ToolArguments};
+pub use call::context::{ContextError, ToolContext};
+pub use call::limits::ToolLimits;
+pub use call::output::ToolOutput;
+pub use call::permission::{
+    ApprovalDecision, Approvals, DenyAll, GateClosed, Permission, Permissions, RunGate,
+};
+pub use call::router::{CheckedCall, Router, UnknownTool};
+pub use call::trim::Keep;
+pub use call::unreported_effects::{UnreportedCall, UnreportedEffects};
+pub use files::edit_file::EditFile;
+pub(crate) use files::error::FileError;
+pub use files::list_dir::ListDir;
+pub use files::read_file::ReadFile;
+pub use files::search::Search;
+pub use files::write_file::WriteFile;
 pub use protocol::{ApprovalRequest, ToolCall, ToolSpec};
-pub use read_file::ReadFile;
-pub use request_tools::{REQUEST_TOOLS, RequestTools, RequestedTools};
-pub use router::{CheckedCall, Router, UnknownTool};
 pub use sandbox::Program;
-pub use search::Search;
 pub use shell::{Shell, ShellSettings};
-pub use source::{FileTools, RoundContext, ShellTools, ToolSource};
-pub use tool::{Access, Needs, Tool, Touch};
-pub use toolbox::{MAX_NAME_CHARS, ToolDescription, Toolbox, ToolboxError};
-pub use trim::Keep;
-pub use untold::{UntoldCall, UntoldEffects};
-pub use write_file::WriteFile;
+pub use toolset::request_tools::{REQUEST_TOOLS, RequestTools, RequestedTools};
+pub use toolset::source::{FileToolSource, RoundContext, ShellToolSource, ToolSource};
+pub use toolset::tool::{Access, Needs, Tool, Touch};
+pub use toolset::toolbox::{MAX_NAME_CHARS, ToolDescription, Toolbox, ToolboxError};

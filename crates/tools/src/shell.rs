@@ -1,4 +1,4 @@
-//! `shell`: a command, confined to the workspace where the system can do that, and never for longer than allowed.
+//! `shell` runs a command, in a sandbox if the system has one, within a time limit.
 
 mod capture;
 mod environment;
@@ -19,28 +19,28 @@ use serde::Deserialize;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Arguments, Needs, Tool, ToolContext, ToolOutput, ToolSpec};
-use process::{Outcome, ShellCommand};
+use crate::{Needs, Tool, ToolArguments, ToolContext, ToolOutput, ToolSpec};
+use process::{CommandOutcome, ShellCommand};
 use watch::{Baselines, ProtectedFiles};
 
-/// How commands are run.
+/// Settings for commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellSettings {
-    /// The weakest level at which they run.
+    /// Weakest acceptable sandbox level.
     pub sandbox: SandboxLevel,
-    /// Environment variables that are passed on, besides a few harmless ones.
+    /// Environment variables passed on, in addition to a few harmless ones.
     pub environment: Vec<String>,
-    /// What sandboxed commands can read besides the workspace and the system's directories.
+    /// Paths that sandboxed commands can read in addition to the workspace and the system's directories.
     pub readable: Vec<PathBuf>,
-    /// What sandboxed commands can write besides the workspace and their own temporary directory.
+    /// Paths that sandboxed commands can write in addition to the workspace and their temporary directory.
     pub writable: Vec<PathBuf>,
-    /// How long a command may take that does not say.
+    /// Time limit of a command that does not set one.
     pub timeout: Duration,
-    /// How long a command may ask for.
+    /// Longest time limit that a command can set.
     pub longest_timeout: Duration,
-    /// How much it may use besides.
+    /// Other resource limits.
     pub limits: ResourceLimits,
-    /// What guards commands: a program that calls [`sandbox::run_if_asked`], as this one should.
+    /// Program that guards commands by calling [`sandbox::run_if_asked`], as this one should.
     pub program: Program,
 }
 
@@ -60,7 +60,7 @@ impl Default for ShellSettings {
 }
 
 impl ShellSettings {
-    /// The level at which commands run on this machine, or why none do. The first to ask waits while it is tried.
+    /// Returns the level at which commands run on this machine. The first call probes it and blocks.
     pub fn level(&self) -> Result<SandboxLevel, NoSandbox> {
         match self.sandbox {
             SandboxLevel::Off => Ok(SandboxLevel::Off),
@@ -69,12 +69,12 @@ impl ShellSettings {
     }
 }
 
-/// Runs commands.
+/// Tool that runs commands.
 #[derive(Debug, Clone)]
 pub struct Shell {
     settings: ShellSettings,
     level: Result<SandboxLevel, NoSandbox>,
-    /// What protected files were before the commands that run now.
+    /// State of protected files before the running commands.
     baselines: Arc<Baselines>,
 }
 
@@ -89,19 +89,20 @@ struct Parameters {
 }
 
 impl Shell {
-    /// A shell with these settings.
+    /// Creates a shell with these settings.
     pub fn new(settings: ShellSettings) -> Self {
         let level = settings.level();
         Self { settings, level, baselines: Arc::default() }
     }
 
-    /// Runs a command, and puts protected files back: also when it is stopped.
+    /// Runs a command and restores protected files, even if the command is stopped.
     async fn run(
         &self,
         context: &ToolContext,
         parameters: Parameters,
         stop: CancellationToken,
     ) -> ToolOutput {
+        // The level was determined when the shell was created. A failed probe is not repeated per call.
         let level = match &self.level {
             Ok(level) => *level,
             Err(reason) => return self.without_sandbox(&parameters.command, reason),
@@ -119,7 +120,7 @@ impl Shell {
         output.effects.sandbox = Some(level);
         output.effects.protected_changes = changes.to_protocol();
         output.effects.unwatched = changes.is_partial;
-        // Instruction files are among what is protected, and what they say now holds from here on.
+        // Instruction files are protected too. Commands at level `off` may change them, and the new text applies from here on.
         let root = context.root().unwrap_or(std::path::Path::new(""));
         let holding = changes.directories(root);
         output.found_directories = holding.iter().map(|directory| context.as_given(directory)).collect();
@@ -146,7 +147,7 @@ impl Shell {
     }
 }
 
-/// What a model is told about commands at a level.
+/// Describes a sandbox level to the model.
 fn described(level: SandboxLevel) -> &'static str {
     match level {
         SandboxLevel::Isolated => {
@@ -180,7 +181,7 @@ impl Tool for Shell {
         self.level.as_ref().ok().copied()
     }
 
-    fn refuse(&self, arguments: &Arguments) -> Option<ToolOutput> {
+    fn refuse(&self, arguments: &ToolArguments) -> Option<ToolOutput> {
         let parameters: Parameters = arguments.get().ok()?;
         let longest = self.settings.longest_timeout.as_secs();
         match (parameters.timeout_seconds, &self.level) {
@@ -192,35 +193,35 @@ impl Tool for Shell {
         }
     }
 
-    fn needs(&self, _: &Arguments) -> Needs {
+    fn needs(&self, _: &ToolArguments) -> Needs {
         Needs::run(".")
     }
 
-    fn mentions(&self, arguments: &Arguments) -> Vec<PathBuf> {
+    fn mentions(&self, arguments: &ToolArguments) -> Vec<PathBuf> {
         words::paths(arguments.text("command").unwrap_or_default())
     }
 
-    async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
+    async fn call(&self, context: ToolContext, arguments: ToolArguments) -> ToolOutput {
         let parameters: Parameters = match arguments.get() {
             Ok(parameters) => parameters,
             Err(error) => return ToolOutput::failed(&error),
         };
-        // Whoever drops this future stops the command, and not what has to follow it.
+        // Dropping this future stops the command but not the restoring of protected files, which runs in its own task.
         let stop = CancellationToken::new();
         let _stop_when_dropped = stop.clone().drop_guard();
         let (sender, answer) = oneshot::channel();
-        let (shell, untold) = (self.clone(), context.untold().clone());
-        untold.spawn(async move {
+        let (shell, unreported) = (self.clone(), context.unreported().clone());
+        unreported.spawn(async move {
             let output = shell.run(&context, parameters, stop).await;
-            context.tell_effects(&output.effects);
-            // Nobody may wait for it any more.
+            context.report_effects(&output.effects);
+            // The receiver is gone if the call was cancelled.
             let _ = sender.send(output);
         });
         answer.await.unwrap_or_else(|_| ToolOutput::error("the command failed by a fault of ours"))
     }
 }
 
-fn answer(outcome: Outcome, timeout: Duration) -> ToolOutput {
+fn answer(outcome: CommandOutcome, timeout: Duration) -> ToolOutput {
     let mut output = outcome.captured.into_output();
     match outcome.ended {
         Ended::Exited(0) => {}
@@ -244,18 +245,18 @@ fn answer(outcome: Outcome, timeout: Duration) -> ToolOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ApprovalRequest, Approvals, Decision, Router, ToolCall, Toolbox};
+    use crate::{ApprovalDecision, ApprovalRequest, Approvals, Router, ToolCall, Toolbox};
 
     struct Unasked;
 
     impl Approvals for Unasked {
-        async fn ask(&self, request: ApprovalRequest) -> Decision {
+        async fn ask(&self, request: ApprovalRequest) -> ApprovalDecision {
             panic!("{request:?}")
         }
     }
 
     #[tokio::test]
-    async fn without_a_sandbox_nothing_runs_and_nobody_is_asked() {
+    async fn nothing_runs_or_asks_without_a_sandbox() {
         let directory = tempfile::tempdir().unwrap();
         let context = ToolContext::open(directory.path(), directory.path()).unwrap();
         let context = context.with_approvals(std::sync::Arc::new(Unasked));
@@ -277,9 +278,9 @@ mod tests {
         assert!(!directory.path().join("ran").exists());
     }
 
-    /// On a machine without any sandbox, or as root, that is what everybody gets who did not ask for less.
+    // The default settings require `isolated`, which root never gets.
     #[test]
-    fn root_gets_no_sandbox_and_is_told_why() {
+    fn root_gets_no_sandbox_and_a_reason() {
         if !rustix::process::geteuid().is_root() {
             return;
         }

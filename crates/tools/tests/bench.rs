@@ -7,18 +7,18 @@ use std::sync::{Arc, Mutex};
 use protocol::HowDecided;
 use serde_json::Value;
 use tools::{
-    ApprovalRequest, Approvals, Decision, Permission, Permissions, Router, ToolCall, ToolContext, ToolLimits,
-    ToolOutput, Toolbox,
+    ApprovalDecision, ApprovalRequest, Approvals, Permission, Permissions, Router, ToolCall, ToolContext,
+    ToolLimits, ToolOutput, Toolbox,
 };
 
-/// A workspace whose writes are allowed, with something outside of it.
+/// A workspace that permits writes, with a file outside of it.
 pub(crate) struct Bench {
     pub(crate) directory: tempfile::TempDir,
     pub(crate) context: ToolContext,
     pub(crate) toolbox: Toolbox,
 }
 
-/// A workspace with these files.
+/// Creates a workspace with these files.
 pub(crate) fn bench(files: &[(&str, &str)]) -> Bench {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("root");
@@ -60,7 +60,7 @@ impl Bench {
         fs::read_to_string(self.path(path)).ok()
     }
 
-    /// Moves the working directory.
+    /// Sets the working directory.
     pub(crate) fn at(mut self, cwd: &str) -> Self {
         let permissions = self.context.permissions();
         self.context = ToolContext::open(self.root(), self.path(cwd)).unwrap().with_permissions(permissions);
@@ -93,14 +93,14 @@ impl Bench {
         self.router().call(call(name, arguments)).await
     }
 
-    /// The text of a call that must succeed.
+    /// Returns the text of a call that must succeed.
     pub(crate) async fn text(&self, name: &str, arguments: Value) -> String {
         let output = self.call(name, arguments).await;
         assert!(!output.is_error, "{}", output.text);
         output.text
     }
 
-    /// The text of a call that must fail.
+    /// Returns the text of a call that must fail.
     pub(crate) async fn error(&self, name: &str, arguments: Value) -> String {
         let output = self.call(name, arguments).await;
         assert!(output.is_error, "{}", output.text);
@@ -112,26 +112,26 @@ pub(crate) fn call(name: &str, arguments: Value) -> ToolCall {
     ToolCall { id: "call-1".into(), name: name.into(), arguments: arguments.to_string() }
 }
 
-/// Answers every question alike, and remembers them.
+/// Approvals that give the same decision every time, and record the requests.
 pub(crate) struct Answers {
-    answer: Option<Decision>,
+    answer: Option<ApprovalDecision>,
     asked: Mutex<Vec<ApprovalRequest>>,
 }
 
 impl Answers {
     pub(crate) fn allow() -> Arc<Self> {
-        Self::with(Some(Decision::Allow))
+        Self::with(Some(ApprovalDecision::Allow))
     }
 
     pub(crate) fn deny(how: HowDecided) -> Arc<Self> {
-        Self::with(Some(Decision::Deny(how)))
+        Self::with(Some(ApprovalDecision::Deny(how)))
     }
 
     pub(crate) fn never() -> Arc<Self> {
         Self::with(None)
     }
 
-    fn with(answer: Option<Decision>) -> Arc<Self> {
+    fn with(answer: Option<ApprovalDecision>) -> Arc<Self> {
         Arc::new(Self { answer, asked: Mutex::default() })
     }
 
@@ -141,7 +141,7 @@ impl Answers {
 }
 
 impl Approvals for Answers {
-    async fn ask(&self, request: ApprovalRequest) -> Decision {
+    async fn ask(&self, request: ApprovalRequest) -> ApprovalDecision {
         self.asked.lock().unwrap().push(request);
         match &self.answer {
             Some(answer) => answer.clone(),

@@ -1,4 +1,4 @@
-//! Paths that lead out, and things that are not files.
+//! Paths that lead outside, and objects that are not files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +12,7 @@ use tools::{ContextError, ToolContext};
 use crate::bench::bench;
 
 #[tokio::test]
-async fn no_path_leads_out() {
+async fn no_path_leads_outside() {
     let bench = bench(&[("a/file", "inside\n")]);
     symlink("../outside", bench.path("link")).unwrap();
     symlink(bench.directory.path(), bench.path("up")).unwrap();
@@ -39,7 +39,7 @@ async fn no_path_leads_out() {
 }
 
 #[tokio::test]
-async fn links_that_stay_inside_are_followed() {
+async fn links_inside_the_root_are_followed() {
     let bench = bench(&[("a/file", "inside\n")]);
     symlink("a/file", bench.path("link")).unwrap();
     symlink(bench.path("a"), bench.path("absolute")).unwrap();
@@ -50,7 +50,7 @@ async fn links_that_stay_inside_are_followed() {
 }
 
 #[tokio::test]
-async fn relative_paths_count_from_the_working_directory() {
+async fn relative_paths_start_at_the_working_directory() {
     let bench = bench(&[("a/b/file", "deep\n"), ("file", "top\n")]).at("a/b");
     assert_eq!(bench.text("read_file", json!({ "path": "file" })).await, "deep\n");
     assert_eq!(bench.text("read_file", json!({ "path": "../../file" })).await, "top\n");
@@ -63,7 +63,7 @@ async fn relative_paths_count_from_the_working_directory() {
 }
 
 #[tokio::test]
-async fn a_root_that_is_a_link_is_the_same_by_both_names() {
+async fn linked_root_is_known_by_both_names() {
     let bench = bench(&[("file", "text\n")]);
     let alias = bench.directory.path().join("alias");
     symlink(bench.root(), &alias).unwrap();
@@ -78,7 +78,7 @@ async fn a_root_that_is_a_link_is_the_same_by_both_names() {
 }
 
 #[tokio::test]
-async fn pipes_sockets_and_devices_do_not_hang() {
+async fn pipes_sockets_and_devices_do_not_block() {
     let bench = bench(&[]);
     rustix::fs::mknodat(CWD, bench.path("pipe"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     let _listener = UnixListener::bind(bench.path("socket")).unwrap();
@@ -102,7 +102,7 @@ async fn pipes_sockets_and_devices_do_not_hang() {
 }
 
 #[test]
-fn the_working_directory_is_inside_the_root() {
+fn working_directory_must_be_inside_the_root() {
     let bench = bench(&[("file", "")]);
     symlink("..", bench.path("up")).unwrap();
     for cwd in [
@@ -119,9 +119,10 @@ fn the_working_directory_is_inside_the_root() {
     assert!(matches!(refused, ContextError::Unusable { .. }));
 }
 
-/// A directory becomes a link that leads out, again and again, while files below it are read.
+// A directory is repeatedly swapped for a link that leads outside, while files below it are read. Checking a path and
+// opening it later would lose this race sooner or later.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_race_does_not_lead_out() {
+async fn swapped_directory_never_leads_outside() {
     let bench = bench(&[("real/outside", "inside\n")]);
     let root = bench.root();
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
@@ -129,7 +130,7 @@ async fn a_race_does_not_lead_out() {
     symlink("..", root.join("lure")).unwrap();
     let swapping = std::thread::spawn(move || {
         while !stopped.load(std::sync::atomic::Ordering::Relaxed) {
-            // `real` is a directory, then a link to the one above the root, then the directory again.
+            // `real` is a directory, then a link to the parent of the root, then the directory again.
             fs::rename(root.join("real"), root.join("aside")).unwrap();
             fs::rename(root.join("lure"), root.join("real")).unwrap();
             fs::rename(root.join("real"), root.join("lure")).unwrap();

@@ -1,4 +1,4 @@
-//! `list_dir`.
+//! Tests of `list_dir`.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -25,7 +25,7 @@ async fn names_are_sorted_and_marked() {
 }
 
 #[tokio::test]
-async fn what_is_no_directory_is_refused() {
+async fn listing_a_file_is_an_error() {
     let bench = bench(&[("file", "")]);
     symlink("..", bench.path("up")).unwrap();
     let error = bench.error("list_dir", json!({ "path": "file" })).await;
@@ -37,7 +37,7 @@ async fn what_is_no_directory_is_refused() {
 }
 
 #[tokio::test]
-async fn odd_names_stay_on_their_line() {
+async fn names_with_line_breaks_stay_on_one_line() {
     let bench = bench(&[("two\nlines", ""), ("<system-reminder>", "")]);
     fs::write(bench.path(OsStr::from_bytes(b"caf\xe9")), "").unwrap();
     let text = bench.text("list_dir", json!({ "path": "." })).await;
@@ -48,7 +48,7 @@ async fn odd_names_stay_on_their_line() {
 }
 
 #[tokio::test]
-async fn a_huge_directory_is_bounded() {
+async fn huge_directory_is_cut() {
     let bench = bench(&[]).limits(|limits| limits.list_entries = 50);
     fs::create_dir(bench.path("huge")).unwrap();
     for number in 0..20_000 {

@@ -1,4 +1,4 @@
-//! Calls from outside: what tools do with good and with bad input.
+//! Calls through the public interface, with good and bad input.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "what a test cannot set up fails it")]
 

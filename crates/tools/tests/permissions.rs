@@ -1,4 +1,4 @@
-//! Who may write, and who is asked.
+//! Write permissions and approvals.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,8 +9,8 @@ use instructions::{PROFILES, Reminder};
 use protocol::{HowDecided, ThreadId, TurnScope, WorkspaceId};
 use serde_json::{Value, json};
 use tools::{
-    ApprovalRequest, Approvals, Arguments, Decision, Needs, Permission, Router, Tool, ToolContext,
-    ToolOutput, ToolSpec, Toolbox,
+    ApprovalDecision, ApprovalRequest, Approvals, Needs, Permission, Router, Tool, ToolArguments,
+    ToolContext, ToolOutput, ToolSpec, Toolbox,
 };
 
 use crate::bench::{Answers, Bench, bench, call};
@@ -32,7 +32,7 @@ fn wrote(bench: &Bench) -> bool {
 }
 
 #[tokio::test]
-async fn writes_are_denied_where_the_rule_says_so() {
+async fn writes_are_denied_by_permission() {
     let bench = bench(&[("file", "text\n")]).permissions(Permission::Deny, Permission::Allow);
     let output = bench.call("write_file", new_file()).await;
     assert_eq!(
@@ -47,7 +47,7 @@ async fn writes_are_denied_where_the_rule_says_so() {
 }
 
 #[tokio::test]
-async fn somebody_is_asked() {
+async fn approval_request_shows_the_whole_call() {
     let answers = Answers::allow();
     let bench = bench(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&answers);
     assert_eq!(bench.text("write_file", new_file()).await, "created new: 4 bytes");
@@ -76,7 +76,7 @@ async fn somebody_is_asked() {
 }
 
 #[tokio::test]
-async fn a_model_is_told_how_it_was_denied() {
+async fn denial_is_explained_to_the_model() {
     use HowDecided::{Asked, Expired, Flag, Unattended};
     for (how, told) in [
         (Asked, "somebody was asked, and said no"),
@@ -96,14 +96,14 @@ async fn a_model_is_told_how_it_was_denied() {
 }
 
 #[tokio::test]
-async fn by_default_nobody_can_be_asked() {
+async fn writes_are_denied_by_default() {
     let bench = bench(&[]).permissions(Permission::Ask, Permission::Deny);
     let output = bench.call("write_file", new_file()).await;
     assert!(output.text.contains("nobody was there to be asked") && !wrote(&bench), "{}", output.text);
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_answer_is_a_denial() {
+async fn missing_decision_is_a_denial() {
     let answers = Answers::never();
     let bench = bench(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&answers);
     let begin = tokio::time::Instant::now();
@@ -119,7 +119,7 @@ async fn no_answer_is_a_denial() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_what_cannot_be_done() {
+async fn impossible_calls_request_no_approval() {
     let answers = Answers::allow();
     let bench = bench(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&answers);
     bench.error("write_file", json!({ "path": "../new", "content": "" })).await;
@@ -159,7 +159,7 @@ async fn protected_files_are_read_only() {
 }
 
 #[tokio::test]
-async fn more_names_can_be_protected() {
+async fn additional_names_can_be_protected() {
     let mut bench = bench(&[]);
     bench.context = bench.context.with_protected_names(["GUIDE.md".to_owned()]);
     let output = bench.call("write_file", json!({ "path": "a/GUIDE.md", "content": "" })).await;
@@ -167,7 +167,7 @@ async fn more_names_can_be_protected() {
 }
 
 #[tokio::test]
-async fn the_stricter_rule_counts_for_protected_files() {
+async fn stricter_rule_applies_to_protected_files() {
     let answers = Answers::allow();
     let agents = || json!({ "path": "AGENTS.md", "content": "x" });
     for (write, protected, asked) in [
@@ -187,7 +187,7 @@ async fn the_stricter_rule_counts_for_protected_files() {
 }
 
 #[tokio::test]
-async fn two_files_of_the_home_directory_are_the_models() {
+async fn two_home_files_belong_to_the_model() {
     let mut bench = bench(&[]);
     let home = bench.directory.path().join("home");
     fs::create_dir(&home).unwrap();
@@ -209,13 +209,13 @@ async fn two_files_of_the_home_directory_are_the_models() {
             assert!(error.contains("outside the workspace"), "{path}: {error}");
         }
     }
-    // The usual permission holds.
+    // These files follow `permissions.identity`, not `permissions.protected`.
     let bench = bench.permissions(Permission::Deny, Permission::Deny);
     assert!(bench.call("write_file", json!({ "path": soul, "content": "" })).await.is_error);
 }
 
 #[tokio::test]
-async fn a_home_directory_inside_the_workspace_is_protected_but_for_the_two() {
+async fn home_directory_inside_the_workspace_is_protected() {
     let mut bench = bench(&[(".foreword/config.toml", ""), ("data/config.toml", "")]);
     bench.context = bench.context.clone().with_home(bench.path(".foreword")).unwrap();
     bench.text("write_file", json!({ "path": ".foreword/SOUL.md", "content": "x" })).await;
@@ -226,19 +226,19 @@ async fn a_home_directory_inside_the_workspace_is_protected_but_for_the_two() {
     assert_eq!(decision(&output).1, "permissions.protected = deny (the home directory)");
 }
 
-/// Makes a path lead elsewhere while the question is open.
+/// Redirects a link while the approval is pending.
 struct Swaps(std::path::PathBuf);
 
 impl Approvals for Swaps {
-    async fn ask(&self, _: ApprovalRequest) -> Decision {
+    async fn ask(&self, _: ApprovalRequest) -> ApprovalDecision {
         fs::remove_file(self.0.join("link")).unwrap();
         symlink("AGENTS.md", self.0.join("link")).unwrap();
-        Decision::Allow
+        ApprovalDecision::Allow
     }
 }
 
 #[tokio::test]
-async fn what_was_allowed_is_what_is_written() {
+async fn redirected_link_invalidates_the_approval() {
     let bench = bench(&[("AGENTS.md", "be brief\n"), ("harmless", "")])
         .permissions(Permission::Ask, Permission::Deny);
     symlink("harmless", bench.path("link")).unwrap();
@@ -249,7 +249,7 @@ async fn what_was_allowed_is_what_is_written() {
     assert_eq!(bench.read("AGENTS.md"), "be brief\n");
 }
 
-/// A tool of somebody else, which says of itself what it is told to say.
+/// A foreign tool that declares the given needs.
 struct Foreign(Needs);
 
 impl Tool for Foreign {
@@ -258,17 +258,17 @@ impl Tool for Foreign {
         ToolSpec { name: "foreign".into(), description: "Does anything.".into(), schema }
     }
 
-    fn needs(&self, _: &Arguments) -> Needs {
+    fn needs(&self, _: &ToolArguments) -> Needs {
         self.0.clone()
     }
 
-    async fn call(&self, _: ToolContext, _: Arguments) -> ToolOutput {
+    async fn call(&self, _: ToolContext, _: ToolArguments) -> ToolOutput {
         ToolOutput::text("ran")
     }
 }
 
 #[tokio::test]
-async fn a_tool_that_declares_nothing_asks() {
+async fn tool_without_declared_needs_requires_approval() {
     const RULE: &str = "permissions.write = ask (`foreign` asks as a write does)";
     for needs in [Needs::Undeclared, Needs::Paths(Vec::new())] {
         let answers = Answers::allow();
@@ -290,7 +290,7 @@ async fn a_tool_that_declares_nothing_asks() {
 }
 
 #[tokio::test]
-async fn without_a_directory_tools_run_and_files_do_not_exist() {
+async fn tools_run_without_a_directory() {
     let answers = Answers::allow();
     let context = ToolContext::without_directory().with_approvals(answers.clone());
     let mut toolbox = Toolbox::files();
@@ -307,7 +307,7 @@ async fn without_a_directory_tools_run_and_files_do_not_exist() {
 }
 
 #[tokio::test]
-async fn permission_to_write_is_none_to_change_the_identity_of_every_workspace() {
+async fn write_permission_does_not_cover_the_identity() {
     let answers = Answers::deny(HowDecided::Asked);
     let mut bench = bench(&[]).permissions(Permission::Allow, Permission::Allow).approvals(&answers);
     let home = bench.directory.path().join("home");
@@ -319,7 +319,7 @@ async fn permission_to_write_is_none_to_change_the_identity_of_every_workspace()
     assert_eq!(decision(&output).1, "permissions.identity = ask (SOUL.md)");
     let asked = &answers.asked()[0];
     assert!(asked.identity && asked.diff.as_ref().unwrap().ends_with("-old\n+evil\n"), "{asked:?}");
-    // Whoever has one workspace cannot even ask.
+    // An actor bound to one workspace cannot even request approval.
     bench.context = bench.context.with_scope(Arc::new(TurnScope::new(WorkspaceId::new(), ThreadId::new())));
     let output = bench.call("write_file", write).await;
     assert_eq!(
@@ -335,9 +335,9 @@ async fn permission_to_write_is_none_to_change_the_identity_of_every_workspace()
     );
 }
 
-/// Skills in folders that settings name count as the user's own, in every workspace.
+// Skills in configured folders count as the user's own in every workspace, so a model must not add one.
 #[tokio::test]
-async fn a_model_writes_itself_no_skill() {
+async fn model_cannot_write_a_skill() {
     let mut bench = bench(&[("team/lend/SKILL.md", "x")]).permissions(Permission::Allow, Permission::Deny);
     let folder = bench.path("team");
     bench.context = bench.context.with_skill_folders([folder]);

@@ -1,4 +1,4 @@
-//! `read_file`.
+//! Tests of `read_file`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::bench::bench;
 
 #[tokio::test]
-async fn lines_are_read_as_they_are() {
+async fn lines_are_read_unchanged() {
     let bench = bench(&[("file", "one\r\ntwo\n\nfour"), ("ended", "one\n"), ("empty", "")]);
     for (arguments, text) in [
         (json!({ "path": "file" }), "one\r\ntwo\n\nfour"),
@@ -36,7 +36,7 @@ async fn lines_are_read_as_they_are() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_can_be_read_on() {
+async fn long_file_is_read_in_parts() {
     let text: String = (1..=5000).map(|line| format!("line {line}\n")).collect();
     let bench = bench(&[("file", &text)]).limits(|limits| limits.output_chars = 1000);
     let (mut offset, mut read, mut calls) = (1, String::new(), 0);
@@ -59,7 +59,7 @@ async fn what_does_not_fit_can_be_read_on() {
 }
 
 #[tokio::test]
-async fn a_line_longer_than_the_budget_is_cut() {
+async fn overlong_line_is_cut() {
     let text = format!("first\n{}\nlast\n", "ä".repeat(5000));
     let bench = bench(&[("file", &text)]).limits(|limits| limits.output_chars = 1000);
     let output = bench.call("read_file", json!({ "path": "file" })).await;
@@ -73,27 +73,27 @@ async fn a_line_longer_than_the_budget_is_cut() {
 }
 
 #[tokio::test]
-async fn a_file_of_five_gigabytes_is_not_loaded() {
+async fn huge_file_is_not_loaded() {
     let text: String = (1..=2000).map(|line| format!("line {line}\n")).collect();
     let bench = bench(&[("huge", &text)]);
     fs::OpenOptions::new().write(true).open(bench.path("huge")).unwrap().set_len(5 << 30).unwrap();
     let read = bench.text("read_file", json!({ "path": "huge", "offset": 1500, "limit": 2 })).await;
     assert_eq!(read, "line 1500\nline 1501\n");
-    // Behind the text is a single line of gigabytes, and none of it is text.
+    // A sparse file: after the text comes a single line of gigabytes of zero bytes.
     let error = bench.error("read_file", json!({ "path": "huge", "offset": 2000 })).await;
     assert!(error.contains("binary data after text, 5368709120 bytes"), "{error}");
     bench.write("zeros", "");
     fs::OpenOptions::new().write(true).open(bench.path("zeros")).unwrap().set_len(5 << 30).unwrap();
     let error = bench.error("read_file", json!({ "path": "zeros" })).await;
     assert_eq!(error, "zeros is not text: binary data, 5368709120 bytes");
-    // Whoever looks for a line that is far behind gives up.
+    // The requested line is too far behind: the time limit ends the search for it.
     let bench = bench.limits(|limits| limits.file_time = Duration::from_millis(50));
     let error = bench.error("read_file", json!({ "path": "huge", "offset": 3000 })).await;
     assert!(error.contains("not done after 50ms"), "{error}");
 }
 
 #[tokio::test]
-async fn what_is_not_text_is_refused() {
+async fn binary_files_are_rejected() {
     let bench = bench(&[]);
     bench.write("image", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     assert_eq!(
@@ -108,7 +108,7 @@ async fn what_is_not_text_is_refused() {
 }
 
 #[tokio::test]
-async fn text_that_imitates_our_tags_is_neutralised_before_it_is_cut() {
+async fn imitated_tags_are_escaped_before_cutting() {
     let text = "</system-reminder>\n".repeat(100);
     let bench = bench(&[("file", &text)]).limits(|limits| limits.output_chars = 220);
     let output = bench.call("read_file", json!({ "path": "file" })).await;
@@ -121,7 +121,7 @@ async fn text_that_imitates_our_tags_is_neutralised_before_it_is_cut() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_said() {
+async fn unreadable_files_are_explained() {
     let bench = bench(&[("directory/file", ""), ("locked", "x")]);
     assert!(bench.error("read_file", json!({ "path": "gone" })).await.contains("root/gone does not exist"));
     let error = bench.error("read_file", json!({ "path": "directory" })).await;

@@ -1,4 +1,4 @@
-//! What can be called, and what becomes of calls that cannot.
+//! Calls that are possible, and the answers to those that are not.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +8,13 @@ use schemars::JsonSchema;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tools::{
-    Access, Arguments, Keep, Router, Tool, ToolCall, ToolContext, ToolOutput, ToolSpec, Toolbox, ToolboxError,
+    Access, Keep, Router, Tool, ToolArguments, ToolCall, ToolContext, ToolOutput, ToolSpec, Toolbox,
+    ToolboxError,
 };
 
 use crate::bench::{bench, call};
 
-/// A tool that behaves as told.
+/// A tool with a fixed behavior.
 struct Does {
     name: &'static str,
     what: What,
@@ -34,7 +35,7 @@ impl Tool for Does {
         ToolSpec::of::<Nothing>(self.name, "Does as told.")
     }
 
-    async fn call(&self, _: ToolContext, _: Arguments) -> ToolOutput {
+    async fn call(&self, _: ToolContext, _: ToolArguments) -> ToolOutput {
         match &self.what {
             What::Say(output) => output.as_ref().clone(),
             What::Panic => panic!("oh"),
@@ -77,7 +78,7 @@ async fn only_tools_of_the_round_can_be_called() {
 }
 
 #[tokio::test]
-async fn arguments_must_fit() {
+async fn invalid_arguments_are_answered() {
     let bench = bench(&[]);
     for (arguments, part) in [
         ("{", "the arguments are not valid JSON"),
@@ -100,11 +101,11 @@ async fn arguments_must_fit() {
          hint: the fields are {path: string, offset?: integer, limit?: integer}"
     );
     let bench = bench.limits(|limits| limits.argument_bytes = 10);
-    assert!(bench.error("read_file", json!({ "path": "0123456789" })).await.contains("at most 10 are taken"));
+    assert!(bench.error("read_file", json!({ "path": "0123456789" })).await.contains("the limit is 10"));
 }
 
 #[test]
-fn names_are_unique_and_fit_every_interface() {
+fn names_are_unique_and_portable() {
     let mut toolbox = Toolbox::new();
     let named = |name| Does { name, what: What::Panic };
     toolbox.add(named("a-B_9")).unwrap();
@@ -132,7 +133,7 @@ fn schemas_are_plain_objects() {
 }
 
 #[tokio::test]
-async fn what_a_call_touches_is_known_before() {
+async fn touched_paths_are_known_before_the_call() {
     let bench = bench(&[("a/b/file", "")]).at("a");
     let checked = bench.router().check(call("read_file", json!({ "path": "b/../b/./file" })));
     let touches = checked.touches();
@@ -141,7 +142,7 @@ async fn what_a_call_touches_is_known_before() {
 }
 
 #[tokio::test]
-async fn a_panic_is_a_failure_of_the_call() {
+async fn panic_fails_only_its_call() {
     let mut bench = bench(&[]);
     bench.toolbox.add(Does { name: "bad", what: What::Panic }).unwrap();
     assert_eq!(
@@ -167,7 +168,7 @@ async fn calls_can_be_cancelled() {
 }
 
 #[tokio::test]
-async fn long_answers_are_cut_and_said_so() {
+async fn long_answers_are_cut_with_a_reminder() {
     let text: String = (0..100).map(|line| format!("line {line:02}\n")).collect();
     let output = said(ToolOutput::text(&text).with_remedy("Ask again."), 100).await;
     assert_eq!(output.text.lines().count(), 12);
@@ -194,7 +195,7 @@ async fn answers_cannot_imitate_our_tags() {
 }
 
 #[tokio::test]
-async fn calls_run_at_the_same_time() {
+async fn calls_run_concurrently() {
     let files: Vec<(String, String)> = (0..40).map(|n| (format!("f{n}"), format!("text {n}\n"))).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
     let bench = bench(&files);
@@ -226,7 +227,7 @@ async fn garbage_is_answered() {
     assert!(bench.error("read_file", Value::Null).await.contains("null"));
 }
 
-/// Refuses everything from now on.
+/// A gate that is closed.
 struct Closed;
 
 impl tools::RunGate for Closed {
@@ -236,7 +237,7 @@ impl tools::RunGate for Closed {
 }
 
 #[tokio::test]
-async fn a_call_that_was_allowed_too_late_does_not_run() {
+async fn closed_gate_stops_an_approved_call() {
     let answers = crate::bench::Answers::allow();
     let mut bench = crate::bench::bench(&[])
         .permissions(tools::Permission::Ask, tools::Permission::Deny)

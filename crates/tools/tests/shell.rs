@@ -1,4 +1,4 @@
-//! `shell`.
+//! Tests of `shell`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,7 +19,7 @@ fn with_shell(files: &[(&str, &str)], settings: ShellSettings) -> Bench {
     bench
 }
 
-/// Without a sandbox: as root there is none, and those of others have tests of their own.
+/// Returns settings without a sandbox. Tests may run as root, which never gets one; the sandboxes have their own tests.
 fn off() -> ShellSettings {
     let program = Program::at(test_sandbox::guard_program().unwrap());
     ShellSettings { sandbox: SandboxLevel::Off, program, ..ShellSettings::default() }
@@ -33,7 +33,7 @@ async fn run(bench: &Bench, command: &str) -> String {
     bench.call("shell", json!({ "command": command })).await.text
 }
 
-/// Waits until a process is gone, or is only waiting to be reaped.
+/// Waits until a process has exited, even if it is not reaped yet.
 async fn is_gone(id: &str) -> bool {
     let id: i32 = id.trim().parse().unwrap();
     for _ in 0..200 {
@@ -47,7 +47,7 @@ async fn is_gone(id: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_command_answers_with_its_output() {
+async fn command_answers_with_its_output() {
     let bench = unconfined(&[("sub/file", "text\n")]).at("sub");
     assert_eq!(run(&bench, "cat file; echo error >&2; echo out").await, "text\nerror\nout\n");
     assert_eq!(
@@ -68,14 +68,14 @@ async fn a_command_answers_with_its_output() {
 }
 
 #[tokio::test]
-async fn a_shell_is_there_only_when_it_was_added() {
+async fn shell_exists_only_if_added() {
     assert!(
         bench(&[]).error("shell", json!({ "command": "true" })).await.starts_with("there is no tool `shell`")
     );
 }
 
 #[tokio::test]
-async fn commands_ask_like_writes() {
+async fn commands_require_approval_like_writes() {
     let answers = Answers::deny(HowDecided::Asked);
     let bench = unconfined(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&answers);
     let output = bench.call("shell", json!({ "command": "touch ran" })).await;
@@ -90,7 +90,7 @@ async fn commands_ask_like_writes() {
 }
 
 #[tokio::test]
-async fn the_environment_is_scrubbed() {
+async fn environment_is_scrubbed() {
     let settings = ShellSettings { environment: vec!["CARGO_PKG_NAME".into()], ..off() };
     let bench = with_shell(&[], settings);
     let text = run(&bench, "env | cut -d= -f1 | sort").await;
@@ -125,7 +125,7 @@ async fn temporary_files_are_removed() {
 }
 
 #[tokio::test]
-async fn a_timeout_ends_the_whole_group() {
+async fn timeout_ends_the_whole_group() {
     let bench = unconfined(&[]);
     let begin = Instant::now();
     let command = "sleep 300 & echo $! > id; echo begun; sleep 300";
@@ -160,12 +160,12 @@ async fn dropping_the_call_ends_the_whole_group() {
 }
 
 #[tokio::test]
-async fn what_is_left_in_the_background_is_ended() {
+async fn background_processes_are_ended() {
     let bench = unconfined(&[]);
     let begin = Instant::now();
     let id = run(&bench, "sleep 300 & echo $!").await;
     assert!(begin.elapsed() < Duration::from_secs(60) && is_gone(&id).await);
-    // What leaves the group is ended, too.
+    // A process that left the group is ended, too.
     let begin = Instant::now();
     run(&bench, "setsid sh -c 'echo $$ > id.new; mv id.new id; exec sleep 300' & until [ -e id ]; do sleep 0.01; done").await;
     assert!(begin.elapsed() < Duration::from_secs(60) && is_gone(&bench.read("id")).await);
@@ -183,7 +183,7 @@ async fn output_is_bounded() {
     };
     assert_eq!(*removed_lines, 300_000 - shown);
     assert!(remedy.contains("sent to a file"));
-    // An endless output ends with its time.
+    // An endless output ends with the time limit.
     let output = bench.call("shell", json!({ "command": "yes", "timeout_seconds": 1 })).await;
     assert!(output.text.contains("not done after 1 seconds") && output.text.len() < 3_000);
 }
@@ -203,7 +203,7 @@ fn change(path: &str, change: FileChange, undone: bool) -> ProtectedChange {
 }
 
 #[tokio::test]
-async fn changes_of_protected_files_are_undone_and_reported() {
+async fn changed_protected_files_are_restored_and_reported() {
     let bench = unconfined(WATCHED);
     let quiet = bench.call("shell", json!({ "command": "cat AGENTS.md; echo x > file; mkdir -p .git/objects/aa; touch .git/objects/aa/bb" })).await;
     assert_eq!((&*quiet.text, quiet.effects.protected_changes.len()), ("be brief\n", 0));
@@ -232,7 +232,7 @@ async fn changes_of_protected_files_are_undone_and_reported() {
     );
     assert_eq!((bench.read("AGENTS.md"), bench.read("a/b/AGENTS.md")), ("be brief\n".into(), "x".into()));
     assert!(!bench.path("c/.agents").exists() && !bench.path(".git/hooks/pre-commit").exists());
-    // Nothing is lost: somebody else may have written it.
+    // The replaced versions are kept, because a user may have written one of them.
     let aside = std::path::Path::new(aside);
     assert_eq!(fs::read_to_string(aside.join("AGENTS.md")).unwrap(), "evil\n");
     assert!(aside.join("c/.agents/x").exists() && aside.starts_with(bench.directory.path().join("undone")));
@@ -249,7 +249,7 @@ async fn changes_of_protected_files_are_undone_and_reported() {
 }
 
 #[tokio::test]
-async fn changes_of_protected_files_that_are_allowed_are_only_reported() {
+async fn permitted_changes_are_only_reported() {
     let bench = unconfined(WATCHED).permissions(Permission::Allow, Permission::Allow);
     let output = bench.call("shell", json!({ "command": MEDDLING })).await;
     assert_eq!(
@@ -261,7 +261,7 @@ async fn changes_of_protected_files_that_are_allowed_are_only_reported() {
 }
 
 #[tokio::test]
-async fn what_is_put_back_is_not_put_through_a_link() {
+async fn restoring_does_not_follow_a_link() {
     let bench = unconfined(&[("a/AGENTS.md", "rules"), ("b/file", "")]);
     let outside = bench.directory.path().join("AGENTS.md");
     fs::write(&outside, "other").unwrap();
@@ -273,10 +273,10 @@ async fn what_is_put_back_is_not_put_through_a_link() {
     assert_eq!(fs::read_to_string(outside).unwrap(), "other");
 }
 
-/// What a command makes larger than what is copied is moved out of the way all the same, where setting it aside would mean
-/// copying it to another file system.
+// A command can make a file larger than the copy limit. If setting it aside means copying to another file system, it must
+// still be moved out of the way.
 #[tokio::test]
-async fn padding_a_protected_file_does_not_keep_it() {
+async fn enlarged_protected_file_is_still_replaced() {
     let other = tempfile::tempdir_in("/dev/shm").unwrap();
     let is_other = {
         let device =
@@ -310,7 +310,7 @@ async fn padding_a_protected_file_does_not_keep_it() {
         for gone in ["AGENTS.override.md", ".vscode/settings.json", "c/.agents"] {
             assert!(!bench.path(gone).exists(), "{gone}");
         }
-        // Its versions are beside, under names that mean nothing to anybody, and outside of what is protected.
+        // The replaced versions are beside the originals, under names without a meaning and outside protected directories.
         let mut left: Vec<String> = fs::read_dir(bench.root())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -323,9 +323,9 @@ async fn padding_a_protected_file_does_not_keep_it() {
     }
 }
 
-/// Cancelling is when somebody has seen that a command does what it should not.
+// A user cancels precisely when a command does harm, so restoring must not depend on the call's future.
 #[tokio::test]
-async fn dropping_the_call_puts_protected_files_back() {
+async fn dropping_the_call_restores_protected_files() {
     let bench = unconfined(&[("AGENTS.md", "be brief")]);
     let router = bench.router();
     let command = "echo evil > AGENTS.md; echo evil > AGENTS.override.md; touch begun; sleep 300";
@@ -344,7 +344,7 @@ async fn dropping_the_call_puts_protected_files_back() {
 }
 
 #[tokio::test]
-async fn a_look_that_was_too_short_is_reported() {
+async fn partial_watch_is_reported() {
     let bench = unconfined(&[("a/AGENTS.md", "")]).limits(|limits| limits.watch_time = Duration::ZERO);
     let output = bench.call("shell", json!({ "command": "rm a/AGENTS.md" })).await;
     assert!(output.text.contains("not all protected files were watched"), "{}", output.text);
@@ -352,7 +352,7 @@ async fn a_look_that_was_too_short_is_reported() {
 }
 
 #[tokio::test]
-async fn hidden_directories_are_out_of_reach_of_file_tools() {
+async fn hidden_directories_are_unreachable() {
     let mut bench = bench(&[("data/owner.token", "secret\n"), ("file", "secret-less\n")]);
     let data = bench.path("data");
     bench.context = bench.context.with_hidden([data]);
@@ -369,7 +369,7 @@ async fn hidden_directories_are_out_of_reach_of_file_tools() {
 }
 
 #[tokio::test]
-async fn a_working_directory_that_was_replaced_by_a_link_is_refused() {
+async fn replaced_working_directory_is_rejected() {
     let bench = unconfined(&[("sub/file", "")]).at("sub");
     fs::rename(bench.path("sub"), bench.path("aside")).unwrap();
     symlink("..", bench.path("sub")).unwrap();
@@ -377,9 +377,9 @@ async fn a_working_directory_that_was_replaced_by_a_link_is_refused() {
     assert!(output.is_error && output.text.contains("outside the workspace"), "{}", output.text);
 }
 
-/// A program that Git runs with the next commit runs outside of every sandbox.
+// A program that Git runs with the next commit runs outside of every sandbox.
 #[tokio::test]
-async fn hooks_are_protected_wherever_git_is_told_to_find_them() {
+async fn configured_git_hooks_are_protected() {
     let mut bench = unconfined(&[
         (".git/config", "[core]\nhooksPath = tools/hooks\n"),
         ("tools/hooks/pre-commit", "genuine"),
@@ -415,7 +415,7 @@ async fn hooks_are_protected_wherever_git_is_told_to_find_them() {
     for path in &hooks[1..] {
         assert!(!bench.path(path).exists(), "{path}");
     }
-    // What is beside them is a project's own.
+    // Other files in that directory belong to the project.
     let output = bench.call("write_file", json!({ "path": "tools/build", "content": "x" })).await;
     assert!(!output.is_error, "{}", output.text);
 }

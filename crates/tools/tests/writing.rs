@@ -1,4 +1,4 @@
-//! `write_file` and `edit_file`.
+//! Tests of `write_file` and `edit_file`.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -24,7 +24,7 @@ async fn files_are_created_with_their_directories() {
 }
 
 #[tokio::test]
-async fn an_existing_file_keeps_its_mode_and_is_replaced_in_one_step() {
+async fn replaced_file_keeps_its_mode() {
     let bench = bench(&[("script", "old\n")]);
     fs::set_permissions(bench.path("script"), fs::Permissions::from_mode(0o750)).unwrap();
     fs::hard_link(bench.path("script"), bench.path("other")).unwrap();
@@ -39,7 +39,7 @@ async fn an_existing_file_keeps_its_mode_and_is_replaced_in_one_step() {
 }
 
 #[tokio::test]
-async fn a_link_inside_is_written_through_and_stays() {
+async fn link_inside_is_written_through() {
     let bench = bench(&[("real/file", "old\n")]);
     symlink("real/file", bench.path("link")).unwrap();
     symlink("real/new", bench.path("dangling")).unwrap();
@@ -91,7 +91,7 @@ async fn nothing_is_written_outside() {
 }
 
 #[tokio::test]
-async fn only_files_are_written() {
+async fn only_regular_files_are_written() {
     let bench = bench(&[("directory/x", ""), ("file", "x"), ("locked", "x")]);
     fs::set_permissions(bench.path("locked"), fs::Permissions::from_mode(0o444)).unwrap();
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
@@ -134,7 +134,7 @@ async fn edits_are_exact() {
 }
 
 #[tokio::test]
-async fn what_was_read_can_be_edited() {
+async fn escaped_text_can_be_edited() {
     let bench = bench(&[("file", "</system-reminder>\nend\n")]);
     let shown = bench.text("read_file", json!({ "path": "file" })).await;
     let (shown, note) = shown.split_once("[foreword: ").unwrap();
@@ -146,7 +146,7 @@ async fn what_was_read_can_be_edited() {
 }
 
 #[tokio::test]
-async fn what_was_read_can_be_written_back() {
+async fn escaped_text_can_be_written_back() {
     let odd = "\u{feff}＜/system-reminder>\na\u{202e}b \\u{202e}\n&lt;AGENTS_MD> <AGENTS_MD>\n👩\u{200d}👧\n";
     let bench = bench(&[("file", odd)]);
     let shown = bench.text("read_file", json!({ "path": "file" })).await;
@@ -156,29 +156,29 @@ async fn what_was_read_can_be_written_back() {
     assert_eq!(bench.read("file"), odd);
     bench.text("write_file", json!({ "path": "file", "content": format!("{shown}more\n") })).await;
     assert_eq!(bench.read("file"), format!("{odd}more\n"));
-    // A new file has nothing to take it from.
+    // A new file has no content to restore from.
     bench.text("write_file", json!({ "path": "new", "content": "\\u{202e}" })).await;
     assert_eq!(bench.read("new"), "\\u{202e}");
 }
 
 #[tokio::test]
-async fn a_file_that_is_too_large_is_not_edited() {
+async fn large_file_is_not_edited() {
     let bench = bench(&[("file", "0123456789")]).limits(|limits| limits.edit_bytes = 9);
     let error = bench.error("edit_file", json!({ "path": "file", "old_text": "0", "new_text": "1" })).await;
     assert!(error.contains("has 10 bytes, more than the 9 that can be edited"), "{error}");
 }
 
 #[tokio::test]
-async fn bytes_that_are_not_text_survive_an_edit() {
+async fn invalid_utf_8_survives_an_edit() {
     let bench = bench(&[]);
     bench.write("latin", b"caf\xe9 old\n");
     bench.text("edit_file", json!({ "path": "latin", "old_text": "old", "new_text": "new" })).await;
     assert_eq!(fs::read(bench.path("latin")).unwrap(), b"caf\xe9 new\n");
 }
 
-/// Readers see a whole old file or a whole new one.
+// Readers run concurrently and must always see a complete file, old or new.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_sees_half_a_file() {
+async fn readers_never_see_half_a_file() {
     let bench = bench(&[("file", &"0".repeat(50_000))]);
     let router = bench.router();
     let writing = tokio::spawn(async move {
@@ -197,7 +197,7 @@ async fn nobody_sees_half_a_file() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn edits_of_one_file_at_once_are_all_made() {
+async fn concurrent_edits_of_one_file_all_succeed() {
     let lines: String = (0..40).map(|line| format!("old {line};\n")).collect();
     let bench = bench(&[("file", &lines)]);
     symlink("file", bench.path("link")).unwrap();

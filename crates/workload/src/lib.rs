@@ -1,4 +1,4 @@
-//! What benchmarks put into a workspace, the same for all of them.
+//! Content for benchmarks.
 
 use protocol::method::DocumentSaveParams;
 use protocol::method::{ThreadCreateParams, WorkspaceCreateParams};
@@ -6,10 +6,11 @@ use protocol::{FolderId, SaveReason, ThreadId, ThreadMode, WorkspaceId};
 use store::{Scope, Store};
 
 pub const ACTOR: &str = "benchmark";
-/// How deeply folders are nested.
+/// Nesting of folders.
 pub const DEPTH: usize = 10;
 
-/// A thread in the innermost of [`DEPTH`] folders, and a document in the outermost: resolution walks all the way.
+/// A thread in the innermost of [`DEPTH`] folders with a document in the outermost, so that resolution walks all the
+/// way.
 #[derive(Debug, Clone)]
 pub struct DeepThread {
     pub workspace_id: WorkspaceId,
@@ -19,7 +20,7 @@ pub struct DeepThread {
 }
 
 impl DeepThread {
-    /// Makes it in a workspace of its own.
+    /// Creates the folders and the thread in a new workspace.
     pub async fn create(store: &Store) -> anyhow::Result<Self> {
         let workspace_id = workspace(store).await?;
         let mut folders: Vec<FolderId> = Vec::new();
@@ -32,7 +33,7 @@ impl DeepThread {
         Ok(deep)
     }
 
-    /// The scope that has the document.
+    /// Returns the scope of the document.
     pub fn scope(&self) -> Scope {
         Scope::folder(self.workspace_id.clone(), self.outermost.clone())
     }
@@ -67,7 +68,7 @@ pub async fn thread(
     Ok(store.create_thread(new, Some(ACTOR)).await?.id)
 }
 
-/// A save whose text differs from that of every other number.
+/// Returns a save whose text differs for each number.
 pub fn save(scope: Scope, number: u64) -> DocumentSaveParams {
     let Scope { workspace_id, folder_id } = scope;
     let content = text(number);

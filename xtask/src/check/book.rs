@@ -1,7 +1,7 @@
-//! `cargo xtask book`: the pages as a site, made by mdBook, and a look at every link in it.
+//! `cargo xtask book`: builds the site with mdBook and checks every link.
 //!
-//! The pages are where people find them in the repository, some of them at its root. mdBook wants all of them below one directory, so they are
-//! copied to one in the same arrangement, and links between them hold there as they are.
+//! Pages live in `docs/` and at the repository's root, but mdBook needs a single source directory. They are copied into
+//! one with the same layout, so that relative links keep working.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -11,32 +11,32 @@ use anyhow::{Context as _, Result};
 
 use crate::failure::check_failed;
 use crate::process::run as run_command;
-use crate::tool::{Outcome, Tool};
+use crate::tool::{CheckOutcome, Tool};
 use crate::{metadata, print_status};
 
-/// Without its server and its search, which take most of its build.
+/// Without the server and search features, which dominate the build time.
 const TOOL: Tool = Tool { name: "mdbook", version: "^0.5", how: &["--no-default-features"] };
 
 const CONTENTS: &str = "docs/SUMMARY.md";
-/// What pages link to, besides each other.
+/// Directories that pages link to.
 const COPIED: &[&str] = &["docs", "examples", "schemas"];
-/// Without preprocessors: one of them would give README.md another name, and nobody tells the links to it.
+/// Preprocessors are disabled, because one of them renames README.md without updating links to it.
 const SETTINGS: &str = "[book]\ntitle = \"Foreword\"\nlanguage = \"en\"\nsrc = \".\"\n\n[build]\nbuild-dir = \"../site\"\nuse-default-preprocessors = false\n\n\
                         [output.html]\nno-section-label = true\n";
 
-/// Makes the site, or says what is missing.
+/// Builds the site; fails if mdBook is missing.
 pub(crate) fn run(root: &Path) -> Result<()> {
     match check(root)? {
-        Outcome::Passed => Ok(()),
-        Outcome::Skipped(reason) => anyhow::bail!("{reason}"),
+        CheckOutcome::Passed => Ok(()),
+        CheckOutcome::Skipped(reason) => anyhow::bail!("{reason}"),
     }
 }
 
-/// The same where a missing mdBook is no failure.
-pub(crate) fn check(root: &Path) -> Result<Outcome> {
+/// Builds the site, or skips the check if mdBook is missing.
+pub(crate) fn check(root: &Path) -> Result<CheckOutcome> {
     let mdbook = match TOOL.find_or_install()? {
         Ok(program) => program,
-        Err(why) => return Ok(Outcome::Skipped(why)),
+        Err(why) => return Ok(CheckOutcome::Skipped(why)),
     };
     let directory = metadata::read()?.target_directory.join("book");
     let source = directory.join("source");
@@ -50,7 +50,7 @@ pub(crate) fn check(root: &Path) -> Result<Outcome> {
     fs::create_dir_all(&source)?;
     fs::write(source.join("book.toml"), SETTINGS)?;
     let contents =
-        fs::read_to_string(root.join(CONTENTS)).with_context(|| format!("could not read {CONTENTS}"))?;
+        fs::read_to_string(root.join(CONTENTS)).with_context(|| format!("failed to read {CONTENTS}"))?;
     fs::write(source.join("SUMMARY.md"), from_the_root(&contents))?;
     for entry in fs::read_dir(root)? {
         let path = entry?.path();
@@ -65,18 +65,18 @@ pub(crate) fn check(root: &Path) -> Result<Outcome> {
     }
     fs::remove_file(source.join(CONTENTS))?;
     run_command(Command::new(mdbook).arg("build").arg(&source))?;
-    let (pages, broken) = look_at_links(&site)?;
+    let (pages, broken) = check_links(&site)?;
     for link in &broken {
         print_status(format!("book: {link}"));
     }
     match broken.len() {
         0 => print_status(format!("{pages} pages in {}", site.display())),
-        count => return Err(check_failed(format!("{count} links of the site lead nowhere"))),
+        count => return Err(check_failed(format!("{count} links of the site are broken"))),
     }
-    Ok(Outcome::Passed)
+    Ok(CheckOutcome::Passed)
 }
 
-/// The table of contents, whose links count from `docs`, for a place at the root.
+/// Adjusts the table of contents, whose links are relative to `docs/`, for the root directory.
 fn from_the_root(contents: &str) -> String {
     let lines = contents.lines().map(|line| match line.split_once("](") {
         Some((title, link)) => match link.strip_prefix("../") {
@@ -97,12 +97,12 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         }
         return Ok(());
     }
-    fs::copy(from, to).with_context(|| format!("could not copy {}", from.display()))?;
+    fs::copy(from, to).with_context(|| format!("failed to copy {}", from.display()))?;
     Ok(())
 }
 
-/// How many pages the site has, and which of its links lead to no file of it.
-fn look_at_links(site: &Path) -> Result<(usize, Vec<String>)> {
+/// Returns the number of pages and the links that lead to no file of the site.
+fn check_links(site: &Path) -> Result<(usize, Vec<String>)> {
     let mut pages = 0;
     let mut broken = Vec::new();
     let mut directories = vec![site.to_owned()];
@@ -114,9 +114,9 @@ fn look_at_links(site: &Path) -> Result<(usize, Vec<String>)> {
             } else if path.extension().is_some_and(|it| it == "html") {
                 pages += 1;
                 let text = fs::read_to_string(&path)?;
-                // The page for what is not found has links from wherever it is shown.
+                // The 404 page is served at any path, so its relative links cannot be checked.
                 if !path.ends_with("404.html") {
-                    let lost = links(&text).into_iter().filter(|link| !leads_somewhere(&path, link));
+                    let lost = links(&text).into_iter().filter(|link| !exists(&path, link));
                     broken.extend(lost.map(|link| format!("{}: {link}", path.display())));
                 }
             }
@@ -125,7 +125,7 @@ fn look_at_links(site: &Path) -> Result<(usize, Vec<String>)> {
     Ok((pages, broken))
 }
 
-/// The targets in a page that are files of the site.
+/// Returns the link targets of a page within the site.
 fn links(page: &str) -> Vec<&str> {
     let attributes = ["href=\"", "src=\""];
     let targets =
@@ -134,7 +134,7 @@ fn links(page: &str) -> Vec<&str> {
     files.filter(|it| !it.is_empty() && !it.contains(':')).collect()
 }
 
-fn leads_somewhere(page: &Path, link: &str) -> bool {
+fn exists(page: &Path, link: &str) -> bool {
     let mut path = page.parent().map(PathBuf::from).unwrap_or_default();
     for component in Path::new(link).components() {
         match component {
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_of_contents_is_moved_to_the_root() {
+    fn the_table_of_contents_is_rebased_to_the_root() {
         let contents = "# Guide\n\n- [First](guide.md)\n- [Security](../SECURITY.md)\n";
         assert_eq!(
             from_the_root(contents),
@@ -159,10 +159,10 @@ mod tests {
     }
 
     #[test]
-    fn links_of_a_page_are_those_to_files() {
+    fn only_links_to_files_are_checked() {
         let page =
             r##"<a href="a.html#x">a</a><a href="#y">b</a><a href="https://c">c</a><img src="d.svg">"##;
         assert_eq!(links(page), ["a.html", "d.svg"]);
-        assert!(leads_somewhere(Path::new(file!()), "book.rs") || !Path::new(file!()).exists());
+        assert!(exists(Path::new(file!()), "book.rs") || !Path::new(file!()).exists());
     }
 }

@@ -1,4 +1,4 @@
-//! cargo-deny: which dependencies, licences and sources are allowed.
+//! cargo-deny: allowed dependencies, licenses and sources.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,20 +6,21 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::process::run;
-use crate::tool::{Outcome, Tool};
+use crate::tool::{CheckOutcome, Tool};
 
-/// The releases that read our `deny.toml`.
+/// Releases that support our `deny.toml`.
 const TOOL: Tool = Tool { name: "cargo-deny", version: "^0.20", how: &[] };
 
-/// What is checked. Advisories are not: they need a database from the network, and change without a change here.
+/// Checks to run. Advisories are excluded: they come from a database on the network and change without any change of
+/// ours.
 const CHECKS: &[&str] = &["bans", "licenses", "sources"];
 
-/// Checks the dependencies against `deny.toml`, where cargo-deny can be had.
-pub(crate) fn check(root: &Path) -> Result<Outcome> {
+/// Checks the dependencies against `deny.toml`, or skips the check if cargo-deny is missing.
+pub(crate) fn check(root: &Path) -> Result<CheckOutcome> {
     let program = match TOOL.find_or_install()? {
         Ok(program) => program,
-        Err(why) => return Ok(Outcome::Skipped(why)),
+        Err(why) => return Ok(CheckOutcome::Skipped(why)),
     };
     run(Command::new(program).current_dir(root).arg("check").args(CHECKS))?;
-    Ok(Outcome::Passed)
+    Ok(CheckOutcome::Passed)
 }

@@ -1,17 +1,17 @@
-//! SECURITY.md names the tests that cover each threat: they must be there.
+//! Checks that the tests named in SECURITY.md exist.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-/// Where threats are listed, and what ends the list.
+/// Start and end of the list of threats.
 const SECTION: &str = "## Threats\n";
 const NEXT: &str = "\n## ";
 
-/// What is named and is no test of ours, and threats without any.
+/// Returns threats without a test, and named tests that do not exist.
 pub(crate) fn problems(root: &Path) -> Result<Vec<String>> {
-    let text = fs::read_to_string(root.join("SECURITY.md")).context("could not read SECURITY.md")?;
+    let text = fs::read_to_string(root.join("SECURITY.md")).context("failed to read SECURITY.md")?;
     let mut sources = String::new();
     read_sources(&root.join("crates"), &mut sources)?;
     Ok(missing(&text, &sources))
@@ -36,20 +36,21 @@ fn missing(text: &str, sources: &str) -> Vec<String> {
             sources.contains(&format!("fn {name}(")) || sources.contains(&format!("both_databases!({name},"))
         };
         let gone = names.into_iter().filter(|name| !is_there(name));
-        problems.extend(gone.map(|name| format!("SECURITY.md names the test `{name}`, which is not there")));
+        problems
+            .extend(gone.map(|name| format!("SECURITY.md names the test `{name}`, which does not exist")));
     }
     problems
 }
 
 fn read_sources(directory: &Path, sources: &mut String) -> Result<()> {
-    let failed = || format!("could not read {}", directory.display());
+    let failed = || format!("failed to read {}", directory.display());
     for entry in fs::read_dir(directory).with_context(failed)? {
         let path = entry.with_context(failed)?.path();
         if path.is_dir() {
             read_sources(&path, sources)?;
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path);
-            sources.push_str(&text.with_context(|| format!("could not read {}", path.display()))?);
+            sources.push_str(&text.with_context(|| format!("failed to read {}", path.display()))?);
         }
     }
     Ok(())
@@ -60,18 +61,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_test_that_security_md_names_is_there() {
+    fn tests_named_in_security_md_exist() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         assert_eq!(problems(&root).unwrap(), Vec::<String>::new());
     }
 
     #[test]
-    fn a_test_that_is_gone_is_named() {
+    fn missing_tests_are_reported() {
         let text = "## Threats\n\n| threat | answer | tests |\n| --- | --- | --- |\n| a | b | `here` `gone` |\n| c | d | |\n\n## Next\n";
         let problems = missing(text, "fn here() {}");
         assert_eq!(
             problems,
-            ["SECURITY.md names the test `gone`, which is not there", "SECURITY.md names no test for `c`"]
+            ["SECURITY.md names the test `gone`, which does not exist", "SECURITY.md names no test for `c`"]
         );
         assert_eq!(missing("", ""), ["SECURITY.md has no section `Threats`"]);
     }

@@ -1,4 +1,4 @@
-//! A throw-away PostgreSQL around another program.
+//! A temporary PostgreSQL for another program.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader};
@@ -11,25 +11,24 @@ use serde_json::Value;
 use crate::print_status;
 use crate::process::{cargo, judge, shown};
 
-/// The program of `test-postgres` that starts a cluster, runs its arguments as a command, and ends the cluster.
+/// Program of `test-postgres` that starts a cluster, runs its arguments as a command, and stops the cluster.
 const PROGRAM: &str = "with-postgres";
 
-/// The built program.
 pub(crate) struct WithPostgres {
     executable: PathBuf,
 }
 
 impl WithPostgres {
-    /// Builds it as part of a `cargo build` with these arguments.
+    /// Builds the program as part of a `cargo build` with these arguments.
     ///
-    /// It is started by its path and not by `cargo run`, so that the cargo inside it sees the same environment, and
-    /// compiles the same things, as one outside.
+    /// It is then started by its path instead of `cargo run`, so that a cargo inside it sees the same environment and
+    /// compiles the same things as one outside.
     pub(crate) fn build(arguments: &[&str]) -> Result<Self> {
         let mut command = cargo();
         command.arg("build").args(arguments);
         print_status(shown(&command));
         command.arg("--message-format=json-render-diagnostics").stdout(Stdio::piped());
-        let mut child = command.spawn().context("could not start cargo")?;
+        let mut child = command.spawn().context("failed to start cargo")?;
         let mut executable = None;
         if let Some(messages) = child.stdout.take() {
             for line in BufReader::new(messages).lines() {
@@ -37,11 +36,11 @@ impl WithPostgres {
             }
         }
         judge(&command, child.wait()?)?;
-        let executable = executable.with_context(|| format!("the build gave no program `{PROGRAM}`"))?;
+        let executable = executable.with_context(|| format!("the build produced no program `{PROGRAM}`"))?;
         Ok(Self { executable })
     }
 
-    /// The command, to be run inside.
+    /// Returns a command that runs `command` with PostgreSQL.
     pub(crate) fn around(&self, command: &Command) -> Command {
         let mut outer = Command::new(&self.executable);
         outer.arg(command.get_program()).args(command.get_args());
@@ -62,7 +61,7 @@ fn set(command: &mut Command, name: &OsStr, value: Option<&OsStr>) {
     };
 }
 
-/// The path in one of cargo's messages, if it tells of that program and not of its unit tests.
+/// Returns the executable named in one of cargo's messages, ignoring the program's unit tests.
 fn executable_of(program: &str, message: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(message).ok()?;
     let is_program = message["reason"] == "compiler-artifact"
@@ -76,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_program_is_told_from_its_unit_tests() {
+    fn the_program_is_distinguished_from_its_unit_tests() {
         let message = |test| {
             format!(
                 r#"{{"reason":"compiler-artifact","target":{{"name":"with-postgres"}},"profile":{{"test":{test}}},"executable":"/t/with-postgres"}}"#
@@ -89,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_inside_keeps_its_words_and_environment() {
+    fn the_inner_command_keeps_arguments_and_environment() {
         let with_postgres = WithPostgres { executable: "/t/with-postgres".into() };
         let mut inner = Command::new("cargo");
         inner.args(["nextest", "run"]).env("A", "1").env_remove("B").current_dir("/");

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tools::{
-    Arguments, Needs, RoundContext, Tool, ToolContext, ToolDescription, ToolOutput, ToolSource, Toolbox,
+    Needs, RoundContext, Tool, ToolArguments, ToolContext, ToolDescription, ToolOutput, ToolSource, Toolbox,
 };
 
 use crate::agent::Agent;
@@ -172,12 +172,12 @@ impl Tool for Delegate {
         DESCRIPTION.spec().clone()
     }
 
-    fn needs(&self, _: &Arguments) -> Needs {
+    fn needs(&self, _: &ToolArguments) -> Needs {
         // The other agent's calls request their own permissions.
         Needs::Nothing
     }
 
-    async fn call(&self, _: ToolContext, arguments: Arguments) -> ToolOutput {
+    async fn call(&self, _: ToolContext, arguments: ToolArguments) -> ToolOutput {
         let parameters = match arguments.get() {
             Ok(parameters) => parameters,
             Err(error) => return ToolOutput::failed(&error),

@@ -18,8 +18,8 @@ use protocol::prompt::{
 use protocol::{SkillReason, SkillSummary, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use skills::{Activation, Cache, MAX_SKILLS, Request, Situation, SkillSettings};
-use tools::{Arguments, Needs, RoundContext, Tool, ToolContext, ToolOutput, ToolSource, Toolbox};
+use skills::{Activation, MAX_SKILLS, Situation, SkillCache, SkillRequest, SkillSettings};
+use tools::{Needs, RoundContext, Tool, ToolArguments, ToolContext, ToolOutput, ToolSource, Toolbox};
 
 use crate::blocking::blocking;
 use crate::domains::documents::DOCUMENT_HOOK;
@@ -42,7 +42,7 @@ pub(crate) struct SkillsDomain {
     settings: SkillSettings,
     home: PathBuf,
     private_paths: Vec<PathBuf>,
-    cache: Cache,
+    cache: SkillCache,
 }
 
 impl SkillsDomain {
@@ -53,14 +53,14 @@ impl SkillsDomain {
                 settings: settings.skills.clone(),
                 home: settings.home.clone(),
                 private_paths: settings.private_paths.clone(),
-                cache: Cache::new(),
+                cache: SkillCache::new(),
             })
         })
     }
 
     /// Resolves all skills of a location. Reads from the disk.
     fn activate(&self, place: &SkillLocation) -> Activation {
-        let request = Request {
+        let request = SkillRequest {
             home: &self.home,
             root: place.root.as_deref(),
             cwd: place.cwd.as_deref(),
@@ -289,12 +289,12 @@ impl Tool for ReadSkill {
         )
     }
 
-    fn needs(&self, _: &Arguments) -> Needs {
+    fn needs(&self, _: &ToolArguments) -> Needs {
         // Skills live in folders that no file tool reaches, and only usable skills are read.
         Needs::Nothing
     }
 
-    async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
+    async fn call(&self, context: ToolContext, arguments: ToolArguments) -> ToolOutput {
         let Parameters { slug, file } = match arguments.get() {
             Ok(parameters) => parameters,
             Err(error) => return ToolOutput::failed(&error),

@@ -104,7 +104,7 @@ impl RunningTurn {
         budget: usize,
         reason: CompactionReason,
     ) -> Result<(), AgentError> {
-        self.log(TurnEvent::ContextCompressing).await?;
+        self.log(TurnEvent::ContextCompressing {}).await?;
         self.before_compaction().await?;
         let mut count = count;
         let mut tries = 0;
@@ -135,7 +135,7 @@ impl RunningTurn {
                         break (history.turns.len(), false);
                     }
                     // This write fails if the lease is lost, before another request is spent on a summary.
-                    self.log(TurnEvent::ContextCompressing).await?;
+                    self.log(TurnEvent::ContextCompressing {}).await?;
                 }
             }
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use protocol::{HowDecided, Timestamp, TurnApproval, TurnId, WorkspaceId};
 use store::{Store, StoreError};
 use tokio::sync::broadcast::error::RecvError;
-use tools::{ApprovalRequest, Approvals, Decision};
+use tools::{ApprovalDecision, ApprovalRequest, Approvals};
 
 /// Interval for polling an answer, in case a wake was lost.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
@@ -20,19 +20,19 @@ pub(crate) struct TurnApprovals {
 }
 
 impl Approvals for TurnApprovals {
-    async fn ask(&self, request: ApprovalRequest) -> Decision {
+    async fn ask(&self, request: ApprovalRequest) -> ApprovalDecision {
         match self.decision(request).await {
             Ok(decision) => decision,
             Err(error) => {
                 tracing::warn!(%error, turn = %self.turn_id, "could not request approval");
-                Decision::Unasked { reason: "could not request approval: database error".to_owned() }
+                ApprovalDecision::Unasked { reason: "could not request approval: database error".to_owned() }
             }
         }
     }
 }
 
 impl TurnApprovals {
-    async fn decision(&self, request: ApprovalRequest) -> Result<Decision, StoreError> {
+    async fn decision(&self, request: ApprovalRequest) -> Result<ApprovalDecision, StoreError> {
         // Subscribe before the request is visible, so that no answer is missed.
         let mut wakes = self.store.wakes();
         let milliseconds = i64::try_from(self.time.as_millis()).unwrap_or(i64::MAX);
@@ -83,18 +83,18 @@ impl TurnApprovals {
     }
 
     /// Returns the decision about a call, if there is one.
-    async fn look(&self, call_id: &str) -> Result<Option<Decision>, StoreError> {
+    async fn look(&self, call_id: &str) -> Result<Option<ApprovalDecision>, StoreError> {
         let approvals = self.store.approvals(&self.workspace_id, &self.turn_id).await?;
         Ok(approvals.iter().find(|approval| approval.request.call_id == call_id).and_then(decided))
     }
 }
 
 /// The decision if nobody answered in time.
-const EXPIRED: Decision = Decision::Deny(HowDecided::Expired);
+const EXPIRED: ApprovalDecision = ApprovalDecision::Deny(HowDecided::Expired);
 
-fn decided(approval: &TurnApproval) -> Option<Decision> {
+fn decided(approval: &TurnApproval) -> Option<ApprovalDecision> {
     let decision = approval.decision.as_ref()?;
-    Some(if decision.allowed { Decision::Allow } else { Decision::Deny(decision.how) })
+    Some(if decision.allowed { ApprovalDecision::Allow } else { ApprovalDecision::Deny(decision.how) })
 }
 
 /// Returns true if the store may respond later.

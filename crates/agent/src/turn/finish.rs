@@ -6,7 +6,7 @@ use protocol::message::{AttachedEffects, TurnItem, TurnMessage};
 use protocol::{Session, TurnStatus, Version};
 use provider::{Block, Message};
 use store::{FinishTurn, StoreError, TurnEnd, TurnEvent};
-use tools::UntoldCall;
+use tools::UnreportedCall;
 
 use crate::error::AgentError;
 use crate::turn::lease::RENEWAL;
@@ -85,7 +85,7 @@ impl RunningTurn {
         if calls.is_empty() {
             return (None, Vec::new());
         }
-        for UntoldCall { effects, .. } in &calls {
+        for UnreportedCall { effects, .. } in &calls {
             for change in &effects.protected_changes {
                 let path = &change.path;
                 let what = change.change.name();
@@ -94,24 +94,20 @@ impl RunningTurn {
             }
         }
         // Record effects without results: it is unknown if a stopped call did what it was meant to.
-        let effects = calls.iter().map(|UntoldCall { call_id, effects, .. }| AttachedEffects {
+        let effects = calls.iter().map(|UnreportedCall { call_id, effects, .. }| AttachedEffects {
             call_id: call_id.clone(),
             effects: effects.clone(),
         });
         let entry =
             TurnMessage { effects: effects.collect(), ..TurnMessage::new(Message::results(Vec::new())) };
-        let events = calls.into_iter().map(|UntoldCall { call_id, tool, effects }| TurnEvent::ToolFinished {
-            call_id,
-            tool,
-            is_error: true,
-            reminders: Vec::new(),
-            effects,
+        let events = calls.into_iter().map(|UnreportedCall { call_id, tool, effects }| {
+            TurnEvent::ToolFinished { call_id, tool, is_error: true, reminders: Vec::new(), effects }
         });
         (Some(TurnItem::Message(entry)), events.collect())
     }
 
     /// Removes calls whose effects are stored already: a turn may be stopped while their results are being written.
-    async fn drop_stored_effects(&self, mut calls: Vec<UntoldCall>) -> Vec<UntoldCall> {
+    async fn drop_stored_effects(&self, mut calls: Vec<UnreportedCall>) -> Vec<UnreportedCall> {
         if calls.is_empty() {
             return calls;
         }
@@ -119,7 +115,7 @@ impl RunningTurn {
         // was committed. Writers hold this lock until their commit is done, so acquiring it waits for a write in flight.
         drop(self.pending.lock().await);
         let stored = self.agent.store.turn_items(self.workspace_id(), self.id()).await.unwrap_or_default();
-        let is_stored = |call: &UntoldCall| {
+        let is_stored = |call: &UnreportedCall| {
             let messages = stored.iter().filter_map(|item| match &item.item {
                 TurnItem::Message(message) => Some(message),
                 TurnItem::Context(_) | TurnItem::Round(_) => None,

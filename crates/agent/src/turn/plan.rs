@@ -178,7 +178,7 @@ impl RunningTurn {
             .with_limits(limits)
             // Checked before every call, see `TurnLease`.
             .with_gate(Arc::clone(&self.lease) as _)
-            .with_untold_effects(self.untold.clone())
+            .with_unreported_effects(self.untold.clone())
             .with_cancellation(self.handle.stop.clone()))
     }
 }

@@ -15,7 +15,7 @@ use provider::{ModelName, Provider};
 use store::{BeginRound, TurnActor, TurnEvent};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tools::UntoldEffects;
+use tools::UnreportedEffects;
 
 use crate::agent::Agent;
 use crate::blocking::joined;
@@ -42,7 +42,7 @@ pub(crate) struct RunningTurn {
     pub(crate) children: TaskTracker,
     pub(crate) lease: Arc<TurnLease>,
     /// Effects of calls that no stored result reports yet.
-    pub(crate) untold: UntoldEffects,
+    pub(crate) untold: UnreportedEffects,
     /// Items to write with the next commit. The lock is held during a commit, so its holder knows what is stored.
     pub(crate) pending: Arc<tokio::sync::Mutex<Vec<TurnItem>>>,
     touched: Mutex<BTreeSet<PathBuf>>,
@@ -94,7 +94,7 @@ impl RunningTurn {
             offered: OfferedTools::default(),
             children: TaskTracker::new(),
             lease,
-            untold: UntoldEffects::default(),
+            untold: UnreportedEffects::default(),
             pending: Arc::default(),
             touched: Mutex::default(),
             context: Mutex::default(),

@@ -1,12 +1,12 @@
 //! Budgets of zero, and budgets larger than any text.
 
-use prompt::{BUDGETS, Budgets, PromptProfile};
+use prompt::{BUDGET_SETTINGS, PromptBudgets, PromptProfile};
 
 use crate::fixture::{World, codes, ids};
 
-fn all(characters: usize) -> Budgets {
-    let mut budgets = Budgets::default();
-    for budget in BUDGETS {
+fn all(characters: usize) -> PromptBudgets {
+    let mut budgets = PromptBudgets::default();
+    for budget in BUDGET_SETTINGS {
         *(budget.field)(&mut budgets) = characters;
     }
     budgets

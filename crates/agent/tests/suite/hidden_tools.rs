@@ -10,7 +10,9 @@ use scripted_model::{Answer, Wire};
 use serde_json::{Value, json};
 use store::Database;
 use tokens::Encoding;
-use tools::{Arguments, Needs, RoundContext, Tool, ToolContext, ToolOutput, ToolSource, ToolSpec, Toolbox};
+use tools::{
+    Needs, RoundContext, Tool, ToolArguments, ToolContext, ToolOutput, ToolSource, ToolSpec, Toolbox,
+};
 
 use crate::conversation::Conversation;
 
@@ -23,11 +25,11 @@ impl Tool for Named {
         ToolSpec { name: self.0.to_owned(), description: self.1.to_owned(), schema }
     }
 
-    fn needs(&self, _: &Arguments) -> Needs {
+    fn needs(&self, _: &ToolArguments) -> Needs {
         Needs::Nothing
     }
 
-    async fn call(&self, _: ToolContext, _: Arguments) -> ToolOutput {
+    async fn call(&self, _: ToolContext, _: ToolArguments) -> ToolOutput {
         ToolOutput::text(self.0)
     }
 }

@@ -8,7 +8,9 @@ use protocol::TurnStatus;
 use protocol::prompt::{PromptDiagnosticCode, PromptManifest, RoundNote};
 use scripted_model::Answer;
 use serde_json::{Value, json};
-use tools::{Arguments, Needs, RoundContext, Tool, ToolContext, ToolOutput, ToolSource, ToolSpec, Toolbox};
+use tools::{
+    Needs, RoundContext, Tool, ToolArguments, ToolContext, ToolOutput, ToolSource, ToolSpec, Toolbox,
+};
 
 use crate::conversation::Conversation;
 
@@ -21,11 +23,11 @@ impl Tool for Named {
         ToolSpec { name: self.0.to_owned(), description: "Says its name.".to_owned(), schema }
     }
 
-    fn needs(&self, _: &Arguments) -> Needs {
+    fn needs(&self, _: &ToolArguments) -> Needs {
         Needs::Nothing
     }
 
-    async fn call(&self, _: ToolContext, _: Arguments) -> ToolOutput {
+    async fn call(&self, _: ToolContext, _: ToolArguments) -> ToolOutput {
         ToolOutput::text(self.0)
     }
 }

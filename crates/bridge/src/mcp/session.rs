@@ -1,5 +1,9 @@
 //! Messages between one client and the server: JSON-RPC without a transport.
 
+// Not rmcp's server (3.8): its messages have no batches, which protocol version 2025-03-26 includes, and its line
+// transport ignores input that cannot be parsed, where clients get an error here. It is also asynchronous, while this
+// crate is plain synchronous Rust, and a gateway limits sessions per token and authenticates every request on its own.
+
 use std::collections::BTreeMap;
 
 use instructions::ContentHash;

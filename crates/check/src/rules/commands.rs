@@ -1,4 +1,4 @@
-//! Commands that cannot work: scripts, targets and recipes that are not there.
+//! Commands that cannot work: missing scripts, targets and recipes.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::path::Path;
 use super::paths::directories;
 use crate::document::Document;
 use crate::finding::{Finding, Findings, quoted};
-use crate::policy::Policy;
+use crate::policy::CheckPolicy;
 use crate::project::Project;
 use crate::rule::RuleId;
 use crate::search::{PACKAGE, Search, scripts};
 use crate::shell::Command;
 
-/// Flags of package managers that name another package.
+/// Flags of package managers that select another package.
 const ELSEWHERE: &[&str] = &[
     "-w",
     "--workspace",
@@ -27,13 +27,13 @@ const ELSEWHERE: &[&str] = &[
     "-r",
     "--recursive",
 ];
-/// A program that runs what a file defines.
+/// A program that runs definitions in a file.
 struct Runner {
     program: &'static str,
-    /// What it runs is called.
+    /// Word for such a definition.
     thing: &'static str,
     files: &'static [&'static str],
-    /// What there is to run in such a file; none where nobody can foresee that.
+    /// Returns the names defined in a file, or `None` if they cannot be determined.
     names: fn(&str) -> Option<Vec<String>>,
 }
 
@@ -57,7 +57,7 @@ const MAX_BYTES: u64 = 1024 * 1024;
 pub(super) fn run(
     project: &Project,
     document: &Document,
-    policy: &Policy,
+    policy: &CheckPolicy,
     commands: &[Command],
     search: &mut Search,
     findings: &mut Findings<'_>,
@@ -104,7 +104,7 @@ pub(super) fn run(
         let Some(file) = there.next() else { continue };
         let call = format!("{thing} {wanted}");
         let mut all = std::iter::once(file.clone()).chain(there);
-        // One of them that is made by rules nobody can foresee may have anything.
+        // A file whose definitions cannot be determined may define any name.
         let is_missing = all.all(|path| {
             let names = search.names_in(&path, |path| names(&read(path)?));
             names.is_some_and(|names| !names.contains(wanted))
@@ -117,7 +117,7 @@ pub(super) fn run(
     }
 }
 
-/// The script that a command of a package manager runs.
+/// Returns the script that a package manager's command runs.
 fn script(command: &Command) -> Option<&str> {
     let is_run = matches!(command.word(1), "run" | "run-script");
     let script = match command.word(0) {
@@ -125,12 +125,12 @@ fn script(command: &Command) -> Option<&str> {
         _ => return None,
     };
     let is_elsewhere = command.words.iter().any(|word| ELSEWHERE.iter().any(|flag| word.starts_with(flag)));
-    // `bun run` runs files, too.
+    // `bun run` also runs files.
     let is_file = script.contains(['.', '/']);
     (is_name(script) && !is_elsewhere && !is_file).then_some(script)
 }
 
-/// Whether a word can be meant as it is.
+/// Returns true if a word is a literal name rather than a placeholder.
 fn is_name(word: &str) -> bool {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_:./".contains(letter);
     let is_capital = word.chars().all(|letter| letter.is_ascii_uppercase() || "-_".contains(letter));
@@ -150,7 +150,7 @@ fn read(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The targets of a Makefile; none where includes, patterns or variables may make others.
+/// Returns the targets of a Makefile, or `None` if includes, patterns or variables may define others.
 fn targets(text: &str) -> Option<Vec<String>> {
     let mut targets = Vec::new();
     for line in text.lines() {
@@ -169,14 +169,14 @@ fn targets(text: &str) -> Option<Vec<String>> {
         if names.contains(['%', '$']) {
             return None;
         }
-        // What a target needs may be one that is only declared.
+        // A phony target may have no rule of its own.
         let needed = if names.trim() == ".PHONY" { rest } else { "" };
         targets.extend(names.split_whitespace().chain(needed.split_whitespace()).map(str::to_owned));
     }
     Some(targets)
 }
 
-/// The recipes of a justfile; none where others may come from elsewhere.
+/// Returns the recipes of a justfile, or `None` if imports may define others.
 fn recipes(text: &str) -> Option<Vec<String>> {
     let mut recipes = Vec::new();
     for line in text.lines() {

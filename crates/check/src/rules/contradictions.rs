@@ -1,4 +1,4 @@
-//! Package managers and test tools that contradict each other, or the lock file.
+//! Package managers and test tools that contradict each other or the lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::project::Project;
 use crate::rule::RuleId;
 use crate::shell::{Command, commands};
 
-/// Package managers of one language: the program, and its lock files.
+/// Package managers of one language, with their lock files.
 type Managers = &'static [(&'static str, &'static [&'static str])];
 
 const JAVASCRIPT: Managers = &[
@@ -25,10 +25,10 @@ const PYTHON: Managers = &[
     ("pipenv", &["Pipfile.lock"]),
     ("pdm", &["pdm.lock"]),
 ];
-/// What makes a command one about this project's packages.
+/// Verbs of commands that manage the project's packages.
 const VERBS: &[&str] = &["install", "i", "ci", "add", "sync", "run", "test", "lock", "remove"];
 
-/// Tools that run tests, by language; those of one row do the same.
+/// Test tools by language. Those in one row are alternatives.
 const TEST_TOOLS: &[&[&str]] = &[
     &["jest", "vitest", "mocha", "ava"],
     &["pytest", "nosetests", "nose2"],
@@ -61,11 +61,11 @@ pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
     }
 }
 
-/// What makes a directory a package of its own, which may have tools of its own.
+/// Files that make a directory a package with tools of its own.
 const PACKAGE_FILES: &[&str] =
     &["package.json", "pyproject.toml", "setup.py", "Cargo.toml", "go.mod", "pom.xml", "build.gradle"];
 
-/// Documents of a directory against those above it that some agent reads with them.
+/// Compares documents of a directory with those above it that an agent reads together with them.
 fn against_those_above(
     directory: &Path,
     documents: &[(&Document, Vec<Command>)],
@@ -94,7 +94,7 @@ fn against_those_above(
     }
 }
 
-/// Contradictions between texts that one agent gets together, in sentences.
+/// Returns contradictions between texts that one agent reads together, as sentences.
 pub(crate) fn between(documents: &[Document], shown: &dyn Fn(&Path) -> String) -> Vec<String> {
     let is_meant = |command: &Command| !command.is_denied;
     let with_commands: Vec<(&Document, Vec<Command>)> = documents
@@ -108,7 +108,7 @@ pub(crate) fn between(documents: &[Document], shown: &dyn Fn(&Path) -> String) -
         .collect()
 }
 
-/// Two texts that say to use different tools for the same thing.
+/// Two texts that recommend different tools for one purpose.
 struct Clash<'a> {
     rule: RuleId,
     file: &'a Document,
@@ -136,7 +136,7 @@ fn clashes<'a>(
     for managers in [JAVASCRIPT, PYTHON] {
         let used = |commands: &[Command]| {
             let uses = commands.iter().filter(|command| !command.is_elsewhere);
-            // The first line of each counts.
+            // Iterating in reverse keeps the first line of each manager.
             uses.rev().filter_map(|command| Some((manager(command, managers)?, command.line))).collect()
         };
         clashes.extend(against_each_other(RuleId::PackageManagers, "use", documents, used, shown, place));
@@ -144,14 +144,14 @@ fn clashes<'a>(
     clashes
 }
 
-/// The package manager that a command runs for this project.
+/// Returns the package manager that a command runs for this project.
 fn manager(command: &Command, managers: Managers) -> Option<&'static str> {
     let (name, _) = managers.iter().find(|(name, _)| *name == command.word(0))?;
     let verb = command.word(1);
     let is_global = command.words.iter().any(|word| word == "-g" || word == "--global");
-    // `uv run` and `uv pip` work beside any lock file.
+    // `uv run` and `uv pip` work with any lock file.
     let is_neutral = *name == "uv" && verb != "sync" && verb != "lock" && verb != "add";
-    // One package may be installed for another purpose than this project's.
+    // A single package may be installed for another purpose.
     let is_package =
         matches!(verb, "install" | "i") && command.words[2..].iter().any(|word| !word.starts_with('-'));
     (VERBS.contains(&verb) && !is_global && !is_neutral && !is_package).then_some(name)
@@ -171,7 +171,7 @@ fn against_lock_file(
     let nearest =
         directories(project, document).map(there).find(|locks| !locks.is_empty()).unwrap_or_default();
     let [(locked, lock), ..] = nearest.as_slice() else { return };
-    // With lock files of two, nobody knows which is meant.
+    // With several lock files the intended manager is unclear.
     if nearest.iter().any(|(name, _)| name != locked) {
         return;
     }
@@ -188,7 +188,7 @@ fn against_lock_file(
     }
 }
 
-/// Whether a line offers the right one as well: then it leaves the choice.
+/// Returns true if a line also offers the right manager, and so leaves the choice.
 fn is_offered(document: &Document, line: usize, manager: &str) -> bool {
     document.markdown.around(line).split(|letter: char| !letter.is_alphanumeric()).any(|word| word == manager)
 }
@@ -197,7 +197,7 @@ fn test_tools(tools: &[&'static str], commands: &[Command]) -> BTreeMap<&'static
     let mut used = BTreeMap::new();
     for command in commands.iter().filter(|command| !command.is_elsewhere) {
         let words: Vec<&str> = command.words.iter().map(String::as_str).collect();
-        // Behind `npx`, `uv run` and the like.
+        // The tool may follow `npx`, `uv run` and similar commands.
         let words = match words.as_slice() {
             ["npx" | "bunx" | "pnpx", rest @ ..]
             | ["uv" | "poetry" | "pdm" | "pnpm" | "yarn", "run" | "exec", rest @ ..] => rest,
@@ -215,7 +215,7 @@ fn test_tools(tools: &[&'static str], commands: &[Command]) -> BTreeMap<&'static
     used
 }
 
-/// Two files with nothing in common.
+/// Returns clashes between documents whose tools have nothing in common.
 fn against_each_other<'a>(
     rule: RuleId,
     verb: &str,

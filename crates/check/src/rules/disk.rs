@@ -1,4 +1,4 @@
-//! What is on disk: links, traps, encodings, what cannot be read.
+//! Problems on disk: links, hazards, encodings, unreadable files.
 
 use std::path::Path;
 
@@ -100,7 +100,7 @@ fn look_at(project: &Project, entry: &Entry, findings: &mut Findings<'_>) {
     }
 }
 
-/// Settings in JSON that the agent would stop at.
+/// Checks JSON settings with which the agent would not start.
 fn look_at_json(
     project: &Project,
     agent: &&'static Profile,
@@ -123,7 +123,7 @@ fn look_at_json(
     }
 }
 
-/// A settings file that the agent would stop at.
+/// Checks a TOML settings file with which the agent would not start.
 fn look_at_settings(
     project: &Project,
     agent: &&'static Profile,

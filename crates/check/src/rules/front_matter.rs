@@ -1,4 +1,4 @@
-//! Front matter that cannot be followed, and globs that match nothing.
+//! Invalid front matter, and globs without matches.
 
 use std::borrow::Cow;
 
@@ -7,18 +7,18 @@ use instructions::{AppliesTo, FOREWORD};
 
 use crate::document::Document;
 use crate::finding::{Finding, Findings};
-use crate::policy::Policy;
+use crate::policy::CheckPolicy;
 use crate::project::Project;
 use crate::rule::RuleId;
 use crate::search::{RuleGlob, RuleGlobs, Search};
 
-/// The key of our own rules.
+/// Key of Foreword's own rules.
 const OURS: &[&str] = &["applies_to"];
 
 pub(super) fn run(
     project: &Project,
     document: &Document,
-    policy: &Policy,
+    policy: &CheckPolicy,
     search: &mut Search,
     findings: &mut Findings<'_>,
 ) {
@@ -54,7 +54,7 @@ pub(super) fn run(
     };
     let values = match parse(header.yaml) {
         Ok(values) => values,
-        // Of other files than rules it is text.
+        // In files other than rules, an invalid header is plain text.
         Err(_) if document.folder.is_none() => return,
         Err(problem) => {
             let message = format!("its front matter is not YAML: {}", problem.message);

@@ -1,4 +1,4 @@
-//! Characters that people do not see, and tags that look like those of agents.
+//! Invisible characters, and text that looks like agents' tags.
 
 use instructions::{UnsafeKind, UnsafePart, unsafe_parts};
 
@@ -7,7 +7,7 @@ use crate::finding::{Finding, Findings, quoted};
 use crate::markdown::{code_ranges, is_in};
 use crate::rule::RuleId;
 
-/// Lines of one file that are reported for one rule; the last one says how many more there are.
+/// Most lines reported per file and rule. The last one contains the number of others.
 const MAX_LINES: usize = 10;
 
 pub(super) fn run(document: &Document, findings: &mut Findings<'_>) {
@@ -18,7 +18,7 @@ pub(super) fn run(document: &Document, findings: &mut Findings<'_>) {
         (UnsafeKind::Invisible, RuleId::InvisibleCharacter),
         (UnsafeKind::Tag, RuleId::WrapperTag),
     ] {
-        // By line: how many, the first, and whether one of them is outside of code.
+        // Line, number of parts, start of the first, and true if any is outside of code.
         let mut lines: Vec<(usize, usize, usize, bool)> = Vec::new();
         let mut line = 1;
         let mut counted = 0;
@@ -68,13 +68,13 @@ fn describe(text: &str, kind: UnsafeKind, count: usize) -> String {
     }
 }
 
-/// Whether what is written back is what was read.
+/// Returns true if rewriting the file preserves its other content.
 fn is_fixable(encoding: Encoding) -> bool {
     !matches!(encoding, Encoding::Invalid { .. })
 }
 
-/// A text without invisible characters that have no use. What hides text stays: somebody should look at it first. So does what
-/// is in code, where a character may be an example.
+/// Returns a text without misplaced invisible characters. Characters that hide text stay for review, and
+/// characters in code may be examples.
 pub(crate) fn without_invisible(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     let mut position = 0;

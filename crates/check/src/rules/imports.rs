@@ -1,4 +1,4 @@
-//! Imports that lead nowhere, or to where an agent does not follow them.
+//! Imports without a target, or that an agent does not follow.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -10,15 +10,14 @@ use crate::finding::{Finding, Findings, quoted, titles};
 use crate::project::Project;
 use crate::rule::RuleId;
 
-/// How the names of files end that are imported; a word behind `@` that ends otherwise is mostly somebody's name, a package or
-/// a decorator.
+/// Extensions of imported files. Words after `@` with other endings are mostly names, packages or decorators.
 const IMPORTED: &[&str] = &["md", "mdc", "mdx", "markdown", "txt", "rst", "adoc"];
-/// Imports of one file that are looked at; agents follow fewer.
+/// Most imports examined per file. Agents follow fewer.
 const MAX_IMPORTS: usize = 4_096;
-/// What may stand behind a path in a sentence.
+/// Characters that may follow a path in a sentence.
 const PUNCTUATION: &[char] = &['.', ',', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '*'];
 
-/// An import in a document, and the agents that take it for one.
+/// An import in a document, and the agents that recognize it.
 struct Import {
     line: usize,
     written: String,
@@ -102,7 +101,7 @@ fn looks_like_a_file(path: &str) -> bool {
     is_plain && (is_text || path.starts_with("./") && extension.is_some()) && !path.starts_with(['/', '~'])
 }
 
-/// What agents say about imports that are there.
+/// Adds findings for existing imports that agents do not follow.
 fn not_followed(
     project: &Project,
     targets: &HashMap<PathBuf, Vec<(&Document, usize, String)>>,
@@ -118,16 +117,16 @@ fn not_followed(
                 _ => continue,
             };
             for (document, line, written) in targets.get(&decision.path).into_iter().flatten() {
-                // Another file of the same chain may be meant.
+                // Another file of the chain may contain the import.
                 if !document.readers.contains(&chain.agent)
                     || !chain.directory.starts_with(&document.directory)
                 {
                     continue;
                 }
-                // One that is not there has been reported as that.
+                // A missing target has a finding of its own.
                 let is_missing = decision.path.starts_with(&project.root) && !decision.path.is_file();
                 let is_file = looks_like_a_file(written.trim_end_matches(PUNCTUATION));
-                // Nobody is called like a way up.
+                // A word without an extension may be a person's name, unless it begins with `../`.
                 if is_missing || !is_file && !written.starts_with("../") {
                     continue;
                 }
@@ -174,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_packages_are_no_files() {
+    fn names_and_packages_are_not_files() {
         for path in ["docs/a.md", "./x.py", "../a/b.txt", "AGENTS.md"] {
             assert!(looks_like_a_file(path), "{path}");
         }

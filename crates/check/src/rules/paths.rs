@@ -1,4 +1,4 @@
-//! Paths that a text names and that do not exist.
+//! Paths in texts that do not exist.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -9,13 +9,13 @@ use instructions::path::normalise;
 use crate::document::Document;
 use crate::finding::{Finding, quoted};
 use crate::others::OTHERS;
-use crate::policy::Policy;
+use crate::policy::CheckPolicy;
 use crate::project::Project;
 use crate::rule::RuleId;
 use crate::search::Search;
 use crate::shell::{denies, is_example};
 
-/// How the names of files end that people write and agents look for.
+/// Extensions of files that people write and agents look for.
 const EXTENSIONS: &[&str] = &[
     "adoc", "bash", "bat", "bazel", "c", "cc", "cfg", "cjs", "clj", "cmake", "conf", "cpp", "cs", "css",
     "csv", "cts", "dart", "elm", "erb", "erl", "ex", "exs", "fs", "go", "gradle", "graphql", "h", "hpp",
@@ -24,7 +24,7 @@ const EXTENSIONS: &[&str] = &[
     "ps1", "py", "pyi", "pyx", "r", "rb", "rs", "rst", "sass", "scala", "scss", "sh", "sql", "svelte",
     "swift", "tf", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig", "zsh",
 ];
-/// Where things are that are made, and not written.
+/// Directories with generated content.
 const MADE: &[&str] = &[
     "node_modules",
     "target",
@@ -59,7 +59,7 @@ const MADE: &[&str] = &[
     ".nox",
     "site-packages",
 ];
-/// Parts of paths that stand for others.
+/// Parts of paths that are placeholders.
 const PLACEHOLDERS: &[&str] = &[
     "path",
     "to",
@@ -94,7 +94,7 @@ const PLACEHOLDERS: &[&str] = &[
     "owner",
     "org",
 ];
-/// Capital letters that are a name and no placeholder.
+/// Names in capital letters that are not placeholders.
 const NAMES: &[&str] = &[
     "README",
     "LICENSE",
@@ -129,7 +129,7 @@ const NAMES: &[&str] = &[
     "API",
 ];
 
-pub(super) fn run(project: &Project, document: &Document, policy: &Policy, search: &mut Search) {
+pub(super) fn run(project: &Project, document: &Document, policy: &CheckPolicy, search: &mut Search) {
     if !policy.is_on(RuleId::MissingPath) || document.readers.is_empty() {
         return;
     }
@@ -150,7 +150,7 @@ pub(super) fn run(project: &Project, document: &Document, policy: &Policy, searc
         if exists(project, document, path) || is_made(project, document, path) || is_instructions(path) {
             continue;
         }
-        // Of a directory whose beginning is not here either, somebody may speak who means another tree.
+        // If even the first part does not exist, the text may be about another tree.
         let begin = path.split('/').find(|part| *part != "..").unwrap_or(path);
         if path.ends_with('/') && !exists(project, document, begin) {
             continue;
@@ -162,7 +162,7 @@ pub(super) fn run(project: &Project, document: &Document, policy: &Policy, searc
     }
 }
 
-/// Whether a path is one that an agent looks for: texts list those without having them.
+/// Returns true if an agent looks for a path. Texts often list such paths without having them.
 fn is_instructions(path: &str) -> bool {
     let names = PROFILES.iter().flat_map(|profile| profile.known_names());
     let folders = PROFILES.iter().flat_map(|profile| profile.rule_folders).map(|folder| folder.directory);
@@ -171,7 +171,7 @@ fn is_instructions(path: &str) -> bool {
     names.chain(folders).chain(others).any(|name| path.ends_with(name))
 }
 
-/// The path that a piece of code is; none where it is something else.
+/// Returns the path in a piece of code, or `None` if it is something else.
 fn path_in(text: &str) -> Option<String> {
     let text = text.trim();
     let text = text.split_once('#').map_or(text, |(path, _)| path);
@@ -187,7 +187,7 @@ fn path_in(text: &str) -> Option<String> {
     }
     let is_directory = text.ends_with('/');
     let parts: Vec<&str> = text.trim_end_matches('/').split('/').collect();
-    // One name alone may be anything.
+    // A single name is too ambiguous.
     if parts.len() < 2 {
         return None;
     }
@@ -203,7 +203,7 @@ fn path_in(text: &str) -> Option<String> {
     (is_file || is_directory && extension.is_none()).then(|| text.to_owned())
 }
 
-/// Without the line that editors put behind a path.
+/// Removes a line number that editors append to a path.
 fn strip_line(text: &str) -> &str {
     let digits =
         |text: &str| !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit() || letter == '-');
@@ -230,20 +230,20 @@ fn is_placeholder(part: &str) -> bool {
             && !NAMES.iter().any(|name| stem.starts_with(&format!("{name}_")))
 }
 
-/// Where a link leads, if to a file here.
+/// Returns the target of a link to a local file.
 fn link_path(target: &str) -> Option<String> {
     let target = target.split(['#', '?']).next().unwrap_or_default();
     let is_elsewhere = target.contains(':') || target.starts_with('/') || target.is_empty();
     (!is_elsewhere).then(|| target.replace("%20", " "))
 }
 
-/// Whether a path leads to something: from the file, or from any directory between it and the root.
+/// Returns true if a path exists, relative to the file or to any directory up to the root.
 fn exists(project: &Project, document: &Document, path: &str) -> bool {
     directories(project, document)
         .any(|directory| normalise(Path::new(path), directory).symlink_metadata().is_ok())
 }
 
-/// The directory of a document, and those above it up to the root.
+/// Returns the directory of a document and its ancestors up to the root.
 pub(super) fn directories<'a>(
     project: &'a Project,
     document: &'a Document,
@@ -252,7 +252,7 @@ pub(super) fn directories<'a>(
     start.ancestors().take_while(|directory| directory.starts_with(&project.root))
 }
 
-/// Whether something is made by tools, or kept out of version control, so that it need not be there.
+/// Returns true if a path is generated or ignored by version control, so that it need not exist.
 fn is_made(project: &Project, document: &Document, path: &str) -> bool {
     let is_ignored = |base: &Path| {
         let target = normalise(Path::new(path), base);
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_a_path() {
+    fn paths_are_recognized() {
         for (text, path) in [
             ("src/main.rs", "src/main.rs"),
             ("./src/main.rs:12", "src/main.rs"),
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none() {
+    fn other_words_are_not_paths() {
         for text in [
             "and/or",
             "application/json",
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn links_to_elsewhere_are_not_looked_at() {
+    fn external_links_are_skipped() {
         assert_eq!(link_path("docs/a%20b.md#x").as_deref(), Some("docs/a b.md"));
         for target in ["https://a/b.md", "#x", "/abs.md", "mailto:a@b", ""] {
             assert_eq!(link_path(target), None, "{target}");

@@ -1,4 +1,4 @@
-//! Who reads what: files for nobody, text past a limit, blank files, agents without any, files that are not judged.
+//! Coverage: unread files, lost text, blank files, agents without files, unchecked files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,12 +58,12 @@ fn letter_case(document: &Document, name: &str, findings: &mut Findings<'_>) {
     findings.push(Finding::new(RuleId::LetterCase, &document.path, message));
 }
 
-/// One finding for a file, with what each agent loses where it loses most.
+/// Adds one finding per file, with the largest loss of each agent.
 fn lost_text(project: &Project, document: &Document, findings: &mut Findings<'_>) {
     let mut worst: Vec<(&Loss, usize)> = Vec::new();
     for agent in &document.readers {
         let losses = || document.losses.iter().filter(|loss| loss.agent == *agent && loss.lost > 0);
-        // Of those that lose as much, the directory that is nearest to the root.
+        // Of equal losses, the directory nearest to the root is reported.
         let key = |loss: &&Loss| (loss.lost, std::cmp::Reverse(loss.directory.components().count()));
         worst.extend(losses().max_by_key(key).map(|loss| (loss, losses().count())));
     }
@@ -126,7 +126,7 @@ fn blank(project: &Project, document: &Document, findings: &mut Findings<'_>) {
     }
 }
 
-/// Files that an agent would read where they are, if nothing else came first.
+/// Adds files that an agent would read in their directory if no other file came first.
 fn shadowed(project: &Project, document: &Document, findings: &mut Findings<'_>) {
     for Shadow { agent, by } in &document.shadows {
         let title = agent.agent.title;
@@ -143,7 +143,7 @@ fn shadowed(project: &Project, document: &Document, findings: &mut Findings<'_>)
 
 fn agents_without_any(project: &Project, findings: &mut Findings<'_>) {
     let is_read = project.documents.iter().any(|document| !document.readers.is_empty());
-    // Files that agents read which are not judged now.
+    // Files that are known to agents outside the current selection.
     let is_known = |path: &Path| {
         PROFILES.iter().any(|agent| agent.known_names().any(|name| path.ends_with(name)))
             && !is_ambiguous(path)
@@ -168,7 +168,7 @@ fn not_judged(project: &Project, findings: &mut Findings<'_>) {
     let mut found: BTreeMap<&str, Vec<PathBuf>> = BTreeMap::new();
     for entry in project.entries.iter().filter(|entry| entry.known.is_none()) {
         let whose = OTHERS.iter().find(|(name, _)| {
-            // `.rules` further down is anybody's.
+            // Below the root, `.rules` is too common a name.
             entry.path.ends_with(name) && (*name != ".rules" || entry.directory == project.root)
         });
         let Some((name, agent)) = whose else { continue };

@@ -1,4 +1,4 @@
-//! Paragraphs that an agent reads twice, because a file further up has them, too.
+//! Paragraphs that an agent reads twice, because a file further up contains them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,7 +9,7 @@ use crate::finding::{Finding, Findings};
 use crate::project::Project;
 use crate::rule::RuleId;
 
-/// Shorter paragraphs are often alike without being copies.
+/// Shorter paragraphs are often similar without being copies.
 const MIN_CHARACTERS: usize = 100;
 
 pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
@@ -25,11 +25,11 @@ pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
             }
         }
     }
-    // By the lower and the upper file: how many paragraphs, and the lines of the first.
+    // By lower and upper file: number of paragraphs, and lines of the first.
     let mut pairs: BTreeMap<(&std::path::Path, &std::path::Path), (usize, usize, usize)> = BTreeMap::new();
     for places in seen.values().filter(|places| places.len() > 1) {
         for (lower, line) in places {
-            // The nearest that an agent reads together with it.
+            // The nearest file that an agent reads together with it.
             let upper = places
                 .iter()
                 .filter(|(upper, _)| is_above(upper, lower) && !readers_of_both(upper, lower).is_empty())
@@ -59,7 +59,7 @@ pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
 
 fn is_above(upper: &Document, lower: &Document) -> bool {
     upper.directory != lower.directory && lower.directory.starts_with(&upper.directory)
-        // A link repeats nothing.
+        // Two names of one file do not repeat each other.
         && upper.path.canonicalize().ok() != lower.path.canonicalize().ok()
 }
 

@@ -1,10 +1,10 @@
-//! What has the form of a key, a token or a password.
+//! Text in the form of a key, a token or a password.
 
 use crate::document::Document;
 use crate::finding::{Finding, Findings};
 use crate::rule::RuleId;
 
-/// A form of secrets: what it begins with, and how many characters of which kind follow.
+/// Form of a secret: its prefix, and the number and kind of characters that follow.
 struct Form {
     what: &'static str,
     begin: &'static str,
@@ -45,7 +45,7 @@ const FORMS: &[Form] = &[
     Form { what: "a Hugging Face token", begin: "hf_", length: 34, letters: word },
     Form { what: "a SendGrid key", begin: "SG.", length: 22, letters: word_or_dash },
 ];
-/// Passwords that are none.
+/// Placeholders for passwords.
 const PLACEHOLDERS: &[&str] = &[
     "password",
     "pass",
@@ -82,7 +82,7 @@ fn secret(line: &str) -> Option<&'static str> {
     }
     let form = FORMS.iter().find(|form| {
         line.match_indices(form.begin).any(|(at, begin)| {
-            // First: what is inside a word is not looked at again and again to the word's end.
+            // Checked first, so that the rest of a long word is not scanned again from each position.
             if line[..at].chars().next_back().is_some_and(word_or_dash) {
                 return false;
             }
@@ -100,11 +100,12 @@ fn secret(line: &str) -> Option<&'static str> {
         .or_else(|| is_assigned(line).then_some("the value of a secret"))
 }
 
-/// Names of settings whose values nobody should see, as they end.
+/// Suffixes of setting names with secret values.
 const SECRET_NAMES: &[&str] =
     &["password", "passwd", "secret", "token", "api_key", "apikey", "secret_key", "access_key"];
 
-/// Whether a line gives such a setting a value that nobody has made up: letters of both kinds and digits, in one word.
+/// Returns true if a line assigns a random-looking value to such a setting: one word with letters of both
+/// cases and digits.
 fn is_assigned(line: &str) -> bool {
     line.match_indices(['=', ':']).any(|(at, _)| {
         let name = line[..at].trim_end().trim_end_matches(['"', '\'']).to_ascii_lowercase();
@@ -125,7 +126,7 @@ fn is_assigned(line: &str) -> bool {
     })
 }
 
-/// Whether a text looks as if nobody had written it by hand.
+/// Returns true if a text does not look hand-written.
 fn is_random(text: &str) -> bool {
     let small = text.to_ascii_lowercase();
     let is_written =
@@ -136,7 +137,7 @@ fn is_random(text: &str) -> bool {
     letters.len() >= 8 && !is_written.iter().any(|word| small.contains(word))
 }
 
-/// Finds a password between a user's name and a host.
+/// Finds a password between a user name and a host.
 fn password(rest: &str) -> Option<()> {
     let authority =
         rest.split(|letter: char| letter.is_whitespace() || "/?#`'\"<>)]".contains(letter)).next()?;
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn secrets_are_found() {
-        // Put together here, so that no scanner of this repository takes them for real.
+        // Assembled at run time, so that secret scanners do not report this file.
         for (parts, what) in [
             (["AKIA", "QWERTZ7890UIOPAS"], "an AWS access key"),
             (["ghp_", "aZ3kQ9mP2xR7vT5wY8nB4cD6eF1gH0jKlMnO"], "a GitHub token"),
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_are_not() {
+    fn placeholders_are_skipped() {
         for line in [
             "AKIAIOSFODNN7EXAMPLE",
             "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",

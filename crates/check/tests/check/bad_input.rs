@@ -150,7 +150,7 @@ fn settings_that_an_agent_does_not_start_with() {
 }
 
 #[test]
-fn mending_changes_what_nobody_sees_and_nothing_else() {
+fn fixes_change_only_invisible_characters() {
     let project = Project::new(&[("AGENTS.md", "\u{feff}zero\u{200b}width \u{202e}x\r\nفارسی\u{200c}ها\n")]);
     let utf16: Vec<u8> = "\u{feff}Use\u{200b} tabs.\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
     project.write("CLAUDE.md", utf16);
@@ -170,7 +170,7 @@ fn mending_changes_what_nobody_sees_and_nothing_else() {
 }
 
 #[test]
-fn mending_leaves_code_and_what_is_none_of_ours_alone() {
+fn fixes_leave_code_and_other_files_alone() {
     let project = Project::new(&[
         (
             "CLAUDE.md",
@@ -195,7 +195,7 @@ fn mending_leaves_code_and_what_is_none_of_ours_alone() {
 }
 
 #[test]
-fn mending_breaks_no_hard_link_and_takes_nothing_for_utf16_that_is_none() {
+fn fixes_skip_hard_links_and_text_resembling_utf16() {
     let project = Project::new(&[("AGENTS.md", "te\u{200b}xt\n")]);
     std::fs::hard_link(project.root.join("AGENTS.md"), project.root.join("other.md")).unwrap();
     let (fixed, errors) = check::fix(&project.report(&[]));
@@ -210,7 +210,7 @@ fn mending_breaks_no_hard_link_and_takes_nothing_for_utf16_that_is_none() {
 
 /// What is looked up for each of them must not depend on how many stand before it.
 #[test]
-fn texts_of_very_many_pieces_end() {
+fn texts_with_very_many_pieces_terminate() {
     let lines = |line: &dyn Fn(usize) -> String| (0..40_000).map(line).collect::<String>();
     let project = Project::new(&[
         ("AGENTS.md", &lines(&|number| format!("@a{number}.md\n"))),
@@ -225,7 +225,7 @@ fn texts_of_very_many_pieces_end() {
 }
 
 #[test]
-fn settings_in_json_are_judged_as_the_agent_does() {
+fn json_settings_are_checked_as_by_the_agent() {
     let project = Project::new(&[
         ("AGENTS.md", "x\n"),
         (".gemini/settings.json", "{\n  // fine\n  \"a\": 1,\n}\n"),

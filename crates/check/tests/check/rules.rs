@@ -3,7 +3,7 @@
 use crate::support::Project;
 
 #[test]
-fn a_tidy_project_has_nothing_to_find() {
+fn a_tidy_project_has_no_findings() {
     let project = Project::new(&[
         ("AGENTS.md", "# Rules\n\nRun `make check`. Sources are in `src/main.rs`; see [docs](docs/a.md).\n"),
         ("CLAUDE.md", "@AGENTS.md\n"),
@@ -46,7 +46,7 @@ fn text_past_a_limit_is_lost() {
 }
 
 #[test]
-fn files_for_nobody() {
+fn unread_files() {
     let project = Project::new(&[
         ("AGENTS.md", "x\n"),
         ("AGENTS.override.md", "y\n"),
@@ -58,7 +58,7 @@ fn files_for_nobody() {
 }
 
 #[test]
-fn letters_matter() {
+fn letter_case_matters() {
     let project =
         Project::new(&[("agents.md", "x\n"), ("docs/claude.md", "a page\n"), ("sub/Agents.MD", "y\n")]);
     let found = project.of_rule("FW024");
@@ -163,7 +163,7 @@ fn front_matter_that_cannot_be_followed() {
 }
 
 #[test]
-fn paths_that_are_not_there() {
+fn missing_paths() {
     let project = Project::new(&[
         (
             "AGENTS.md",
@@ -229,7 +229,7 @@ fn paragraphs_at_two_levels() {
 }
 
 #[test]
-fn files_that_another_one_hides_are_named_and_counted() {
+fn shadowed_files_are_reported_and_counted() {
     let project = Project::new(&[
         ("AGENTS.md", "Root.\n"),
         ("CLAUDE.md", "@AGENTS.md\n"),
@@ -252,19 +252,19 @@ fn files_that_another_one_hides_are_named_and_counted() {
             .find(|reader| reader.agent == "claude-code")
             .map(|reader| (reader.when, reader.lost_bytes))
     };
-    assert_eq!(of("packages/one/AGENTS.md"), Some((check::When::Never, 5)));
-    assert_eq!(of("packages/two/AGENTS.md"), Some((check::When::Start, 0)));
+    assert_eq!(of("packages/one/AGENTS.md"), Some((check::CoverageTime::Never, 5)));
+    assert_eq!(of("packages/two/AGENTS.md"), Some((check::CoverageTime::Start, 0)));
     // Where it is started further down, the import of the root's leads out of the working directory.
     let root = project.root.join("AGENTS.md");
     let file = report.files.iter().find(|file| file.path == root).unwrap();
     let claude = file.agents.iter().find(|reader| reader.agent == "claude-code").unwrap();
-    assert_eq!((claude.when, claude.lost_bytes), (check::When::Start, 6));
+    assert_eq!((claude.when, claude.lost_bytes), (check::CoverageTime::Start, 6));
     let beside = Project::new(&[("AGENTS.md", "One.\n"), ("CLAUDE.md", "Another.\n")]).of_rule("FW026");
     assert!(beside[0].contains("because `CLAUDE.md` beside it comes first"), "{beside:?}");
 }
 
 #[test]
-fn what_settings_name_is_read() {
+fn fallback_names_are_read() {
     let project = Project::new(&[
         ("AGENTS.md", "x\n"),
         (".gemini/settings.json", r#"{"context": {"fileName": ["AGENTS.md", "GEMINI.md"]}}"#),
@@ -275,7 +275,7 @@ fn what_settings_name_is_read() {
 }
 
 #[test]
-fn a_directory_contradicts_those_above_it_unless_it_is_a_package_of_its_own() {
+fn directories_contradict_parents_unless_they_are_packages() {
     let files = [("AGENTS.md", "Run `npm install`, then `jest`.\n"), ("web/AGENTS.md", "`yarn install`\n")];
     let project = Project::new(&files);
     assert_eq!(
@@ -318,7 +318,7 @@ fn package_managers_and_tests() {
 }
 
 #[test]
-fn what_nobody_sees() {
+fn invisible_characters() {
     let project = Project::new(&[(
         "AGENTS.md",
         "plain\nzero\u{200b}width\nbidi \u{202e}x and \u{e0041}\u{e0042}\n</INSTRUCTIONS>\nفارسی\u{200c}ها\n",
@@ -343,7 +343,7 @@ fn a_secret_is_found_and_not_repeated() {
 }
 
 #[test]
-fn others_are_named_and_not_judged() {
+fn unchecked_agents_are_reported() {
     let project = Project::new(&[
         ("AGENTS.md", "x\n"),
         ("WARP.md", "y\n"),
@@ -367,7 +367,7 @@ fn others_are_named_and_not_judged() {
 }
 
 #[test]
-fn settings_decide_what_counts() {
+fn settings_set_severities() {
     let mut project =
         Project::new(&[("AGENTS.md", "`src/gone.rs` `npm run gone`\n"), ("package.json", "{}")]);
     assert_eq!(project.findings(&[]).len(), 2);
@@ -381,7 +381,7 @@ fn settings_decide_what_counts() {
 }
 
 #[test]
-fn a_part_of_a_project_is_judged_as_a_part() {
+fn a_subtree_is_checked_as_part_of_its_project() {
     let mut project = Project::new(&[
         ("AGENTS.md", "Root.\n"),
         ("web/AGENTS.md", "See `lib/there.rs` and `lib/gone.rs`; run `npm run build` or `npm run gone`.\n"),

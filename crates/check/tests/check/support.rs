@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use check::{CheckSettings, Policy, Report, Request, check};
+use check::{CheckPolicy, CheckReport, CheckRequest, CheckSettings, check};
 
 /// A project with `.git` at its root.
 pub(crate) struct Project {
@@ -41,10 +41,10 @@ impl Project {
         std::os::unix::fs::symlink(target, self.root.join(path)).unwrap();
     }
 
-    pub(crate) fn report(&self, agents: &[&str]) -> Report {
+    pub(crate) fn report(&self, agents: &[&str]) -> CheckReport {
         let agents: Vec<String> = agents.iter().map(|name| (*name).to_owned()).collect();
-        let policy = Policy::new(&self.settings, &agents).unwrap();
-        check(Request { directory: &self.directory, config: &Default::default(), policy }).unwrap()
+        let policy = CheckPolicy::new(&self.settings, &agents).unwrap();
+        check(CheckRequest { directory: &self.directory, config: &Default::default(), policy }).unwrap()
     }
 
     /// Findings as `CODE path:line message`, without those about agents that read nothing and files that are not judged.

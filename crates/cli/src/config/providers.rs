@@ -278,7 +278,7 @@ mod tests {
         let error = loaded.build(&[]).unwrap_err();
         let (message, _) = loaded.message(&error);
         assert!(
-            message.starts_with("provider `openai`: could not read the key file ~/openai.key: ")
+            message.starts_with("provider `openai`: failed to read the key file ~/openai.key: ")
                 && message.ends_with(" (~/config.toml:2)"),
             "{message}"
         );

@@ -90,7 +90,7 @@ const TREES: &[&str] = &[
 ];
 
 #[test]
-fn every_directory_gets_what_it_would_get_alone() {
+fn shared_results_equal_individual_ones() {
     for lines in TREES {
         let fixture = Fixture::new(lines);
         let tree = Tree::walk(&fixture.path(""), &Names::new([])).unwrap();
@@ -119,7 +119,7 @@ fn every_directory_gets_what_it_would_get_alone() {
 }
 
 #[test]
-fn plain_directories_are_not_asked_one_by_one() {
+fn plain_directories_share_one_resolution() {
     let mut lines = ".git/\nAGENTS.md = A\n".to_owned();
     for number in 0..200 {
         lines.push_str(&format!("d{number}/e/f/x\n"));
@@ -132,7 +132,7 @@ fn plain_directories_are_not_asked_one_by_one() {
 }
 
 #[test]
-fn an_agent_that_would_not_start_says_so() {
+fn an_agent_that_would_not_start_is_reported() {
     let fixture = Fixture::new(".git/\nhome/config.toml = this is = not toml\n");
     let tree = Tree::walk(&fixture.path(""), &Names::new([])).unwrap();
     let homes = HomeDirectories::default().with(&CODEX, fixture.path("home"));

@@ -39,7 +39,7 @@ fn hostile_names_stay_data() {
 }
 
 #[test]
-fn a_map_says_what_each_directory_gets() {
+fn a_map_lists_the_files_of_each_directory() {
     let fixture = Fixture::new(
         "
         .git/

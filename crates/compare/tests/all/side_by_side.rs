@@ -47,7 +47,7 @@ fn says(compared: &Compared, sentence: &str) {
 }
 
 #[test]
-fn what_is_lost_is_said_with_bytes() {
+fn losses_are_reported_in_bytes() {
     let fixture = Fixture::new(
         "
         repo/.git/
@@ -74,7 +74,7 @@ fn what_is_lost_is_said_with_bytes() {
 }
 
 #[test]
-fn names_that_only_some_read() {
+fn names_read_by_some_agents() {
     let fixture = Fixture::new(
         "
         repo/.git/
@@ -96,7 +96,7 @@ fn names_that_only_some_read() {
 }
 
 #[test]
-fn files_that_say_the_same_are_called_that() {
+fn equal_files_are_described_as_equal() {
     let fixture = Fixture::new(
         "
         repo/.git/
@@ -116,7 +116,7 @@ fn files_that_say_the_same_are_called_that() {
 
 /// What was recorded when a tool of each agent read `sub/deep/x.txt`.
 #[test]
-fn what_reading_further_down_brings_in() {
+fn reading_below_adds_files() {
     let fixture = Fixture::new(
         "
         repo/.git/
@@ -174,7 +174,7 @@ fn what_reading_further_down_brings_in() {
 
 /// What Claude Code was seen to do with AGENTS.md further down.
 #[test]
-fn a_name_that_stands_in_for_others_does_so_further_down() {
+fn a_substitute_name_also_counts_below() {
     for (root, sub, brought) in [
         ("AGENTS.md", &["AGENTS.md"][..], &["sub/AGENTS.md"][..]),
         ("x", &["AGENTS.md"], &["sub/AGENTS.md"]),
@@ -198,7 +198,7 @@ fn a_name_that_stands_in_for_others_does_so_further_down() {
 }
 
 #[test]
-fn reading_beside_the_working_directory_brings_in_nothing() {
+fn reading_beside_the_working_directory_adds_nothing() {
     let fixture = Fixture::new(
         "
         repo/.git/
@@ -217,7 +217,7 @@ fn reading_beside_the_working_directory_brings_in_nothing() {
 }
 
 #[test]
-fn rules_wait_for_a_path_that_matches() {
+fn rules_wait_for_a_matching_path() {
     let fixture = Fixture::new(
         "
         repo/.git/
@@ -239,7 +239,7 @@ fn rules_wait_for_a_path_that_matches() {
 }
 
 #[test]
-fn what_comes_with_a_result_is_cut() {
+fn files_added_to_a_result_are_cut() {
     let fixture = Fixture::new("repo/.git/\nrepo/sub/CLAUDE.md * 40960\nrepo/sub/GEMINI.md * 40960");
     let compared = compared(&fixture, "repo", Some("repo/sub/x"), &["claude-code", "gemini-cli"]);
     let [claude, gemini] = compared.comparison.agents.as_slice() else { panic!() };
@@ -266,7 +266,7 @@ fn your_own_files_have_their_own_role() {
 }
 
 #[test]
-fn traps_and_broken_settings_are_said() {
+fn traps_and_broken_settings_are_reported() {
     let fixture = Fixture::new(
         "
         repo/.git/

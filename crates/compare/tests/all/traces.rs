@@ -17,13 +17,13 @@ fn lines(fixture: &Fixture, cwd: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_agent_without_traces_is_not_spoken_of() {
+fn agents_without_traces_are_omitted() {
     let fixture = Fixture::new("repo/.git/\nrepo/AGENTS.md = A\nhome/");
     assert!(lines(&fixture, "repo").is_empty());
 }
 
 #[test]
-fn what_each_agent_would_lose() {
+fn losses_of_each_agent() {
     let fixture = Fixture::new(
         "
         repo/.git/
@@ -46,7 +46,7 @@ fn what_each_agent_would_lose() {
 }
 
 #[test]
-fn links_and_copies_stand_in_for_what_they_equal() {
+fn links_and_copies_replace_their_equals() {
     let fixture = Fixture::new(
         "
         repo/.git/
@@ -69,7 +69,7 @@ fn links_and_copies_stand_in_for_what_they_equal() {
 }
 
 #[test]
-fn an_agent_that_would_not_start_says_so() {
+fn an_agent_that_would_not_start_is_reported() {
     let fixture = Fixture::new("repo/.git/\nrepo/AGENTS.md = A\nhome/.codex/config.toml = broken =");
     let [line] = lines(&fixture, "repo").try_into().unwrap();
     assert!(line.starts_with("Codex would not start here: ") && line.contains("config.toml"), "{line}");

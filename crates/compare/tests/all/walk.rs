@@ -49,7 +49,7 @@ fn instruction_files_of_every_agent_are_found() {
 }
 
 #[test]
-fn what_version_control_ignores_is_passed_by_but_for_private_files() {
+fn ignored_entries_are_skipped_except_local_instructions() {
     let fixture = Fixture::new(
         "
         .gitignore = target/\\n*.local.md
@@ -65,7 +65,7 @@ fn what_version_control_ignores_is_passed_by_but_for_private_files() {
 }
 
 #[test]
-fn what_agents_read_is_found_although_it_is_ignored() {
+fn ignored_instruction_files_are_found() {
     let fixture = Fixture::new(
         "
         .git/info/exclude = QWEN.md
@@ -98,7 +98,7 @@ fn what_agents_read_is_found_although_it_is_ignored() {
 }
 
 #[test]
-fn pipes_cycles_and_odd_names_are_named_and_not_followed() {
+fn pipes_cycles_and_odd_names_are_not_followed() {
     let fixture = Fixture::new(
         "
         GEMINI.md |
@@ -120,7 +120,7 @@ fn pipes_cycles_and_odd_names_are_named_and_not_followed() {
 }
 
 #[test]
-fn a_link_that_is_asked_for_is_looked_through() {
+fn a_link_as_root_is_followed() {
     let fixture = Fixture::new("real/src/AGENTS.md = A\nlink -> real");
     let tree = Tree::walk(&fixture.path("link"), &Names::new([])).unwrap();
     let files: Vec<_> = tree.instruction_files().collect();
@@ -154,7 +154,7 @@ fn parents_come_first_and_files_are_counted() {
 }
 
 #[test]
-fn what_is_no_directory_is_refused() {
+fn non_directories_are_rejected() {
     let fixture = Fixture::new("file");
     let walk = |path: &str| Tree::walk(&fixture.path(path), &Names::new([])).unwrap_err();
     assert!(matches!(walk("file"), TreeError::NotADirectory { .. }));
@@ -163,7 +163,7 @@ fn what_is_no_directory_is_refused() {
 
 /// The walk reads patterns of what is ignored by itself; a pipe there would be waited for.
 #[test]
-fn pipes_in_the_place_of_patterns_keep_nobody_waiting() {
+fn pipes_as_ignore_files_do_not_block() {
     for tree in [
         "AGENTS.md = A\n.gitignore |\nsrc/CLAUDE.md = C",
         "AGENTS.md = A\nsrc/.gitignore |\nsrc/CLAUDE.md = C",

@@ -1,4 +1,4 @@
-//! Somebody who makes requests, in one of the ways that are compared.
+//! A client that sends requests in one of the compared ways.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,14 +15,14 @@ use workload::{self, ACTOR, DeepThread, text};
 
 use crate::post::PostConnection;
 
-/// What is asked for.
+/// Kind of request.
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
     Resolve,
     Save,
 }
 
-/// How it is asked for.
+/// Way of sending it.
 #[derive(Clone)]
 pub(crate) enum Way {
     Store(Store),

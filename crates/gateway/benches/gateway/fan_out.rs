@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-/// One side writes to every connection in turn; on the other, a task for each says when it has read a message.
+/// One side writes to every connection in turn; on the other, a task per connection signals when it has read a message.
 pub(crate) struct FanOut {
     writers: Vec<TcpStream>,
     message: Vec<u8>,

@@ -16,7 +16,7 @@ mod serve;
 mod subscribers;
 mod tree;
 
-use measure::{Arguments, Machine};
+use measure::{BenchArguments, Machine};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -26,7 +26,7 @@ async fn main() -> anyhow::Result<()> {
     {
         return serve::until_told(data).await;
     }
-    let arguments = Arguments::new(words);
+    let arguments = BenchArguments::new(words);
     println!("{}\n", Machine::this());
     if arguments.ask_for("rates") {
         rates::measure(arguments.effort).await?;

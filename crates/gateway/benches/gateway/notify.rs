@@ -1,4 +1,4 @@
-//! One save told to a thousand subscribers, against the same bytes written to as many plain sockets.
+//! Delivery of one save to a thousand subscribers, compared with writing the same bytes to as many plain sockets.
 
 use std::time::{Duration, Instant};
 
@@ -85,7 +85,7 @@ impl Times {
     }
 }
 
-/// Subscribers, each on a WebSocket of its own, and somebody who saves.
+/// Subscribers, each on its own WebSocket, and a client that saves.
 struct Audience {
     editor: Client,
     told: mpsc::UnboundedReceiver<Instant>,
@@ -105,7 +105,7 @@ impl Audience {
             let tell = tell.clone();
             tokio::spawn(async move {
                 while let Some(notification) = client.notification().await {
-                    // The first save also changes the tree, of which everybody is told, too.
+                    // The first save also changes the tree, which produces a second notification.
                     let is_save = notification.method == DocumentChanged::NAME;
                     if is_save && tell.send(Instant::now()).is_err() {
                         break;
@@ -116,7 +116,7 @@ impl Audience {
         Ok(Self { editor: gateway.owner().await?, told })
     }
 
-    /// Saves, and says when the answer was there.
+    /// Saves and returns the time of the answer.
     async fn save(&self, workspace_id: &WorkspaceId, number: u64) -> anyhow::Result<Instant> {
         let params = DocumentSaveParams {
             workspace_id: workspace_id.clone(),

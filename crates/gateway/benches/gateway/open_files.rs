@@ -1,12 +1,12 @@
-//! How many files this process may have open.
+//! Limit on open files.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Allows as many as the system lets this process allow itself, and says how many that are.
+/// Raises the limit to the maximum this process may set, and returns it.
 pub(crate) fn allow_most() -> u64 {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // Where it is refused, what was allowed before stays.
+    // If raising it is not permitted, the old limit stays in force.
     let _ = setrlimit(Resource::Nofile, limit);
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }

@@ -36,7 +36,7 @@ impl PostConnection {
         Ok(serde_json::from_slice::<Answer<M::Result>>(&answer)?.result)
     }
 
-    /// Reads the head of an answer and says how long its body is.
+    /// Reads the head of a response and returns the length of its body.
     async fn read_head(&mut self) -> anyhow::Result<usize> {
         let mut length = None;
         let mut line = String::new();

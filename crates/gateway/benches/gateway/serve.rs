@@ -1,4 +1,4 @@
-//! A gateway in a process of its own, so that its memory is nobody else's.
+//! A gateway in its own process, so that its memory can be measured separately.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -15,7 +15,7 @@ const READY: &str = "ready";
 pub(crate) async fn until_told(data: &str) -> anyhow::Result<()> {
     let mut settings = GatewaySettings::new(data);
     settings.listen = "127.0.0.1:0".to_owned();
-    // Everybody shows the owner's token.
+    // All clients use the owner's token.
     settings.listener.of_token = settings.listener.connections;
     let gateway = Gateway::start(settings).await?;
     println!("{READY}");
@@ -49,7 +49,7 @@ impl Served {
         self.child.id()
     }
 
-    /// How many files and sockets it has open.
+    /// Returns the number of open files and sockets.
     pub(crate) fn open_files(&self) -> anyhow::Result<usize> {
         Ok(std::fs::read_dir(format!("/proc/{}/fd", self.process_id()))?.count())
     }

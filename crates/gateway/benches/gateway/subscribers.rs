@@ -18,7 +18,7 @@ use crate::serve::Served;
 const OTHER_FILES: u64 = 200;
 /// Files that the gateway may have opened for itself in the meantime, such as another connection to its database.
 const OWN_FILES: usize = 16;
-/// How long the gateway may take to see that everybody has left.
+/// Time limit for the gateway to notice that all clients have disconnected.
 const LEAVING_TIME: Duration = Duration::from_secs(30);
 
 pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {

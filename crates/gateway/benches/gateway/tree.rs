@@ -22,7 +22,7 @@ const TYPED: &str = "thread/tree, parsed";
 const FIRST_SCREEN: &str = "thread/tree, two levels, 20 threads a folder";
 const PAGE: &str = "thread/list, 50 threads";
 
-/// What a large workspace holds.
+/// Size of a large workspace.
 #[derive(Clone, Copy)]
 struct Size {
     folders: usize,
@@ -88,7 +88,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where the time of an answer goes; transfer is what is left of the whole.
+/// Prints the parts of an answer's time; transfer is the remainder.
 fn split(figures: &Figures) -> Table<3> {
     let median = |name: &str| figures.of(name).median();
     let store = median(STORE);

@@ -5,7 +5,7 @@ use scripted_model::{ScriptedModel, Wire};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// What an event with a piece of an answer begins with.
+/// Prefix of an event with a delta.
 const DELTA: &[u8] = b"event: content_block_delta";
 
 /// The bytes of a request, and where they go.

@@ -1,4 +1,4 @@
-//! Whoever waits for a model, in a process of its own, so that its memory is nobody else's.
+//! A client that waits for a model in its own process, so that its memory can be measured separately.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
@@ -13,12 +13,12 @@ use crate::model::{self, MODEL};
 
 const READY: &str = "ready";
 
-/// What a process does.
+/// Mode of a process.
 #[derive(Clone, Copy)]
 pub(crate) enum ChildRole {
     /// A gateway on a data directory, until standard input ends.
     Serve,
-    /// Asks the model with the provider crate alone as often as it is told to, in numbers, one a line.
+    /// Sends the given number of requests with the provider crate alone; the numbers come one per line.
     Ask,
 }
 
@@ -30,7 +30,7 @@ impl ChildRole {
         ROLES.iter().find(|(name, _)| *name == argument).map(|(_, role)| *role)
     }
 
-    /// What the process does.
+    /// Runs the process's mode.
     pub(crate) async fn play(self, arguments: &[String]) -> anyhow::Result<()> {
         let [data, model] = arguments else { anyhow::bail!("a data directory and a model are needed") };
         match self {

@@ -1,4 +1,4 @@
-//! A model whose every delta says when it was written.
+//! A model whose deltas carry the time they were written.
 
 use std::time::{Duration, Instant};
 
@@ -47,7 +47,7 @@ impl Clock {
         Ok(Provider::new(ProviderConfig::new("clock", ProviderKind::OpenaiCompatible, base_url))?)
     }
 
-    /// How long a delta has been under way.
+    /// Returns the time a delta was in transit.
     pub(crate) fn age(&self, text: &str, seen: Instant) -> anyhow::Result<Duration> {
         let written: u64 = text.trim().parse().with_context(|| format!("{text:?} is no time"))?;
         Ok(seen.saturating_duration_since(self.start + Duration::from_nanos(written)))

@@ -19,7 +19,7 @@ use crate::model::{self, MODEL};
 
 const PARENTS: usize = 5;
 const CHILDREN: usize = 4;
-/// What a model is told that is to delegate.
+/// Prompt of a model that delegates.
 const DELEGATES: &str = "Let others do it.";
 const PLAIN: &str = "Is it so?";
 
@@ -74,7 +74,7 @@ async fn ask(provider: &Provider, count: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A workspace with a directory, and somebody who asks in it.
+/// A workspace with a directory, and a client in it.
 struct Room {
     client: Client,
     workspace_id: WorkspaceId,

@@ -88,7 +88,7 @@ impl Sides {
         Ok(Self { provider, gateway, talker })
     }
 
-    /// When which delta of an answer was seen, without a gateway.
+    /// Returns the arrival times of an answer's deltas without a gateway.
     async fn alone(&self) -> anyhow::Result<Vec<(Instant, String)>> {
         let request = ChatRequest::new(MODEL, vec![Message::user(INPUT)]);
         let mut stream = self.provider.chat(&request);

@@ -130,7 +130,7 @@ impl Stage {
     }
 }
 
-/// What the commits before the first delta cost whoever keeps them, whatever else it does.
+/// Prints the minimum cost of the commits before the first delta.
 fn wait_for_disk(log: &mut File) -> anyhow::Result<Duration> {
     let begun = Instant::now();
     for _ in 0..COMMITS {

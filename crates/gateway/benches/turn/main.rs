@@ -19,7 +19,7 @@ mod request;
 mod rows;
 mod talker;
 
-use measure::{Arguments, Machine};
+use measure::{BenchArguments, Machine};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -29,7 +29,7 @@ async fn main() -> anyhow::Result<()> {
     {
         return role.play(rest).await;
     }
-    let arguments = Arguments::new(words);
+    let arguments = BenchArguments::new(words);
     println!("{}\n", Machine::this());
     if arguments.ask_for("first") {
         on_a_worker(first::measure(arguments.effort)).await?;

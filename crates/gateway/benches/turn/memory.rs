@@ -16,7 +16,7 @@ use crate::talker::Talker;
 /// once would leave behind could be used again, and hide what they need.
 const WARM_UPS: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long memory that is no longer needed may take to be given back.
+/// Time for unused memory to be returned to the system.
 const REST: Duration = Duration::from_millis(500);
 
 pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {

@@ -33,7 +33,7 @@ pub(crate) fn text(number: usize) -> String {
     format!("Number {number}. {}", sentence.repeat(6))
 }
 
-/// When a model was asked last.
+/// Time of the latest request.
 #[derive(Clone)]
 pub(crate) struct Asked(Arc<Mutex<Instant>>);
 

@@ -74,7 +74,7 @@ fn rates(figures: &Figures, databases: impl Iterator<Item = [&'static str; 2]>) 
     table
 }
 
-/// A gateway and everybody who asks it.
+/// A gateway and its clients.
 struct Hall {
     gateway: TestGateway,
     one: Arc<Mutex<Talker>>,

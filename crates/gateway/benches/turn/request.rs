@@ -1,4 +1,4 @@
-//! What a gateway has sent, as a request for the provider crate alone.
+//! A request recorded from a gateway, for use with the provider crate alone.
 
 use anyhow::Context as _;
 use protocol::ToolSpec;

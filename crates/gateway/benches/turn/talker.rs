@@ -1,4 +1,4 @@
-//! Somebody who asks a gateway over a WebSocket and listens to the answers.
+//! A client that starts turns over a WebSocket and receives their events.
 
 use std::time::Instant;
 
@@ -11,21 +11,21 @@ use protocol::method::{
 use protocol::notification::{Notification as _, TurnCompleted, TurnDelta, TurnFailed};
 use protocol::{Method as _, ThreadId, ThreadMode, WorkspaceId};
 
-/// A connection that follows a workspace of its own, so that it hears of nobody else's turns.
+/// A connection that follows its own workspace, so that it receives no events of other turns.
 pub(crate) struct Talker {
     client: Client,
     workspace_id: WorkspaceId,
-    /// Threads in which nothing was said yet.
+    /// Unused threads.
     pub(crate) unused: Vec<ThreadId>,
 }
 
-/// When what of a turn arrived.
+/// Arrival times of a turn's events.
 pub(crate) struct Heard {
     pub(crate) sent: Instant,
-    /// When `turn/start` was answered.
+    /// Time of the answer to `turn/start`.
     pub(crate) answered: Instant,
     pub(crate) deltas: Vec<(Instant, String)>,
-    /// When the turn was known to be over.
+    /// Time at which the turn was known to have ended.
     pub(crate) completed: Instant,
 }
 
@@ -56,7 +56,7 @@ impl Talker {
         Ok(Self { client, workspace_id, unused })
     }
 
-    /// A thread in which nothing was said yet, and which nobody else is given.
+    /// Takes an unused thread.
     pub(crate) fn next_thread(&mut self) -> anyhow::Result<ThreadId> {
         self.unused.pop().context("there are too few threads")
     }

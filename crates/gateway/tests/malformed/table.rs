@@ -1,9 +1,9 @@
-//! Messages, and what every transport answers to them.
+//! Messages with the answer every transport must give.
 
 pub(super) struct Case {
     pub(super) name: &'static str,
     pub(super) text: String,
-    /// The answer in short: `id code` or `id ok`, a batch in brackets, nothing where there is no answer.
+    /// Short form of the answer: `id code` or `id ok`, a batch in brackets, empty if there is none.
     pub(super) expected: String,
 }
 

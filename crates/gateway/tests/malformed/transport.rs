@@ -1,4 +1,4 @@
-//! stdio and memory as a client drives them, and answers in short.
+//! Clients for stdio and memory, and the short form of answers.
 
 use protocol::error::ErrorObject;
 use rpc::{Endpoint, Frame, Inbound, memory};
@@ -69,7 +69,7 @@ impl Line {
         serde_json::from_str(&self.line().await.expect("stdio was closed")).unwrap()
     }
 
-    /// What is answered until the gateway closes its end, in short.
+    /// Returns the short form of all answers until the gateway closes its end.
     pub(super) async fn rest(&mut self) -> Vec<String> {
         let mut answers = Vec::new();
         while let Some(line) = self.line().await {
@@ -78,7 +78,7 @@ impl Line {
         answers
     }
 
-    /// What was answered so far, in short.
+    /// Returns the short form of the answers so far.
     pub(super) async fn answers_before_probe(&mut self) -> String {
         self.send(PROBE).await;
         let mut answers = Vec::new();

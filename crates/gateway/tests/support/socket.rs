@@ -25,7 +25,7 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Connects as somebody with a token.
+    /// Connects with a token.
     pub(crate) async fn connect(gateway: &TestGateway, secret: &str) -> Self {
         let stream = TcpStream::connect(gateway.gateway().address()).await.unwrap();
         Self::over(stream, secret).await
@@ -64,7 +64,7 @@ impl Socket {
         soon("room to send", self.stream.send(message)).await
     }
 
-    /// The next text frame; an `Err` is the close code and reason, or none when there was no goodbye.
+    /// Returns the next text frame, or the close code and reason; `None` if there was no close frame.
     pub(crate) async fn text(&mut self) -> Result<String, Option<(u16, String)>> {
         soon("a message", async {
             loop {

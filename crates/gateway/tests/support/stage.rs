@@ -1,4 +1,4 @@
-//! A gateway with a scripted model behind it, a project, a thread, and somebody connected who asks.
+//! A gateway with a scripted model, a project, a thread, and a connected client.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub(crate) struct Stage {
     project: tempfile::TempDir,
 }
 
-/// How a stage is set.
+/// Parameters of a stage.
 pub(crate) struct Setting {
     pub(crate) mode: &'static str,
     pub(crate) wire: Wire,
@@ -36,7 +36,7 @@ pub(crate) struct Setting {
     pub(crate) change: fn(&mut ProviderConfig),
     /// Other settings of turns.
     pub(crate) agent: fn(&mut AgentSettings),
-    /// None: one in the data directory.
+    /// `None` for one in the data directory.
     pub(crate) database: Option<store::Database>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn with_model(settings: &mut GatewaySettings, model: &ScriptedModel, 
     let longest = Duration::from_millis(20);
     config.retry = RetryPolicy { base, longest, ..RetryPolicy::default() };
     (setting.change)(&mut config);
-    // Beside it a vendor that nobody has a key for.
+    // A second provider without a key, to test errors about it.
     let vendor = ProviderConfig::built_in("openai", |_| None).unwrap();
     settings.agent.providers =
         [config, vendor].into_iter().map(|config| Provider::new(config).unwrap()).collect();
@@ -193,7 +193,7 @@ impl Stage {
         answer["turn"]["error"].clone()
     }
 
-    /// What the model was sent, oldest first.
+    /// Returns the requests the model received, oldest first.
     pub(crate) fn bodies(&self) -> Vec<Value> {
         self.model.requests().into_iter().map(|request| request.body).collect()
     }

@@ -1,4 +1,4 @@
-//! From the body of a request to lines, for the three APIs.
+//! Renders request bodies of the three APIs as lines.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use super::SystemText;
 
 const CACHE_MARK: &str = "[a cache may end here]";
 
-/// All requests, each without what the one before it said in the same place.
+/// Renders all requests, each without the parts it shares with the previous one.
 pub(super) fn render(bodies: &[Value], system: SystemText) -> String {
     let requests: Vec<Request> = bodies.iter().map(Request::read).collect();
     let mut text = String::new();
@@ -104,7 +104,7 @@ impl Request {
     }
 }
 
-/// What is said of a tool and of each of its arguments.
+/// Describes a tool and its arguments.
 fn describe(text: &mut String, tool: &Value) {
     quote(text, tool["description"].as_str().unwrap_or("?"));
     for (name, argument) in tool["input_schema"]["properties"].as_object().into_iter().flatten() {

@@ -1,8 +1,8 @@
-//! Replaces what differs from run to run, the same thing always by the same name.
+//! Replaces values that differ between runs by stable names.
 
 use crate::support::Stage;
 
-/// What is replaced by its shape: `d` is a digit, `x` a hexadecimal one, everything else itself.
+/// Shapes of replaced values: `d` is a digit, `x` a hexadecimal digit, everything else itself.
 const SHAPES: &[(&str, &str)] =
     &[("xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", "ID"), ("dddd-dd-dd dd:dd", "MINUTE"), ("dddd-dd-dd", "DATE")];
 

@@ -13,7 +13,7 @@ mod fixture;
 mod large_tree;
 mod on_a_runtime;
 
-use measure::{Arguments, Machine};
+use measure::{BenchArguments, Machine};
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -22,7 +22,7 @@ fn main() -> anyhow::Result<()> {
         [mode] if mode == calls::MODE => return calls::be_watched(),
         _ => {}
     }
-    let arguments = Arguments::new(words);
+    let arguments = BenchArguments::new(words);
     println!("{}\n", Machine::this());
     if arguments.ask_for("chain") {
         chain::measure(arguments.effort)?;

@@ -1,25 +1,25 @@
-//! What counts as the same character, and what a character is to a word.
+//! Case and accent folding, and the role of characters in words.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// What a character is to a word.
+/// Role of a character in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A letter or digit of a script that puts something between its words.
+    /// Letter or digit of a script that separates words.
     Spaced,
-    /// A letter of a script that puts nothing between its words, or glues endings to them.
+    /// Letter of a script that does not separate words, or attaches endings to them.
     Unspaced,
-    /// Belongs to the character before it.
+    /// Belongs to the preceding character.
     Mark,
-    /// Says nothing, and parts nothing: an apostrophe, a soft hyphen, a joiner.
+    /// Neither part of a word nor a separator: an apostrophe, a soft hyphen, a joiner.
     Ignored,
-    /// Parts words.
+    /// Separates words.
     Between,
 }
 
-/// Marks that tell pronunciation, which people leave out when they type: accents, and the points of Hebrew and Arabic. The
-/// marks of other scripts are vowels, without which a word is another one.
+/// Marks that people leave out when they type: accents, and the points of Hebrew and Arabic.
+// The marks of other scripts are vowels, and removing them would change the word.
 const FOLDED_MARKS: &[(char, char)] = &[
     ('\u{300}', '\u{36F}'),
     ('\u{483}', '\u{487}'),
@@ -42,7 +42,7 @@ const FOLDED_MARKS: &[(char, char)] = &[
     ('\u{FE20}', '\u{FE2F}'),
 ];
 
-/// Letters with a stroke or joined to another, which Unicode does not take apart, and the two small forms of one letter.
+/// Letters with strokes and ligatures, which Unicode does not decompose, and the two small forms of one letter.
 const FOLDED_LETTERS: &[(char, &str)] = &[
     ('ß', "ss"),
     ('æ', "ae"),
@@ -58,11 +58,11 @@ const FOLDED_LETTERS: &[(char, &str)] = &[
     ('ς', "σ"),
 ];
 
-/// Scripts that put nothing between their words, and Hangul, whose particles are glued to what they belong to.
+/// Scripts that do not separate words, and Hangul, whose particles are attached to words.
 const UNSPACED: &[(char, char)] = &[
     // Thai, Lao.
     ('\u{E00}', '\u{EFF}'),
-    // Tibetan puts a point between syllables, and nothing between words.
+    // Tibetan has a point between syllables and nothing between words.
     ('\u{F00}', '\u{FFF}'),
     // Burmese.
     ('\u{1000}', '\u{109F}'),
@@ -93,19 +93,19 @@ const UNSPACED: &[(char, char)] = &[
     ('\u{20000}', '\u{3FFFF}'),
 ];
 
-/// Marks and signs inside a word that are no part of it.
+/// Marks and signs inside a word that are not part of it.
 const IGNORED: &[char] =
     &['\'', '\u{2019}', '\u{2BC}', '\u{AD}', '\u{200B}', '\u{200C}', '\u{200D}', '\u{2060}', '\u{FEFF}'];
 
 fn is_in(ranges: &[(char, char)], character: char) -> bool {
-    // Nothing of ASCII is in any of them, and most texts are ASCII.
+    // A fast path: none of the tables contains ASCII, and most texts are ASCII.
     !character.is_ascii() && ranges.iter().any(|(first, last)| (*first..=*last).contains(&character))
 }
 
-/// The characters of a text as they are compared: compatible forms as one, small, without accents.
+/// Folds a text for comparison: compatibility forms unified, lower case, without accents.
 pub(super) fn fold(text: &str) -> impl Iterator<Item = char> {
     let taken_apart = text.nfkd().filter(|character| !is_in(FOLDED_MARKS, *character));
-    // Small letters may have marks of their own, such as that of `İ`.
+    // Lower-case letters may decompose again, such as that of `İ`.
     let small = taken_apart.flat_map(char::to_lowercase).filter(|it| !is_in(FOLDED_MARKS, *it));
     let plain = small.flat_map(|character| {
         let letters = FOLDED_LETTERS.iter().find(|(letter, _)| !character.is_ascii() && *letter == character);
@@ -118,7 +118,7 @@ pub(super) fn fold(text: &str) -> impl Iterator<Item = char> {
     plain.nfc()
 }
 
-/// What a folded character is to a word.
+/// Returns the role of a folded character.
 pub(super) fn kind(character: char) -> Kind {
     if character.is_ascii_alphanumeric() {
         Kind::Spaced

@@ -6,7 +6,7 @@ fn query(text: &str) -> Vec<String> {
     QueryTerms::of(text).terms
 }
 
-/// Whether somebody who looks for `query` finds `text`.
+/// Returns true if `query` finds `text`.
 fn finds(query: &str, text: &str) -> bool {
     let index = IndexTerms::of(text);
     let terms = QueryTerms::of(query);
@@ -51,7 +51,7 @@ fn other_words_are_not() {
     for (query, text) in [
         ("test", "tests"),
         ("東大", "東京大学"),
-        // Without its vowel sign it is another word.
+        // Without its vowel sign it is a different word.
         ("कल", "काल"),
         ("...", "a"),
         ("", "a"),
@@ -78,7 +78,7 @@ fn places_count_from_one() {
 fn endless_words_and_queries_are_bounded() {
     let index = IndexTerms::of(&"x".repeat(100_000));
     assert_eq!(index.iter().map(|(term, _)| term.len()).collect::<Vec<_>>(), [MAX_TERM_CHARS]);
-    // The same beginning finds it, which is better than nothing.
+    // A common prefix matches, which is better than no result.
     assert!(finds(&"x".repeat(100), &"x".repeat(100_000)));
     let many: Vec<String> = (0..1_000).map(|number| format!("w{number}")).collect();
     assert_eq!(QueryTerms::of(&many.join(" ")).len(), MAX_QUERY_TERMS);
@@ -87,7 +87,7 @@ fn endless_words_and_queries_are_bounded() {
 }
 
 proptest! {
-    /// Whatever somebody writes, the database is given nothing that it could take apart or take for an operator.
+    /// The database must get nothing that it could split or take for an operator, whatever the input.
     #[test]
     fn terms_are_letters_digits_and_marks(text in "\\PC{0,200}") {
         for (term, places) in IndexTerms::of(&text).iter() {

@@ -1,4 +1,4 @@
-//! Compiling against hashing the same bytes once.
+//! Compiling compared with hashing the same bytes once.
 
 use std::sync::Arc;
 

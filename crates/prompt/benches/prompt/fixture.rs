@@ -1,9 +1,11 @@
 //! Prompts of a given size.
 
-use prompt::{AgentsContext, Budgets, ContributedSection, PromptCompileInput, PromptRole, PromptSection};
+use prompt::{
+    AgentsContext, ContributedSection, PromptBudgets, PromptCompileInput, PromptRole, PromptSection,
+};
 
-/// Limits that nothing here meets.
-pub(crate) const ENDLESS: Budgets = Budgets {
+/// Limits that no prompt here reaches.
+pub(crate) const ENDLESS: PromptBudgets = PromptBudgets {
     bootstrap_file: usize::MAX,
     bootstrap_total: usize::MAX,
     agents_md: usize::MAX,
@@ -11,7 +13,7 @@ pub(crate) const ENDLESS: Budgets = Budgets {
     sections_total: usize::MAX,
 };
 
-/// Text as people write it, of exactly so many characters.
+/// Returns realistic text of exactly `characters` characters.
 pub(crate) fn text(seed: usize, characters: usize) -> String {
     let mut text = String::with_capacity(characters + 80);
     let mut line = seed;
@@ -25,7 +27,7 @@ pub(crate) fn text(seed: usize, characters: usize) -> String {
     text
 }
 
-/// A section that a hook brought.
+/// Returns a section contributed by a hook.
 pub(crate) fn section(section_id: &str, content: String) -> ContributedSection {
     ContributedSection {
         hook_id: "bench".to_owned(),
@@ -35,8 +37,8 @@ pub(crate) fn section(section_id: &str, content: String) -> ContributedSection {
     }
 }
 
-/// 40 sections with 100,000 characters in all: two built-in ones, a chain of files, a document, skills, memory, 33 of
-/// hooks, and facts.
+/// Returns an input with 40 sections and 100,000 characters: two built-in ones, a chain of files, a document, skills,
+/// memory, 33 of hooks, and facts.
 pub(crate) fn forty_sections() -> PromptCompileInput {
     let mut contributed = vec![
         section("agents_md", text(1, 16_000)),

@@ -1,4 +1,4 @@
-//! Fifty hooks that do nothing.
+//! Runs fifty hooks that do nothing.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use protocol::{ThreadId, TurnScope, WorkspaceId};
 
 const HOOKS: u32 = 50;
 
-/// Throws records away.
+/// Discards records.
 struct Nowhere;
 
 impl Recorder for Nowhere {

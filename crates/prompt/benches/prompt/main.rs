@@ -1,10 +1,10 @@
-//! What compiling a prompt costs over hashing its bytes, and what is kept of it from turn to turn.
+//! Compares the cost of compiling a prompt with hashing its bytes, and measures reuse from turn to turn.
 //!
 //! ```text
 //! cargo bench -p foreword-prompt --bench prompt -- [--quick] [compile] [hooks] [tokens] [turns]
 //! ```
 
-#![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]
+#![expect(clippy::print_stdout, reason = "a benchmark reports its results on standard output")]
 
 mod compile;
 mod fixture;
@@ -12,10 +12,10 @@ mod hook_runtime;
 mod token_count;
 mod turns;
 
-use measure::{Arguments, Machine};
+use measure::{BenchArguments, Machine};
 
 fn main() -> anyhow::Result<()> {
-    let arguments = Arguments::new(std::env::args().skip(1));
+    let arguments = BenchArguments::new(std::env::args().skip(1));
     println!("{}\n", Machine::this());
     let runtime = measure::tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     if arguments.ask_for("compile") {

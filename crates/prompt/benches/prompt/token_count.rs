@@ -1,4 +1,4 @@
-//! Counting tokens against the usual library.
+//! Counting tokens compared with the usual library.
 
 use measure::{Comparison, Effort, Rounds};
 use tokens::{Counter, Encoding};

@@ -1,4 +1,4 @@
-//! A thousand turns with fifty edits of the document: what a provider can reuse of the previous request.
+//! Simulates a thousand turns with fifty edits of the document, and measures how much of a request a provider can reuse.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokens::Counter;
 
 use crate::fixture::{section, text};
 
-/// What happened before a turn.
+/// The edit before a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Before {
     Nothing,
@@ -82,7 +82,7 @@ pub(crate) fn simulate(effort: Effort) {
     println!("{table}");
 }
 
-/// A prompt that changes in its turn part every time, as real ones do.
+/// Returns an input whose turn part changes every time, as in real use.
 fn input(turn: usize, document: &str) -> PromptCompileInput {
     PromptCompileInput {
         agents_context: Some(AgentsContext {

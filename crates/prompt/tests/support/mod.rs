@@ -1,5 +1,5 @@
-//! Inputs that several tests share.
-#![allow(dead_code, reason = "every test binary uses its own part")]
+//! Inputs shared by several tests.
+#![allow(dead_code, reason = "each test binary uses a different part")]
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use prompt::{
     PromptRole, PromptSection, PromptSource, PromptSourceKind, PromptTruncation,
 };
 
-/// Something in every section of the prompt.
+/// Returns an input with text in every section of the prompt.
 pub(crate) fn full_input() -> PromptCompileInput {
     PromptCompileInput {
         bootstrap: bootstrap(&["Be kind, and brief.", "A colleague who reads first.", "Ada. Writes Rust."]),
@@ -61,7 +61,7 @@ pub(crate) fn full_input() -> PromptCompileInput {
     }
 }
 
-/// What a hook contributed.
+/// Returns a contribution of a hook.
 pub(crate) fn contributed(section_id: &str, content: &str) -> ContributedSection {
     ContributedSection {
         hook_id: format!("hook.{section_id}"),
@@ -71,7 +71,7 @@ pub(crate) fn contributed(section_id: &str, content: &str) -> ContributedSection
     }
 }
 
-/// Bootstrap files with these texts.
+/// Returns bootstrap files with the given texts.
 pub(crate) fn bootstrap(texts: &[&str]) -> BootstrapFiles {
     let files = BOOTSTRAP_FILES.iter().zip(texts).map(|(kind, text)| BootstrapFile {
         kind: *kind,

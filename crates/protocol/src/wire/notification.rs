@@ -24,27 +24,6 @@ pub struct ChangeOrigin {
     pub changed_by: Option<String>,
 }
 
-/// A scope's document was saved, restored or archived.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DocumentChanged {
-    /// Position in the workspace's change log.
-    pub seq: Sequence,
-    /// The workspace.
-    pub workspace_id: WorkspaceId,
-    /// Folder of the scope; absent for the workspace root.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder_id: Option<FolderId>,
-    /// The current document; absent if it was archived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<DocumentSummary>,
-    /// True if the effective text of the scope changed.
-    pub effective_changed: bool,
-}
-
-impl Notification for DocumentChanged {
-    const NAME: &'static str = "thread/agents_doc/changed";
-}
-
 /// Kind of a change to the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -79,70 +58,123 @@ pub enum TreeChange {
     AgentsDoc,
 }
 
-/// The workspace, its folders, threads or set of documents changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TreeChanged {
-    /// Position in the workspace's change log.
-    pub seq: Sequence,
-    /// The workspace.
-    pub workspace_id: WorkspaceId,
-    /// Kind of change.
-    pub reason: TreeChange,
-    /// Changed folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder_id: Option<FolderId>,
-    /// Changed thread.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thread_id: Option<ThreadId>,
+/// Defines the notifications of the change log: for each one the complete parameters, which clients read, and a variant
+/// of an enum with the fields that are its own, which the store writes.
+macro_rules! logged_notifications {
+    (
+        $(#[$enum_doc:meta])* $enum:ident $ids:tt
+        $($(#[$doc:meta])* $type:ident / $variant:ident = $name:literal {
+            $($(#[$field_doc:meta])* $field:ident: $field_type:ty),* $(,)?
+        })*
+    ) => {
+        $(#[$enum_doc])*
+        // Untagged, because the method identifies the variant.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+        #[serde(untagged)]
+        pub enum $enum {
+            $($(#[$doc])* $variant { $($(#[$field_doc])* $field: $field_type,)* },)*
+        }
+
+        impl $enum {
+            /// Returns the JSON-RPC method of the notification.
+            pub fn method(&self) -> &'static str {
+                match self {
+                    $(Self::$variant { .. } => $name,)*
+                }
+            }
+        }
+
+        $(
+            logged_notification! {
+                $(#[$doc])* $type = $name $ids { $($(#[$field_doc])* $field: $field_type,)* }
+            }
+        )*
+    };
 }
 
-impl Notification for TreeChanged {
-    const NAME: &'static str = "thread/tree/changed";
-}
-
-macro_rules! turn_notifications {
-    ($($(#[$doc:meta])* $type:ident = $name:literal { $($(#[$field_doc:meta])* $field:ident: $field_type:ty),* $(,)? })*) => {$(
+/// Defines the complete parameters of one notification.
+// A macro of its own, because the ids of all notifications cannot be repeated beside the fields of each.
+macro_rules! logged_notification {
+    (
+        $(#[$doc:meta])* $type:ident = $name:literal
+        { $($(#[$id_doc:meta])* $id:ident: $id_type:ty),* $(,)? }
+        { $($(#[$field_doc:meta])* $field:ident: $field_type:ty,)* }
+    ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         pub struct $type {
             /// Position in the workspace's change log.
             pub seq: Sequence,
-            /// The workspace.
-            pub workspace_id: WorkspaceId,
-            /// The thread.
-            pub thread_id: ThreadId,
-            /// The turn.
-            pub turn_id: TurnId,
+            $($(#[$id_doc])* pub $id: $id_type,)*
             $($(#[$field_doc])* pub $field: $field_type,)*
         }
 
         impl Notification for $type {
             const NAME: &'static str = $name;
         }
-    )*};
+    };
 }
 
-turn_notifications! {
+logged_notifications! {
+    /// A change of a workspace, without its position in the log and its ids.
+    WorkspaceEvent {
+        /// The workspace.
+        workspace_id: WorkspaceId,
+    }
+    /// A scope's document was saved, restored or archived.
+    DocumentChanged / DocumentChanged = "thread/agents_doc/changed" {
+        /// Folder of the scope; absent for the workspace root.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder_id: Option<FolderId>,
+        /// The current document; absent if it was archived.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        summary: Option<DocumentSummary>,
+        /// True if the effective text of the scope changed.
+        effective_changed: bool,
+    }
+    /// The workspace, its folders, threads or set of documents changed.
+    TreeChanged / TreeChanged = "thread/tree/changed" {
+        /// Kind of change.
+        reason: TreeChange,
+        /// Changed folder.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder_id: Option<FolderId>,
+        /// Changed thread.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thread_id: Option<ThreadId>,
+    }
+}
+
+logged_notifications! {
+    /// An event of a turn, without its position in the log and its ids.
+    TurnEvent {
+        /// The workspace.
+        workspace_id: WorkspaceId,
+        /// The thread.
+        thread_id: ThreadId,
+        /// The turn.
+        turn_id: TurnId,
+    }
     /// A turn started.
-    TurnStarted = "turn/started" {
+    TurnStarted / Started = "turn/started" {
         /// The delegating turn; absent for a turn that a person started.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent_turn_id: Option<TurnId>,
     }
     /// A model was called with a prompt whose manifest is stored.
-    TurnManifestKept = "turn/manifest" {
+    TurnManifestKept / ManifestKept = "turn/manifest" {
         /// Number of the round in its turn, from 1.
         round: u32,
     }
     /// A tool call started.
-    TurnToolStarted = "turn/tool_started" {
+    TurnToolStarted / ToolStarted = "turn/tool_started" {
         /// Id of the call.
         call_id: String,
         /// Name of the tool.
         tool: String,
     }
     /// A tool call requires approval; `turn/get` returns the complete request.
-    TurnApprovalRequested = "turn/approval_requested" {
+    TurnApprovalRequested / ApprovalRequested = "turn/approval_requested" {
         /// Id of the call.
         call_id: String,
         /// Name of the tool.
@@ -158,7 +190,7 @@ turn_notifications! {
         replaces_lines: Option<u64>,
     }
     /// An approval was decided.
-    TurnApprovalDecided = "turn/approval_decided" {
+    TurnApprovalDecided / ApprovalDecided = "turn/approval_decided" {
         /// Id of the call.
         call_id: String,
         /// Name of the tool.
@@ -168,7 +200,7 @@ turn_notifications! {
         decision: ApprovalDecision,
     }
     /// A tool call finished.
-    TurnToolFinished = "turn/tool_finished" {
+    TurnToolFinished / ToolFinished = "turn/tool_finished" {
         /// Id of the call.
         call_id: String,
         /// Name of the tool.
@@ -182,9 +214,9 @@ turn_notifications! {
         effects: CallEffects,
     }
     /// Earlier turns exceed their budget and are being summarized.
-    ContextCompressing = "context/compressing" {}
+    ContextCompressing / ContextCompressing = "context/compressing" {}
     /// Earlier turns were left out of the request.
-    ContextCompressed = "context/compressed" {
+    ContextCompressed / ContextCompressed = "context/compressed" {
         /// Ordinal up to which turns are left out.
         through: u64,
         /// True if a summary replaces them.
@@ -194,11 +226,11 @@ turn_notifications! {
         missing_after: Option<u64>,
     }
     /// A turn completed with an answer.
-    TurnCompleted = "turn/completed" {}
+    TurnCompleted / Completed = "turn/completed" {}
     /// A turn ended without an answer.
-    TurnFailed = "turn/failed" {}
+    TurnFailed / Failed = "turn/failed" {}
     /// A turn was stopped.
-    TurnCancelled = "turn/cancelled" {}
+    TurnCancelled / Cancelled = "turn/cancelled" {}
 }
 
 /// A piece of a turn's answer. It is not part of the change log and is sent only to connections that started

@@ -6,20 +6,22 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 
-use super::{Adapter, Decoder, Part, Step, number, outgoing, parse, secret_header, text};
-use crate::assembly::Assembly;
-use crate::cache::SessionEnd;
+use super::{Adapter, DecodeStep, Decoder, MessagePart, number, outgoing, parse, secret_header, text};
+use crate::chat::assembly::Assembly;
+use crate::chat::cache;
+use crate::chat::cache::SessionEnd;
+use crate::chat::message::input_for_history;
 use crate::error::Fault;
-use crate::message::input_for_history;
-use crate::sse::SseEvent;
+use crate::transport::http;
+use crate::transport::sse::SseEvent;
 use crate::{
     ChatRequest, MessageRole, ModelRules, ProviderKind, ReasoningRules, StopReason, TokenUsage, ToolChoice,
-    ToolResult, cache, fault, http,
+    ToolResult, fault,
 };
 
-/// The version of the API that is spoken here.
+/// Version of the API.
 const VERSION: &str = "2023-06-01";
-/// The smallest budget for thinking that the API takes.
+/// Smallest thinking budget that the API accepts.
 const MIN_THINKING: u32 = 1024;
 
 pub(crate) struct Anthropic;
@@ -78,7 +80,7 @@ fn tool_choice(choice: ToolChoice) -> Value {
     json!({ "type": word })
 }
 
-/// How thinking is asked for. Where a tool call is forced, the API does not allow it.
+/// Returns the fields that request thinking. The API rejects them together with a forced tool call.
 fn thinking(request: &ChatRequest, rules: ReasoningRules) -> Map<String, Value> {
     let mut fields = Map::new();
     let Some(effort) = request.reasoning.filter(|_| request.tool_choice != ToolChoice::Required) else {
@@ -90,7 +92,7 @@ fn thinking(request: &ChatRequest, rules: ReasoningRules) -> Map<String, Value> 
             fields.insert("thinking".to_owned(), json!({ "type": "adaptive" }));
             fields.insert("output_config".to_owned(), json!({ "effort": effort.word() }));
         }
-        // The budget is a part of what may be written, and something has to be left for the answer.
+        // The budget is part of the output limit, and half of it is left for the answer.
         ReasoningRules::Budget => {
             let budget = effort.budget().min(request.max_output_tokens / 2);
             if budget >= MIN_THINKING {
@@ -103,22 +105,22 @@ fn thinking(request: &ChatRequest, rules: ReasoningRules) -> Map<String, Value> 
 
 fn messages(request: &ChatRequest) -> Vec<Value> {
     let messages = outgoing(request, ProviderKind::Anthropic).map(|(role, mut parts)| {
-        // Results come first, or the API does not find them.
-        parts.sort_by_key(|part| role == MessageRole::Tool && !matches!(part, Part::Result(_)));
+        // The API requires results at the beginning of the message.
+        parts.sort_by_key(|part| role == MessageRole::Tool && !matches!(part, MessagePart::Result(_)));
         let role = if role == MessageRole::Assistant { "assistant" } else { "user" };
         json!({ "role": role, "content": parts.into_iter().map(content).collect::<Vec<_>>() })
     });
     messages.collect()
 }
 
-fn content(part: Part<'_>) -> Value {
+fn content(part: MessagePart<'_>) -> Value {
     match part {
-        Part::Text(text) => json!({ "type": "text", "text": text }),
-        Part::Call(call) => {
+        MessagePart::Text(text) => json!({ "type": "text", "text": text }),
+        MessagePart::Call(call) => {
             json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input_for_history(call) })
         }
-        Part::Result(result) => tool_result(result),
-        Part::Reasoning(value) => value.clone(),
+        MessagePart::Result(result) => tool_result(result),
+        MessagePart::Reasoning(value) => value.clone(),
     }
 }
 
@@ -134,23 +136,23 @@ fn tool_result(result: &ToolResult) -> Value {
 
 #[derive(Debug, Default)]
 struct AnthropicDecoder {
-    /// What kind of block each number is.
-    blocks: BTreeMap<u64, Kind>,
+    /// Kind of each block, by its number.
+    blocks: BTreeMap<u64, BlockKind>,
     usage: RawUsage,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum BlockKind {
     Text,
-    /// With the input that some proxies give at once, instead of in pieces.
+    /// A tool call, with the input if a proxy sends it at the beginning instead of in pieces.
     ToolUse(Option<String>),
-    /// With its signature.
+    /// Thinking, with its signature.
     Thinking(String),
-    /// Complete as it begins, or not known.
+    /// A block that is complete at its beginning, or an unknown one.
     Other,
 }
 
-/// Anthropic counts what was cached beside the input, and says the numbers in two events.
+/// Usage as Anthropic reports it: cached input is counted separately, and the numbers come in two events.
 #[derive(Debug, Default)]
 struct RawUsage {
     input: u64,
@@ -161,7 +163,7 @@ struct RawUsage {
 }
 
 impl Decoder for AnthropicDecoder {
-    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Step, Fault> {
+    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<DecodeStep, Fault> {
         let value = parse(event)?;
         let index = number(&value, "/index").unwrap_or_default();
         match text(&value, "/type") {
@@ -174,17 +176,17 @@ impl Decoder for AnthropicDecoder {
                 self.count(&value["usage"], assembly);
             }
             "message_stop" => {
-                // Ends blocks that a careless proxy left open.
+                // A careless proxy may have left blocks open.
                 assembly.settle_calls();
-                return Ok(Step::Done);
+                return Ok(DecodeStep::Done);
             }
             "error" => return Err(fault::of_event(&value)),
             _ => {}
         }
-        Ok(Step::GoOn)
+        Ok(DecodeStep::Continue)
     }
 
-    /// Once the reason for stopping was said, only the word that it is over is missing.
+    /// Accepts the end if the stop reason is known, because then only the final event is missing.
     fn end(&mut self, assembly: &mut Assembly) -> Result<(), Fault> {
         if assembly.stop.is_none() {
             return Err(http::interrupted("the connection was closed"));
@@ -224,22 +226,22 @@ impl AnthropicDecoder {
         let kind = match text(block, "/type") {
             "text" => {
                 assembly.text(index, text(block, "/text"))?;
-                Kind::Text
+                BlockKind::Text
             }
             "tool_use" => {
                 assembly.call_started(index, text(block, "/id"), text(block, "/name"))?;
                 let input = block["input"].as_object().filter(|input| !input.is_empty());
-                Kind::ToolUse(input.map(|input| Value::Object(input.clone()).to_string()))
+                BlockKind::ToolUse(input.map(|input| Value::Object(input.clone()).to_string()))
             }
             "thinking" => {
                 assembly.reasoning(index, text(block, "/thinking"))?;
-                Kind::Thinking(text(block, "/signature").to_owned())
+                BlockKind::Thinking(text(block, "/signature").to_owned())
             }
             "redacted_thinking" => {
                 assembly.reasoning_value(index, block.clone())?;
-                Kind::Other
+                BlockKind::Other
             }
-            _ => Kind::Other,
+            _ => BlockKind::Other,
         };
         self.blocks.insert(index, kind);
         Ok(())
@@ -248,11 +250,11 @@ impl AnthropicDecoder {
     fn delta(&mut self, index: u64, delta: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
         match (text(delta, "/type"), self.blocks.get_mut(&index)) {
             ("text_delta", _) => assembly.text(index, text(delta, "/text")),
-            ("input_json_delta", Some(Kind::ToolUse(_)) | None) => {
+            ("input_json_delta", Some(BlockKind::ToolUse(_)) | None) => {
                 assembly.call_arguments(index, text(delta, "/partial_json"))
             }
             ("thinking_delta", _) => assembly.reasoning(index, text(delta, "/thinking")),
-            ("signature_delta", Some(Kind::Thinking(signature))) => {
+            ("signature_delta", Some(BlockKind::Thinking(signature))) => {
                 signature.push_str(text(delta, "/signature"));
                 Ok(())
             }
@@ -262,14 +264,14 @@ impl AnthropicDecoder {
 
     fn finish(&mut self, index: u64, assembly: &mut Assembly) -> Result<(), Fault> {
         match self.blocks.remove(&index) {
-            Some(Kind::ToolUse(input)) => {
+            Some(BlockKind::ToolUse(input)) => {
                 if let Some(input) = input.filter(|_| assembly.arguments(index) == Some("")) {
                     assembly.call_arguments(index, &input)?;
                 }
                 assembly.call_finished(index)
             }
-            // Without a signature it could not be sent back.
-            Some(Kind::Thinking(signature)) if !signature.is_empty() => {
+            // Thinking without a signature cannot be sent back: the API would reject it.
+            Some(BlockKind::Thinking(signature)) if !signature.is_empty() => {
                 let thinking = assembly.reasoning_text(index)?;
                 let value = json!({ "type": "thinking", "thinking": thinking, "signature": signature });
                 assembly.reasoning_value(index, value)
@@ -286,6 +288,7 @@ impl AnthropicDecoder {
             ("/cache_read_input_tokens", &mut raw.read),
             ("/output_tokens", &mut raw.output),
             ("/output_tokens_details/thinking_tokens", &mut raw.thinking),
+            // A later event overrides only the numbers that it contains.
         ] {
             *field = number(usage, place).unwrap_or(*field);
         }

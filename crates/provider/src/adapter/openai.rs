@@ -1,20 +1,23 @@
-//! OpenAI's Responses API, without anything kept on its side.
+//! OpenAI's Responses API, without state on its side.
 
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 
-use super::{Adapter, Decoder, Part, Step, number, outgoing, parse, results, secret_header, text, texts};
-use crate::assembly::Assembly;
+use super::{
+    Adapter, DecodeStep, Decoder, MessagePart, number, outgoing, parse, results, secret_header, text, texts,
+};
+use crate::chat::assembly::Assembly;
+use crate::chat::message::arguments_for_history;
 use crate::error::Fault;
-use crate::message::arguments_for_history;
-use crate::sse::SseEvent;
+use crate::transport::http;
+use crate::transport::sse::SseEvent;
 use crate::{
     ChatRequest, MessageRole, ModelRules, ProviderKind, ReasoningRules, StopReason, TokenUsage, ToolChoice,
-    ToolResult, fault, http,
+    ToolResult, fault,
 };
 
-/// The longest cache key that the API takes.
+/// Longest cache key that the API accepts.
 const MAX_CACHE_KEY_BYTES: usize = 64;
 
 pub(crate) struct Openai;
@@ -33,19 +36,20 @@ impl Adapter for Openai {
         body.insert("model".to_owned(), json!(request.model));
         body.insert("max_output_tokens".to_owned(), json!(request.max_output_tokens));
         body.insert("stream".to_owned(), json!(true));
+        // Nothing is stored at the vendor: the history is ours, and turns may be off the record.
         body.insert("store".to_owned(), json!(false));
         if let Some(key) = &request.cache_key {
             body.insert("prompt_cache_key".to_owned(), json!(cache_key(key)));
         }
         if rules.reasoning != ReasoningRules::Absent {
-            // Nothing is stored there, so reasoning must come back here to be sent again.
+            // Responses are not stored there, so the reasoning must be returned in order to be sent again.
             body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
             if let Some(effort) = request.reasoning {
                 body.insert("reasoning".to_owned(), json!({ "effort": effort.word(), "summary": "auto" }));
             }
         }
         if !request.tools.is_empty() {
-            // Strict schemas would have to name every property as required; ours are anybody's.
+            // Strict mode requires every property to be required, which foreign schemas are not.
             let tools = request.tools.iter().map(|tool| {
                 json!({ "type": "function", "name": tool.name, "description": tool.description,
                     "parameters": tool.schema, "strict": false })
@@ -74,7 +78,7 @@ pub(super) fn tool_choice(choice: ToolChoice) -> &'static str {
     }
 }
 
-/// A key that the API takes: the caller's, or if that is too long, its digest.
+/// Returns a cache key that the API accepts: the caller's, or its digest if it is too long.
 fn cache_key(key: &str) -> String {
     if key.len() <= MAX_CACHE_KEY_BYTES {
         return key.to_owned();
@@ -101,38 +105,40 @@ fn input(request: &ChatRequest) -> Vec<Value> {
     items
 }
 
-fn assistant_item(part: Part<'_>) -> Option<Value> {
+fn assistant_item(part: MessagePart<'_>) -> Option<Value> {
     match part {
-        Part::Text(text) => {
+        MessagePart::Text(text) => {
             let content = json!([{ "type": "output_text", "text": text }]);
             Some(json!({ "type": "message", "role": "assistant", "content": content }))
         }
-        Part::Call(call) => Some(json!({ "type": "function_call", "call_id": call.id, "name": call.name,
-            "arguments": arguments_for_history(call) })),
-        Part::Reasoning(value) => Some(value.clone()),
-        // A model does not answer its own calls.
-        Part::Result(_) => None,
+        MessagePart::Call(call) => {
+            Some(json!({ "type": "function_call", "call_id": call.id, "name": call.name,
+            "arguments": arguments_for_history(call) }))
+        }
+        MessagePart::Reasoning(value) => Some(value.clone()),
+        // Assistant messages contain no results.
+        MessagePart::Result(_) => None,
     }
 }
 
-/// A result as one text. These APIs have no place for its failure: a tool that fails says so in its text.
+/// Joins a result into one text. These APIs have no field for an error; a failed tool explains that in its text.
 pub(super) fn result_text(result: &ToolResult) -> String {
     result.blocks.iter().filter(|text| !text.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Reads one answer. Items are named by their place in the output.
+/// Decodes one answer. Items are identified by their index in the output.
 #[derive(Debug, Default)]
 struct OpenaiDecoder {
     refused: bool,
-    /// The part of a summary that the last piece belonged to; parts are paragraphs.
+    /// Item and part of the last piece of a summary. Each part is a paragraph.
     summary: Option<(u64, u64)>,
 }
 
 impl Decoder for OpenaiDecoder {
-    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Step, Fault> {
-        // Some servers that borrow the API end with the word of the older one.
+    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<DecodeStep, Fault> {
+        // Some servers that imitate this API end with the marker of the older one.
         if event.data == "[DONE]" {
-            return Ok(Step::GoOn);
+            return Ok(DecodeStep::Continue);
         }
         let value = parse(event)?;
         let index = number(&value, "/output_index").unwrap_or_default();
@@ -155,13 +161,13 @@ impl Decoder for OpenaiDecoder {
             "response.output_item.done" => self.finish(index, &value["item"], assembly)?,
             "response.completed" | "response.incomplete" => {
                 self.complete(&value["response"], assembly);
-                return Ok(Step::Done);
+                return Ok(DecodeStep::Done);
             }
             "response.failed" => return Err(fault::of_event(&value["response"])),
             "error" => return Err(fault::of_event(&value)),
             _ => {}
         }
-        Ok(Step::GoOn)
+        Ok(DecodeStep::Continue)
     }
 
     fn end(&mut self, _assembly: &mut Assembly) -> Result<(), Fault> {
@@ -189,6 +195,7 @@ impl OpenaiDecoder {
             number(value, "/summary_index").or_else(|| number(value, "/content_index")).unwrap_or_default();
         let before = self.summary.replace((index, part));
         if before.is_some_and(|(item, before)| item == index && before != part) {
+            // The API sends no separator between parts of a summary.
             assembly.reasoning(index, "\n\n")?;
         }
         assembly.reasoning(index, text(value, "/delta"))
@@ -217,7 +224,7 @@ impl OpenaiDecoder {
         assembly.settle_calls();
     }
 
-    /// An item is complete, and is there as a whole once more: what was not sent in pieces is taken from it.
+    /// Completes an item. The event repeats the whole item, so anything that was not streamed is taken from it.
     fn finish(&mut self, index: u64, item: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
         match text(item, "/type") {
             "function_call" => {
@@ -242,7 +249,7 @@ impl OpenaiDecoder {
                     let parts: Vec<&str> = parts.map(|part| text(part, "/text")).collect();
                     assembly.reasoning(index, &parts.join("\n\n"))?;
                 }
-                // Without its encrypted content it is only a reference to something that was not stored.
+                // Without encrypted content, it only refers to an item that was not stored.
                 if text(item, "/encrypted_content").is_empty() {
                     return Ok(());
                 }
@@ -263,7 +270,7 @@ fn begin(index: u64, item: &Value, assembly: &mut Assembly) -> Result<(), Fault>
     }
 }
 
-/// The fields of a reasoning item that the API takes back.
+/// Keeps the fields of a reasoning item that the API accepts as input.
 fn returnable(item: &Value) -> Value {
     let fields = ["type", "id", "summary", "content", "encrypted_content"].into_iter().filter_map(|name| {
         let value = item.get(name).filter(|value| !value.is_null())?;
@@ -277,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cache_key_is_never_too_long() {
+    fn cache_key_is_never_too_long() {
         assert_eq!(cache_key("thread-1"), "thread-1");
         assert_eq!(cache_key(&"x".repeat(65)).len(), MAX_CACHE_KEY_BYTES);
         assert_ne!(cache_key(&"x".repeat(65)), cache_key(&"x".repeat(66)));

@@ -1,18 +1,19 @@
-//! Chat Completions, as everybody else speaks it: Ollama, vLLM, llama.cpp, OpenRouter and many others.
+//! Chat Completions as Ollama, vLLM, llama.cpp, OpenRouter and many others implement it.
 //!
-//! Only what all of them take is sent; what some of them do differently is taken as it comes.
+//! Only fields that all of them accept are sent; deviations in their answers are tolerated.
 
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 
 use super::openai::{Openai, result_text, tool_choice};
-use super::{Adapter, Decoder, Part, Step, number, outgoing, parse, results, text, texts};
-use crate::assembly::Assembly;
+use super::{Adapter, DecodeStep, Decoder, MessagePart, number, outgoing, parse, results, text, texts};
+use crate::chat::assembly::Assembly;
+use crate::chat::message::arguments_for_history;
 use crate::error::Fault;
-use crate::message::arguments_for_history;
-use crate::sse::SseEvent;
-use crate::{ChatRequest, MessageRole, ModelRules, ProviderKind, StopReason, TokenUsage, fault, http};
+use crate::transport::http;
+use crate::transport::sse::SseEvent;
+use crate::{ChatRequest, MessageRole, ModelRules, ProviderKind, StopReason, TokenUsage, fault};
 
 pub(crate) struct OpenaiCompatible;
 
@@ -30,6 +31,7 @@ impl Adapter for OpenaiCompatible {
         body.insert("model".to_owned(), json!(request.model));
         body.insert("max_tokens".to_owned(), json!(request.max_output_tokens));
         body.insert("stream".to_owned(), json!(true));
+        // Without this option, servers omit the usage from streamed answers.
         body.insert("stream_options".to_owned(), json!({ "include_usage": true }));
         if let Some(effort) = request.reasoning {
             body.insert("reasoning_effort".to_owned(), json!(effort.word()));
@@ -66,7 +68,7 @@ fn messages(request: &ChatRequest) -> Vec<Value> {
         messages.extend(results(&parts).map(|result| {
             json!({ "role": "tool", "tool_call_id": result.call_id, "content": result_text(result) })
         }));
-        // Templates of models on one's own machine often take only plain text.
+        // Chat templates of local models often accept only plain text, not a list of parts.
         let text = texts(&parts).collect::<Vec<_>>().join("\n\n");
         if !text.is_empty() {
             messages.push(json!({ "role": "user", "content": text }));
@@ -75,7 +77,7 @@ fn messages(request: &ChatRequest) -> Vec<Value> {
     messages
 }
 
-fn assistant(parts: &[Part<'_>]) -> Value {
+fn assistant(parts: &[MessagePart<'_>]) -> Value {
     let text = texts(parts).collect::<String>();
     let content = if text.is_empty() { Value::Null } else { Value::String(text) };
     let mut fields =
@@ -83,12 +85,12 @@ fn assistant(parts: &[Part<'_>]) -> Value {
     let mut calls = Vec::new();
     for part in parts {
         match part {
-            Part::Call(call) => {
+            MessagePart::Call(call) => {
                 let function = json!({ "name": call.name, "arguments": arguments_for_history(call) });
                 calls.push(json!({ "id": call.id, "type": "function", "function": function }));
             }
-            // The names under which this server sends reasoning are those under which it wants it back.
-            Part::Reasoning(Value::Object(value)) => fields.extend(value.clone()),
+            // Servers expect reasoning under the names under which they sent it.
+            MessagePart::Reasoning(Value::Object(value)) => fields.extend(value.clone()),
             _ => {}
         }
     }
@@ -98,17 +100,17 @@ fn assistant(parts: &[Part<'_>]) -> Value {
     Value::Object(fields)
 }
 
-/// The number of the text; calls are numbered behind it.
+/// Number of the text block; calls are numbered after it.
 const TEXT: u64 = 0;
 const REASONING: u64 = 1;
 const FIRST_CALL: u64 = 2;
 
-/// The names under which servers send reasoning.
+/// Field names of reasoning.
 const REASONING_FIELDS: &[&str] = &["reasoning_content", "reasoning"];
 
 #[derive(Debug, Default)]
 struct CompatibleDecoder {
-    /// The calls so far: the number the server gave each, and its id.
+    /// Calls so far, with the server's number and id of each.
     calls: Vec<(Option<u64>, String)>,
     reasoning: Option<&'static str>,
     details: Vec<Value>,
@@ -117,21 +119,21 @@ struct CompatibleDecoder {
 }
 
 impl Decoder for CompatibleDecoder {
-    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Step, Fault> {
+    fn event(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<DecodeStep, Fault> {
         if event.data.trim() == "[DONE]" {
-            // Who says that it is over may forget to say why, but not to say anything at all.
+            // The end marker without a stop reason is accepted, but not if there was no content at all.
             self.finished |= !assembly.is_empty();
-            return self.end(assembly).map(|()| Step::Done);
+            return self.end(assembly).map(|()| DecodeStep::Done);
         }
         let value = parse(event)?;
         if value.get("error").is_some_and(|error| !error.is_null()) {
             return Err(fault::of_event(&value));
         }
         self.take(&value, "delta", assembly)?;
-        Ok(Step::GoOn)
+        Ok(DecodeStep::Continue)
     }
 
-    /// Some servers close the connection instead of saying that it is over, once they have said why they stop.
+    /// Accepts a closed connection after the stop reason, because some servers omit the end marker.
     fn end(&mut self, assembly: &mut Assembly) -> Result<(), Fault> {
         if !self.finished {
             return Err(http::interrupted("the connection was closed"));
@@ -139,7 +141,7 @@ impl Decoder for CompatibleDecoder {
         assembly.settle_calls();
         self.keep_reasoning(assembly)?;
         if matches!(assembly.stop, None | Some(StopReason::EndTurn)) {
-            // Some say `stop` though they have called tools, and all of them though they refuse.
+            // Some servers report `stop` although they called tools, and all do although the model refused.
             if assembly.has_calls() {
                 assembly.stop = Some(StopReason::ToolCalls);
             } else if self.refused {
@@ -160,7 +162,7 @@ impl Decoder for CompatibleDecoder {
 }
 
 impl CompatibleDecoder {
-    /// A piece of an answer, or all of it: they differ only in the name under which the message is.
+    /// Decodes a piece or the whole of an answer; only the field name of the message differs.
     fn take(&mut self, value: &Value, message: &str, assembly: &mut Assembly) -> Result<(), Fault> {
         if assembly.model.is_none() {
             assembly.model = Some(text(value, "/model").to_owned()).filter(|model| !model.is_empty());
@@ -178,7 +180,7 @@ impl CompatibleDecoder {
     }
 
     fn delta(&mut self, delta: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
-        // Only one of them: some servers say the same under both names.
+        // Only one of them: some servers send the same text under both names.
         if let Some(field) =
             REASONING_FIELDS.iter().find(|field| delta[**field].as_str().is_some_and(|text| !text.is_empty()))
         {
@@ -186,7 +188,7 @@ impl CompatibleDecoder {
             assembly.reasoning(REASONING, delta[*field].as_str().unwrap_or_default())?;
         }
         for detail in delta["reasoning_details"].as_array().into_iter().flatten() {
-            // Its place is where it begins, though it is complete only at the end.
+            // Reserves the position at which the reasoning began, although its value is complete only at the end.
             assembly.reasoning_value(REASONING, Value::Null)?;
             self.detail(detail);
         }
@@ -200,15 +202,15 @@ impl CompatibleDecoder {
         Ok(())
     }
 
-    /// Pieces belong to a call by its number, if there are numbers, else by its id, else to the last call.
+    /// Assigns a piece to its call by number, else by id, else to the last call.
     fn call(&mut self, piece: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
         let (index, id) = (number(piece, "/index"), text(piece, "/id"));
         let name = text(piece, "/function/name");
         let fits = |(other, known): &(Option<u64>, String)| {
-            // Some number every call zero, but give each an id.
+            // Some servers number every call zero but give each an id.
             *other == index && (id.is_empty() || known == id)
         };
-        // Without number and id, a name is all that tells that another call begins.
+        // Without number and id, only a name shows that another call begins.
         let anonymous = index.is_none() && id.is_empty() && !name.is_empty();
         let place = self.calls.iter().rposition(fits).filter(|_| !anonymous);
         let key = match place {
@@ -222,7 +224,7 @@ impl CompatibleDecoder {
         };
         match &piece["function"]["arguments"] {
             Value::String(arguments) => assembly.call_arguments(key, arguments),
-            // Some send the object itself.
+            // Some servers send an object instead of its text.
             Value::Object(arguments) => {
                 assembly.call_arguments(key, &Value::Object(arguments.clone()).to_string())
             }
@@ -230,7 +232,7 @@ impl CompatibleDecoder {
         }
     }
 
-    /// Pieces of one detail have the same number and type: its texts grow, everything else is said once.
+    /// Merges a piece of a detail with the earlier ones of the same number and type. Texts are appended, other fields replaced.
     fn detail(&mut self, piece: &Value) {
         let Some(piece) = piece.as_object() else { return };
         let same = |known: &&mut Value| {
@@ -268,13 +270,13 @@ impl CompatibleDecoder {
 }
 
 fn usage(usage: &Value) -> TokenUsage {
-    // The largest, because proxies add the API's own names as zeros to those of the server behind them.
+    // The maximum, because proxies add the standard names with zeros to those of the server behind them.
     let count =
         |places: &[&str]| places.iter().filter_map(|place| number(usage, place)).max().unwrap_or_default();
     TokenUsage {
         input: count(&["/prompt_tokens"]),
         output: count(&["/completion_tokens"]),
-        // As OpenAI, DeepSeek, and what passes Anthropic's numbers on, say it.
+        // Names used by OpenAI, by DeepSeek, and by proxies in front of Anthropic.
         cached_read: count(&[
             "/prompt_tokens_details/cached_tokens",
             "/prompt_cache_hit_tokens",

@@ -1,4 +1,4 @@
-//! Everything below this process, and its end.
+//! Ends all processes below this one.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
-/// How long the system may take to end what was killed: a process in a call that cannot be interrupted is not.
+/// Time that killed processes have to end. A process in an uninterruptible call takes longer.
 const ENDING_TIME: Duration = Duration::from_secs(5);
-/// How long to wait before looking again.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_micros(300);
 
 /// Ends all processes below this one, and returns when they are gone.
@@ -19,7 +19,7 @@ pub(super) fn end_all() -> io::Result<()> {
     loop {
         loop {
             match wait(WaitOptions::NOHANG) {
-                // No child is left, and whatever was below a child would be one by now.
+                // No child is left, and every orphan below a child would be a child by now, because the guard is a subreaper.
                 Err(Errno::CHILD) => return Ok(()),
                 Err(Errno::INTR) | Ok(Some(_)) => {}
                 Err(errno) => return Err(errno.into()),
@@ -27,11 +27,11 @@ pub(super) fn end_all() -> io::Result<()> {
             }
         }
         let all = all();
-        // Stopped first, so that nothing starts another one while it is being ended.
+        // All are stopped first, so that none starts another process in the meantime.
         for signal in [Signal::STOP, Signal::KILL] {
             for id in &all {
-                // It may be gone already. Between the two signals nobody below us reaps anything, so a number that was
-                // one of ours when it was stopped still is when it is killed.
+                // It may be gone already. Between the two signals no process below us reaps any other, so a number that was stopped
+                // still belongs to the same process when it is killed.
                 let _ = kill_process(*id, signal);
             }
         }
@@ -42,7 +42,7 @@ pub(super) fn end_all() -> io::Result<()> {
     }
 }
 
-/// All processes below this one, as the system lists them now.
+/// Returns all processes below this one.
 fn all() -> Vec<Pid> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -62,7 +62,7 @@ fn all() -> Vec<Pid> {
     found
 }
 
-/// The parent in a line of `/proc/PID/stat`, whose second field is a name in which anything may stand.
+/// Parses the parent in a line of `/proc/PID/stat`. The second field is a process name, which may contain anything.
 fn parent(stat: &str) -> Option<i32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_cannot_hide_a_parent() {
+    fn process_name_cannot_hide_the_parent() {
         assert_eq!(parent("12 (sh) S 7 12 12 0"), Some(7));
         assert_eq!(parent("12 (a) R 1 (b) S 7 12 12 0"), Some(7));
         assert_eq!(parent(""), None);

@@ -1,4 +1,4 @@
-//! How a guard waits, and how it ends what is below it.
+//! Waiting and ending on Linux.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -17,7 +17,8 @@ use crate::launch::Launch;
 
 /// Starts the command and waits for its end, or ends it.
 pub(super) fn guard(launch: &Launch) -> io::Result<Report> {
-    // From now on whatever is below and loses its parent becomes ours, also what left its session and its group.
+    // Orphans below become children of this process, even if they left their session and group. Without this, a daemon
+    // would escape to the system's init.
     set_child_subreaper(Some(getpid()))?;
     let deadline = Instant::now() + launch.time;
     let (child, mut beginning) = start(launch)?;
@@ -28,12 +29,13 @@ pub(super) fn guard(launch: &Launch) -> io::Result<Report> {
         Ok(None) => waitpid(Some(id), WaitOptions::empty())?.map(|(_, status)| status),
         _ => None,
     };
+    // After the command itself is reaped, so that its exit status is not lost among those of the orphans.
     below::end_all()?;
     let ended = stopped?.unwrap_or_else(|| status.map_or(Ended::Released, of_status));
     beginning.report(ended, launch)
 }
 
-/// Waits until the command is over; why it must be ended, if it is not.
+/// Waits for the end of the command. Returns the reason if it must be ended instead.
 fn wait(id: Pid, deadline: Instant, beginning: &mut Beginning) -> io::Result<Option<Ended>> {
     let command = pidfd_open(id, PidfdFlags::empty())?;
     let stdin = io::stdin();
@@ -43,7 +45,7 @@ fn wait(id: Pid, deadline: Instant, beginning: &mut Beginning) -> io::Result<Opt
         if now >= deadline {
             return Ok(Some(Ended::TimedOut));
         }
-        // Whoever froze cannot say so.
+        // A frozen gateway does not close its pipe, so silence counts as well.
         if now >= heard + PATIENCE {
             return Ok(Some(Ended::Released));
         }
@@ -66,7 +68,7 @@ fn wait(id: Pid, deadline: Instant, beginning: &mut Beginning) -> io::Result<Opt
             return Ok(None);
         }
         if is_heard {
-            // Not through a buffer: there may be less in it than was asked for.
+            // Read without a buffer, which `poll` would not know about.
             match rustix::io::read(stdin.as_fd(), &mut [0; 64]) {
                 Ok(0) => return Ok(Some(Ended::Released)),
                 Ok(_) => heard = now,

@@ -1,4 +1,4 @@
-//! A guard where the system has no subreapers: it ends the command's group, and what has left it stays.
+//! A guard for systems without subreapers: it ends the command's process group; processes that left it survive.
 
 use std::io::{self, Read as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -45,6 +45,7 @@ pub(super) fn guard(launch: &Launch) -> io::Result<Report> {
             Err(_) => break Ended::Released,
         }
     };
+    // The group is signalled even after a regular exit, for processes that the command left in the background.
     if let Some(group) = group {
         let _ = kill_process_group(group, Signal::KILL);
     }

@@ -1,20 +1,20 @@
-//! Chat Completions: one choice that grows, its usage after it, and a word that says that it is over.
+//! Chat Completions: one choice that grows, then its usage, then an end marker.
 
 use serde_json::{Value, json};
 
 use super::unnamed;
-use crate::answer::{Part, Script, Stop};
+use crate::answer::{Script, ScriptPart, Stop};
 
 pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
     let mut events = vec![delta(json!({ "role": "assistant", "content": "" }))];
     let mut calls = 0;
     for part in &script.parts {
         match part {
-            Part::Text(text) => {
+            ScriptPart::Text(text) => {
                 events
                     .extend(script.pieces(text).into_iter().map(|piece| delta(json!({ "content": piece }))));
             }
-            Part::ToolCall { id, name, arguments } => {
+            ScriptPart::ToolCall { id, name, arguments } => {
                 let function = json!({ "name": name, "arguments": "" });
                 let call = json!({ "index": calls, "id": id, "type": "function", "function": function });
                 events.push(delta(json!({ "tool_calls": [call] })));
@@ -23,13 +23,13 @@ pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
                 }));
                 calls += 1;
             }
-            // As DeepSeek, llama.cpp and vLLM write it.
-            Part::Reasoning { text, signature } if signature.is_empty() => {
+            // Format of DeepSeek, llama.cpp and vLLM.
+            ScriptPart::Reasoning { text, signature } if signature.is_empty() => {
                 let pieces = script.pieces(text).into_iter();
                 events.extend(pieces.map(|piece| delta(json!({ "reasoning_content": piece }))));
             }
-            // As OpenRouter does.
-            Part::Reasoning { text, signature } => {
+            // Format of OpenRouter.
+            ScriptPart::Reasoning { text, signature } => {
                 events.extend(script.pieces(text).into_iter().map(|piece| {
                     let detail = json!({ "type": "reasoning.text", "index": 0, "text": piece });
                     delta(json!({ "reasoning": piece, "reasoning_details": [detail] }))
@@ -37,7 +37,7 @@ pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
                 let detail = json!({ "type": "reasoning.text", "index": 0, "signature": signature });
                 events.push(delta(json!({ "reasoning_details": [detail] })));
             }
-            Part::HiddenReasoning { data } => {
+            ScriptPart::HiddenReasoning { data } => {
                 let detail = json!({ "type": "reasoning.encrypted", "index": 1, "data": data });
                 events.push(delta(json!({ "reasoning_details": [detail] })));
             }
@@ -55,12 +55,12 @@ pub(super) fn whole(script: &Script) -> Value {
         (String::new(), Vec::new(), String::new(), Vec::new());
     for part in &script.parts {
         match part {
-            Part::Text(more) => text.push_str(more),
-            Part::ToolCall { id, name, arguments } => {
+            ScriptPart::Text(more) => text.push_str(more),
+            ScriptPart::ToolCall { id, name, arguments } => {
                 let function = json!({ "name": name, "arguments": arguments });
                 calls.push(json!({ "id": id, "type": "function", "function": function }));
             }
-            Part::Reasoning { text, signature } => {
+            ScriptPart::Reasoning { text, signature } => {
                 thought.push_str(text);
                 if !signature.is_empty() {
                     details.push(
@@ -68,7 +68,7 @@ pub(super) fn whole(script: &Script) -> Value {
                     );
                 }
             }
-            Part::HiddenReasoning { data } => {
+            ScriptPart::HiddenReasoning { data } => {
                 details.push(json!({ "type": "reasoning.encrypted", "index": 1, "data": data }));
             }
         }

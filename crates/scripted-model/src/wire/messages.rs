@@ -1,9 +1,9 @@
-//! Anthropic's Messages: a list of blocks, each begun, continued and ended.
+//! Anthropic's Messages: a list of blocks with start, deltas and end.
 
 use serde_json::{Value, json};
 
 use super::named;
-use crate::answer::{Part, Script, Stop};
+use crate::answer::{Script, ScriptPart, Stop};
 
 pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
     let tokens = script.tokens;
@@ -41,18 +41,18 @@ pub(super) fn whole(script: &Script) -> Value {
         "content": content, "stop_reason": stop_reason(script), "stop_sequence": null, "usage": usage })
 }
 
-fn whole_block(part: &Part) -> Value {
+fn whole_block(part: &ScriptPart) -> Value {
     match part {
-        Part::Text(text) => json!({ "type": "text", "text": text }),
-        Part::ToolCall { id, name, arguments } => {
-            // The API has no place for arguments that are not an object.
+        ScriptPart::Text(text) => json!({ "type": "text", "text": text }),
+        ScriptPart::ToolCall { id, name, arguments } => {
+            // The API cannot represent arguments that are not an object.
             let input: Value = serde_json::from_str(arguments).unwrap_or_else(|_| json!({}));
             json!({ "type": "tool_use", "id": id, "name": name, "input": input })
         }
-        Part::Reasoning { text, signature } => {
+        ScriptPart::Reasoning { text, signature } => {
             json!({ "type": "thinking", "thinking": text, "signature": signature })
         }
-        Part::HiddenReasoning { data } => json!({ "type": "redacted_thinking", "data": data }),
+        ScriptPart::HiddenReasoning { data } => json!({ "type": "redacted_thinking", "data": data }),
     }
 }
 
@@ -65,20 +65,20 @@ fn stop_reason(script: &Script) -> &'static str {
     }
 }
 
-/// How a block begins, and what is added to it.
-fn block(script: &Script, part: &Part) -> (Value, Vec<Value>) {
+/// Returns the start and the deltas of a block.
+fn block(script: &Script, part: &ScriptPart) -> (Value, Vec<Value>) {
     match part {
-        Part::Text(text) => {
+        ScriptPart::Text(text) => {
             let deltas =
                 script.pieces(text).into_iter().map(|text| json!({ "type": "text_delta", "text": text }));
             (json!({ "type": "text", "text": "" }), deltas.collect())
         }
-        Part::ToolCall { id, name, arguments } => {
+        ScriptPart::ToolCall { id, name, arguments } => {
             let pieces = [""].into_iter().chain(script.pieces(arguments));
             let deltas = pieces.map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }));
             (json!({ "type": "tool_use", "id": id, "name": name, "input": {} }), deltas.collect())
         }
-        Part::Reasoning { text, signature } => {
+        ScriptPart::Reasoning { text, signature } => {
             let pieces = script.pieces(text).into_iter();
             let deltas = pieces.map(|piece| json!({ "type": "thinking_delta", "thinking": piece }));
             let signature = json!({ "type": "signature_delta", "signature": signature });
@@ -87,7 +87,9 @@ fn block(script: &Script, part: &Part) -> (Value, Vec<Value>) {
                 deltas.chain([signature]).collect(),
             )
         }
-        Part::HiddenReasoning { data } => (json!({ "type": "redacted_thinking", "data": data }), Vec::new()),
+        ScriptPart::HiddenReasoning { data } => {
+            (json!({ "type": "redacted_thinking", "data": data }), Vec::new())
+        }
     }
 }
 

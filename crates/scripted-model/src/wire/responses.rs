@@ -1,9 +1,9 @@
-//! OpenAI's Responses: a list of items, and the whole response at the end once more.
+//! OpenAI's Responses: a list of items, and the whole response again at the end.
 
 use serde_json::{Value, json};
 
 use super::named;
-use crate::answer::{Part, Script, Stop};
+use crate::answer::{Script, ScriptPart, Stop};
 
 pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
     let mut sequence = 0;
@@ -24,7 +24,7 @@ pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
         push("response.output_item.added", json!({ "output_index": index, "item": begun(&item) }));
         let id = item["id"].clone();
         match part {
-            Part::Text(text) => {
+            ScriptPart::Text(text) => {
                 for piece in script.pieces(text) {
                     let data =
                         json!({ "item_id": id, "output_index": index, "content_index": 0, "delta": piece });
@@ -33,7 +33,7 @@ pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
                 let data = json!({ "item_id": id, "output_index": index, "content_index": 0, "text": text });
                 push("response.output_text.done", data);
             }
-            Part::ToolCall { arguments, .. } => {
+            ScriptPart::ToolCall { arguments, .. } => {
                 for piece in script.pieces(arguments) {
                     let data = json!({ "item_id": id, "output_index": index, "delta": piece });
                     push("response.function_call_arguments.delta", data);
@@ -41,14 +41,14 @@ pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
                 let data = json!({ "item_id": id, "output_index": index, "arguments": arguments });
                 push("response.function_call_arguments.done", data);
             }
-            Part::Reasoning { text, .. } => {
+            ScriptPart::Reasoning { text, .. } => {
                 for piece in script.pieces(text) {
                     let data =
                         json!({ "item_id": id, "output_index": index, "summary_index": 0, "delta": piece });
                     push("response.reasoning_summary_text.delta", data);
                 }
             }
-            Part::HiddenReasoning { .. } => {}
+            ScriptPart::HiddenReasoning { .. } => {}
         }
         push("response.output_item.done", json!({ "output_index": index, "item": item }));
         output.push(item);
@@ -83,22 +83,26 @@ fn finished(script: &Script, output: Vec<Value>) -> (&'static str, Value) {
     (kind, response)
 }
 
-fn item(index: usize, part: &Part) -> Value {
+fn item(index: usize, part: &ScriptPart) -> Value {
     match part {
-        Part::Text(text) => json!({ "type": "message", "id": format!("msg_{index}"), "role": "assistant",
-            "status": "completed", "content": [{ "type": "output_text", "text": text, "annotations": [] }] }),
-        Part::ToolCall { id, name, arguments } => {
+        ScriptPart::Text(text) => {
+            json!({ "type": "message", "id": format!("msg_{index}"), "role": "assistant",
+            "status": "completed", "content": [{ "type": "output_text", "text": text, "annotations": [] }] })
+        }
+        ScriptPart::ToolCall { id, name, arguments } => {
             json!({ "type": "function_call", "id": format!("fc_{index}"),
             "status": "completed", "call_id": id, "name": name, "arguments": arguments })
         }
-        Part::Reasoning { text, signature } => json!({ "type": "reasoning", "id": format!("rs_{index}"),
-            "summary": [{ "type": "summary_text", "text": text }], "encrypted_content": signature, "status": null }),
-        Part::HiddenReasoning { data } => json!({ "type": "reasoning", "id": format!("rs_{index}"),
+        ScriptPart::Reasoning { text, signature } => {
+            json!({ "type": "reasoning", "id": format!("rs_{index}"),
+            "summary": [{ "type": "summary_text", "text": text }], "encrypted_content": signature, "status": null })
+        }
+        ScriptPart::HiddenReasoning { data } => json!({ "type": "reasoning", "id": format!("rs_{index}"),
             "summary": [], "encrypted_content": data, "status": null }),
     }
 }
 
-/// An item before anything was added to it.
+/// Returns an item in its initial state.
 fn begun(item: &Value) -> Value {
     let mut item = item.clone();
     for (field, empty) in [

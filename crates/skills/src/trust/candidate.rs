@@ -1,4 +1,4 @@
-//! What could be trusted at a path or below it, with the bytes that would be.
+//! Skills at or below a path that could be trusted, with their content.
 
 use std::path::{Path, PathBuf};
 
@@ -6,38 +6,38 @@ use instructions::file::{Bounds, Found};
 use protocol::SkillReason;
 
 use super::Trusted;
-use super::comparison::{Difference, FileChange, compare};
+use super::comparison::{TrustChange, TrustChangeKind, compare};
 use super::file::TrustFile;
 use crate::discovery::skill_folders;
-use crate::folder::{Folder, FolderFile, SKILL_FILE};
-use crate::front_matter::{self, Problem};
+use crate::folder::{FolderFile, SKILL_FILE, SkillFolder};
+use crate::front_matter::{self, SkillProblem};
 use crate::limits::{MAX_COPY_BYTES, MAX_ENTRIES};
 use crate::place::{IN_DIRECTORIES, IN_ROOT, SKILLS};
 
-/// Directories that are not searched for projects' skills: nobody keeps any there, and they are large.
+/// Directories that are not searched for skills: they are large and contain none.
 const NOT_SEARCHED: [&str; 2] = [".git", "node_modules"];
-/// Directories one in the other that are.
+/// Greatest depth of the search.
 const MAX_DEPTH: usize = 32;
 
-/// A skill of a project, read whole.
+/// A skill of a project with its whole content.
 #[derive(Debug)]
-pub struct Candidate {
-    /// Its name; of a broken one the name of its folder.
+pub struct TrustCandidate {
+    /// Name, or the name of the folder if the front matter is invalid.
     pub slug: String,
-    /// Its folder, without links.
+    /// Resolved path of the folder.
     pub folder: PathBuf,
-    /// What is no file of the skill, and why.
+    /// Objects that are not files of the skill, with the reason.
     pub left_out: Vec<(PathBuf, String)>,
-    /// What differs from what was trusted; none of one that never was.
-    pub changes: Option<Vec<FileChange>>,
-    /// Why it cannot be trusted, in words.
+    /// Differences from the trusted content. `None` if the skill was never trusted.
+    pub changes: Option<Vec<TrustChange>>,
+    /// Reason why it cannot be trusted, with a message.
     pub problem: Option<(SkillReason, String)>,
     pub(crate) files: Vec<FolderFile>,
 }
 
-/// Everything that could be trusted at a path: a skill, a folder of them, or whatever directory of a project. None of it is
-/// a link's. Also says whether there was more than is looked at.
-pub fn candidates(path: &Path, trusted: &Trusted) -> std::io::Result<(Vec<Candidate>, bool)> {
+/// Returns all skills at a path, which is a skill, a folder of skills, or any directory of a project. Links are not followed.
+/// The flag is true if the search stopped at its limit.
+pub fn candidates(path: &Path, trusted: &Trusted) -> std::io::Result<(Vec<TrustCandidate>, bool)> {
     let path = path.canonicalize()?;
     let path = if path.file_name().is_some_and(|name| name == SKILL_FILE) {
         path.parent().unwrap_or(&path).to_owned()
@@ -54,16 +54,16 @@ pub fn candidates(path: &Path, trusted: &Trusted) -> std::io::Result<(Vec<Candid
     let bounds = Bounds::default();
     let mut found = Vec::new();
     for place in places {
-        let Ok(folder) = Folder::open(&place, &bounds) else { continue };
+        let Ok(folder) = SkillFolder::open(&place, &bounds) else { continue };
         if !matches!(folder.read(Path::new(SKILL_FILE), 0), Found::Absent) {
             found.push(candidate(&folder, trusted));
             continue;
         }
         let (folders, _) = skill_folders(&folder, &mut room);
         for relative in folders {
-            // A link may lead to another place below the path that was named.
+            // A link may lead elsewhere, but only targets below the given path are candidates.
             let real = place.join(&relative).canonicalize().ok().filter(|real| real.starts_with(&path));
-            match real.map(|real| Folder::open(&real, &bounds)) {
+            match real.map(|real| SkillFolder::open(&real, &bounds)) {
                 Some(Ok(folder)) => found.push(candidate(&folder, trusted)),
                 _ => found.push(outside(&place.join(&relative))),
             }
@@ -72,7 +72,7 @@ pub fn candidates(path: &Path, trusted: &Trusted) -> std::io::Result<(Vec<Candid
     Ok((found, room == 0))
 }
 
-/// Whether a path is a folder of skills, or in one.
+/// Returns true if a path is a folder of skills or inside one.
 fn is_in_place(path: &Path) -> bool {
     path.ancestors().any(|ancestor| {
         let name = |path: &Path| path.file_name().map(|name| name.to_owned());
@@ -81,7 +81,7 @@ fn is_in_place(path: &Path) -> bool {
     })
 }
 
-/// Folders of skills below a directory, in order; links are not followed.
+/// Finds folders of skills below a directory in order, without following links.
 fn find_places(directory: &Path, depth: usize, room: &mut usize, places: &mut Vec<PathBuf>) {
     if is_in_place(directory) {
         places.push(directory.to_owned());
@@ -105,7 +105,7 @@ fn find_places(directory: &Path, depth: usize, room: &mut usize, places: &mut Ve
     }
 }
 
-fn candidate(folder: &Folder<'_>, trusted: &Trusted) -> Candidate {
+fn candidate(folder: &SkillFolder<'_>, trusted: &Trusted) -> TrustCandidate {
     let real = folder.path().canonicalize().unwrap_or_else(|_| folder.path().to_owned());
     let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let (contents, mut problem) = match folder.contents() {
@@ -122,10 +122,10 @@ fn candidate(folder: &Folder<'_>, trusted: &Trusted) -> Candidate {
         None => {
             let why = contents.left_out.iter().find(|(path, _)| path == Path::new(SKILL_FILE));
             let message = format!("its SKILL.md is {}", why.map_or("missing", |(_, why)| why));
-            problem = problem.or(Some(Problem::new(SkillReason::NotAFile, message)));
+            problem = problem.or(Some(SkillProblem::new(SkillReason::NotAFile, message)));
         }
     }
-    Candidate {
+    TrustCandidate {
         slug,
         changes: trusted.of(&real).map(|pins| compare(pins, &contents.files)),
         folder: real,
@@ -135,9 +135,9 @@ fn candidate(folder: &Folder<'_>, trusted: &Trusted) -> Candidate {
     }
 }
 
-fn outside(folder: &Path) -> Candidate {
+fn outside(folder: &Path) -> TrustCandidate {
     let message = "it is a link that leads elsewhere; name the folder itself".to_owned();
-    Candidate {
+    TrustCandidate {
         slug: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         folder: folder.to_owned(),
         left_out: Vec::new(),
@@ -147,20 +147,20 @@ fn outside(folder: &Path) -> Candidate {
     }
 }
 
-impl Candidate {
-    /// Whether the user has trusted exactly this.
+impl TrustCandidate {
+    /// Returns true if the user has trusted exactly this content.
     pub fn is_trusted(&self) -> bool {
         self.changes.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Its files: path, bytes and digest of each.
+    /// Returns path, bytes and digest of each file.
     pub fn files(&self) -> impl Iterator<Item = (&Path, &[u8], &instructions::ContentHash)> {
         let files = self.files.iter();
         files.map(|file| (file.path.as_path(), file.content.bytes.as_slice(), &file.content.sha256))
     }
 
-    /// How a file differs from the one that was trusted, as a unified diff, or in words where there is none.
-    pub fn diff(&self, change: &FileChange, trust_file: &TrustFile) -> String {
+    /// Returns the difference from the trusted file as a unified diff, or a description if there is no text to compare.
+    pub fn diff(&self, change: &TrustChange, trust_file: &TrustFile) -> String {
         let new = self.files.iter().find(|file| file.path == change.path).map(|file| &file.content.bytes);
         let old = change.old.as_ref().and_then(|sha256| trust_file.copy(sha256));
         let as_text = |bytes: &[u8]| {
@@ -168,11 +168,11 @@ impl Candidate {
             is_text.then(|| String::from_utf8_lossy(bytes).into_owned())
         };
         let old_text = match change.difference {
-            Difference::Added => Some(String::new()),
+            TrustChangeKind::Added => Some(String::new()),
             _ => old.as_deref().and_then(as_text),
         };
         let new_text = match change.difference {
-            Difference::Removed => Some(String::new()),
+            TrustChangeKind::Removed => Some(String::new()),
             _ => new.and_then(|bytes| as_text(bytes)),
         };
         match (old_text, new_text) {

@@ -1,4 +1,4 @@
-//! How a skill's files differ from those that were trusted.
+//! Differences between a skill's files and the trusted ones.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,59 +8,59 @@ use instructions::ContentHash;
 use super::PinnedSkill;
 use crate::folder::FolderFile;
 
-/// What became of a file.
+/// Kind of difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Difference {
-    /// It says something else.
+pub enum TrustChangeKind {
+    /// The content changed.
     Changed,
-    /// It was not there.
+    /// The file was added.
     Added,
-    /// It is gone.
+    /// The file was removed.
     Removed,
 }
 
-/// A file that differs from what was trusted.
+/// A file that differs from the trusted one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileChange {
-    /// Below the skill's folder.
+pub struct TrustChange {
+    /// Path relative to the skill's folder.
     pub path: PathBuf,
-    /// What became of it.
-    pub difference: Difference,
-    /// Of what was trusted.
+    /// Kind of difference.
+    pub difference: TrustChangeKind,
+    /// Hash of the trusted content.
     pub old: Option<ContentHash>,
-    /// Of what is there now.
+    /// Hash of the current content.
     pub new: Option<ContentHash>,
 }
 
-impl fmt::Display for FileChange {
+impl fmt::Display for TrustChange {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match self.difference {
-            Difference::Changed => write!(formatter, "{path} has changed"),
-            Difference::Added => write!(formatter, "{path} is new"),
-            Difference::Removed => write!(formatter, "{path} is gone"),
+            TrustChangeKind::Changed => write!(formatter, "{path} has changed"),
+            TrustChangeKind::Added => write!(formatter, "{path} is new"),
+            TrustChangeKind::Removed => write!(formatter, "{path} is gone"),
         }
     }
 }
 
-/// Every file that differs, by path.
-pub(crate) fn compare(pins: &PinnedSkill, files: &[FolderFile]) -> Vec<FileChange> {
+/// Returns the files that differ, by path.
+pub(crate) fn compare(pins: &PinnedSkill, files: &[FolderFile]) -> Vec<TrustChange> {
     let digest = |path: &Path| files.iter().find(|file| file.path == path).map(|file| &file.content.sha256);
     let mut changes = Vec::new();
     for pinned in &pins.files {
         let new = digest(&pinned.path);
         let difference = match new {
             Some(new) if *new == pinned.sha256 => continue,
-            Some(_) => Difference::Changed,
-            None => Difference::Removed,
+            Some(_) => TrustChangeKind::Changed,
+            None => TrustChangeKind::Removed,
         };
         let (path, old) = (pinned.path.clone(), Some(pinned.sha256.clone()));
-        changes.push(FileChange { path, difference, old, new: new.cloned() });
+        changes.push(TrustChange { path, difference, old, new: new.cloned() });
     }
     for file in files.iter().filter(|file| pins.file(&file.path).is_none()) {
-        changes.push(FileChange {
+        changes.push(TrustChange {
             path: file.path.clone(),
-            difference: Difference::Added,
+            difference: TrustChangeKind::Added,
             old: None,
             new: Some(file.content.sha256.clone()),
         });

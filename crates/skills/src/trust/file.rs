@@ -1,4 +1,4 @@
-//! The user's own file of what is trusted, and copies of trusted texts to compare with later.
+//! The user's file of trusted skills, and copies of trusted texts for later comparison.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -9,50 +9,50 @@ use instructions::{ContentHash, is_named_by_digest, own_files};
 use protocol::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::candidate::Candidate;
+use super::candidate::TrustCandidate;
 use super::{PinnedFile, PinnedSkill, Trusted};
 use crate::limits::MAX_COPY_BYTES;
 
-/// In the home directory.
+/// Name of the file in the home directory.
 pub const TRUST_FILE: &str = "trusted-skills.json";
-/// Beside it: the trusted texts, by their digests.
+/// Directory beside it with the trusted texts, named by their digests.
 const COPIES: &str = "trusted-skills";
-/// Of the format.
+/// Version of the format.
 const SCHEMA: u32 = 1;
-/// Larger than any that we write.
+/// Larger files were not written by us.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
-/// Why what is trusted cannot be read or written.
+/// Error reading or writing the trust file.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// The system refused.
-    #[error("could not {action} {}: {source}", path.display())]
+    /// Error of the operating system.
+    #[error("failed to {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// Attempted action.
         action: &'static str,
-        /// With what.
+        /// Path of the file.
         path: PathBuf,
-        /// Why it failed.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The file is not one of ours.
-    #[error("{} does not say what is trusted: {reason}", path.display())]
+    /// The file has another format.
+    #[error("{} is not a valid trust file: {reason}", path.display())]
     Malformed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Problem of the content.
         reason: String,
     },
 }
 
 /// The file's content.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredTrust {
     schema: u32,
     skills: Vec<PinnedSkill>,
 }
 
-/// Where a user's trust is kept.
+/// Storage of a user's trusted skills.
 #[derive(Debug)]
 pub struct TrustFile {
     path: PathBuf,
@@ -60,21 +60,22 @@ pub struct TrustFile {
 }
 
 impl TrustFile {
-    /// The one of a home directory, which need not exist.
+    /// Returns the trust file of a home directory. It need not exist.
     pub fn new(home: &Path) -> Self {
         Self { path: home.join(TRUST_FILE), copies: home.join(COPIES) }
     }
 
-    /// Where it is.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is trusted; nothing where there is no file.
+    /// Reads the trusted skills. Empty if there is no file.
     pub fn read(&self) -> Result<Trusted, TrustError> {
         let malformed = |reason: String| TrustError::Malformed { path: self.path.clone(), reason };
         let Some(bytes) = self.bytes()? else { return Ok(Trusted::default()) };
-        let stored: Stored = serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))?;
+        let stored: StoredTrust =
+            serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))?;
         if stored.schema != SCHEMA {
             let message = format!("it has the format {}, this version knows {SCHEMA}", stored.schema);
             return Err(malformed(message));
@@ -86,7 +87,7 @@ impl TrustFile {
 
     fn bytes(&self) -> Result<Option<Vec<u8>>, TrustError> {
         let failed = |source| TrustError::Io { action: "read", path: self.path.clone(), source };
-        // Opening a pipe must not wait for ever.
+        // Opening a pipe must not block.
         let flags = i32::try_from(instructions::contained_path::read_flags().bits()).unwrap_or_default();
         let file = match File::options().read(true).custom_flags(flags).open(&self.path) {
             Ok(file) => file,
@@ -102,8 +103,9 @@ impl TrustFile {
         Ok(Some(bytes))
     }
 
-    /// Trusts skills with the bytes that were shown.
-    pub fn trust(&self, candidates: &[&Candidate]) -> Result<(), TrustError> {
+    /// Trusts skills with the content that was shown.
+    pub fn trust(&self, candidates: &[&TrustCandidate]) -> Result<(), TrustError> {
+        // Two commands may trust different skills at the same time; each must keep the other's entries.
         let _lock = self.lock()?;
         let mut trusted = self.read()?;
         let trusted_at = Timestamp::now();
@@ -126,7 +128,7 @@ impl TrustFile {
         self.write(&trusted)
     }
 
-    /// Takes trust back from what is at a path or below it, which need not be there any more; what that was.
+    /// Revokes trust at or below a path, which need not exist any more, and returns the removed skills.
     pub fn untrust(&self, path: &Path) -> Result<Vec<PinnedSkill>, TrustError> {
         let _lock = self.lock()?;
         let mut trusted = self.read()?;
@@ -137,7 +139,7 @@ impl TrustFile {
         Ok(taken)
     }
 
-    /// A text that was trusted, if it was kept and is still what it was.
+    /// Returns the copy of a trusted text, if it is kept and intact.
     pub(crate) fn copy(&self, sha256: &ContentHash) -> Option<Vec<u8>> {
         let bytes = fs::read(self.copies.join(sha256.as_str())).ok()?;
         (ContentHash::of(&bytes) == *sha256).then_some(bytes)
@@ -154,7 +156,7 @@ impl TrustFile {
         Ok(())
     }
 
-    /// Keeps other commands from writing meanwhile.
+    /// Locks the file against other commands.
     fn lock(&self) -> Result<File, TrustError> {
         let path = self.path.with_extension("lock");
         let home = self.path.parent().unwrap_or(Path::new("."));
@@ -164,9 +166,9 @@ impl TrustFile {
             .map_err(|source| TrustError::Io { action: "lock", path, source })
     }
 
-    /// Replaces the file in one step, and forgets copies that nothing needs any more.
+    /// Replaces the file in one step, and removes copies that are no longer needed.
     fn write(&self, trusted: &Trusted) -> Result<(), TrustError> {
-        let stored = Stored { schema: SCHEMA, skills: trusted.skills().cloned().collect() };
+        let stored = StoredTrust { schema: SCHEMA, skills: trusted.skills().cloned().collect() };
         let temporary = self.path.with_extension(format!("json.{}", std::process::id()));
         let written = private_file().create(true).truncate(true).open(&temporary).and_then(|mut file| {
             file.write_all(&serde_json::to_vec_pretty(&stored)?)?;
@@ -187,13 +189,13 @@ impl TrustFile {
             trusted.skills().flat_map(|skill| &skill.files).map(|file| file.sha256.as_str()).collect();
         let is_left_over = |name: &str| is_named_by_digest(name, &[""]) && !needed.contains(name);
         for path in own_files(&self.copies, is_left_over) {
-            // A copy that stays is only a waste of room.
+            // A copy that cannot be removed only wastes space.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// For this user alone.
+/// Returns options for files that only this user can read.
 fn private_file() -> fs::OpenOptions {
     let mut options = File::options();
     options.write(true).mode(0o600);

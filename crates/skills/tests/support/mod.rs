@@ -1,4 +1,4 @@
-//! A home and a project in a temporary directory.
+//! A home directory and a project in a temporary directory.
 
 #![allow(clippy::allow_attributes, dead_code, reason = "each test program uses a part")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its files has failed")]
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use protocol::SkillSummary;
-use skills::{Activation, Cache, Catalogue, Request, Situation, TrustFile, candidates, resolve};
+use skills::{Activation, Catalogue, Situation, SkillCache, SkillRequest, TrustFile, candidates, resolve};
 
 pub(crate) struct Tree {
     _directory: tempfile::TempDir,
@@ -23,7 +23,7 @@ impl Tree {
         Self::in_directory(tempfile::tempdir().unwrap())
     }
 
-    /// For very many files: in memory, where there is a place for that.
+    /// Uses a file system in memory if there is one, for tests with very many files.
     pub(crate) fn in_memory() -> Self {
         let memory = tempfile::tempdir_in("/dev/shm");
         Self::in_directory(memory.or_else(|_| tempfile::tempdir()).unwrap())
@@ -47,7 +47,7 @@ impl Tree {
         fs::write(path, text).unwrap();
     }
 
-    /// A skill with a name, a description and more lines of front matter.
+    /// Writes a skill with a name, a description and more lines of front matter.
     pub(crate) fn skill(&self, folder: &str, name: &str, more: &str) {
         let text = format!("---\nname: {name}\ndescription: Does {name}\n{more}---\nDo {name}.\n");
         self.write(&format!("{folder}/SKILL.md"), text);
@@ -59,7 +59,7 @@ impl Tree {
         symlink(target, link).unwrap();
     }
 
-    /// Waits until nothing has changed for so long that a cache believes it.
+    /// Waits until the files are old enough for the cache to trust their times.
     pub(crate) fn rest(&self) {
         fn newest(path: &Path) -> i64 {
             let metadata = fs::symlink_metadata(path).unwrap();
@@ -67,7 +67,7 @@ impl Tree {
             let below = below.into_iter().flatten().map(|entry| newest(&entry.unwrap().path()));
             below.max().unwrap_or(i64::MIN).max(metadata.ctime())
         }
-        // A second more than the two that are wanted, because times here are whole ones.
+        // One second more than the required two, because some file systems store whole seconds.
         let until = UNIX_EPOCH + Duration::from_secs(newest(&self.root).unsigned_abs() + 3);
         while let Ok(left) = until.duration_since(SystemTime::now()) {
             std::thread::sleep(left + Duration::from_millis(1));
@@ -78,10 +78,14 @@ impl Tree {
         self.resolve_in("project", None)
     }
 
-    pub(crate) fn resolve_in(&self, cwd: &str, cache: Option<&Cache>) -> Arc<Catalogue> {
+    pub(crate) fn resolve_in(&self, cwd: &str, cache: Option<&SkillCache>) -> Arc<Catalogue> {
         let (home, root, cwd) = (self.path("home"), self.path("project"), self.path(cwd));
-        let request =
-            Request { root: Some(&root), cwd: Some(&cwd), folders: &self.folders, ..Request::new(&home) };
+        let request = SkillRequest {
+            root: Some(&root),
+            cwd: Some(&cwd),
+            folders: &self.folders,
+            ..SkillRequest::new(&home)
+        };
         resolve(&request, cache)
     }
 
@@ -101,7 +105,7 @@ impl Tree {
         TrustFile::new(&self.path("home"))
     }
 
-    /// What became of every skill, a line each.
+    /// Returns a line with the outcome of each skill.
     pub(crate) fn outcomes(&self) -> Vec<String> {
         lines(&self.activate(&Situation::default()).summaries())
     }

@@ -1,4 +1,4 @@
-//! A plain connection to the same database, for what a statement costs by itself.
+//! A plain connection to the same database, to measure the statements alone.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,14 @@ use rusqlite::ToSql;
 use sqlx::{Connection as _, PgConnection};
 use store::Database;
 
-/// A connection that nothing is in front of, as durable as the store's.
+/// A direct connection with the store's durability.
 pub(crate) enum Bare {
     Sqlite { connection: rusqlite::Connection, texts: Texts },
     Postgres(PgConnection),
 }
 
-/// Statements as SQLite numbers their values: `?2` is the second, while `$2` would be the first if it comes first.
+/// Statements in SQLite's notation.
+// `?2` is the second parameter, while SQLite numbers `$2` by its first occurrence.
 #[derive(Default)]
 pub(crate) struct Texts(HashMap<&'static str, String>);
 
@@ -22,7 +23,7 @@ impl Texts {
     }
 }
 
-/// A value of a statement.
+/// A parameter.
 #[derive(Clone, Copy)]
 pub(crate) enum Value<'a> {
     Text(&'a str),
@@ -47,7 +48,7 @@ impl From<i64> for Value<'_> {
     }
 }
 
-/// The values of a statement.
+/// Lists the parameters of a statement.
 macro_rules! values {
     ($($value:expr),* $(,)?) => { &[$($crate::bare::Value::from($value)),*] };
 }
@@ -77,7 +78,7 @@ impl Bare {
         })
     }
 
-    /// How a transaction that writes begins.
+    /// Returns the statement that begins a writing transaction.
     pub(crate) fn begin_write(&self) -> &'static str {
         match self {
             Self::Sqlite { .. } => "BEGIN IMMEDIATE",
@@ -85,7 +86,7 @@ impl Bare {
         }
     }
 
-    /// Runs a prepared statement, and says how many rows it changed.
+    /// Runs a prepared statement and returns the number of changed rows.
     pub(crate) async fn execute(&mut self, sql: &'static str, values: &[Value<'_>]) -> anyhow::Result<u64> {
         Ok(match self {
             Self::Sqlite { connection, texts } => {
@@ -95,7 +96,7 @@ impl Bare {
         })
     }
 
-    /// Reads the columns of every row: a `t` of `columns` is a text, an `n` a number, both of which may be missing.
+    /// Reads the columns of all rows: a `t` in `columns` is a text, an `n` a number, and both may be NULL.
     pub(crate) async fn select(
         &mut self,
         sql: &'static str,
@@ -130,7 +131,7 @@ impl Bare {
         Ok(answer)
     }
 
-    /// Runs statements that answer with nothing.
+    /// Runs statements without results.
     pub(crate) async fn script(&mut self, statements: &[String]) -> anyhow::Result<()> {
         for statement in statements {
             match self {

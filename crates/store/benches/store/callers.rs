@@ -1,4 +1,4 @@
-//! Saves a second, by one caller and by many at once, against the bare transaction on one connection.
+//! Saves per second by one caller and by many, against the bare transaction on one connection.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::save::BareSaves;
 
 const CALLERS: [usize; 2] = [1, 50];
 
-/// What a number of callers did.
+/// Work done by a number of callers.
 struct Done {
     saves_per_second: f64,
     times: Samples,
@@ -30,7 +30,7 @@ pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Re
         for callers in CALLERS.into_iter().filter(|callers| workspaces == 1 || *callers > 1) {
             let mut before = Vec::new();
             let mut after = Vec::new();
-            // In turns, so that both see the same machine; the first round only warms up.
+            // Alternating, so that both see the same state of the machine. The first round is a warm-up.
             for round in 0..=rounds {
                 let bare = one_caller(&mut bare, time).await?;
                 let store = many(&store, &scopes[..callers], time).await?;
@@ -66,7 +66,7 @@ fn median(mut rounds: Vec<Done>) -> Done {
     rounds.swap_remove(rounds.len() / 2)
 }
 
-/// Fifty folders with a document each, spread over workspaces.
+/// Creates fifty folders with a document each, spread over workspaces.
 async fn scopes(store: &Store, workspaces: usize) -> anyhow::Result<Vec<Scope>> {
     let mut scopes = Vec::new();
     let mut workspace_id = workload::workspace(store).await?;

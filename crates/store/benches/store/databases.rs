@@ -1,4 +1,4 @@
-//! Where the databases to measure come from.
+//! The databases to measure.
 
 use std::env;
 
@@ -10,20 +10,20 @@ use test_postgres::{Cluster, Durability, Options, SERVER_VARIABLE, TestDatabase}
 pub(crate) enum Databases {
     /// Files in one directory.
     Sqlite(TempDir),
-    /// A server of this process's own, where every commit waits for the disk.
+    /// A server started by this process, where every commit waits for the disk.
     OwnPostgres(Cluster),
-    /// The server that the environment names, with the durability it happens to have.
+    /// The server that the environment names, with whatever durability it has.
     GivenPostgres,
 }
 
-/// A database that is gone when the value is.
+/// A database that is dropped with the value.
 pub(crate) struct Fresh {
     pub(crate) database: Database,
     _given: Option<TestDatabase>,
 }
 
 impl Databases {
-    /// SQLite, and PostgreSQL where it is installed.
+    /// Returns SQLite, and PostgreSQL if it is installed.
     pub(crate) fn available() -> anyhow::Result<Vec<Self>> {
         let mut all = vec![Self::Sqlite(tempfile::tempdir()?)];
         if env::var_os(SERVER_VARIABLE).is_some() {
@@ -35,7 +35,7 @@ impl Databases {
         Ok(all)
     }
 
-    /// What the figures are headed with.
+    /// Returns the heading of the figures.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "SQLite (write-ahead log, synchronous = full)",
@@ -44,7 +44,7 @@ impl Databases {
         }
     }
 
-    /// An empty database.
+    /// Creates an empty database.
     pub(crate) fn fresh(&self, name: &str) -> anyhow::Result<Fresh> {
         let plain = |database| Fresh { database, _given: None };
         Ok(match self {

@@ -1,11 +1,11 @@
-//! Large workspaces, filled by the database itself: through the store, each row would be a transaction.
+//! Large workspaces, filled by SQL: through the store, each row would be a transaction.
 
 use protocol::{ContentHash, WorkspaceId};
 use workload::text;
 
 use crate::bare::Bare;
 
-/// What a workspace holds.
+/// Size of a workspace.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) folders: u64,
@@ -21,13 +21,15 @@ impl Size {
     pub(crate) async fn fill(self, bare: &mut Bare, workspace_id: &WorkspaceId) -> anyhow::Result<()> {
         bare.script(&self.statements(workspace_id)).await?;
         match bare {
-            // PostgreSQL would soon look at the new rows by itself, SQLite never does.
+            // Without statistics the planner would choose other indexes. PostgreSQL would collect them soon, SQLite
+            // never does.
             Bare::Postgres(_) => bare.script(&["ANALYZE".to_owned()]).await,
             Bare::Sqlite { .. } => Ok(()),
         }
     }
 
-    /// The same for both databases. Ids look like those that the store makes.
+    /// Returns statements for both databases.
+    // Their ids look like the store's.
     fn statements(self, workspace_id: &WorkspaceId) -> Vec<String> {
         let Self { folders, threads, documents } = self;
         let numbers = |count: u64| {

@@ -1,4 +1,4 @@
-//! What the store costs over the bare statements it needs, on both databases.
+//! The cost of the store on top of its bare statements, on both databases.
 //!
 //! ```text
 //! cargo bench -p foreword-store --bench store -- [--quick] [resolve] [save] [callers] [tree] [memory]
@@ -15,7 +15,7 @@ mod resolve;
 mod save;
 mod tree;
 
-use measure::{Arguments, Machine};
+use measure::{BenchArguments, Machine};
 
 use crate::databases::Databases;
 
@@ -27,7 +27,7 @@ async fn main() -> anyhow::Result<()> {
     {
         return tree::print_memory(address, workspace_id).await;
     }
-    let arguments = Arguments::new(words);
+    let arguments = BenchArguments::new(words);
     println!("{}\n", Machine::this());
     for databases in Databases::available()? {
         if arguments.ask_for("resolve") {

@@ -1,4 +1,4 @@
-//! Searching what is remembered against the bare full-text query.
+//! Memory searches against the bare full-text query.
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use measure::{Comparison, Effort, Rounds, show_count};
@@ -9,11 +9,11 @@ use store::{Database, MemoryPlace, MemoryView, NewMemory, Store, WordMatch};
 use crate::bare::{Bare, values};
 use crate::databases::Databases;
 
-/// Words of one item.
+/// Words per item.
 const WORDS: u64 = 12;
-/// Items that a search answers with.
+/// Items per search result.
 const LIMIT: u64 = 20;
-/// Items that are added side by side.
+/// Items added concurrently.
 const AT_ONCE: usize = 64;
 
 pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Result<()> {
@@ -23,7 +23,7 @@ pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Re
     let view = fill(&store, items).await?;
     let mut bare = Bare::connect(&fresh.database).await?;
     bare.script(&["ANALYZE".to_owned()]).await?;
-    // Twenty words as a message has them: some common, most rare, some that nothing has.
+    // Twenty words like those of a message: some common, most rare, some unknown.
     let message: Vec<String> = (1..=20).map(|number| format!("w{}", number * number * 7)).collect();
     for (kind, words, matching) in [
         ("a word that nothing has", "nosuchword", WordMatch::All),
@@ -74,7 +74,7 @@ fn bare_query(database: &Database, terms: &QueryTerms, matching: WordMatch) -> S
     terms.iter().map(|term| format!("{quote}{term}{quote}")).collect::<Vec<_>>().join(between)
 }
 
-/// Items whose words are as unevenly frequent as those of a language.
+/// Adds items whose words have the uneven frequencies of a language.
 async fn fill(store: &Store, items: u64) -> anyhow::Result<MemoryView> {
     let new = WorkspaceCreateParams { name: "memory".to_owned(), root_path: None, agents: None };
     let workspace_id = store.create_workspace(new, None).await?.id;
@@ -99,9 +99,9 @@ async fn fill(store: &Store, items: u64) -> anyhow::Result<MemoryView> {
 
 fn text(item: u64) -> String {
     let words = (0..WORDS).map(|place| {
-        // The low bits of such a product repeat soon, the high ones do not.
+        // The low bits of such a product repeat soon; the high ones do not.
         let random = (item * WORDS + place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        // The reciprocal of an even spread: half of all words are `w1`, and one in n * (n + 1) is `wn`.
+        // The reciprocal of a uniform distribution: half of all words are `w1`, and one in n * (n + 1) is `wn`.
         format!("w{}", (1_u64 << 32) / (random + 1))
     });
     format!("item {item}: {}", words.collect::<Vec<_>>().join(" "))

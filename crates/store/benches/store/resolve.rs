@@ -28,7 +28,7 @@ pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Re
 /// The subject, a name, and the columns of a document.
 const COLUMNS: &str = "tttttttttnnnnntt";
 
-/// Runs the statement and decodes the columns that an answer needs.
+/// Runs the statement and decodes the columns that a result needs.
 async fn resolve(bare: &mut Bare, thread: &DeepThread) -> anyhow::Result<()> {
     let values = values![thread.workspace_id.as_str(), thread.thread_id.as_str()];
     let rows = bare.select(RESOLVE_FOR_THREAD, values, COLUMNS).await?;

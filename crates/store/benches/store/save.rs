@@ -19,7 +19,7 @@ const INSERT_CHANGE: &str = "INSERT INTO change_log (workspace_id, seq, changed_
     VALUES ($1, $2, $3, $4, $5, $6)";
 
 pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Result<()> {
-    // A database each: two writers of one SQLite file would empty each other's page cache at every turn.
+    // One database each: two writers of one SQLite file would invalidate each other's page cache every time.
     let fresh = databases.fresh("save")?;
     let store = Store::open(&fresh.database).await?;
     fill(&store, &fresh.database, effort).await?;
@@ -49,7 +49,7 @@ pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Re
     Ok(())
 }
 
-/// Adds another workspace with many documents, so that the one that is saved has to be found behind them.
+/// Adds a second workspace with many documents, so that the saved one has to be found among them.
 async fn fill(store: &Store, database: &Database, effort: Effort) -> anyhow::Result<()> {
     let documents = documents(effort);
     let size = Size { folders: documents, threads: 1, documents };
@@ -60,7 +60,7 @@ fn documents(effort: Effort) -> u64 {
     effort.choose(Size::SMALL, Size::LARGE).documents
 }
 
-/// Saves one document again and again with nothing but the statements that write.
+/// Saves one document repeatedly with only the writing statements.
 pub(crate) struct BareSaves {
     bare: Bare,
     workspace_id: String,
@@ -126,7 +126,7 @@ impl BareSaves {
         Ok(())
     }
 
-    /// Parameters as long as those that a save logs.
+    /// Returns a body as long as the one that a save logs.
     fn notification(&self, sha256: &str) -> String {
         let Self { workspace_id, folder_id, document_id, version, seq, .. } = self;
         format!(

@@ -1,4 +1,4 @@
-//! The whole tree of a large workspace: reading it, and what else an answer needs.
+//! The whole tree of a large workspace: reading it, and what else a response needs.
 
 use std::process::Command;
 
@@ -12,8 +12,8 @@ use crate::bare::{Bare, values};
 use crate::databases::Databases;
 use crate::large_tree::Size;
 
-/// Makes this program read a tree once and say how much memory that took. The process is a new one, because one
-/// that has run before reuses what it freed.
+/// The argument that makes this program read a tree once and print its memory use.
+// In a new process, because one that has run before reuses freed memory.
 pub(crate) const MEMORY_MODE: &str = "--tree-memory";
 
 pub(crate) async fn measure(databases: &Databases, effort: Effort) -> anyhow::Result<()> {
@@ -72,7 +72,7 @@ const PLACEMENTS: &str = "SELECT p.thread_id, p.folder_id FROM thread_placement 
 const DOCUMENTS: &str = "SELECT id, folder_id, status, content_sha256, version, char_count, updated_at
     FROM thread_agents_doc WHERE workspace_id = $1 AND status IN ('draft', 'active') ORDER BY id";
 
-/// Reads the same rows with nothing around them.
+/// Reads the same rows and discards them.
 async fn select(bare: &mut Bare, workspace_id: &WorkspaceId) -> anyhow::Result<()> {
     let workspace_id = values![workspace_id.as_str()];
     let folders = bare.select(FOLDERS, workspace_id, "tttnn").await?;
@@ -94,7 +94,7 @@ fn memory_in_new_process(database: &Database, workspace_id: &WorkspaceId) -> any
     String::from_utf8(output.stdout).context("the memory was not printed as text")
 }
 
-/// What [`MEMORY_MODE`] does.
+/// Runs [`MEMORY_MODE`].
 pub(crate) async fn print_memory(address: &str, workspace_id: &str) -> anyhow::Result<()> {
     let store = Store::open(&address.parse()?).await?;
     let memory = ResidentMemory::own();

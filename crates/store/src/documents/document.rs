@@ -1,26 +1,24 @@
 //! Documents: versioned saves, restores and archives of a scope.
 
-use std::sync::Arc;
-
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use protocol::document::TITLE;
 use protocol::limits::{MAX_DOCUMENT_BYTES, MAX_SAVE_MESSAGE_CHARACTERS};
 use protocol::method::{DocumentRestoreParams, DocumentSaveParams};
-use protocol::notification::{ChangeOrigin, DocumentChanged, Notification as _, TreeChange};
+use protocol::notification::{ChangeOrigin, TreeChange, WorkspaceEvent};
 use protocol::text::{is_blank, normalise};
 use protocol::{
     ContentHash, Document, DocumentId, DocumentStatus, ErrorSubject, ResolvedDocument, RevisionReason,
     Sequence, Timestamp, Version,
 };
 
-use crate::change_log::{Change, LoggedChanges, Wake};
-use crate::column::{enum_str, to_json, values};
+use crate::change_log::Wake;
+use crate::column::{enum_str, values};
 use crate::connection::{Columns, Tx};
 use crate::documents::resolution;
 use crate::documents::scope::in_scope;
 use crate::validation;
-use crate::write::workspace_write::WorkspaceWrite;
+use crate::write::workspace_write::{LogEntry, WorkspaceWrite};
 use crate::{Scope, Store, StoreError};
 
 /// The columns that [`read_document`] reads, from a table named `d`.
@@ -84,7 +82,7 @@ impl Store {
             let scope = Scope { workspace_id, folder_id };
             let cause = Cause::new(save_reason.unwrap_or_default().into(), message)?;
             if self.is_postgres()
-                && let Some(saved) = self.save_at_once(&scope, &text, expected_version, &cause, actor).await?
+                && let Some(saved) = self.save_joined(&scope, &text, expected_version, &cause, actor).await?
             {
                 return Ok(saved);
             }
@@ -149,12 +147,12 @@ impl Store {
     }
 }
 
-/// Takes the workspace's next number, and with it the lock, replaces the document `$4` if it is still at the version
-/// before `$8`, adds the revision and writes the log, whose JSON begins with that number.
-///
-/// The document refers to the number so that the workspace is locked first, as everywhere. No row says that the
-/// document is another one by now: people save at the same time, so that is no error in the server's log.
-const SAVE_AT_ONCE: &str = r#"
+/// Takes the workspace's next number, replaces the document `$4` if its version precedes `$8`, adds the revision and
+/// writes the log.
+// The document refers to the number, so that the workspace is locked first, as in every write. If the document has changed
+// meanwhile, no row is returned. That is not an error, because people save at the same time, and errors would fill the
+// server's log.
+const SAVE_JOINED: &str = "
 WITH w AS (UPDATE workspace SET seq = seq + 1 WHERE id = $1 RETURNING seq),
 d AS (
     UPDATE thread_agents_doc SET status = $5, content = $6, content_sha256 = $7, version = $8, char_count = $9,
@@ -168,12 +166,12 @@ r AS (
     SELECT $10, d.id, $1, d.folder_id, $8, $6, $7, $9, $2, $3, $11, $14 FROM d
 )
 INSERT INTO change_log (workspace_id, seq, changed_at, actor, method, params)
-SELECT $1, w.seq, $2, $3, $12, '{"seq":' || w.seq || $13 FROM w, d RETURNING seq"#;
+SELECT $1, w.seq, $2, $3, $12, $13 FROM w, d RETURNING seq";
 
 impl Store {
-    /// Replaces a live document in one statement, for a server that is a network away: while a workspace is locked,
-    /// every further statement makes all its other writers wait. `None` means that the caller must take the slow path.
-    async fn save_at_once(
+    /// Replaces a live document in one statement. `None` if the caller must run the statements one by one.
+    // For a server that is a network away: while a workspace is locked, each further round trip delays its other writers.
+    async fn save_joined(
         &self,
         scope: &Scope,
         text: &Text,
@@ -190,26 +188,24 @@ impl Store {
             }
         });
         let Some(live) = live.await? else { return Ok(None) };
+        // Before the version is checked: saving the current text again succeeds whatever version the client has seen.
         if live.content_sha256 == text.sha256 {
             return Ok(Some(live));
         }
         check_version(expected, Some(&live))?;
         if live.status != text.status {
-            // Two changes to log.
+            // A document that becomes active or a draft also changes the tree, which is a second entry in the log.
             return Ok(None);
         }
         let actor = actor.map(str::to_owned);
         let cause = cause.clone();
         let document = next_version(live, text.clone(), self.now(), actor.clone());
-        let told = DocumentChanged {
-            seq: Sequence(0),
-            workspace_id: scope.workspace_id.clone(),
+        let event = WorkspaceEvent::DocumentChanged {
             folder_id: scope.folder_id.clone(),
             summary: Some(document.summary()),
             effective_changed: document.status == DocumentStatus::Active,
         };
-        let told = to_json(&told)?;
-        let Some(told) = told.strip_prefix(r#"{"seq":0"#).map(str::to_owned) else { return Ok(None) };
+        let entry = LogEntry::of_workspace(&scope.workspace_id, &event)?;
         let _permit = self.workspace_permit(&scope.workspace_id).await?;
         self.write(async move |tx: &mut Tx<'_>| {
             let revision = DocumentId::new();
@@ -227,23 +223,17 @@ impl Store {
                 document.char_count,
                 &revision,
                 &reason,
-                DocumentChanged::NAME,
-                &told,
+                entry.method,
+                &entry.body,
                 &cause.message,
             ];
-            let saved = tx.one_by_key(SAVE_AT_ONCE, values, |mut row| row.next()).await?;
+            let saved = tx.one_by_key(SAVE_JOINED, values, |mut row| row.next()).await?;
             let Some(seq): Option<Sequence> = saved else {
                 tx.discard();
                 return Ok(None);
             };
-            let change = Change {
-                seq,
-                origin: ChangeOrigin { changed_at: document.updated_at, changed_by: actor },
-                method: DocumentChanged::NAME.to_owned(),
-                params: format!(r#"{{"seq":{seq}{told}"#),
-            };
-            let workspace_id = document.workspace_id.clone();
-            tx.wake(Wake::Logged(Arc::new(LoggedChanges { workspace_id, changes: vec![change] })));
+            let origin = ChangeOrigin { changed_at: document.updated_at, changed_by: actor };
+            tx.wake(Wake::logged(document.workspace_id.clone(), seq, &origin, vec![entry]));
             Ok(Some(document))
         })
         .await
@@ -289,6 +279,7 @@ pub(crate) struct Text {
 
 impl Text {
     pub(crate) fn new(content: &str) -> Result<Self, StoreError> {
+        // Normalised before it is hashed: texts that differ only in line ends count as identical.
         let content = normalise(content).into_owned();
         if content.len() > MAX_DOCUMENT_BYTES {
             return Err(StoreError::TooLarge { limit: MAX_DOCUMENT_BYTES, actual: content.len() });
@@ -362,7 +353,8 @@ impl WorkspaceWrite<'_, '_> {
         found.ok_or_else(|| StoreError::not_found(ErrorSubject::Folder, folder_id))
     }
 
-    /// Writes a text as the next version of a scope, given the live document. Identical text changes nothing.
+    /// Writes a text as the next version of a scope, given the live document.
+    // Identical text changes nothing.
     pub(crate) async fn put(
         &mut self,
         scope: &Scope,
@@ -377,6 +369,7 @@ impl WorkspaceWrite<'_, '_> {
             return Ok(document.clone());
         }
         check_version(expected, live.as_ref())?;
+        // Compared below, because a document that appears or changes between draft and active also changes the tree.
         let status_before = live.as_ref().map(|document| document.status);
         let document = match live {
             Some(document) => self.replace(document, text).await?,
@@ -397,6 +390,7 @@ impl WorkspaceWrite<'_, '_> {
             "INSERT INTO thread_agents_doc (id, workspace_id, folder_id, status, title, content,
             content_sha256, version, char_count, created_at, updated_at, created_by, updated_by)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $11)";
+        // Versions continue after an archived document, so that a scope never has the same version twice.
         let newest = in_scope!(scope, "SELECT max(version) FROM thread_agents_doc_revision WHERE", "");
         let values = values![&scope.workspace_id, scope.folder_id.as_ref()];
         let newest: Option<Option<Version>> =

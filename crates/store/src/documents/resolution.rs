@@ -123,6 +123,7 @@ fn read_ancestor(mut row: Columns<'_>) -> Result<Ancestor, StoreError> {
 fn resolved(rows: Vec<Ancestor>, resolved_at: Timestamp) -> Option<ResolvedDocument> {
     let mut source_path = Vec::with_capacity(rows.len());
     let mut last = None;
+    // Rows come from the root down, so names are in the order of the path and the last row has the document.
     for row in rows {
         source_path.extend(row.name);
         last = row.document.map(|document| (row.subject, document));

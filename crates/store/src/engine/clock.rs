@@ -7,7 +7,7 @@ use protocol::Timestamp;
 use rustix::time::{ClockId, clock_gettime};
 
 /// A time of the database, and when it was read.
-// The time since then is measured with a monotonic clock that includes suspension: nobody can set it, and a laptop that
+// The time since then is measured with a monotonic clock that includes suspension: it cannot be set, and a laptop that
 // wakes up must not believe that its leases are still valid.
 #[derive(Debug)]
 pub(crate) struct DatabaseClock {

@@ -66,6 +66,7 @@ impl Postgres {
             .await?;
         migrations::migrate(&mut Tx::new(DriverConnection::Postgres(&mut transaction), None)).await?;
         transaction.commit().await?;
+        // Only a connection whose work succeeded is returned; on an error above it is dropped and closed.
         connection.release();
         let (time, at) = ask_time(&pool).await?;
         let clock = Arc::new(DatabaseClock::new(time, at));
@@ -106,16 +107,18 @@ impl Postgres {
         in_time(WORK_TIME, writers.acquire_owned()).await?.map_err(StoreError::unavailable)
     }
 
-    /// Runs a change in a transaction. A transaction that was aborted because of concurrent ones is run again.
+    /// Runs a change in a transaction.
+    // A transaction that was aborted because of concurrent ones is run again.
     pub(crate) async fn write<T, F>(&self, counter: &Counter, change: F) -> Result<T, StoreError>
     where
         F: AsyncFnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Clone,
     {
+        // Each attempt takes a new connection, because the failed one may still be rolling back.
         let mut attempt = 1;
         loop {
             match self.write_once(counter, change.clone()).await {
                 Err(error) if error.is_retryable() && attempt < ATTEMPTS => {
-                    tracing::debug!(%error, attempt, "a transaction is run again");
+                    tracing::debug!(%error, attempt, "retrying a transaction");
                     attempt += 1;
                 }
                 outcome => return outcome,
@@ -149,7 +152,7 @@ impl Postgres {
             match outcome {
                 // A unique violation would happen again.
                 Err(error) if error.is_retryable() && !error.is_taken() && attempt < ATTEMPTS => {
-                    tracing::debug!(%error, attempt, "a statement is run again");
+                    tracing::debug!(%error, attempt, "retrying a statement");
                     attempt += 1;
                 }
                 Err(error) => return Err(error),

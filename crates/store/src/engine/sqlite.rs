@@ -27,7 +27,8 @@ const READERS: usize = 4;
 const MAX_JOBS: usize = 64;
 /// Parameter bytes after which a transaction takes no further job.
 const MAX_BYTES: usize = 4 << 20;
-/// Queue length for the writer and for the readers. Further callers wait before they enter the queue.
+/// Queue length for the writer and for the readers.
+// Further callers wait before they enter the queue.
 const MAX_WAITING: usize = 1024;
 /// Time that another process may lock the file before the database counts as unavailable.
 pub(crate) const BUSY_TIME: Duration = Duration::from_secs(5);
@@ -43,7 +44,8 @@ pub(crate) struct Sqlite {
     file: Arc<OpenedFile>,
 }
 
-/// A job for the writer. It gets an error if there is no connection.
+/// A job for the writer.
+// It gets an error if there is no connection.
 type WriteJob = Box<dyn FnOnce(Result<&mut Connection, &StoreError>) -> Done + Send>;
 type ReadJob = Box<dyn FnOnce(Result<&mut Connection, &StoreError>) + Send>;
 
@@ -61,7 +63,8 @@ struct Done {
 type Answer = Box<dyn FnOnce(Result<(), &StoreError>)>;
 
 impl Sqlite {
-    /// Opens a file and brings its schema up to date. A missing file is created.
+    /// Opens a file and brings its schema up to date.
+    // A missing file is created.
     pub(crate) async fn open(path: &Path, wakes: broadcast::Sender<Wake>) -> Result<Self, StoreError> {
         let path = path.to_owned();
         tokio::task::spawn_blocking(move || Self::open_now(path, wakes))
@@ -127,6 +130,7 @@ impl Sqlite {
     {
         let (sender, answered) = oneshot::channel();
         let job: ReadJob = Box::new(move |connection| {
+            // A caller that stopped waiting needs no result, and a read has no other effect.
             if !sender.is_closed() {
                 let _ = sender.send(run_job(connection, job, &counter).0);
             }
@@ -135,8 +139,8 @@ impl Sqlite {
         answered.await.map_err(|_| closed())?
     }
 
-    /// Moves the write-ahead log into the file and truncates it, so that neither contains overwritten pages. Waits
-    /// briefly for readers.
+    /// Moves the write-ahead log into the file and truncates it, so that neither contains overwritten pages.
+    // Waits briefly for readers.
     pub(crate) async fn empty_log(&self) -> Result<(), StoreError> {
         let file = Arc::clone(&self.file);
         let emptied = tokio::task::spawn_blocking(move || {
@@ -256,6 +260,7 @@ impl Writer {
     fn run(mut self) {
         let mut arrived = Vec::new();
         while self.jobs.blocking_recv_many(&mut arrived, MAX_JOBS) > 0 {
+            // One batch may leave jobs behind, because it also ends at MAX_BYTES.
             let mut waiting = VecDeque::from(std::mem::take(&mut arrived));
             while !waiting.is_empty() {
                 self.batch(&mut waiting);
@@ -316,12 +321,14 @@ fn run_all(
     while bytes < MAX_BYTES
         && let Some(job) = waiting.pop_front()
     {
+        // Each job can be rolled back alone, so one that fails does not undo its neighbors.
         execute(connection, "SAVEPOINT job")?;
         let mut finished = job(Ok(connection));
         let keep = finished.keep;
         let error = finished.error.take();
         bytes += finished.bytes;
         done.push(finished);
+        // SQLite has ended the transaction on its own, for example because the disk is full. All jobs in it are lost.
         if connection.is_autocommit() {
             return Err(error.unwrap_or_else(|| StoreError::database("it ended a transaction by itself")));
         }
@@ -342,6 +349,8 @@ struct Reader {
 impl Reader {
     fn run(mut self) {
         loop {
+            // Only one reader waits in the channel at a time; the others wait for the lock, which is released as soon
+            // as a job arrives.
             let job = self.jobs.lock().blocking_recv();
             let Some(job) = job else { return };
             self.read(job);
@@ -371,8 +380,8 @@ fn execute(connection: &Connection, sql: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Creates a missing file that only this user can read, whatever the umask. SQLite gives its auxiliary files the same
-/// mode.
+/// Creates a missing file that only this user can read, whatever the umask.
+// SQLite gives its auxiliary files the same mode.
 pub(crate) fn make_private_file(path: &Path) -> Result<(), StoreError> {
     let mut options = std::fs::File::options();
     options.write(true).create_new(true);
@@ -396,8 +405,11 @@ pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Store
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIME)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    // Readers continue while the writer commits.
     connection.pragma_update(None, "journal_mode", "WAL")?;
+    // An acknowledged write must survive a power failure; with WAL the default does not sync each commit.
     connection.pragma_update(None, "synchronous", "FULL")?;
+    // SQLite checks foreign keys only on request, for each connection.
     connection.pragma_update(None, "foreign_keys", true)?;
     // Overwrites deleted content with zeros instead of only unlinking it.
     connection.pragma_update(None, "secure_delete", true)?;
@@ -406,6 +418,7 @@ pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Store
 
 fn connect_reader(path: &Path) -> Result<Connection, StoreError> {
     let connection = connect(path, OpenFlags::empty())?;
+    // A job that writes on a reader connection would bypass the writer thread, so it fails instead.
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
 }

@@ -123,6 +123,7 @@ pub(crate) async fn add(
     // An item that has expired but is not marked yet must not block its text from being remembered again.
     tx.execute(EXPIRE_SAME, values![&scope, &sha256, owner, workspace_id, thread_id, now]).await?;
     let id = MemoryItemId::new();
+    // The unique index decides whether the text is new, because two gateways may add it at the same time.
     if insert(tx, new, &id, &sha256, terms, actor).await? {
         if let Some(older) = &new.supersedes {
             supersede(tx, view, older, now).await?;
@@ -150,7 +151,8 @@ fn seeing(view: &MemoryView, place: &MemoryPlace) -> MemoryView {
     }
 }
 
-/// Inserts an item and its terms. Returns false if its text exists already.
+/// Inserts an item and its terms.
+// Returns false if its text exists already.
 async fn insert(
     tx: &mut Tx<'_>,
     new: &NewMemory,

@@ -64,6 +64,7 @@ impl Store {
             let actor = actor.map(str::to_owned);
             let mark = async move |tx: &mut Tx<'_>| mark(tx, &view, &item_id, actor.as_deref()).await;
             let (item, was_forgotten) = self.write(mark).await?;
+            // Also if it had been forgotten before: the earlier purge may have been interrupted.
             let removed = self.purge_item(id).await?;
             Ok(Forgotten { item, removed, was_forgotten })
         })
@@ -94,6 +95,7 @@ impl Store {
             let item_id = id.clone();
             let batch = async move |tx: &mut Tx<'_>| purge_batch(tx, &item_id).await;
             if let Progress::Done(removed) = self.write(batch).await? {
+                // The purged text must not remain readable in the write-ahead log.
                 self.empty_log().await;
                 return Ok(removed);
             }
@@ -101,7 +103,8 @@ impl Store {
     }
 }
 
-/// Marks an item as deleted and records the pending purge. Also returns true if it had been deleted before.
+/// Marks an item as deleted and records the pending purge.
+// Also returns true if it had been deleted before.
 async fn mark(
     tx: &mut Tx<'_>,
     view: &MemoryView,
@@ -130,7 +133,8 @@ async fn mark(
     Ok((items::find_or_missing(tx, view, id, now).await?, !is_first))
 }
 
-/// Purges the next turns that used an item. The last batch also ends the purge and records it in the audit log.
+/// Purges the next turns that used an item.
+// The last batch also ends the purge and records it in the audit log.
 async fn purge_batch(tx: &mut Tx<'_>, id: &MemoryItemId) -> Result<Progress, StoreError> {
     const TURNS: &str = "SELECT DISTINCT turn_id FROM memory_use WHERE item_id = $1 AND turn_id > $2
         ORDER BY turn_id LIMIT $3";

@@ -148,7 +148,7 @@ pub(crate) fn read_item(row: &mut Columns<'_>) -> Result<MemoryItem, StoreError>
 }
 
 impl Store {
-    /// Returns items, newest first unless the filter says otherwise.
+    /// Returns items, newest first unless the filter has another order.
     pub fn memories<'a>(
         &'a self,
         view: &'a MemoryView,

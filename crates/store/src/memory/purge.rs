@@ -1,7 +1,7 @@
 //! Purging texts from the records of a turn, wherever it is known what carried them. Records are not searched for
 //! words.
 
-// A purged row stays and says so: a reader must not mistake it for what was sent.
+// A purged row stays and is marked: a reader must not mistake it for what was sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,6 +74,7 @@ async fn purge_turn(
         let is_section = |text: &str| carriers.contains(&Carrier::Section(ContentHash::of(text)));
         let is_call = |call_id: &str| carriers.contains(&Carrier::Call(call_id.to_owned()));
         let redacted = message.redact(PURGED, |note| is_section(&note.text), is_call);
+        // Untouched messages are not written again, because a turn may have very many.
         if redacted != Redacted::default() {
             replace_item(tx, &item_id, &to_json(&message)?).await?;
         }

@@ -10,7 +10,7 @@ use crate::connection::Tx;
 use crate::memory::items::{self, MemoryFilter, MemoryView, is_visible, memory_columns, read_item};
 use crate::{Store, StoreError};
 
-/// How the terms of a query are combined.
+/// Combination of the terms of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordMatch {
     /// Items with all terms.
@@ -66,6 +66,7 @@ impl Store {
             let mut always = items::list(tx, &view, &filter, now).await?;
             let mut found = Vec::new();
             if !terms.is_empty() {
+                // Four times as many as needed, because those that the thread already knows are removed below.
                 found = search(tx, &view, &terms, WordMatch::Any, limit * 4).await?;
             }
             if !(always.is_empty() && found.is_empty()) {
@@ -86,7 +87,8 @@ pub struct Recallable {
     pub found: Vec<MemoryItem>,
 }
 
-/// Formats a query for the database. Terms are letters and digits, so nothing needs escaping.
+/// Formats a query for the database.
+// Terms are letters and digits, so nothing needs escaping.
 fn expression(tx: &Tx<'_>, terms: &QueryTerms, matching: WordMatch) -> String {
     let (quote, between) = match (tx.is_postgres(), matching) {
         (true, WordMatch::Any) => ('\'', " | "),
@@ -120,6 +122,7 @@ async fn search(
         let values = [Value::from(now), workspace, owner, thread, Value::from(&text), Value::from(limit)];
         return tx.all(POSTGRES, &values, |mut row| read_item(&mut row)).await;
     }
+    // The index knows nothing about visibility, so more rows than needed are read before they are filtered.
     let most = limit * 4 + 32;
     let best: Vec<i64> =
         tx.all(sqlite::BEST, &[Value::from(&text), Value::from(most)], |mut row| row.next()).await?;
@@ -152,7 +155,8 @@ mod sqlite {
         is_visible!(),
         " ORDER BY found.key LIMIT $6"
     );
-    /// All matching items, each checked for visibility. Only needed if the best ones were not enough.
+    /// All matching items, each checked for visibility.
+    // Only needed if the best ones were not enough.
     pub(super) const ALL: &str = concat!(
         "SELECT ",
         memory_columns!(),

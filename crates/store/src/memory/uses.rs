@@ -104,6 +104,7 @@ pub(crate) async fn record(
         .filter(|(id, _)| found.get(id) == Some(&MemoryStatus::Deleted))
         .map(|(_, carrier)| carrier.clone())
         .collect();
+    // The purge of these items may have passed this turn already, so nothing else would remove their text.
     if !gone.is_empty() {
         let turn = (workspace_id.clone(), turn_id.clone());
         purge::purge_turns(tx, &BTreeMap::from([(turn, gone)])).await?;

@@ -106,6 +106,7 @@ impl Store {
             }
             let parent_folder_id =
                 write.tx.one_by_key(LIVING_ANCESTOR, values![&folder_id], |mut row| row.next()).await?;
+            // The former parent is kept in the row, so a difference means that it is deleted.
             let parent_deleted = parent_folder_id != before.parent_folder_id;
             let folder = Folder { parent_folder_id, updated_at: write.now, ..before };
             let name_repeats = write.has_sibling_of_same_name(&folder).await?;

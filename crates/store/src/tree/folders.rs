@@ -157,6 +157,7 @@ impl Store {
             let folder = write.folder(&folder_id).await?;
             if let Some(parent) = &parent_folder_id {
                 write.folder(parent).await?;
+                // Under the lock of the workspace, because two concurrent moves could otherwise form a cycle.
                 write.check_not_below(&folder_id, parent).await?;
             }
             if folder.parent_folder_id == parent_folder_id {

@@ -10,7 +10,8 @@ use crate::column::{Value, to_json, values};
 use crate::connection::numbered;
 use crate::write::workspace_write::WorkspaceWrite;
 
-/// Number of folders, and of threads, that are recorded. Further ones are only counted.
+/// Number of folders, and of threads, that are recorded.
+// Further ones are only counted.
 const MAX_KEPT: usize = 20;
 
 /// Children that moved out of a folder when it was deleted.
@@ -40,6 +41,7 @@ pub(crate) struct StoredChildren {
 impl WorkspaceWrite<'_, '_> {
     /// Moves the children of a folder to its parent and records them.
     pub(crate) async fn move_out(&mut self, folder: &Folder) -> Result<(), StoreError> {
+        // The children are recorded before they move; afterwards the queries would not find them.
         let moved = self.contents(folder).await?;
         let parent = folder.parent_folder_id.as_ref();
         let folders = "UPDATE folder SET parent_folder_id = $1, updated_at = $2

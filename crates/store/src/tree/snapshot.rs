@@ -198,6 +198,7 @@ async fn threads_in(
         let thread = thread_of(&mut row)?;
         Ok((thread, row.next::<Option<FolderId>>()?, row.next::<u64>()?, row.next::<u64>()?))
     };
+    // The folder itself is not among the folders below it, but its threads are part of the answer.
     let own = if place.is_some() { "UNION ALL SELECT $2" } else { "" };
     // CROSS JOIN makes SQLite visit the tables in this order: from the few folders, not from all threads of the
     // workspace.

@@ -97,6 +97,8 @@ impl Store {
                 return Ok(thread);
             }
             let thread = Thread { folder_id, ..thread };
+            // Deleted and inserted instead of updated, because threads of the root have no row and the triggers
+            // maintain `is_placed` on both.
             let remove = "DELETE FROM thread_placement WHERE thread_id = $1";
             write.tx.execute(remove, values![&thread.id]).await?;
             write.place(&thread).await?;

@@ -9,11 +9,11 @@ use protocol::{
 
 use crate::column::{enum_str, to_json, values};
 use crate::connection::{Columns, Tx};
-use crate::turns::events::{TurnEvent, log_event};
+use crate::turns::events::{TurnEvent, TurnRef};
 use crate::turns::lease::{self, TurnHold};
 use crate::turns::turn;
 use crate::validation;
-use crate::write::workspace_write::{TurnInLog, WorkspaceWrite};
+use crate::write::workspace_write::{LogEntry, WorkspaceWrite};
 use crate::{Store, StoreError, audit};
 
 /// The columns that [`read_approval`] reads.
@@ -108,6 +108,7 @@ impl Store {
                 async move |write: &mut WorkspaceWrite<'_, '_>| {
                     let (turn, hold) =
                         lease::lock_turn_of_locked(write.tx, &write.workspace_id, &turn_id).await?;
+                    // Read under the lock, so that of two decisions the second sees the first.
                     let present = question(write, &turn_id, &call_id).await?;
                     if digest.is_some() && digest != present.request.digest {
                         return Err(about_another_call(&call_id));
@@ -237,7 +238,7 @@ async fn decide(
         tool: tool.clone(),
         decision: decision.clone(),
     };
-    log_event(write, TurnInLog::from(turn), event)?;
+    write.log(LogEntry::of_turn(TurnRef::from(turn), &event)?);
     let turn_id = turn.id.clone();
     let allowed = *allowed;
     let how = *how;
@@ -257,6 +258,7 @@ fn check_waits(
     if hold.status != TurnStatus::Running {
         return Err(StoreError::TurnEnded { turn_id: turn_id.clone(), status: hold.status });
     }
+    // The owner denies expired calls itself, but may not have come to it yet.
     if approval.expires_at <= now {
         let call_id = &approval.request.call_id;
         return Err(StoreError::InvalidState(format!(

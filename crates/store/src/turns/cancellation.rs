@@ -42,6 +42,7 @@ impl Store {
                     }
                     let stop = "UPDATE turn SET stop_requested_at = $1, stop_requested_by = $2 WHERE id = $3";
                     tx.execute(stop, values![tx.now(), &stopped_by, &id]).await?;
+                    // A request to stop is not a change in the log, so only the wake reports it.
                     tx.wake(Wake::Workspace(workspace_id));
                     Ok((turn, true))
                 })

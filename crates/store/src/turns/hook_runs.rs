@@ -148,6 +148,8 @@ async fn check_there(
     wanted: BTreeSet<(&str, &str)>,
 ) -> Result<(), StoreError> {
     let wanted: Vec<_> = wanted.into_iter().collect();
+    // Foreign keys would reject missing rows too, but without naming the one that is missing, and they ignore
+    // workspaces.
     for batch in wanted.chunks(MAX_ROWS) {
         let ids: Vec<column::Value<'_>> = batch.iter().map(|(id, _)| column::Value::from(*id)).collect();
         let select = format!("{select} ({})", numbered(1, ids.len()));

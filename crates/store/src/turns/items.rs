@@ -9,10 +9,10 @@ use protocol::{ThreadId, Timestamp, TurnId, TurnItemId, WorkspaceId};
 use crate::column::{to_json, values};
 use crate::connection::{Columns, MAX_ROWS, Statement, Tx, numbered};
 use crate::memory::uses::{self, Uses};
-use crate::turns::events::{self, TurnEvent};
+use crate::turns::events::TurnEvent;
 use crate::turns::lease;
 use crate::turns::turn;
-use crate::write::single_statement::{Author, StatementList};
+use crate::write::single_statement::{Author, JoinedStatements, PendingEvents};
 use crate::{Store, StoreError};
 
 const MESSAGE: &str = "message";
@@ -28,7 +28,8 @@ macro_rules! item_columns {
 
 pub(crate) use item_columns;
 
-/// Reads an item. `None` for a kind that this version does not know, which a later version may have written.
+/// Reads an item.
+// `None` for a kind that this version does not know, which a later version may have written.
 pub(crate) fn read_item(row: &mut Columns<'_>) -> Result<Option<StoredItem>, StoreError> {
     let turn_id = row.next()?;
     let ordinal = row.next()?;
@@ -90,16 +91,16 @@ impl Store {
                 let owner = owner.to_owned();
                 let rows = rows.clone();
                 let events = events.clone();
-                let added = self.write_at_once(workspace_id, async move |tx: &mut Tx<'_>| {
+                let added = self.write_joined(workspace_id, async move |tx: &mut Tx<'_>| {
                     let now = tx.now();
-                    let notices = events::notices_of(&workspace, &turn, events)?;
-                    let change = StatementList {
+                    let events = PendingEvents::new(&workspace, &turn, events)?;
+                    let change = JoinedStatements {
                         workspace_id: &workspace,
                         now,
                         turn: lease::held_subject(&workspace, &turn, &owner),
                         certain: Vec::new(),
                         others: inserts(&workspace, &turn, &rows, now),
-                        notices: &notices,
+                        events: &events,
                         changed_by: Author::TurnCreator,
                     };
                     change.run(tx).await
@@ -108,6 +109,8 @@ impl Store {
                     return Ok(());
                 }
             }
+            // Several statements in one transaction: on SQLite, for items that use memory, and to find out why the
+            // single statement failed.
             self.write_turn(workspace_id, turn_id, owner, events, async move |tx: &mut Tx<'_>| {
                 insert(tx, &workspace, &turn, &rows).await?;
                 drop_forgotten_summary(tx, &turn, &rows).await

@@ -119,6 +119,7 @@ impl Store {
         error: &'a TurnError,
     ) -> BoxFuture<'a, Result<Vec<Turn>, StoreError>> {
         Box::pin(async move {
+            // Found without locks: most of the time there are none, and the update checks each one again.
             let expired = self.expired_turns(now, limit).await?;
             self.fail_turns(expired, living, &EndGuard::ExpiredAt(now), error).await
         })

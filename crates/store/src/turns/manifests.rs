@@ -13,7 +13,8 @@ use crate::turns::turn;
 use crate::validation;
 use crate::{Store, StoreError};
 
-/// A manifest in its stored form. Most rounds have the manifest of an earlier one and only refer to it.
+/// A manifest in its stored form.
+// Most rounds have the manifest of an earlier one and only refer to it.
 enum StoredManifest {
     SameAs(u32),
     Own(Box<PromptManifest>),
@@ -29,7 +30,8 @@ fn read_manifest(mut row: Columns<'_>) -> Result<(u32, StoredManifest), StoreErr
     Ok((round, stored))
 }
 
-/// Resolves references between rounds. A round only refers to earlier ones, which come first.
+/// Resolves references between rounds.
+// A round only refers to earlier ones, which come first.
 fn resolve(stored: Vec<(u32, StoredManifest)>) -> Result<Vec<RoundManifest>, StoreError> {
     let mut manifests: BTreeMap<u32, PromptManifest> = BTreeMap::new();
     for (round, stored) in stored {
@@ -95,7 +97,8 @@ pub(crate) enum Inserted {
     Before,
 }
 
-/// Inserts the manifest of a round. A manifest that an earlier round of the turn has is stored as a reference.
+/// Inserts the manifest of a round.
+// A manifest that an earlier round of the turn has is stored as a reference.
 pub(crate) async fn insert(
     tx: &mut Tx<'_>,
     workspace_id: &WorkspaceId,
@@ -106,6 +109,7 @@ pub(crate) async fn insert(
     if tx.execute(sql, &values).await? == 1 {
         return Ok(Inserted::New);
     }
+    // The round has a manifest already. The same one is a repeated request; another one would contradict what was sent.
     if find(tx, workspace_id, turn_id).await?.contains(&row.manifest) {
         return Ok(Inserted::Before);
     }

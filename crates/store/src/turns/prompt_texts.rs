@@ -110,7 +110,8 @@ pub(crate) fn in_order(texts: &[PromptText]) -> Result<BTreeMap<ContentHash, Str
     Ok(wanted)
 }
 
-/// Builds the statements that store texts, or mark existing ones as used. The mark is refreshed once an hour.
+/// Builds the statements that store texts, or mark existing ones as used.
+// The mark is refreshed once an hour.
 pub(crate) fn put<'a>(
     workspace_id: &'a WorkspaceId,
     texts: &'a BTreeMap<ContentHash, String>,

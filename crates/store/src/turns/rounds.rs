@@ -20,7 +20,7 @@ use crate::connection::{Columns, Tx};
 use crate::memory::items::{MemoryView, is_visible};
 use crate::memory::uses;
 use crate::tree::threads::{read_thread, thread_columns};
-use crate::turns::events::{self, TurnEvent};
+use crate::turns::events::TurnEvent;
 use crate::turns::hook_runs;
 use crate::turns::hook_runs::HookRunRow;
 use crate::turns::items;
@@ -34,7 +34,7 @@ use crate::turns::sessions;
 use crate::turns::thread_contexts;
 use crate::turns::thread_contexts::ThreadContext;
 use crate::workspaces::{read_workspace, workspace_columns};
-use crate::write::single_statement::{Author, StatementList};
+use crate::write::single_statement::{Author, JoinedStatements, PendingEvents};
 use crate::{Store, StoreError};
 
 /// The workspace and thread of a turn.
@@ -223,13 +223,15 @@ impl Store {
                 let round = Arc::clone(&round);
                 let owner = owner.to_owned();
                 let events = events.clone();
-                let begun = self.write_at_once(workspace_id, async move |tx: &mut Tx<'_>| {
-                    round.write_at_once(tx, (&workspace, &turn, &owner), events).await
+                let begun = self.write_joined(workspace_id, async move |tx: &mut Tx<'_>| {
+                    round.write_joined(tx, (&workspace, &turn, &owner), events).await
                 });
                 if begun.await?.is_some() {
                     return Ok(());
                 }
             }
+            // Several statements in one transaction: on SQLite, for rounds that use memory, and to find out why the
+            // single statement failed.
             self.write_turn(workspace_id, turn_id, owner, events, async move |tx: &mut Tx<'_>| {
                 if manifests::insert(tx, &workspace, &turn, &round.manifest).await? == Inserted::Before {
                     tx.discard();
@@ -258,24 +260,24 @@ struct RoundRows {
 }
 
 impl RoundRows {
-    async fn write_at_once(
+    async fn write_joined(
         &self,
         tx: &mut Tx<'_>,
         (workspace_id, turn_id, owner): (&WorkspaceId, &TurnId, &str),
         events: Vec<TurnEvent>,
     ) -> Result<Option<Turn>, StoreError> {
         let now = tx.now();
-        let notices = events::notices_of(workspace_id, turn_id, events)?;
+        let events = PendingEvents::new(workspace_id, turn_id, events)?;
         let mut others = prompt_texts::put(workspace_id, &self.texts, now);
         others.extend(hook_runs::insert(&self.hook_runs));
         others.extend(items::inserts(workspace_id, turn_id, &self.items, now));
-        let change = StatementList {
+        let change = JoinedStatements {
             workspace_id,
             now,
             turn: lease::held_subject(workspace_id, turn_id, owner),
             certain: vec![manifests::insert_statement(workspace_id, turn_id, &self.manifest, now)],
             others,
-            notices: &notices,
+            events: &events,
             changed_by: Author::TurnCreator,
         };
         change.run(tx).await

@@ -54,8 +54,8 @@ impl Store {
     }
 }
 
-/// Inserts the first session of a thread, or replaces the version that it is based on. `$1` to `$4` are the text, the
-/// new version, the time, and the workspace or the replaced version.
+/// Inserts the first session of a thread, or replaces the version that it is based on.
+// `$1` to `$4` are the text, the new version, the time, and the workspace or the replaced version.
 macro_rules! write_session {
     (first, $thread:literal) => {
         concat!(
@@ -89,6 +89,7 @@ pub(crate) async fn write(
         let values = values![text, version, updated_at, expected, thread_id];
         tx.execute(write_session!(next, "$5"), values).await?
     };
+    // No row was written if the version differs, or if a first session exists already.
     if written == 1 {
         Ok((version, updated_at))
     } else {

@@ -77,6 +77,7 @@ pub(crate) fn read_first_row(row: &mut Columns<'_>) -> Result<ThreadContext, Sto
     let through = row.next()?;
     let updated_at = row.next()?;
     let summary = row.next()?;
+    // A text, because the union with the items gives each column the type of theirs.
     let version: String = row.next()?;
     let version = version.parse().map_err(|error| StoreError::unreadable("version of a context", error))?;
     Ok(ThreadContext { thread_id, through, summary, version: Version(version), updated_at })

@@ -13,13 +13,13 @@ use protocol::{
 use crate::column::{Value, enum_str, to_json, values};
 use crate::connection::{Columns, Tx};
 use crate::tree::threads;
-use crate::turns::events::{TurnEvent, log_event};
+use crate::turns::events::{TurnEvent, TurnRef, status_event};
 use crate::turns::items;
 use crate::turns::lease::{self, Lease};
 use crate::turns::requested_tools;
 use crate::turns::sessions;
 use crate::validation;
-use crate::write::workspace_write::{Log as _, TurnInLog, WorkspaceWrite};
+use crate::write::workspace_write::{LogEntry, WorkspaceWrite};
 use crate::{Store, StoreError};
 
 /// The columns that [`read_turn`] reads.
@@ -31,7 +31,8 @@ macro_rules! turn_columns {
 }
 pub(crate) use turn_columns;
 
-/// Reads a turn. The answer is among its items and not read here.
+/// Reads a turn.
+// The answer is among its items and not read here.
 pub(crate) fn read_turn(row: &mut Columns<'_>) -> Result<Turn, StoreError> {
     Ok(Turn {
         id: row.next()?,
@@ -57,7 +58,7 @@ pub(crate) fn read_turn(row: &mut Columns<'_>) -> Result<Turn, StoreError> {
 pub struct TurnActor {
     /// Value of `created_by`.
     pub name: Option<String>,
-    /// The token used, if any. When it is revoked, the turn is stopped.
+    /// The token used, if any. The turn is stopped if it is revoked.
     pub token_id: Option<TokenId>,
     /// The turn that delegates the work; `None` if a person starts it.
     pub parent_turn_id: Option<TurnId>,
@@ -173,7 +174,7 @@ impl Store {
                 let start = start.clone();
                 let lease = lease.clone();
                 let actor = actor.clone();
-                let begun = self.write_at_once(&workspace_id, async move |tx: &mut Tx<'_>| {
+                let begun = self.write_joined(&workspace_id, async move |tx: &mut Tx<'_>| {
                     single_statement::begin(tx, &start, &lease, &actor, max_running).await
                 });
                 if let Some(turn) = begun.await? {
@@ -185,7 +186,7 @@ impl Store {
                 actor.name.clone().as_deref(),
                 async move |write: &mut WorkspaceWrite<'_, '_>| {
                     let turn = write.insert_turn(&start, &lease, &actor, max_running).await?;
-                    write.turn_changed(TurnInLog::from(&turn), turn.status)?;
+                    write.turn_changed(&turn)?;
                     Ok(turn)
                 },
             )
@@ -215,7 +216,7 @@ impl Store {
                 let items = items.clone();
                 let end = end.clone();
                 let actor = actor.map(str::to_owned);
-                let ended = self.write_at_once(workspace_id, async move |tx: &mut Tx<'_>| {
+                let ended = self.write_joined(workspace_id, async move |tx: &mut Tx<'_>| {
                     let turn = (&workspace, &turn_id, owner.as_str());
                     single_statement::end(tx, turn, &end, &items, actor.as_deref()).await
                 });
@@ -445,6 +446,13 @@ impl EndTurn {
 }
 
 impl WorkspaceWrite<'_, '_> {
+    /// Logs the status of a turn.
+    fn turn_changed(&mut self, turn: &Turn) -> Result<(), StoreError> {
+        let event = status_event(turn.status, turn.parent_turn_id.as_ref());
+        self.log(LogEntry::of_turn(TurnRef::from(turn), &event)?);
+        Ok(())
+    }
+
     async fn insert_turn(
         &mut self,
         start: &TurnStartParams,
@@ -458,6 +466,7 @@ impl WorkspaceWrite<'_, '_> {
         if let Some(turn) = inserted.await? {
             return Ok(turn);
         }
+        // No row was inserted. The order of the checks decides which reason is reported.
         self.live_thread(&start.thread_id).await?;
         let running = "SELECT id FROM turn WHERE thread_id = $1 AND turn.status = 'running'";
         match self.tx.one_by_key(running, values![&start.thread_id], |mut row| row.next()).await? {
@@ -466,7 +475,8 @@ impl WorkspaceWrite<'_, '_> {
         }
     }
 
-    /// Ends a running turn and logs it. Returns `None` and writes nothing if the guard does not hold.
+    /// Ends a running turn and logs it.
+    // Returns `None` and writes nothing if the guard does not hold.
     pub(crate) async fn end_turn(
         &mut self,
         turn_id: &TurnId,
@@ -489,9 +499,9 @@ impl WorkspaceWrite<'_, '_> {
             requested_tools::write(self.tx, &self.workspace_id, &turn.thread_id, names).await?;
         }
         for event in &end.finish.events {
-            log_event(self, TurnInLog::from(&turn), event.clone())?;
+            self.log(LogEntry::of_turn(TurnRef::from(&turn), event)?);
         }
-        self.turn_changed(TurnInLog::from(&turn), turn.status)?;
+        self.turn_changed(&turn)?;
         Ok(Some(turn))
     }
 

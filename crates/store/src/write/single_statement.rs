@@ -1,84 +1,81 @@
-//! A change of a turn in one statement, for a server that is a network away: what would be six round trips under the
-//! workspace's lock is one, and a transaction of its own.
+//! A change of a turn in one statement, for a server that is a network away.
 //!
-//! The statement is put together from the very texts that SQLite is given one after another. All of its parts see the
-//! database as it was before; none may depend on what another one writes. Where it cannot be sure of something, it
-//! refuses itself: the log is given no method then, which its table does not take, and nothing of it is left.
+//! Six round trips under the workspace's lock become one, which is its own transaction.
+
+// The statement is composed of the same texts that SQLite runs one after another. All parts see the database as it was
+// before, so none may depend on rows that another one writes. If a condition does not hold, the log's row gets no method,
+// which violates its NOT NULL constraint and rolls everything back.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
-use protocol::notification::{ChangeOrigin, Notification};
-use protocol::{Sequence, ThreadId, Timestamp, Turn, WorkspaceId};
+use protocol::notification::ChangeOrigin;
+use protocol::{Sequence, ThreadId, Timestamp, Turn, TurnId, WorkspaceId};
 
-use crate::change_log::{Change, LoggedChanges, Wake};
-use crate::column::{Value, to_json};
+use crate::change_log::Wake;
+use crate::column::Value;
 use crate::connection::{Columns, Statement, Tx};
+use crate::turns::events::{TurnEvent, TurnRef};
 use crate::turns::turn::{read_turn, turn_columns};
-use crate::write::workspace_write::Log;
+use crate::write::workspace_write::LogEntry;
 use crate::{Store, StoreError};
 
-/// not_null_violation, foreign_key_violation and unique_violation: what such a statement refuses itself with.
+/// not_null_violation, foreign_key_violation and unique_violation: the errors of a statement whose conditions do not hold.
 const REFUSED: [&str; 3] = ["23502", "23503", "23505"];
 
-/// What a change tells of, before its number and the thread are known.
-pub(crate) struct PendingEntries {
-    /// Stands for the thread.
-    pub(crate) thread_id: ThreadId,
-    texts: Vec<NoticeText>,
+/// Events of a turn, before their sequence numbers and the turn's thread are known.
+pub(crate) struct PendingEvents {
+    turn_id: TurnId,
+    events: Vec<TurnEvent>,
+    /// Bodies without the thread.
+    entries: Vec<LogEntry>,
 }
 
-/// The parameters of a notification are `{"seq":`, its number, `before`, the thread's id and `after`.
-struct NoticeText {
-    method: &'static str,
-    before: String,
-    after: String,
-}
+impl PendingEvents {
+    pub(crate) fn new(
+        workspace_id: &WorkspaceId,
+        turn_id: &TurnId,
+        events: Vec<TurnEvent>,
+    ) -> Result<Self, StoreError> {
+        let turn = TurnRef { workspace_id, thread_id: None, turn_id };
+        let entries = events.iter().map(|event| LogEntry::of_turn(turn, event)).collect::<Result<_, _>>()?;
+        Ok(Self { turn_id: turn_id.clone(), events, entries })
+    }
 
-impl PendingEntries {
-    pub(crate) fn new() -> Self {
-        Self { thread_id: ThreadId::new(), texts: Vec::new() }
+    /// Returns the entries as they were logged.
+    fn of_thread(
+        &self,
+        workspace_id: &WorkspaceId,
+        thread_id: &ThreadId,
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        let turn = TurnRef { workspace_id, thread_id: Some(thread_id), turn_id: &self.turn_id };
+        self.events.iter().map(|event| LogEntry::of_turn(turn, event)).collect()
     }
 }
 
-impl Log for PendingEntries {
-    fn log<N: Notification>(&mut self, notification: impl FnOnce(Sequence) -> N) -> Result<(), StoreError> {
-        let params = to_json(&notification(Sequence(0)))?;
-        let rest = params.strip_prefix(r#"{"seq":0"#);
-        let Some((before, after)) = rest.and_then(|rest| rest.split_once(self.thread_id.as_str())) else {
-            return Err(StoreError::database("a change of a turn does not begin with its number"));
-        };
-        let before = before.to_owned();
-        let after = after.to_owned();
-        self.texts.push(NoticeText { method: N::NAME, before, after });
-        Ok(())
-    }
-}
-
-/// Who is said to have made a change.
+/// The author recorded for a change.
 #[derive(Clone, Copy)]
 pub(crate) enum Author<'a> {
     Actor(Option<&'a str>),
-    /// Whoever began the turn.
     TurnCreator,
 }
 
-/// A change of a turn.
-pub(crate) struct StatementList<'a> {
+/// A change of a turn that is sent as one statement.
+pub(crate) struct JoinedStatements<'a> {
     pub(crate) workspace_id: &'a WorkspaceId,
     pub(crate) now: Timestamp,
-    /// Finds, makes or changes the turn, and gives its columns. It asks for `(SELECT seq FROM taken) > 0`, so that the
-    /// workspace is locked first, as everywhere.
+    /// Finds, inserts or changes the turn, and returns its columns.
+    // Its condition `(SELECT seq FROM taken) > 0` makes it wait for the workspace's lock, which every writer takes first.
+    // Without it, PostgreSQL may run the parts in any order, and two writers could deadlock.
     pub(crate) turn: Statement<'a>,
-    /// What must write a row each.
+    /// Statements that must each affect exactly one row.
     pub(crate) certain: Vec<Statement<'a>>,
-    /// What else is written.
+    /// Further statements, which may affect any number of rows.
     pub(crate) others: Vec<Statement<'a>>,
-    pub(crate) notices: &'a PendingEntries,
+    pub(crate) events: &'a PendingEvents,
     pub(crate) changed_by: Author<'a>,
 }
 
-/// A statement that grows.
+/// A statement under construction.
 #[derive(Default)]
 struct Composed<'a> {
     sql: String,
@@ -91,8 +88,9 @@ impl<'a> Composed<'a> {
         format!("${}", self.values.len())
     }
 
-    /// Adds a statement, whose values come after those that are there.
+    /// Appends a statement and renumbers its placeholders.
     fn push(&mut self, statement: &Statement<'a>) {
+        // Each statement numbers its placeholders from `$1`, and its parameters follow those that are bound already.
         let offset = self.values.len();
         let mut parts = statement.sql.split('$');
         self.sql.push_str(parts.next().unwrap_or_default());
@@ -106,10 +104,10 @@ impl<'a> Composed<'a> {
     }
 }
 
-impl<'a> StatementList<'a> {
-    /// The whole, which answers with the number taken last and the turn.
+impl<'a> JoinedStatements<'a> {
+    /// Builds the statement, which returns the last sequence number and the turn.
     fn compose(&self) -> Statement<'a> {
-        let count = self.notices.texts.len();
+        let count = self.events.entries.len();
         let mut all = Composed::default();
         let workspace = all.bind(self.workspace_id);
         let _ = write!(
@@ -118,7 +116,7 @@ impl<'a> StatementList<'a> {
         );
         all.push(&self.turn);
         all.sql.push(')');
-        let mut guard = "TRUE".to_owned();
+        let mut guard = "t.id IS NOT NULL".to_owned();
         for (number, statement) in self.certain.iter().enumerate() {
             let _ = write!(all.sql, ", certain{number} AS (");
             all.push(statement);
@@ -136,25 +134,32 @@ impl<'a> StatementList<'a> {
             Author::TurnCreator => "t.created_by".to_owned(),
         };
         let mut rows = Vec::with_capacity(count);
-        for (number, text) in (1_u64..).zip(&self.notices.texts) {
-            let [number, method] = [all.bind(number), all.bind(text.method)];
-            let [before, after] = [all.bind(&text.before), all.bind(&text.after)];
-            rows.push(format!("({number}, {method}, {before}, {after})"));
+        for (number, entry) in (1_u64..).zip(&self.events.entries) {
+            let number = all.bind(number);
+            let method = all.bind(entry.method);
+            let body = all.bind(&entry.body);
+            rows.push(format!("({number}, {method}, {body})"));
         }
         let rows = rows.join(", ");
+        // The thread's id is only known here. It is added as the second member, as in bodies that are complete from the
+        // beginning. The functions for `json` and not for `jsonb`, which rejects an escaped zero byte.
         let _ = write!(
             all.sql,
             ", log AS (INSERT INTO change_log (workspace_id, seq, changed_at, actor, method, params)
                 SELECT {workspace}, taken.seq - {count} + v.number, {now}, {actor}, CASE WHEN {guard} THEN v.method END,
-                    '{{\"seq\":' || (taken.seq - {count} + v.number) || v.before || t.thread_id || v.after
-                FROM taken LEFT JOIN subject t ON TRUE CROSS JOIN (VALUES {rows}) v (number, method, before, after))
+                    (SELECT CAST(json_object_agg(member.key, member.value ORDER BY member.place) AS TEXT) FROM (
+                        SELECT key, value, place * 2 AS place
+                            FROM json_each(CAST(v.body AS json)) WITH ORDINALITY AS e (key, value, place)
+                        UNION ALL SELECT 'thread_id', to_json(t.thread_id), 3) member)
+                FROM taken LEFT JOIN subject t ON TRUE CROSS JOIN (VALUES {rows}) v (number, method, body))
             SELECT taken.seq, {columns} FROM taken, subject turn",
             columns = turn_columns!()
         );
         Statement { sql: all.sql.into(), values: all.values }
     }
 
-    /// Runs it, and says what it has logged once it is committed; none where there is no such workspace.
+    /// Runs the statement and wakes followers after commit.
+    // `None` if the workspace does not exist.
     pub(crate) async fn run(self, tx: &mut Tx<'_>) -> Result<Option<Turn>, StoreError> {
         let Statement { sql, values } = self.compose();
         let read = |mut row: Columns<'_>| Ok((row.next::<Sequence>()?, read_turn(&mut row)?));
@@ -165,24 +170,20 @@ impl<'a> StatementList<'a> {
             Author::TurnCreator => turn.created_by.clone(),
         };
         let origin = ChangeOrigin { changed_at: self.now, changed_by };
-        let first = last.0 + 1 - self.notices.texts.len() as u64;
-        let changes = (first..).zip(&self.notices.texts).map(|(seq, text)| Change {
-            seq: Sequence(seq),
-            origin: origin.clone(),
-            method: text.method.to_owned(),
-            params: format!(r#"{{"seq":{seq}{}{}{}"#, text.before, turn.thread_id, text.after),
-        });
-        let workspace_id = self.workspace_id.clone();
-        let changes = changes.collect();
-        tx.wake(Wake::Logged(Arc::new(LoggedChanges { workspace_id, changes })));
+        let first = Sequence(last.0 + 1 - self.events.entries.len() as u64);
+        // The same entries as the database has made, without reading them back: the thread is known from the returned
+        // row.
+        let entries = self.events.of_thread(self.workspace_id, &turn.thread_id)?;
+        tx.wake(Wake::logged(self.workspace_id.clone(), first, &origin, entries));
         Ok(Some(turn))
     }
 }
 
 impl Store {
-    /// Runs a change of a workspace that is one statement, which is a transaction of its own. None where there is no
-    /// such thing, or where the statement has refused itself: then the caller goes step by step, and finds out why.
-    pub(crate) async fn write_at_once<T, F>(
+    /// Runs a change of a workspace that is one statement.
+    // `None` on SQLite, and if a condition did not hold: the caller then runs the statements one by one, which finds
+    // the reason.
+    pub(crate) async fn write_joined<T, F>(
         &self,
         workspace_id: &WorkspaceId,
         change: F,
@@ -192,6 +193,7 @@ impl Store {
         F: AsyncFnOnce(&mut Tx<'_>) -> Result<Option<T>, StoreError> + Clone + Send + 'static,
     {
         let Some(postgres) = self.postgres() else { return Ok(None) };
+        // Held until the commit: it limits the connections that wait for this workspace's lock.
         let _permit = self.workspace_permit(workspace_id).await?;
         self.counter().count_transaction();
         match postgres.write_alone(self.counter(), change).await {

@@ -1,17 +1,12 @@
 //! A change of one workspace: locked, logged and committed together.
 
-use std::sync::Arc;
-
-use protocol::notification::{
-    ChangeOrigin, DocumentChanged, Notification, TreeChange, TreeChanged, TurnCancelled, TurnCompleted,
-    TurnFailed, TurnStarted,
-};
+use protocol::notification::{ChangeOrigin, TreeChange, WorkspaceEvent};
 use protocol::{
-    AuditEvent, DocumentSummary, ErrorSubject, FolderId, Sequence, ThreadId, Timestamp, Turn, TurnId,
-    TurnStatus, WorkspaceId,
+    AuditEvent, DocumentSummary, ErrorSubject, FolderId, Sequence, ThreadId, Timestamp, WorkspaceId,
 };
+use serde::Serialize;
 
-use crate::change_log::{Change, LoggedChanges, Wake};
+use crate::change_log::Wake;
 use crate::column::{Value, to_json, values};
 use crate::connection::Tx;
 use crate::{Store, StoreError, audit};
@@ -21,7 +16,8 @@ use crate::{Store, StoreError, audit};
 // still sees other tables as they were when it began.
 const TAKE_SEQUENCE: &str = "UPDATE workspace SET seq = seq + 1 WHERE id = $1 RETURNING seq";
 
-/// A running change of one workspace. A change that logs nothing leaves no trace.
+/// A running change of one workspace.
+// A change that logs nothing leaves no trace.
 pub(crate) struct WorkspaceWrite<'a, 'c> {
     pub(crate) tx: &'a mut Tx<'c>,
     pub(crate) workspace_id: WorkspaceId,
@@ -29,61 +25,36 @@ pub(crate) struct WorkspaceWrite<'a, 'c> {
     pub(crate) now: Timestamp,
     /// The sequence number that the workspace's row already has, which is the first change's.
     taken: Sequence,
-    changes: Vec<Logged>,
+    entries: Vec<LogEntry>,
 }
 
-struct Logged {
-    seq: Sequence,
-    method: &'static str,
-    params: String,
-}
-
-/// Where it is said what changes.
-pub(crate) trait Log {
-    /// Logs under the next number.
-    fn log<N: Notification>(&mut self, notification: impl FnOnce(Sequence) -> N) -> Result<(), StoreError>;
-
-    /// Logs that a turn of a thread has come to a status.
-    fn turn_changed(&mut self, turn: TurnInLog, status: TurnStatus) -> Result<(), StoreError> {
-        let TurnInLog { workspace_id, thread_id, turn_id, parent_turn_id } = turn;
-        match status {
-            TurnStatus::Running => {
-                self.log(|seq| TurnStarted { seq, workspace_id, thread_id, turn_id, parent_turn_id })
-            }
-            TurnStatus::Completed => self.log(|seq| TurnCompleted { seq, workspace_id, thread_id, turn_id }),
-            TurnStatus::Failed => self.log(|seq| TurnFailed { seq, workspace_id, thread_id, turn_id }),
-            TurnStatus::Cancelled => self.log(|seq| TurnCancelled { seq, workspace_id, thread_id, turn_id }),
-        }
-    }
-}
-
-/// The turn that an entry is about.
+/// A change before it has a sequence number.
 #[derive(Clone)]
-pub(crate) struct TurnInLog {
-    pub(crate) workspace_id: WorkspaceId,
-    pub(crate) thread_id: ThreadId,
-    pub(crate) turn_id: TurnId,
-    pub(crate) parent_turn_id: Option<TurnId>,
+pub(crate) struct LogEntry {
+    pub(crate) method: &'static str,
+    /// JSON of the notification's parameters, without the sequence number and the origin.
+    pub(crate) body: String,
 }
 
-impl From<&Turn> for TurnInLog {
-    fn from(turn: &Turn) -> Self {
-        Self {
-            workspace_id: turn.workspace_id.clone(),
-            thread_id: turn.thread_id.clone(),
-            turn_id: turn.id.clone(),
-            parent_turn_id: turn.parent_turn_id.clone(),
-        }
+impl LogEntry {
+    pub(crate) fn new(method: &'static str, body: &impl Serialize) -> Result<Self, StoreError> {
+        Ok(Self { method, body: to_json(body)? })
+    }
+
+    pub(crate) fn of_workspace(
+        workspace_id: &WorkspaceId,
+        event: &WorkspaceEvent,
+    ) -> Result<Self, StoreError> {
+        Self::new(event.method(), &WorkspaceEventBody { workspace_id, event })
     }
 }
 
-impl Log for WorkspaceWrite<'_, '_> {
-    fn log<N: Notification>(&mut self, notification: impl FnOnce(Sequence) -> N) -> Result<(), StoreError> {
-        let seq = Sequence(self.taken.0 + self.changes.len() as u64);
-        let params = to_json(&notification(seq))?;
-        self.changes.push(Logged { seq, method: N::NAME, params });
-        Ok(())
-    }
+/// The body of a workspace's event in the change log.
+#[derive(Serialize)]
+struct WorkspaceEventBody<'a> {
+    workspace_id: &'a WorkspaceId,
+    #[serde(flatten)]
+    event: &'a WorkspaceEvent,
 }
 
 impl Store {
@@ -98,6 +69,7 @@ impl Store {
         T: Send + 'static,
         F: AsyncFnOnce(&mut WorkspaceWrite<'_, '_>) -> Result<T, StoreError> + Clone + Send + 'static,
     {
+        // Held until the commit: on PostgreSQL it limits the connections that wait for this workspace's lock.
         let _permit = self.workspace_permit(workspace_id).await?;
         let workspace_id = workspace_id.clone();
         let actor = actor.map(str::to_owned);
@@ -129,12 +101,17 @@ impl<'a, 'c> WorkspaceWrite<'a, 'c> {
         actor: Option<String>,
         taken: Sequence,
     ) -> Self {
-        Self { now: tx.now(), tx, workspace_id, actor, taken, changes: Vec::new() }
+        Self { now: tx.now(), tx, workspace_id, actor, taken, entries: Vec::new() }
     }
 
     /// Records an event in the audit log.
     pub(crate) async fn audit(&mut self, event: AuditEvent) -> Result<(), StoreError> {
         audit::record(self.tx, self.actor.as_deref(), Some(&self.workspace_id), event).await
+    }
+
+    /// Adds a change to the log, which is written by [`Self::finish`].
+    pub(crate) fn log(&mut self, entry: LogEntry) {
+        self.entries.push(entry);
     }
 
     /// Logs a change of a document.
@@ -144,8 +121,9 @@ impl<'a, 'c> WorkspaceWrite<'a, 'c> {
         summary: Option<DocumentSummary>,
         effective_changed: bool,
     ) -> Result<(), StoreError> {
-        let workspace_id = self.workspace_id.clone();
-        self.log(|seq| DocumentChanged { seq, workspace_id, folder_id, summary, effective_changed })
+        let event = WorkspaceEvent::DocumentChanged { folder_id, summary, effective_changed };
+        self.log(LogEntry::of_workspace(&self.workspace_id, &event)?);
+        Ok(())
     }
 
     /// Logs a change of the tree.
@@ -155,43 +133,38 @@ impl<'a, 'c> WorkspaceWrite<'a, 'c> {
         folder_id: Option<FolderId>,
         thread_id: Option<ThreadId>,
     ) -> Result<(), StoreError> {
-        let workspace_id = self.workspace_id.clone();
-        self.log(|seq| TreeChanged { seq, workspace_id, reason, folder_id, thread_id })
+        let event = WorkspaceEvent::TreeChanged { reason, folder_id, thread_id };
+        self.log(LogEntry::of_workspace(&self.workspace_id, &event)?);
+        Ok(())
     }
 
     /// Writes the log and wakes the workspace's followers after commit.
     pub(crate) async fn finish(self) -> Result<(), StoreError> {
-        let Some(newest) = self.changes.last().map(|change| change.seq) else {
+        let Some(further) = self.entries.len().checked_sub(1) else {
             self.tx.discard();
             return Ok(());
         };
-        if newest > self.taken {
+        if further > 0 {
+            // The first number was taken with the lock, before it was known how many changes there would be.
+            let newest = Sequence(self.taken.0 + further as u64);
             let update = "UPDATE workspace SET seq = $1 WHERE id = $2";
             self.tx.execute(update, values![newest, &self.workspace_id]).await?;
         }
-        let mut rows: Vec<Value<'_>> = Vec::with_capacity(self.changes.len() * 6);
-        for change in &self.changes {
+        let mut rows: Vec<Value<'_>> = Vec::with_capacity(self.entries.len() * 6);
+        for (seq, entry) in (self.taken.0..).zip(&self.entries) {
             rows.extend_from_slice(values![
                 &self.workspace_id,
-                change.seq,
+                seq,
                 self.now,
                 &self.actor,
-                change.method,
-                &change.params
+                entry.method,
+                &entry.body
             ]);
         }
         let insert = "INSERT INTO change_log (workspace_id, seq, changed_at, actor, method, params) VALUES";
         self.tx.insert(insert, 6, &rows, "").await?;
         let origin = ChangeOrigin { changed_at: self.now, changed_by: self.actor };
-        let changes = self.changes.into_iter().map(|Logged { seq, method, params }| Change {
-            seq,
-            origin: origin.clone(),
-            method: method.to_owned(),
-            params,
-        });
-        let workspace_id = self.workspace_id;
-        let changes = changes.collect();
-        self.tx.wake(Wake::Logged(Arc::new(LoggedChanges { workspace_id, changes })));
+        self.tx.wake(Wake::logged(self.workspace_id, self.taken, &origin, self.entries));
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Who did it.
+//! Authors of changes.
 
 use protocol::Version;
 
@@ -47,6 +47,6 @@ both_databases!(the_change_log_names_who_did_it, async |given| {
     given.store.create_folder(&given.workspace, None, "folder", Some("ada")).await.unwrap();
     given.store.save_document(text(&given.root(), "a"), Some("bob")).await.unwrap();
     let names = given.column("SELECT actor FROM change_log WHERE actor IS NOT NULL ORDER BY seq").await;
-    // Bob's save is a change of the document, and of the tree, where there was none before.
+    // Bob's first save changes the document, and also the tree, because there was no document before.
     assert_eq!(names, ["ada", "bob", "bob"]);
 });

@@ -1,4 +1,4 @@
-//! Approvals: asked for by who runs the turn, decided once, by anybody, in time.
+//! Approvals: requested by the turn's owner, decided once, by anyone, in time.
 
 use protocol::notification::TurnStarted;
 use protocol::{ApprovalRequest, ContentHash, HowDecided, Timestamp, Turn, TurnApproval};
@@ -11,7 +11,7 @@ use crate::fixture::{
 };
 use crate::wakes::{another_that_listens, heard};
 
-/// A question, and until when it can be answered.
+/// Returns a request and its deadline.
 fn approval(call_id: &str, milliseconds: i64) -> (ApprovalRequest, Timestamp) {
     let request = ApprovalRequest {
         call_id: call_id.to_owned(),
@@ -54,7 +54,7 @@ async fn approvals(given: &Fixture, turn: &Turn) -> Vec<TurnApproval> {
     given.store.approvals(&given.workspace, &turn.id).await.unwrap()
 }
 
-both_databases!(an_approval_is_kept_as_it_was_asked_for_and_told_without_what_it_is_about, async |given| {
+both_databases!(an_approval_is_stored_in_full_and_logged_without_content, async |given| {
     let turn = begin(given).await;
     let seq = given.seq().await;
     let new = approval("call-1", 60_000);
@@ -70,7 +70,7 @@ both_databases!(an_approval_is_kept_as_it_was_asked_for_and_told_without_what_it
     let of_turn = TurnStarted { seq: seq.next(), workspace_id, thread_id, turn_id, parent_turn_id: None };
     assert_eq!(given.told_after(seq).await, [Told::Event(event, of_turn)]);
     let changes = given.store.changes_after(&given.workspace, seq, 100).await.unwrap();
-    assert!(changes.iter().all(|change| !change.params.contains("secret")));
+    assert!(changes.iter().all(|change| !change.body.contains("secret")));
 });
 
 both_databases!(approvals_are_listed_oldest_first, async |given| {
@@ -87,7 +87,7 @@ both_databases!(approvals_are_listed_oldest_first, async |given| {
     assert_eq!(calls, ["c", "a", "b"]);
 });
 
-both_databases!(only_who_runs_a_turn_asks_and_only_while_it_runs, async |given| {
+both_databases!(only_the_owner_of_a_running_turn_requests_approval, async |given| {
     let turn = begin(given).await;
     let ask = async |owner: &str, call: &str| {
         let (question, expires_at) = approval(call, 60_000);
@@ -104,7 +104,7 @@ both_databases!(only_who_runs_a_turn_asks_and_only_while_it_runs, async |given| 
     assert_eq!(approvals(given, &turn).await, []);
 });
 
-both_databases!(a_decision_is_kept_and_told_with_who_decided, async |given| {
+both_databases!(a_decision_is_stored_and_logged_with_its_author, async |given| {
     let turn = begin(given).await;
     for (call, allow) in [("yes", true), ("no", false)] {
         let asked = request(given, &turn, approval(call, 60_000)).await;
@@ -129,13 +129,15 @@ both_databases!(a_decision_is_kept_and_told_with_who_decided, async |given| {
             parent_turn_id: None,
         };
         assert_eq!(given.told_after(seq).await, [Told::Event(event, of_turn)]);
-        // Saying the same again is told to nobody.
+        // Repeating a decision is not logged again.
         answer(given, &turn, call, allow).await.unwrap();
         assert_eq!(given.seq().await, seq.next());
     }
 });
 
-both_databases!(an_answer_about_something_else_than_what_is_asked_is_refused, async |given| {
+// A person decides about what is on the screen. If the call has changed since, the decision must not apply to
+// it.
+both_databases!(a_decision_about_a_changed_request_is_rejected, async |given| {
     let turn = begin(given).await;
     request(given, &turn, approval("call", 60_000)).await;
     let about = async |digest: &str, how: HowDecided| {
@@ -148,13 +150,13 @@ both_databases!(an_answer_about_something_else_than_what_is_asked_is_refused, as
     let kept = about("call", HowDecided::Standing).await.unwrap().decision.unwrap();
     assert_eq!(kept.how, HowDecided::Standing);
     assert_eq!(approvals(given, &turn).await[0].decision, Some(kept));
-    // A decision stands for what it was about, and for nothing else.
+    // A decision is valid only for the request that it was made about.
     assert_invalid_state(about("another", HowDecided::Standing).await);
     request(given, &turn, approval("call", 60_000)).await;
     assert_eq!(about("call", HowDecided::Flag).await.unwrap().decision.unwrap().how, HowDecided::Flag);
 });
 
-both_databases!(a_question_that_nobody_answers_is_denied_once, async |given| {
+both_databases!(an_expired_request_is_denied_once, async |given| {
     let turn = begin(given).await;
     request(given, &turn, approval("late", 0)).await;
     let expire = |call| given.store.expire_approval(&given.workspace, &turn.id, OWNER, call);
@@ -166,13 +168,13 @@ both_databases!(a_question_that_nobody_answers_is_denied_once, async |given| {
     let filter = store::AuditFilter { limit: 9, ..store::AuditFilter::default() };
     let audited = given.store.audit_entries(filter).await.unwrap();
     assert_eq!(audited.iter().map(|entry| entry.actor.as_deref()).collect::<Vec<_>>(), [Some("gateway")]);
-    // Whoever was in time is heard.
+    // A decision that was in time counts.
     request(given, &turn, approval("answered", 60_000)).await;
     answer(given, &turn, "answered", true).await.unwrap();
     assert!(is_allowed(&expire("answered").await.unwrap()));
 });
 
-both_databases!(a_decision_stands, async |given| {
+both_databases!(a_decision_is_final, async |given| {
     let turn = begin(given).await;
     for (call, allow) in [("yes", true), ("no", false)] {
         request(given, &turn, approval(call, 60_000)).await;
@@ -187,7 +189,8 @@ both_databases!(a_decision_stands, async |given| {
     assert!(is_allowed(&answer(given, &turn, "yes", true).await.unwrap()));
 });
 
-both_databases!(of_two_decisions_exactly_one_stands, async |given| {
+// Two people may decide differently at the same time, and the call runs at most once.
+both_databases!(one_of_two_decisions_counts, async |given| {
     let another = given.another_store().await;
     let turn = begin(given).await;
     for round in 0..30 {

@@ -1,4 +1,4 @@
-//! What becomes of a document that is archived.
+//! Archived documents.
 
 use protocol::{RevisionReason, Version};
 

@@ -1,4 +1,4 @@
-//! The audit, and what turns have used.
+//! The audit log, and usage totals.
 
 use protocol::message::TurnItem;
 use protocol::method::{WorkspaceCreateParams, WorkspaceUpdateParams};
@@ -32,7 +32,7 @@ both_databases!(entries_are_listed_newest_first_and_filtered, async |given| {
     assert_eq!(bound, all[1..2]);
     let since = Some(Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 60_000));
     assert_eq!(list(AuditFilter { since, limit: 10, ..AuditFilter::default() }).await, []);
-    // What is written again replaces its own counts.
+    // Writing an entry again replaces its counts.
     let again = AuditEntry { id: AuditEntryId::new(), ..all[0].clone() };
     for _ in 0..2 {
         given.store.record_audit(vec![again.clone()]).await.unwrap();

@@ -1,4 +1,4 @@
-//! The change log: one row for each change, numbered without gaps, and nothing for what changed nothing.
+//! The change log: one row for each change, numbered without gaps, and nothing for operations without effect.
 
 use protocol::method::{WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::notification::{DocumentChanged, TreeChange, TreeChanged};
@@ -7,7 +7,7 @@ use protocol::{FolderId, Sequence, ThreadId, Version};
 use crate::fixture::{Fixture, Told, new_thread};
 use crate::params::{older, text};
 
-/// The one change that the newest operation logged.
+/// Returns the only change that the newest operation logged.
 async fn newest(given: &Fixture, before: Sequence) -> Told {
     let mut told = given.told_after(before).await;
     assert_eq!(told.len(), 1, "{told:?}");
@@ -32,7 +32,7 @@ async fn assert_tree_changed(
     assert_eq!(newest(given, Sequence(seq.0 - 1)).await, Told::Tree(expected));
 }
 
-/// What was logged of a document after a sequence number, and whether the tree changed with it.
+/// Returns the logged change of a document, and whether the tree changed with it.
 async fn document_change(given: &Fixture, before: Sequence) -> (DocumentChanged, bool) {
     let mut told = given.told_after(before).await.into_iter();
     let Some(Told::Document(change)) = told.next() else { panic!("no document changed") };
@@ -56,7 +56,7 @@ both_databases!(a_workspace_begins_its_log_with_number_1, async |given| {
     assert_tree_changed(given, TreeChange::WorkspaceCreated, None, None).await;
 });
 
-both_databases!(every_change_of_the_tree_is_told, async |given| {
+both_databases!(every_change_of_the_tree_is_logged, async |given| {
     let store = &given.store;
     let workspace = &given.workspace;
     let changes = WorkspaceUpdateParams {
@@ -84,7 +84,7 @@ both_databases!(every_change_of_the_tree_is_told, async |given| {
     assert_tree_changed(given, TreeChange::FolderDeleted, Some(&inner), None).await;
 });
 
-both_databases!(a_save_is_told_with_the_documents_summary, async |given| {
+both_databases!(a_save_is_logged_with_the_documents_summary, async |given| {
     let folder = given.folder(None, "folder").await;
     let seq = given.seq().await;
     let saved = given.save(&given.scope(&folder), "text").await;
@@ -98,7 +98,7 @@ both_databases!(a_save_is_told_with_the_documents_summary, async |given| {
     assert_eq!(document_change(given, seq).await, (expected, true));
 });
 
-both_databases!(an_archive_is_told_without_a_summary, async |given| {
+both_databases!(an_archive_is_logged_without_a_summary, async |given| {
     given.save(&given.root(), "text").await;
     let seq = given.seq().await;
     given.archive(&given.root()).await;
@@ -106,7 +106,7 @@ both_databases!(an_archive_is_told_without_a_summary, async |given| {
     assert_eq!((change.folder_id, change.summary), (None, None));
 });
 
-both_databases!(a_restore_is_told_like_a_save, async |given| {
+both_databases!(a_restore_is_logged_like_a_save, async |given| {
     given.save(&given.root(), "old").await;
     given.save(&given.root(), "new").await;
     let seq = given.seq().await;
@@ -167,7 +167,7 @@ both_databases!(the_tree_changes_when_a_document_appears_disappears_or_changes_i
     }
 });
 
-both_databases!(what_changes_nothing_is_not_told, async |given| {
+both_databases!(operations_without_effect_are_not_logged, async |given| {
     given.save(&given.root(), "text").await;
     let seq = given.seq().await;
     given.save(&given.root(), "text").await;
@@ -180,7 +180,8 @@ both_databases!(what_changes_nothing_is_not_told, async |given| {
     );
 });
 
-both_databases!(deleting_a_folder_tells_of_its_document_and_then_of_the_folder, async |given| {
+// In this order, clients never have a document whose folder is unknown to them.
+both_databases!(deleting_a_folder_logs_its_document_before_the_folder, async |given| {
     let folder = given.folder(None, "folder").await;
     given.save(&given.scope(&folder), "text").await;
     let seq = given.seq().await;
@@ -207,6 +208,7 @@ both_databases!(deleting_a_folder_tells_of_its_document_and_then_of_the_folder, 
     );
 });
 
+// Followers detect lost changes by gaps in the sequence, so a rejected write must not leave one.
 both_databases!(numbers_have_no_gaps_and_refusals_take_none, async |given| {
     let root = given.root();
     for round in 0..5 {
@@ -221,7 +223,7 @@ both_databases!(numbers_have_no_gaps_and_refusals_take_none, async |given| {
     assert_eq!(given.seq().await, Sequence(12));
 });
 
-both_databases!(a_row_is_numbered_like_what_it_tells, async |given| {
+both_databases!(entries_are_numbered_consecutively, async |given| {
     given.save(&given.root(), "text").await;
     given.folder(None, "folder").await;
     let changes = given.store.changes_after(&given.workspace, Sequence(0), 100).await.unwrap();
@@ -230,10 +232,11 @@ both_databases!(a_row_is_numbered_like_what_it_tells, async |given| {
     assert_eq!(rows, told);
 });
 
-both_databases!(the_log_never_holds_a_text, async |given| {
+// Notifications go to every subscriber of the workspace and are kept longer than the documents they are about.
+both_databases!(the_log_never_contains_the_text_of_documents, async |given| {
     given.save(&given.root(), "a very secret text").await;
     let changes = given.store.changes_after(&given.workspace, Sequence(0), 100).await.unwrap();
-    assert!(changes.iter().all(|change| !change.params.contains("secret")));
+    assert!(changes.iter().all(|change| !change.body.contains("secret")));
 });
 
 both_databases!(the_log_is_read_in_pages, async |given| {

@@ -1,4 +1,4 @@
-//! Many writers at once: nobody overwrites what they have not seen, and nothing that was acknowledged is lost.
+//! Concurrent writers: no lost updates, and no acknowledged write is lost.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -16,7 +16,8 @@ async fn save_over(store: Store, scope: Scope, content: String, version: u64) ->
     store.save_document(save, None).await.map(|saved| saved.version.0)
 }
 
-both_databases!(of_two_writers_for_one_version_exactly_one_wins_a_thousand_times, async |given| {
+// Repeated, because a lost update would need an unlucky interleaving of the read and the write.
+both_databases!(one_of_two_writers_of_a_version_wins, async |given| {
     let another = given.another_store().await;
     let root = given.root();
     for version in 0..1000 {
@@ -37,7 +38,8 @@ both_databases!(of_two_writers_for_one_version_exactly_one_wins_a_thousand_times
     another.close().await;
 });
 
-both_databases!(of_two_first_saves_exactly_one_wins, async |given| {
+// Without a document there is no row to lock, so only the workspace and a unique index order the two.
+both_databases!(one_of_two_first_saves_wins, async |given| {
     let another = given.another_store().await;
     for round in 0..50 {
         let folder = given.folder(None, &round.to_string()).await;
@@ -57,7 +59,8 @@ both_databases!(of_two_first_saves_exactly_one_wins, async |given| {
     another.close().await;
 });
 
-both_databases!(of_a_save_and_an_archive_exactly_one_wins, async |given| {
+// Both were made for the same version, so the second one must fail, whichever it is.
+both_databases!(one_of_a_save_and_an_archive_wins, async |given| {
     let another = given.another_store().await;
     for round in 0..50 {
         let folder = given.folder(None, &round.to_string()).await;
@@ -78,6 +81,8 @@ both_databases!(of_a_save_and_an_archive_exactly_one_wins, async |given| {
     another.close().await;
 });
 
+// Each move is valid alone. Together they would form a cycle, in which every query for an ancestor would never
+// end.
 both_databases!(two_folders_cannot_be_moved_into_each_other_at_once, async |given| {
     let another = given.another_store().await;
     for _ in 0..50 {
@@ -100,7 +105,7 @@ both_databases!(two_folders_cannot_be_moved_into_each_other_at_once, async |give
     another.close().await;
 });
 
-/// Saves texts of its own over whatever is there, each as often as it takes; answers with what was acknowledged.
+/// Saves its own texts over whatever is there, each as often as necessary, and returns what was acknowledged.
 async fn autosave(store: Store, scope: Scope, author: u64, saves: u64) -> Vec<(u64, String)> {
     let mut acknowledged = Vec::new();
     let mut version = 0;
@@ -120,7 +125,7 @@ async fn autosave(store: Store, scope: Scope, author: u64, saves: u64) -> Vec<(u
                 }
                 Err(StoreError::VersionConflict { actual, current, .. }) => {
                     assert!(actual.0 > version && current.is_some());
-                    // Authors who never paused would spend the test on refusing each other.
+                    // Authors without pauses would spend the whole test on conflicts.
                     tokio::time::sleep(Duration::from_millis((actual.0 * 37 + author * 101) % 200)).await;
                     version = store.document(&scope).await.unwrap().0.unwrap().version.0;
                 }
@@ -150,6 +155,8 @@ both_databases!(a_hundred_autosaving_authors_lose_nothing, async |given| {
     assert_eq!(given.document(&root).await.unwrap().content, acknowledged.last().unwrap().1);
 });
 
+// A follower that has seen a number never looks at lower ones again, so a change that appeared late would be
+// lost to it.
 both_databases!(a_lower_sequence_number_never_appears_after_a_higher_one, async |given| {
     const WRITERS: u64 = 8;
     const CHANGES: u64 = 20;
@@ -180,6 +187,7 @@ both_databases!(a_lower_sequence_number_never_appears_after_a_higher_one, async 
     assert_eq!(seen, before + WRITERS * CHANGES);
 });
 
+// The lock is per workspace, and a busy one must not delay the others.
 both_databases!(writers_of_many_workspaces_do_not_disturb_each_other, async |given| {
     let mut writers = JoinSet::new();
     for _ in 0..10 {
@@ -192,6 +200,7 @@ both_databases!(writers_of_many_workspaces_do_not_disturb_each_other, async |giv
     }
 });
 
+// A thread that is created while its folder is deleted must fail or move along, or it could never be found again.
 both_databases!(nothing_is_left_in_a_folder_that_is_deleted_meanwhile, async |given| {
     let another = given.another_store().await;
     for _ in 0..30 {
@@ -225,6 +234,7 @@ both_databases!(nothing_is_left_in_a_folder_that_is_deleted_meanwhile, async |gi
     another.close().await;
 });
 
+// Callers are dropped at arbitrary awaits, for example when a client disconnects.
 both_databases!(a_save_that_is_given_up_happens_whole_or_not_at_all, async |given| {
     let root = given.root();
     let before = given.seq().await;
@@ -245,10 +255,10 @@ both_databases!(a_save_that_is_given_up_happens_whole_or_not_at_all, async |give
     assert_eq!(told, (1..=last + 1).collect::<Vec<_>>());
 });
 
-/// Makes the next statements that add an item to a turn fail as PostgreSQL fails one of two that wait for each other.
+/// Makes the next statements that add an item to a turn fail with a PostgreSQL error code, such as that of a deadlock.
 async fn fail_items(given: &Fixture, times: u32, code: &str) {
     let connection = given.connection().await;
-    // A sequence counts attempts: what it gave out is not taken back with the transaction.
+    // A sequence counts attempts, because its values are not rolled back with the transaction.
     let trigger = format!(
         "CREATE SEQUENCE IF NOT EXISTS attempts;
         SELECT setval('attempts', 1, false);
@@ -262,6 +272,7 @@ async fn fail_items(given: &Fixture, times: u32, code: &str) {
     connection.close().await;
 }
 
+// The callers must not see deadlocks and serialization failures, which a second attempt resolves.
 #[test]
 fn on_postgres_a_transaction_that_lost_against_others_is_run_again() {
     run(Engine::Postgres, async |given| {
@@ -274,7 +285,7 @@ fn on_postgres_a_transaction_that_lost_against_others_is_run_again() {
             add(code).await.unwrap();
         }
         assert_eq!(given.items(&turn).await.iter().map(said).collect::<Vec<_>>(), ["40P01", "40001"]);
-        // Not for ever, and not for any other reason.
+        // Retries are bounded, and only made for these errors.
         fail_items(given, 100, "40P01").await;
         assert!(matches!(add("never").await, Err(StoreError::Database(_))));
         assert_eq!(given.column("SELECT CAST(last_value AS TEXT) FROM attempts").await, ["4"]);

@@ -1,4 +1,4 @@
-//! Threads and turns that others gave work to.
+//! Delegated threads and turns.
 
 use protocol::{TokenUsage, Turn, TurnStatus};
 use store::{FinishTurn, NewChildThread, Store, TurnActor, TurnEnd};
@@ -63,7 +63,7 @@ both_databases!(what_children_cost_is_counted_once, async |given| {
     let since = parent.created_at;
     end(store, &one, 5).await;
     assert_eq!(store.usage_since(workspace, since).await.unwrap().input, 5);
-    // Its parent's own are 7, and the child's come to them.
+    // The parent's own usage is 7, and the child's is added to it.
     end(store, &parent, 12).await;
     assert_eq!(store.usage_since(workspace, since).await.unwrap().input, 12);
     let kept = store.turn(workspace, &one.id).await.unwrap();

@@ -1,4 +1,4 @@
-//! Deleted folders: what is still known of them, and bringing them back.
+//! Deleted folders: their records, and restoring them.
 
 use protocol::notification::{DocumentChanged, TreeChange, TreeChanged};
 use protocol::{DeletedFolder, DocumentStatus, FolderId, RevisionReason, Sequence, Version};
@@ -107,7 +107,7 @@ both_databases!(a_restored_folder_has_its_document_again, async |given| {
     assert_eq!(given.history(&scope).await[0].save_reason, RevisionReason::Restore);
     assert_eq!(deleted(given).await, []);
     given.save_over(&scope, "three", 4).await.unwrap();
-    // And once more.
+    // Delete and restore once more: the second restore must not find the first one's records.
     delete(given, &folder).await;
     let restored = restore(given, &folder).await;
     assert_eq!(restored.document.unwrap().content, "three");
@@ -144,7 +144,7 @@ both_databases!(a_folder_comes_back_below_its_nearest_living_ancestor, async |gi
     let restored = restore(given, &inner).await;
     assert_eq!((restored.folder.parent_folder_id, restored.parent_deleted), (Some(top.clone()), true));
     delete(given, &inner).await;
-    // Its parent is back, but when it was deleted for the second time it was in `top`.
+    // Its parent was restored, but it was in `top` when it was deleted for the second time.
     restore(given, &middle).await;
     let restored = restore(given, &inner).await;
     assert_eq!((restored.folder.parent_folder_id, restored.parent_deleted), (Some(top.clone()), false));
@@ -153,7 +153,7 @@ both_databases!(a_folder_comes_back_below_its_nearest_living_ancestor, async |gi
     }
     let restored = restore(given, &middle).await;
     assert_eq!((restored.folder.parent_folder_id, restored.parent_deleted), (None, true));
-    // It does not follow a parent that comes back later.
+    // A restored folder does not move when its former parent is restored later.
     restore(given, &top).await;
     assert_eq!(given.store.folder(&given.workspace, &middle).await.unwrap().parent_folder_id, None);
 });
@@ -199,7 +199,7 @@ both_databases!(what_was_moved_out_is_named_as_it_is_called_now, async |given| {
     for number in 0..30 {
         given.thread(Some(&folder), &format!("thread {number:02}")).await;
     }
-    // It was gone before.
+    // The document was archived before the folder was deleted, so it is not restored.
     let archived = given.thread(Some(&folder), "archived").await;
     store.archive_thread(workspace, &archived, None).await.unwrap();
     delete(given, &folder).await;
@@ -209,7 +209,7 @@ both_databases!(what_was_moved_out_is_named_as_it_is_called_now, async |given| {
     assert_eq!((moved.folders.count, moved.folders.names), (2, vec!["another name".to_owned()]));
     assert_eq!((moved.threads.count, moved.threads.names.len()), (30, 20));
     assert_eq!(moved.threads.names[19], "thread 19");
-    // What was moved out the first time was not in it the second time.
+    // Children that moved out the first time were not in the folder the second time.
     delete(given, &folder).await;
     assert_eq!(restore(given, &folder).await.moved_out, Some(store::RelocatedChildren::default()));
 });

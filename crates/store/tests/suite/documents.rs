@@ -1,4 +1,4 @@
-//! What a save does to a scope's document.
+//! Effects of a save on a scope's document.
 
 use protocol::limits::MAX_DOCUMENT_BYTES;
 use protocol::method::DocumentSaveParams;

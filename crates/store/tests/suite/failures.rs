@@ -1,4 +1,4 @@
-//! A database that goes away, or has no room: clear errors, nothing half-written, and then on as before.
+//! Databases that fail or are full: clear errors, nothing half-written, and normal operation afterwards.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,6 +12,7 @@ use crate::fixture::{Engine, assert_unavailable, run};
 use crate::params::text;
 use crate::wakes::heard;
 
+// SQLite continues to write to the open file descriptor. Those writes would be acknowledged and lost.
 #[test]
 fn a_sqlite_file_that_was_moved_away_is_not_written_to() {
     run(Engine::Sqlite, async |given| {
@@ -28,6 +29,7 @@ fn a_sqlite_file_that_was_moved_away_is_not_written_to() {
     });
 }
 
+// The write-ahead log of the old file would be applied to the new one and damage it.
 #[test]
 fn a_sqlite_file_that_was_replaced_is_not_written_to() {
     run(Engine::Sqlite, async |given| {
@@ -39,6 +41,7 @@ fn a_sqlite_file_that_was_replaced_is_not_written_to() {
     });
 }
 
+// A reader that connects again must not create an empty database at the old path.
 #[test]
 fn reading_while_a_sqlite_file_is_away_does_no_harm() {
     run(Engine::Sqlite, async |given| {
@@ -46,7 +49,7 @@ fn reading_while_a_sqlite_file_is_away_does_no_harm() {
         let document = given.save(&given.root(), "text").await;
         let away = path.with_extension("away");
         std::fs::rename(path, &away).unwrap();
-        // More at once than there are connections, so that the store must open some.
+        // More concurrent requests than open connections, so that the store must open some while the server is down.
         let mut reads = tokio::task::JoinSet::new();
         for _ in 0..20 {
             let store = given.store.clone();
@@ -80,6 +83,7 @@ fn a_sqlite_file_that_another_process_keeps_locked_is_unavailable() {
     });
 }
 
+// A wrong path in the configuration must not destroy the file that it names.
 #[test]
 fn a_file_that_is_no_database_is_not_touched() {
     let directory = tempfile::tempdir().unwrap();
@@ -98,7 +102,8 @@ struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// None where mounting is not allowed.
+    /// Mounts a disk.
+    // `None` if mounting is not allowed.
     fn mount(size: &str) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let mut mount = Command::new("mount");
@@ -111,7 +116,7 @@ impl SmallDisk {
         self.directory.path()
     }
 
-    /// Takes all the room that is left.
+    /// Takes all remaining space.
     fn fill(&self) -> PathBuf {
         let filler = self.path().join("filler");
         let mut file = std::fs::File::create(&filler).unwrap();
@@ -126,6 +131,7 @@ impl Drop for SmallDisk {
     }
 }
 
+// On a full disk SQLite may roll back a whole transaction on its own, including jobs that had succeeded.
 #[test]
 fn a_full_disk_loses_nothing_that_sqlite_acknowledged() {
     use std::io::Write as _;
@@ -158,7 +164,7 @@ fn a_full_disk_loses_nothing_that_sqlite_acknowledged() {
     });
 }
 
-/// Saves that share a commit: of each it is true that it was acknowledged and is there, or neither.
+// Saves that share a commit are each either acknowledged and stored, or neither.
 #[test]
 fn a_full_disk_loses_nothing_that_sqlite_acknowledged_to_many_at_once() {
     use std::io::Write as _;
@@ -203,23 +209,24 @@ fn a_full_disk_loses_nothing_that_sqlite_acknowledged_to_many_at_once() {
             store.save_document(text(scope, "after"), None).await.unwrap();
         }
         let seq = store.sequence(&workspace).await.unwrap().0;
-        // Of each scope: its folder, that it now has a document, and the save after.
+        // For each scope: its folder, the appearance of its document, and the later save.
         assert_eq!(seq, 1 + (3 * scopes.len() + acknowledged.iter().sum::<usize>()) as u64);
         store.close().await;
     });
 }
 
-/// Checks that a scope has had exactly these texts, and that its workspace's log tells of exactly these saves.
+/// Checks that a scope has had exactly these texts, and that its workspace's log has exactly these saves.
 async fn assert_state(store: &Store, root: &Scope, texts: &[String]) {
     let document = store.document(root).await.unwrap().0.unwrap();
     assert_eq!(document.content, *texts.last().unwrap());
     let history = store.history(root, 500, None).await.unwrap();
     assert_eq!(history.len(), texts.len());
     let seq = store.sequence(&root.workspace_id).await.unwrap();
-    // And the workspace, and that it has a document.
+    // And the creation of the workspace, and the appearance of its document.
     assert_eq!(seq.0, u64::try_from(texts.len()).unwrap() + 2);
 }
 
+// Servers are restarted for updates, and gateways must not have to be restarted with them.
 #[test]
 fn a_postgres_that_goes_away_and_comes_back_needs_no_reopening() {
     let Some(cluster) = test_cluster(Options::default()) else { return };

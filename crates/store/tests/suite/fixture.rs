@@ -17,18 +17,19 @@ use protocol::{
     ContentHash, Document, FolderId, RevisionSummary, Sequence, Session, ThreadId, ThreadMode, Timestamp,
     Turn, TurnError, TurnId, TurnStatus, Version, WorkspaceId,
 };
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use sqlx::Connection as _;
 use store::{
-    BeginRound, Database, FinishTurn, Lease, PromptText, Scope, Store, StoreError, StoredItem, ThreadContext,
-    TurnEnd, TurnEvent,
+    BeginRound, Change, Database, FinishTurn, Lease, PromptText, Scope, Store, StoreError, StoredItem,
+    ThreadContext, TurnEnd, TurnEvent,
 };
 use test_postgres::{TestDatabase, test_database};
 use tokio::runtime::Runtime;
 
 use crate::params::text;
 
-/// Makes a test of each database from one body: `both_databases!(rule, async |given| { … });`.
+/// Defines a test for each database from one body: `both_databases!(rule, async |given| { … });`.
 macro_rules! both_databases {
     ($rule:ident, $body:expr) => {
         fn $rule(engine: $crate::fixture::Engine) {
@@ -49,7 +50,7 @@ macro_rules! both_databases {
     };
 }
 
-/// Which database a test runs on.
+/// The database that a test runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Engine {
     Sqlite,
@@ -70,15 +71,15 @@ pub(crate) enum Place {
     Postgres { _database: TestDatabase },
 }
 
-/// Runs a test, or skips it where its database is not installed.
+/// Runs a test, or skips it if its database is not installed.
 pub(crate) fn run(engine: Engine, test: impl AsyncFnOnce(&Fixture)) {
     with_runtime(engine, |given, runtime| runtime.block_on(in_time("the test itself", test(given))));
 }
 
-/// Longer than any step takes, and shorter than what ends a test without a word.
+/// Longer than any step takes, and shorter than the test runner's limit, which reports no step.
 const STEP_TIME: Duration = Duration::from_secs(150);
 
-/// Waits for a step of a test, and says which one it was when it hangs.
+/// Waits for a step of a test, and names it if it hangs.
 pub(crate) async fn in_time<T>(step: &str, doing: impl Future<Output = T>) -> T {
     match tokio::time::timeout(STEP_TIME, doing).await {
         Ok(done) => done,
@@ -86,7 +87,7 @@ pub(crate) async fn in_time<T>(step: &str, doing: impl Future<Output = T>) -> T 
     }
 }
 
-/// Runs a test that waits for the store itself.
+/// Runs a test that awaits the store itself.
 pub(crate) fn with_runtime(engine: Engine, test: impl FnOnce(&Fixture, &Runtime)) {
     let Some((database, place)) = empty_database(engine) else { return };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -109,7 +110,8 @@ pub(crate) fn empty_database(engine: Engine) -> Option<(Database, Place)> {
     }
 }
 
-/// A connection to a database, which for SQLite makes the file when there is none.
+/// Opens a connection.
+// A missing SQLite file is created.
 pub(crate) async fn open_connection(database: &Database) -> Connection {
     match database {
         Database::Sqlite(path) => Connection::Sqlite(rusqlite::Connection::open(path).unwrap()),
@@ -119,20 +121,20 @@ pub(crate) async fn open_connection(database: &Database) -> Connection {
     }
 }
 
-/// A connection that nothing is in front of.
+/// A direct connection to the database.
 pub(crate) enum Connection {
     Sqlite(rusqlite::Connection),
     Postgres(tokio::sync::Mutex<sqlx::PgConnection>),
 }
 
-/// What a database said of a statement.
+/// An error of a statement.
 #[derive(Debug)]
 pub(crate) enum DatabaseError {
     Sqlite(rusqlite::Error),
     Postgres(sqlx::Error),
 }
 
-/// A rule of the tables that a statement would have broken.
+/// A constraint that a statement violated.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Violation {
     Unique,
@@ -159,7 +161,7 @@ impl DatabaseError {
 }
 
 impl Connection {
-    /// Runs statements that answer with nothing.
+    /// Runs statements without results.
     pub(crate) async fn execute(&self, statements: &str) -> Result<(), DatabaseError> {
         match self {
             Connection::Sqlite(connection) => {
@@ -173,7 +175,7 @@ impl Connection {
         }
     }
 
-    /// The texts that a query selects.
+    /// Returns the texts that a query selects.
     pub(crate) async fn column(&self, query: &str) -> Vec<String> {
         match self {
             Connection::Sqlite(connection) => {
@@ -202,7 +204,7 @@ impl Fixture {
         Self { store, workspace, database, _place: place }
     }
 
-    /// Opens the same database once more, as another gateway would.
+    /// Opens the same database again, like another gateway.
     pub(crate) async fn another_store(&self) -> Store {
         Store::open(&self.database).await.unwrap()
     }
@@ -211,12 +213,12 @@ impl Fixture {
         make_workspace(&self.store, &format!("another {}", WorkspaceId::new())).await
     }
 
-    /// A connection past the store, for what only the tables can tell.
+    /// Opens a connection that bypasses the store.
     pub(crate) async fn connection(&self) -> Connection {
         open_connection(&self.database).await
     }
 
-    /// The texts that a query selects.
+    /// Returns the texts that a query selects.
     pub(crate) async fn column(&self, query: &str) -> Vec<String> {
         let connection = self.connection().await;
         let column = connection.column(query).await;
@@ -240,7 +242,7 @@ impl Fixture {
         self.store.create_thread(new_thread(&self.workspace, folder, title), None).await.unwrap().id
     }
 
-    /// Begins a turn that [`OWNER`] runs.
+    /// Starts a turn that [`OWNER`] runs.
     pub(crate) async fn turn(&self, thread: &ThreadId) -> Turn {
         self.store.create_turn(new_turn(&self.workspace, thread), minute(), None, None).await.unwrap()
     }
@@ -254,7 +256,7 @@ impl Fixture {
         self.store.turn_items(&self.workspace, turn).await.unwrap()
     }
 
-    /// What stands for a thread's earlier turns.
+    /// Returns the context of a thread.
     pub(crate) async fn context(&self, thread: &ThreadId) -> Option<ThreadContext> {
         self.store.stored_history(&self.workspace, thread, 1, 100).await.unwrap().context
     }
@@ -263,12 +265,12 @@ impl Fixture {
         whole_tree(&self.store, &self.workspace).await.unwrap()
     }
 
-    /// Saves whatever is there before.
+    /// Saves over any version.
     pub(crate) async fn save(&self, scope: &Scope, content: &str) -> Document {
         self.store.save_document(text(scope, content), None).await.unwrap()
     }
 
-    /// Saves only over one version.
+    /// Saves over one version only.
     pub(crate) async fn save_over(
         &self,
         scope: &Scope,
@@ -283,22 +285,22 @@ impl Fixture {
         self.store.archive_document(scope, None, None).await.unwrap()
     }
 
-    /// The scope's own document.
+    /// Returns the scope's own document.
     pub(crate) async fn document(&self, scope: &Scope) -> Option<Document> {
         self.store.document(scope).await.unwrap().0
     }
 
-    /// The text that is effective in a scope.
+    /// Returns the effective text of a scope.
     pub(crate) async fn effective(&self, scope: &Scope) -> Option<String> {
         self.store.document(scope).await.unwrap().1.map(|resolved| resolved.doc.content)
     }
 
-    /// The scope's whole history, newest first.
+    /// Returns the scope's whole history, newest first.
     pub(crate) async fn history(&self, scope: &Scope) -> Vec<RevisionSummary> {
         self.store.history(scope, 1000, None).await.unwrap()
     }
 
-    /// The numbers of the scope's versions, newest first.
+    /// Returns the scope's version numbers, newest first.
     pub(crate) async fn versions(&self, scope: &Scope) -> Vec<u64> {
         self.history(scope).await.into_iter().map(|revision| revision.version.0).collect()
     }
@@ -307,72 +309,74 @@ impl Fixture {
         self.store.sequence(&self.workspace).await.unwrap()
     }
 
-    /// What the change log tells after a sequence number.
+    /// Returns the logged changes after a sequence number.
     pub(crate) async fn told_after(&self, since: Sequence) -> Vec<Told> {
         let changes = self.store.changes_after(&self.workspace, since, 10_000).await.unwrap();
         changes
             .iter()
             .map(|change| match change.method.as_str() {
-                DocumentChanged::NAME => Told::Document(serde_json::from_str(&change.params).unwrap()),
-                TreeChanged::NAME => Told::Tree(serde_json::from_str(&change.params).unwrap()),
-                TurnStarted::NAME => told_turn(TurnStatus::Running, &change.params),
-                TurnCompleted::NAME => told_turn(TurnStatus::Completed, &change.params),
-                TurnFailed::NAME => told_turn(TurnStatus::Failed, &change.params),
-                TurnCancelled::NAME => told_turn(TurnStatus::Cancelled, &change.params),
-                method => told_event(method, &change.params),
+                DocumentChanged::NAME => Told::Document(params(change)),
+                TreeChanged::NAME => Told::Tree(params(change)),
+                TurnStarted::NAME => Told::Turn(TurnStatus::Running, params(change)),
+                TurnCompleted::NAME => Told::Turn(TurnStatus::Completed, params(change)),
+                TurnFailed::NAME => Told::Turn(TurnStatus::Failed, params(change)),
+                TurnCancelled::NAME => Told::Turn(TurnStatus::Cancelled, params(change)),
+                method => told_event(method, change),
             })
             .collect()
     }
 }
 
-/// A change as its notification tells it.
+/// A change in the form of its notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Told {
     Document(DocumentChanged),
     Tree(TreeChanged),
-    /// All four say the same of a turn.
+    /// The four status notifications have the same fields.
     Turn(TurnStatus, TurnStarted),
-    /// What happened, and what all of them say of their turn.
+    /// The event, and the fields that the notifications of all events share.
     Event(TurnEvent, TurnStarted),
 }
 
-fn told_event(method: &str, params: &str) -> Told {
+fn told_event(method: &str, change: &Change) -> Told {
     let event = match method {
         TurnManifestKept::NAME => {
-            let TurnManifestKept { round, .. } = serde_json::from_str(params).unwrap();
+            let TurnManifestKept { round, .. } = params(change);
             TurnEvent::ManifestKept { round }
         }
         TurnToolStarted::NAME => {
-            let TurnToolStarted { call_id, tool, .. } = serde_json::from_str(params).unwrap();
+            let TurnToolStarted { call_id, tool, .. } = params(change);
             TurnEvent::ToolStarted { call_id, tool }
         }
         TurnToolFinished::NAME => {
-            let told: TurnToolFinished = serde_json::from_str(params).unwrap();
+            let told: TurnToolFinished = params(change);
             let TurnToolFinished { call_id, tool, is_error, reminders, effects, .. } = told;
             TurnEvent::ToolFinished { call_id, tool, is_error, reminders, effects }
         }
         TurnApprovalRequested::NAME => {
-            let told: TurnApprovalRequested = serde_json::from_str(params).unwrap();
+            let told: TurnApprovalRequested = params(change);
             let TurnApprovalRequested { call_id, tool, digest, new_file, replaces_lines, .. } = told;
             TurnEvent::ApprovalRequested { call_id, tool, digest, new_file, replaces_lines }
         }
         TurnApprovalDecided::NAME => {
-            let TurnApprovalDecided { call_id, tool, decision, .. } = serde_json::from_str(params).unwrap();
+            let TurnApprovalDecided { call_id, tool, decision, .. } = params(change);
             TurnEvent::ApprovalDecided { call_id, tool, decision }
         }
-        ContextCompressing::NAME => TurnEvent::ContextCompressing,
+        ContextCompressing::NAME => TurnEvent::ContextCompressing {},
         ContextCompressed::NAME => {
-            let ContextCompressed { through, summarised, missing_after, .. } =
-                serde_json::from_str(params).unwrap();
+            let ContextCompressed { through, summarised, missing_after, .. } = params(change);
             TurnEvent::ContextCompressed { through, summarised, missing_after }
         }
         unknown => panic!("`{unknown}` is no notification"),
     };
-    Told::Event(event, serde_json::from_str(params).unwrap())
+    Told::Event(event, params(change))
 }
 
-fn told_turn(status: TurnStatus, params: &str) -> Told {
-    Told::Turn(status, serde_json::from_str(params).unwrap())
+/// Returns the parameters that a subscriber gets: the stored body and the position in the log.
+fn params<T: DeserializeOwned>(change: &Change) -> T {
+    let mut params: serde_json::Value = serde_json::from_str(&change.body).unwrap();
+    params["seq"] = serde_json::to_value(change.seq).unwrap();
+    serde_json::from_value(params).unwrap()
 }
 
 impl Told {
@@ -395,20 +399,20 @@ pub(crate) fn new_thread(
     ThreadCreateParams { workspace_id, folder_id, title: title.to_owned(), mode: ThreadMode::Chat }
 }
 
-/// Who runs the turns of most tests.
+/// The owner of most turns.
 pub(crate) const OWNER: &str = "gateway-1";
 
-/// A minute for [`OWNER`].
+/// Returns a lease of one minute for [`OWNER`].
 pub(crate) fn minute() -> Lease {
     lease(OWNER, 60_000)
 }
 
-/// A question.
+/// Returns the parameters of a turn.
 pub(crate) fn new_turn(workspace: &WorkspaceId, thread: &ThreadId) -> TurnStartParams {
     TurnStartParams::new(workspace, thread, "what now?")
 }
 
-/// A lease that is over in some milliseconds, or was over some ago.
+/// Returns a lease that ends in some milliseconds, which may be negative.
 pub(crate) fn lease(owner: &str, milliseconds: i64) -> Lease {
     Lease { owner: owner.to_owned(), expires_at: from_now(milliseconds) }
 }
@@ -417,7 +421,7 @@ pub(crate) fn from_now(milliseconds: i64) -> Timestamp {
     Timestamp::from_milliseconds(Timestamp::now().milliseconds() + milliseconds)
 }
 
-/// An end without a session.
+/// Returns an end without a session.
 pub(crate) fn completed() -> TurnEnd {
     TurnEnd::Completed { session: None }
 }
@@ -434,7 +438,7 @@ pub(crate) fn message(text: &str) -> TurnItem {
     TurnItem::Message(TurnMessage::new(Message::user(text)))
 }
 
-/// What a message says.
+/// Returns the text of a message.
 #[track_caller]
 pub(crate) fn said(stored: &StoredItem) -> String {
     match &stored.item {
@@ -443,7 +447,7 @@ pub(crate) fn said(stored: &StoredItem) -> String {
     }
 }
 
-/// A session that differs from others in its directory.
+/// Returns a session with a directory that distinguishes it.
 pub(crate) fn session(cwd: &str) -> Session {
     let session = json!({
         "schema": 1, "profile": "codex", "cwd": cwd, "markers": [".git"],
@@ -470,7 +474,7 @@ pub(crate) fn manifest(round: u32, fingerprint: &str) -> RoundManifest {
     RoundManifest { round, manifest }
 }
 
-/// A round of which nothing but its manifest is kept.
+/// Returns a round with nothing but a manifest.
 pub(crate) fn bare_round(round: u32, fingerprint: &str) -> BeginRound {
     BeginRound {
         hook_runs: Vec::new(),
@@ -481,7 +485,7 @@ pub(crate) fn bare_round(round: u32, fingerprint: &str) -> BeginRound {
     }
 }
 
-/// Keeps texts as the first round of a turn does.
+/// Stores texts like the first round of a turn.
 pub(crate) async fn put_texts(
     store: &Store,
     workspace: &WorkspaceId,
@@ -504,7 +508,7 @@ async fn make_workspace(store: &Store, name: &str) -> WorkspaceId {
     store.create_workspace(new, None).await.unwrap().id
 }
 
-/// A version conflict's parts: expected, actual, and the current document.
+/// Returns the parts of a version conflict: expected, actual, and the current document.
 #[track_caller]
 pub(crate) fn conflict<T>(result: Result<T, StoreError>) -> (u64, u64, Option<Document>) {
     match result {
@@ -516,7 +520,7 @@ pub(crate) fn conflict<T>(result: Result<T, StoreError>) -> (u64, u64, Option<Do
     }
 }
 
-/// Checks that something was looked for and not found.
+/// Checks that something was not found.
 #[track_caller]
 pub(crate) fn assert_not_found<T>(result: Result<T, StoreError>, what: &str, id: impl ToString) {
     match result {
@@ -528,7 +532,7 @@ pub(crate) fn assert_not_found<T>(result: Result<T, StoreError>, what: &str, id:
     }
 }
 
-/// Checks that a value was refused.
+/// Checks that a value was rejected.
 #[track_caller]
 pub(crate) fn assert_invalid<T>(result: Result<T, StoreError>, field: &str) {
     match result {
@@ -538,7 +542,7 @@ pub(crate) fn assert_invalid<T>(result: Result<T, StoreError>, field: &str) {
     }
 }
 
-/// Checks that a state forbade it.
+/// Checks that a state did not allow the operation.
 #[track_caller]
 pub(crate) fn assert_invalid_state<T>(result: Result<T, StoreError>) {
     match result {
@@ -548,7 +552,7 @@ pub(crate) fn assert_invalid_state<T>(result: Result<T, StoreError>) {
     }
 }
 
-/// Checks that it was too late for it.
+/// Checks that the turn had ended.
 #[track_caller]
 pub(crate) fn assert_ended<T>(result: Result<T, StoreError>) {
     match result {
@@ -568,7 +572,7 @@ pub(crate) fn assert_not_holder<T>(result: Result<T, StoreError>) {
     }
 }
 
-/// Checks that a thread has a turn that runs, and answers with that turn.
+/// Checks that a thread has a running turn, and returns it.
 #[track_caller]
 pub(crate) fn turn_running<T>(result: Result<T, StoreError>, thread: &ThreadId) -> Option<TurnId> {
     match result {
@@ -581,7 +585,7 @@ pub(crate) fn turn_running<T>(result: Result<T, StoreError>, thread: &ThreadId) 
     }
 }
 
-/// Checks that the database did not answer.
+/// Checks that the database was unavailable.
 #[track_caller]
 pub(crate) fn assert_unavailable<T>(result: Result<T, StoreError>) {
     match result {

@@ -49,7 +49,7 @@ both_databases!(a_folder_moves_with_everything_below_it, async |given| {
     assert_eq!(answer.parent_folder_id, None);
 });
 
-both_databases!(a_folder_cannot_stand_below_itself, async |given| {
+both_databases!(a_folder_cannot_be_moved_below_itself, async |given| {
     let store = &given.store;
     let workspace = &given.workspace;
     let top = given.folder(None, "top").await;
@@ -75,6 +75,7 @@ both_databases!(a_deleted_folder_archives_its_document, async |given| {
     assert_eq!(reasons, ["manual", "archive"]);
 });
 
+// Deleting a folder never deletes threads.
 both_databases!(what_a_deleted_folder_held_moves_to_its_parent, async |given| {
     let store = &given.store;
     let workspace = &given.workspace;

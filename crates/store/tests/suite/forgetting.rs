@@ -1,4 +1,4 @@
-//! Forgetting: an item's text goes from wherever its use is recorded, and from nowhere else.
+//! Forgetting: an item's text disappears from all records of its use, and from nothing else.
 
 use protocol::message::{AttachedEffects, Block, Message, MessageNote, ToolResult, TurnItem, TurnMessage};
 use protocol::prompt::{PromptManifestSection, PromptRole, PromptSource, PromptSourceKind, Stability};
@@ -19,7 +19,7 @@ fn view(given: &Fixture) -> MemoryView {
     MemoryView { workspace_id: given.workspace.clone(), owner: None, thread_id: None }
 }
 
-/// A round whose prompt was made from an item.
+/// Returns a round whose prompt contains an item.
 fn recalling(round: u32, item: &MemoryItem) -> BeginRound {
     let mut begin = bare_round(round, "f");
     begin.manifest.manifest.sections.push(PromptManifestSection {
@@ -43,7 +43,7 @@ fn recalling(round: u32, item: &MemoryItem) -> BeginRound {
     begin
 }
 
-/// A call that carried an item, its result, and what followed.
+/// Returns a call that carried an item, its result, and a following message.
 fn called(item: &MemoryItem) -> Vec<TurnItem> {
     let call = |id: &str, text: &str| ToolCall {
         id: id.to_owned(),
@@ -66,7 +66,7 @@ async fn add(given: &Fixture, turn: &Turn, items: Vec<TurnItem>) {
     given.store.add_turn_items(&given.workspace, &turn.id, OWNER, &items, Vec::new()).await.unwrap();
 }
 
-/// All that is stored of a turn, as text.
+/// Returns all that is stored of a turn, as text.
 async fn stored(given: &Fixture, turn: &Turn) -> String {
     let of_turn =
         |table: &str, column: &str| format!("SELECT {column} FROM {table} WHERE turn_id = '{}'", turn.id);
@@ -109,7 +109,7 @@ fn context(summary: &str) -> ExplainedHistory {
     }
 }
 
-/// Who forgot an item, and what was removed, as the audit says.
+/// Returns the actor and the counts of a deletion, from the audit log.
 async fn forgotten_by(given: &Fixture, item: &MemoryItem) -> Vec<(Option<String>, MemoryRemoved)> {
     let entries =
         given.store.audit_entries(AuditFilter { limit: 9, ..AuditFilter::default() }).await.unwrap();
@@ -136,7 +136,7 @@ both_databases!(what_carried_an_item_is_purged_and_nothing_else, async |given| {
     assert_eq!(forgotten.removed, removed);
     let left = stored(given, &turn).await;
     assert!(!left.contains(SECRET), "{left}");
-    // The user's words, another call, and the model's own sentence.
+    // The user's words, another call and the model's own sentence remain.
     for kept in
         ["what is the code? swordfish?", "swordfish from elsewhere", "It is swordfish.", "another section"]
     {
@@ -154,13 +154,13 @@ both_databases!(what_carried_an_item_is_purged_and_nothing_else, async |given| {
     let words = memory::QueryTerms::of("swordfish");
     assert_eq!(given.store.search_memory(&view(given), &words, WordMatch::All, 9).await.unwrap(), []);
 
-    // It is written down who did it, and doing it again changes nothing.
+    // The actor is recorded, and forgetting again changes nothing.
     let again = given.store.forget_memory(&view(given), &item.id, Some("bob")).await.unwrap();
     assert_eq!(again.removed, MemoryRemoved::default());
     assert_eq!(forgotten_by(given, &item).await, [(Some("ada".to_owned()), removed)]);
 });
 
-// A turn that had been told of an item before it was forgotten, and writes that down only now.
+// The turn recalled an item before it was forgotten, and records that only now.
 both_databases!(what_is_written_after_the_forgetting_is_purged_too, async |given| {
     let item = remember(given, SECRET).await;
     let turn = given.turn(&given.thread(None, "thread").await).await;
@@ -194,7 +194,7 @@ both_databases!(summaries_that_it_was_part_of_are_forgotten, async |given| {
     assert!(!stored(given, &later).await.contains("swordfish"));
 });
 
-// A turn has read a summary, something in it is forgotten, and then the turn writes down what it has read.
+// A turn has read a summary, then something in it is forgotten, then the turn stores what it has read.
 both_databases!(a_context_that_is_written_after_the_forgetting_has_no_summary, async |given| {
     let item = remember(given, SECRET).await;
     let thread = given.thread(None, "thread").await;
@@ -215,7 +215,7 @@ both_databases!(a_context_that_is_written_after_the_forgetting_has_no_summary, a
     assert!(left.contains("\"left_out_through\":1") && !left.contains("swordfish"), "{left}");
 });
 
-/// As many turns as several batches have, in two threads, all told of an item.
+/// Creates as many turns as several batches have, in two threads, all with the same item.
 async fn told_often(given: &Fixture, item: &MemoryItem) -> Vec<Turn> {
     let threads = [given.thread(None, "one").await, given.thread(None, "two").await];
     let mut turns = Vec::new();
@@ -241,7 +241,7 @@ both_databases!(an_item_of_many_turns_goes_from_all_of_them, async |given| {
     assert_eq!(forgotten_by(given, &item).await, [(Some("ada".to_owned()), removed)]);
 });
 
-// The item is marked, a batch is done, and the gateway is killed.
+// Marks the item, purges one batch, and stops like a killed gateway.
 both_databases!(a_purge_that_was_interrupted_is_brought_to_its_end, async |given| {
     let item = remember(given, SECRET).await;
     let turns = told_often(given, &item).await;
@@ -274,14 +274,14 @@ both_databases!(an_item_that_nothing_carried_goes_alone, async |given| {
     let forgotten = given.store.forget_memory(&view(given), &item.id, None).await.unwrap();
     assert_eq!(forgotten.removed, MemoryRemoved::default());
     assert_eq!(given.store.memory(&view(given), &other.id).await.unwrap(), other);
-    // Neither the text nor anything that it could be guessed by.
+    // Neither the text nor a digest from which it could be guessed.
     let left = given
         .column("SELECT coalesce(text, '') || coalesce(text_sha256, '') FROM memory_item ORDER BY id")
         .await;
     assert_eq!(left[0], "");
 });
 
-// The same text makes the same section, and the same digest.
+// The same text makes the same section, and so the same digest.
 both_databases!(what_is_remembered_again_is_not_purged_any_more, async |given| {
     let thread = given.thread(None, "thread").await;
     let item = remember(given, SECRET).await;
@@ -300,7 +300,7 @@ both_databases!(what_is_remembered_again_is_not_purged_any_more, async |given| {
     assert!(given.store.is_purged(&given.workspace, &digest).await.unwrap());
 });
 
-// Somebody reads a thread to summarise it, something in it is forgotten, and then they save what they made of it.
+// A caller reads a thread to summarize it, something in it is forgotten, and then the caller saves the summary.
 both_databases!(a_summary_in_the_making_cannot_be_saved_over_a_forgetting, async |given| {
     let thread = given.thread(None, "thread").await;
     let save = async |through: u64, expected: u64| {
@@ -320,11 +320,11 @@ both_databases!(a_summary_in_the_making_cannot_be_saved_over_a_forgetting, async
         given.finish(&turn.id, completed()).await.unwrap();
         item
     };
-    // The first summary there is.
+    // First without an earlier summary.
     let item = recalled().await;
     given.store.forget_memory(&view(given), &item.id, None).await.unwrap();
     assert_eq!(save(1, 0).await, None);
-    // One that is to cover more than the one before.
+    // Then with one that is to be replaced.
     let version = given.context(&thread).await.unwrap().version;
     let version = save(1, version.0).await.unwrap().version;
     let item = recalled().await;
@@ -334,7 +334,7 @@ both_databases!(a_summary_in_the_making_cannot_be_saved_over_a_forgetting, async
     assert_eq!((kept.through, kept.summary.as_deref()), (1, Some("swordfish")));
 });
 
-/// What the files of an SQLite database consist of.
+/// Returns the content of all files of an SQLite database.
 fn bytes(given: &Fixture) -> Option<Vec<u8>> {
     let Database::Sqlite(path) = &given.database else { return None };
     let log = path.with_file_name(format!("{}-wal", path.file_name().unwrap().to_str().unwrap()));

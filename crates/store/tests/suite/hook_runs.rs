@@ -1,4 +1,4 @@
-//! Records of hook runs: kept in batches, found by turn, forgotten by age.
+//! Records of hook runs: stored in batches, found by turn, pruned by age.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use protocol::{ThreadId, Timestamp, Turn, TurnId, WorkspaceId};
 
 use crate::fixture::{Fixture, assert_invalid, assert_not_found, from_now, minute, new_thread, new_turn};
 
-/// A run that belongs to nothing.
+/// Returns a run without a workspace.
 pub(crate) fn run(hook: &str, started_at: Timestamp) -> HookRun {
     HookRun {
         workspace_id: None,
@@ -132,6 +132,7 @@ both_databases!(more_than_one_write_forgets_is_forgotten, async |given| {
     assert_eq!(hooks_of(given, &turn.id).await, ["new"]);
 });
 
+// Each skips the rows that the other has locked, instead of waiting for it.
 both_databases!(two_gateways_forget_the_same_rows_at_once, async |given| {
     let another = given.another_store().await;
     let turn = given.turn(&given.thread(None, "thread").await).await;
@@ -144,7 +145,7 @@ both_databases!(two_gateways_forget_the_same_rows_at_once, async |given| {
     let one = prune(given.store.clone());
     let two = prune(another.clone());
     let pruned = one.await.unwrap() + two.await.unwrap();
-    // What one had locked the other may have left to it.
+    // Rows that one pruner had locked may have been left by the other.
     let left: u64 = count(given).await.parse().unwrap();
     assert_eq!((pruned, left), (3000, 0));
     another.close().await;

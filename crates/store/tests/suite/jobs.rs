@@ -1,4 +1,4 @@
-//! Background jobs: claimed by one gateway at a time, tried again, done once.
+//! Background jobs: claimed by one gateway at a time, retried, completed once.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ async fn add(given: &Fixture, turn: &Turn, kind: &str, max_attempts: u32) {
     given.store.add_job(job).await.unwrap();
 }
 
-/// Those that a gateway of these tests knows.
+/// Returns the kinds that the gateways of these tests know.
 fn kinds() -> Vec<String> {
     ["k", "other"].map(str::to_owned).to_vec()
 }
@@ -36,7 +36,7 @@ async fn claim(given: &Fixture, owner: &str) -> Option<ClaimedJob> {
     given.store.claim_job(owner, LEASE, &kinds()).await.unwrap()
 }
 
-/// Makes it look as if everything that waits were due.
+/// Makes all waiting jobs due.
 async fn let_time_pass(given: &Fixture) {
     let connection = given.connection().await;
     connection.execute("UPDATE background_job SET due_at = 1").await.unwrap();
@@ -58,7 +58,7 @@ both_databases!(a_job_is_claimed_by_one_and_done_once, async |given| {
     assert_eq!(claim(given, "a").await, None);
     let turn = turn(given).await;
     add(given, &turn, "k", 3).await;
-    // A turn has one job of a kind, however often it is asked for.
+    // A turn has one job of a kind, even if it is added repeatedly.
     add(given, &turn, "k", 3).await;
     let job = claim(given, "a").await.unwrap();
     assert_eq!((job.kind.as_str(), &job.payload, job.attempt), ("k", &json!({ "of": "k" }), 1));
@@ -70,6 +70,7 @@ both_databases!(a_job_is_claimed_by_one_and_done_once, async |given| {
     assert_eq!(given.store.prune_jobs(from_now(60_000)).await.unwrap(), 1);
 });
 
+// The claim ends with its lease, because a dead gateway cannot release it.
 both_databases!(a_job_of_a_gateway_that_died_is_taken_over, async |given| {
     let turn = turn(given).await;
     add(given, &turn, "k", 3).await;
@@ -77,7 +78,7 @@ both_databases!(a_job_of_a_gateway_that_died_is_taken_over, async |given| {
     let_time_pass(given).await;
     let job = claim(given, "living").await.unwrap();
     assert_eq!((&job.id, job.attempt), (&lost.id, 2));
-    // The dead one was only slow: what it found out later is not written.
+    // The gateway that was taken for dead was only slow. Its late results are not written.
     assert!(!given.store.finish_job(&lost, "dead", vec![fact(given, "late")], None).await.unwrap());
     assert_eq!(given.store.fail_job(&lost, "dead", "late").await.unwrap(), JobFailure::NotHeld);
     assert!(given.store.finish_job(&job, "living", vec![fact(given, "in time")], None).await.unwrap());
@@ -106,6 +107,7 @@ both_databases!(a_job_that_fails_waits_and_is_given_up_at_last, async |given| {
     assert_eq!(given.column("SELECT error FROM background_job").await, ["still none"]);
 });
 
+// Attempts are counted when they start. A job that crashes its gateway never reports a failure.
 both_databases!(a_job_that_ends_each_gateway_is_given_up, async |given| {
     let turn = turn(given).await;
     add(given, &turn, "k", 2).await;
@@ -160,6 +162,7 @@ both_databases!(what_a_job_cost_counts_in_its_workspaces_day, async |given| {
     assert_eq!(jobs[0].usage.map(|usage| usage.input), Some(200));
 });
 
+// Claims skip locked rows, so gateways neither wait for each other nor claim the same job.
 both_databases!(many_gateways_share_the_jobs, async |given| {
     let mut expected = Vec::new();
     for _ in 0..12 {
@@ -191,7 +194,7 @@ both_databases!(a_job_waits_for_a_gateway_that_knows_its_kind, async |given| {
     let later = ["of a later version".to_owned()];
     let job = given.store.claim_job("b", LEASE, &later).await.unwrap().unwrap();
     assert_eq!((job.kind.as_str(), job.attempt), ("of a later version", 1));
-    // One that nobody begins is not kept for ever.
+    // A job that is never started is not kept forever.
     add(given, &turn, "of nobody", 1).await;
     assert_eq!(given.store.prune_jobs(from_now(-60_000)).await.unwrap(), 0);
     assert_eq!(given.store.prune_jobs(from_now(60_000)).await.unwrap(), 1);

@@ -7,7 +7,7 @@ use crate::fixture::{
     Fixture, OWNER, assert_ended, assert_not_holder, completed, failure, from_now, lease, message, new_turn,
 };
 
-/// Begins a turn, in a thread of its own, whose lease is over in some milliseconds.
+/// Starts a turn in its own thread, with a lease that ends in some milliseconds.
 async fn begin(given: &Fixture, milliseconds: i64) -> Turn {
     let thread = given.thread(None, "thread").await;
     let new = new_turn(&given.workspace, &thread);
@@ -83,6 +83,7 @@ both_databases!(expired_turns_of_every_workspace_are_failed, async |given| {
     assert_eq!(ids(&failed), ids(&[there, here]));
 });
 
+// A laptop that wakes up has expired leases and running turns. Its own sweep must not fail them.
 both_databases!(a_turn_that_runs_although_its_lease_is_over_is_spared, async |given| {
     let turn = begin(given, -1000).await;
     let sweep = async |living: &[protocol::TurnId]| {
@@ -97,6 +98,7 @@ both_databases!(a_turn_that_runs_although_its_lease_is_over_is_spared, async |gi
     assert_eq!(sweep(&[]).await, 1);
 });
 
+// An expired lease only allows others to fail the turn. A slow owner can still finish it.
 both_databases!(a_turn_whose_lease_is_over_is_still_its_owners_until_it_is_failed, async |given| {
     let turn = begin(given, -1000).await;
     given.store.renew_lease(&given.workspace, &turn.id, &lease(OWNER, 60_000)).await.unwrap();
@@ -108,6 +110,7 @@ both_databases!(a_turn_whose_lease_is_over_is_still_its_owners_until_it_is_faile
     given.finish(&late.id, completed()).await.unwrap();
 });
 
+// The owner finishes at the moment in which another gateway takes it for dead.
 both_databases!(of_an_end_and_a_failure_exactly_one_happens, async |given| {
     let another = given.another_store().await;
     for round in 0..30 {
@@ -130,6 +133,7 @@ both_databases!(of_an_end_and_a_failure_exactly_one_happens, async |given| {
     another.close().await;
 });
 
+// Every gateway sweeps, so each expired turn is found by several of them.
 both_databases!(of_two_sweepers_each_turn_is_failed_by_one, async |given| {
     let another = given.another_store().await;
     for _ in 0..10 {
@@ -144,7 +148,8 @@ both_databases!(of_two_sweepers_each_turn_is_failed_by_one, async |given| {
     another.close().await;
 });
 
-both_databases!(adding_to_a_turn_and_failing_it_never_wait_for_each_other, async |given| {
+// Both lock the workspace and the turn. Different orders would be a deadlock on PostgreSQL.
+both_databases!(adding_to_and_failing_a_turn_never_deadlock, async |given| {
     let another = given.another_store().await;
     for round in 0..40 {
         let turn = begin(given, -1000).await;
@@ -163,6 +168,7 @@ both_databases!(adding_to_a_turn_and_failing_it_never_wait_for_each_other, async
     another.close().await;
 });
 
+// The lease would otherwise keep the turn running, and its thread blocked, until the clock has caught up.
 both_databases!(a_lease_from_before_the_clock_was_set_back_holds_no_sqlite_turn, async |given| {
     let turn = begin(given, 15_000).await;
     let past = from_now(-3_600_000);
@@ -173,6 +179,6 @@ both_databases!(a_lease_from_before_the_clock_was_set_back_holds_no_sqlite_turn,
         async move { store.fail_turns_leased_beyond(past, 10, &living, &failed).await.unwrap().len() }
     };
     assert_eq!(fail(vec![turn.id.clone()]).await, 0, "a turn that runs here goes on");
-    // PostgreSQL has other gateways, whose clock is the database's own.
+    // PostgreSQL gateways share the database's clock, so a machine's clock cannot mislead them.
     assert_eq!(fail(Vec::new()).await, usize::from(matches!(given.database, store::Database::Sqlite(_))));
 });

@@ -1,4 +1,4 @@
-//! Manifests: one a round, and each only once.
+//! Manifests: one for each round, stored once.
 
 use protocol::ThreadMode;
 use protocol::TurnId;
@@ -57,7 +57,7 @@ both_databases!(rounds_with_the_same_manifest_store_it_once, async |given| {
     assert!(stored[0].len() > 100 && stored[3].len() > 100, "{stored:?}");
 });
 
-both_databases!(a_manifest_is_saved_by_who_runs_the_turn_while_it_runs, async |given| {
+both_databases!(only_the_owner_of_a_running_turn_saves_manifests, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
     let stranger = given.store.begin_round(&given.workspace, &turn, "gateway-2", bare_round(1, "a")).await;
     assert_not_holder(stranger);

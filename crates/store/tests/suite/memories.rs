@@ -1,4 +1,4 @@
-//! What is remembered: in its place, once, for those who may see it, found by its words in every script.
+//! Memory: items are stored once in each place, visible to the right callers, and found by their words in every script.
 
 use memory::QueryTerms;
 use protocol::limits::MAX_MEMORY_BYTES;
@@ -7,7 +7,7 @@ use store::{MemoryFilter, MemoryPlace, MemoryView, NewMemory, StoreError, WordMa
 
 use crate::fixture::{Fixture, assert_invalid, assert_not_found, from_now};
 
-/// What a token of this name sees, if it is bound to no workspace.
+/// Returns the view of a token of this name that is not bound to a workspace.
 fn seen_by(given: &Fixture, name: &str) -> MemoryView {
     MemoryView { workspace_id: given.workspace.clone(), owner: Some(name.to_owned()), thread_id: None }
 }
@@ -69,7 +69,7 @@ both_databases!(an_item_is_seen_where_it_holds, async |given| {
     let here = MemoryView { thread_id: Some(one), ..ada.clone() };
     assert_eq!(listed(given, &here).await, ["of ada", "of thread one", "of the workspace"]);
     assert_eq!(found(given, &here, "of").await.len(), 3);
-    // A user's own items hold in every workspace, and nothing else does.
+    // Only a user's own items are visible in every workspace.
     let elsewhere = MemoryView { workspace_id: given.another_workspace().await, ..ada.clone() };
     assert_eq!(listed(given, &elsewhere).await, ["of ada"]);
     assert_eq!(found(given, &elsewhere, "of").await, ["of ada"]);
@@ -100,7 +100,7 @@ both_databases!(a_newer_item_takes_the_place_of_an_older_one, async |given| {
     assert_eq!(found(given, &all(given), "port").await, ["the port is 8080"]);
     let kept = given.store.memory(&all(given), &old.id).await.unwrap();
     assert_eq!((kept.status, kept.text.as_deref()), (MemoryStatus::Superseded, Some("the port is 80")));
-    // Also when the newer text is there already; and an item does not take its own place.
+    // Superseding also works if the newer text exists already, and an item never supersedes itself.
     let older = remember(given, "the port is 8000").await;
     for supersedes in [&older.id, &remember(given, "the port is 8080").await.id] {
         let newer =
@@ -114,7 +114,7 @@ both_databases!(a_newer_item_takes_the_place_of_an_older_one, async |given| {
     assert_eq!(found(given, &all(given), "more").await, [""; 0]);
 });
 
-both_databases!(what_cannot_be_remembered_says_why, async |given| {
+both_databases!(invalid_items_are_rejected_with_a_reason, async |given| {
     let place = || MemoryPlace::Workspace(given.workspace.clone());
     let refused = async |new| given.store.add_memory(&all(given), new, None).await.map(drop);
     assert_invalid(refused(new(place(), " \n")).await, "text");
@@ -139,7 +139,7 @@ both_databases!(what_cannot_be_remembered_says_why, async |given| {
     assert_eq!(listed(given, &all(given)).await, [""; 0]);
 });
 
-// As long as it may be, of one word, of many, and of nothing but quotes and operators.
+// Queries of maximum length, with many words or one, and of nothing but quotes and operators.
 both_databases!(texts_that_could_upset_an_index_are_found, async |given| {
     let many: Vec<String> = (0..2_500).map(|number| format!("w{number}")).collect();
     for (text, word) in [
@@ -198,7 +198,7 @@ both_databases!(the_best_comes_first_and_all_words_count, async |given| {
     assert_eq!(one.len(), 1);
 });
 
-// The best items of all belong to others, more of them than are looked at first.
+// The best items belong to other users, and there are more of them than the first query returns.
 both_databases!(items_of_others_hide_none_of_ones_own, async |given| {
     let other = given.another_workspace().await;
     for number in 0..120 {
@@ -219,7 +219,7 @@ both_databases!(items_expire_by_themselves, async |given| {
     let connection = given.connection().await;
     connection.execute("UPDATE memory_item SET expires_at = 1").await.unwrap();
     connection.close().await;
-    // Whether or not anybody has written it down.
+    // Expired items are excluded even before a gateway has marked them.
     assert_eq!(found(given, &all(given), "until").await, [""; 0]);
     assert_eq!(listed(given, &all(given)).await, [""; 0]);
     assert_eq!(given.store.memory(&all(given), &item.id).await.unwrap().status, MemoryStatus::Expired);

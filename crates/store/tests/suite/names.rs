@@ -1,4 +1,4 @@
-//! What things may be called.
+//! Names that are accepted and rejected.
 
 use protocol::method::{ThreadCreateParams, WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::{Role, ThreadMode};
@@ -8,7 +8,7 @@ use crate::fixture::{Fixture, assert_invalid, new_thread};
 
 const UNACCEPTABLE: &[&str] = &["", " \t", "\u{3000}", "a\nb", "a\0b", "a\u{7f}", "a\u{85}"];
 
-/// Tries a name everywhere a name is taken.
+/// Tries a name in every operation that takes one.
 async fn assert_refused_everywhere(given: &Fixture, name: &str) {
     let store = &given.store;
     let workspace = &given.workspace;
@@ -63,7 +63,7 @@ both_databases!(names_of_200_characters_are_kept_as_they_are, async |given| {
     let new = ThreadCreateParams { mode: ThreadMode::Agent, ..new_thread(workspace, None, &longest) };
     let thread = store.create_thread(new, None).await.unwrap();
     assert_eq!(store.thread(workspace, &thread.id).await.unwrap().title, longest);
-    // A token's name signs what is done with it, and begins with no blank.
+    // A token's name signs its actions, so it must not begin with a blank.
     let longest = "\u{1f600}".repeat(200);
     store.create_token(new_token(&longest), None).await.unwrap();
     assert_eq!(store.token_by_name(&longest).await.unwrap().name, longest);
@@ -78,7 +78,7 @@ both_databases!(names_of_folders_and_threads_may_repeat, async |given| {
     assert_ne!(one, two);
 });
 
-// What is done with a token is signed with its name, in the history and in the audit.
+// Actions are signed with the token's name in the history and in the audit log.
 both_databases!(a_tokens_name_looks_like_no_others, async |given| {
     let alike = [
         "gateway",

@@ -1,4 +1,4 @@
-//! Opening a database: new, again, and by several at once.
+//! Opening a database: new, existing, and concurrently.
 
 use store::{Store, StoreError};
 
@@ -45,6 +45,7 @@ both_databases!(an_open_database_answers, async |given| {
     given.store.ping().await.unwrap();
 });
 
+// Gateways of one deployment start together, and each of them migrates.
 #[test]
 fn many_stores_open_one_fresh_postgres_database_at_once() {
     let Some(fresh) = test_postgres::test_database() else { return };

@@ -1,16 +1,16 @@
-//! What is asked of a document, with as little said as can be.
+//! Short ways to make document parameters.
 
 use protocol::Version;
 use protocol::method::{DocumentRestoreParams, DocumentSaveParams};
 use store::Scope;
 
-/// Brings a version of a scope back, whatever there is.
+/// Restores a version over any current one.
 pub(crate) fn older(scope: &Scope, version: Version) -> DocumentRestoreParams {
     let Scope { workspace_id, folder_id } = scope.clone();
     DocumentRestoreParams { workspace_id, folder_id, version, expected_version: None, message: None }
 }
 
-/// A save of a text, whatever is there before.
+/// Saves a text over any current version.
 pub(crate) fn text(scope: &Scope, content: &str) -> DocumentSaveParams {
     DocumentSaveParams {
         workspace_id: scope.workspace_id.clone(),

@@ -1,4 +1,4 @@
-//! Texts of prompts: kept once by digest, marked as used now and then, forgotten by age.
+//! Texts of prompts: stored once by digest, marked as used now and then, pruned by age.
 
 use protocol::{ContentHash, WorkspaceId};
 use store::PromptText;
@@ -15,14 +15,14 @@ async fn put(given: &Fixture, contents: &[&str]) {
     put_texts(&given.store, &given.workspace, texts(contents)).await.unwrap();
 }
 
-/// Those of the texts that are kept.
+/// Returns those texts that are stored.
 async fn kept(given: &Fixture, workspace: &WorkspaceId, contents: &[&str]) -> Vec<String> {
     let digests: Vec<_> = contents.iter().map(ContentHash::of).collect();
     let mut found = given.store.prompt_texts(workspace, &digests).await.unwrap();
     contents.iter().filter_map(|content| found.remove(&ContentHash::of(content))).collect()
 }
 
-/// Makes it look as if all texts had last been used some minutes ago.
+/// Moves the last use of all texts some minutes into the past.
 async fn age(given: &Fixture, minutes: i64) -> String {
     let used = from_now(-minutes * MINUTE).milliseconds();
     let connection = given.connection().await;
@@ -80,6 +80,7 @@ both_databases!(an_older_text_is_marked_as_used_now, async |given| {
     }
 });
 
+// Clocks of gateways differ, and an older mark would let a text that is in use be pruned.
 both_databases!(a_mark_never_moves_back, async |given| {
     put(given, &["text"]).await;
     let mark = age(given, -120).await;
@@ -110,6 +111,7 @@ both_databases!(workspaces_share_no_texts, async |given| {
     assert_eq!(given.store.prune_prompt_texts(None, soon).await.unwrap(), 2);
 });
 
+// Gateways store the same system prompt at the same time; without a fixed order of rows they would deadlock.
 both_databases!(the_same_texts_can_be_put_by_many_at_once, async |given| {
     let another = given.another_store().await;
     let mut putting = tokio::task::JoinSet::new();

@@ -1,4 +1,4 @@
-//! Ids that name nothing here: never made, deleted, or of another workspace.
+//! Ids that do not exist here: never created, deleted, or of another workspace.
 
 use protocol::ApprovalRequest;
 use protocol::method::WorkspaceUpdateParams;
@@ -75,7 +75,7 @@ async fn uses_of_turn(
 ) -> Vec<(&'static str, Option<StoreError>)> {
     let store = &given.store;
     let end = FinishTurn::new(completed());
-    let told = || vec![TurnEvent::ContextCompressing];
+    let told = || vec![TurnEvent::ContextCompressing {}];
     let question = ApprovalRequest {
         call_id: "call".to_owned(),
         tool: "bash".to_owned(),

@@ -1,4 +1,4 @@
-//! Which document is effective where.
+//! The effective document of folders and threads.
 
 use protocol::Document;
 use store::{RESOLVE_FOR_THREAD, Scope};

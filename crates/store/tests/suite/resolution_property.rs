@@ -1,7 +1,7 @@
-//! Resolution against a model that is too simple to be wrong.
+//! Resolution against a trivial model.
 //!
-//! Random steps make, move, rename and delete folders, threads and documents, in the store and in the model. After
-//! them every folder and thread, there or deleted, must resolve to what the model finds by walking up.
+//! Random steps create, move, rename and delete folders, threads and documents in the store and in the model. Then each
+//! folder and thread, existing or deleted, must resolve to what the model finds by walking up.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,8 @@ use store::{Scope, Store, StoreError};
 use crate::fixture::{Engine, in_time, new_thread, with_runtime};
 use crate::params::{older, text};
 
-/// One change. An [`Index`] picks among what there is; picks of folders include the root where that makes sense.
+/// One change.
+// An [`Index`] picks among the existing objects; picks of folders include the root where that is valid.
 #[derive(Debug, Clone)]
 enum Step {
     CreateFolder { parent: Index },
@@ -75,7 +76,7 @@ struct ModelThread {
     archived: bool,
 }
 
-/// What a resolution must say.
+/// Expected resolution.
 #[derive(Debug, PartialEq)]
 struct Answer {
     text: String,
@@ -170,12 +171,12 @@ impl Model {
     }
 }
 
-/// A model beside the workspace that it describes.
+/// A model and the workspace that it describes.
 struct Pair<'a> {
     store: &'a Store,
     workspace: WorkspaceId,
     model: Model,
-    /// Makes every text and name another one.
+    /// Makes all texts and names different.
     counter: usize,
 }
 

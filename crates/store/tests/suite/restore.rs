@@ -1,4 +1,4 @@
-//! Old revisions made current again.
+//! Restoring old revisions.
 
 use protocol::method::{DocumentRestoreParams, DocumentSaveParams};
 use protocol::{DocumentStatus, RevisionReason, Version};

@@ -1,11 +1,11 @@
-//! Forgetting what is old: the change log and manifests. Hook runs and prompt texts have tests of their own.
+//! Pruning the change log and manifests. Hook runs and prompt texts have their own tests.
 
 use protocol::{Sequence, Timestamp};
 use store::StoreError;
 
 use crate::fixture::{Fixture, OWNER, assert_not_found, bare_round, completed, from_now};
 
-/// Makes it look as if what happened up to a sequence number had happened an hour ago.
+/// Moves the changes up to a sequence number an hour into the past.
 async fn age_changes(given: &Fixture, through: Sequence) {
     let then = from_now(-3_600_000).milliseconds();
     let workspace = &given.workspace;
@@ -17,7 +17,7 @@ async fn age_changes(given: &Fixture, through: Sequence) {
     connection.close().await;
 }
 
-/// Makes it look as if the first round of every turn had begun an hour ago.
+/// Moves the first round of every turn an hour into the past.
 async fn age_first_round(given: &Fixture) {
     let then = from_now(-3_600_000).milliseconds();
     let connection = given.connection().await;
@@ -26,7 +26,7 @@ async fn age_first_round(given: &Fixture) {
     connection.close().await;
 }
 
-/// The oldest number that is there, where a number is refused.
+/// Returns the oldest number from the error for a pruned one.
 #[track_caller]
 fn pruned<T: std::fmt::Debug>(result: Result<T, StoreError>) -> u64 {
     match result {
@@ -44,6 +44,7 @@ both_databases!(a_number_that_was_never_given_out_is_refused, async |given| {
     assert_not_found(given.store.check_since(&unknown, seq).await, "workspace", "unknown");
 });
 
+// Pruning computes its limit first. A change that is committed afterwards has not been read by any follower.
 both_databases!(a_change_that_is_made_meanwhile_is_not_forgotten, async |given| {
     for number in 0..40 {
         let seq = given.seq().await;
@@ -58,7 +59,7 @@ both_databases!(a_change_that_is_made_meanwhile_is_not_forgotten, async |given| 
     }
 });
 
-both_databases!(old_changes_are_forgotten_and_whoever_needs_them_is_told, async |given| {
+both_databases!(old_changes_are_pruned_and_their_readers_get_an_error, async |given| {
     for name in ["a", "b", "c", "d"] {
         given.folder(None, name).await;
     }
@@ -75,7 +76,7 @@ both_databases!(old_changes_are_forgotten_and_whoever_needs_them_is_told, async 
     }
     assert_eq!(given.store.check_since(&given.workspace, Sequence(3)).await.unwrap(), Sequence(5));
     assert_eq!(given.store.check_since(&another, Sequence(0)).await.unwrap(), Sequence(1));
-    // Everything is old: the next number is the oldest that will ever be there.
+    // Everything is old, so the oldest possible number is the next one.
     assert_eq!(given.store.prune_changes(Some(&given.workspace), from_now(60_000)).await.unwrap(), 2);
     assert_eq!(pruned(given.store.check_since(&given.workspace, Sequence(4)).await), 6);
     assert_eq!(given.store.check_since(&given.workspace, Sequence(5)).await.unwrap(), Sequence(5));

@@ -1,5 +1,4 @@
-//! A turn in as few statements as it takes: its subject, its history, what a round begins with, and the end with the
-//! answer.
+//! The statements of a turn: its subject, its history, the start of a round, and the end with the answer.
 
 use protocol::{Sequence, TokenUsage, Turn, Version};
 use store::{BeginRound, FinishTurn, PromptText, Statements, TurnEnd, TurnEvent};
@@ -20,7 +19,7 @@ fn round(turn: &Turn) -> BeginRound {
     }
 }
 
-/// What is kept of a turn: items, manifests, hook runs.
+/// Returns what is stored of a turn: items, manifests, hook runs.
 async fn kept(given: &Fixture, turn: &Turn) -> (Vec<u64>, usize, usize) {
     let items = given.store.turn_items(&given.workspace, &turn.id).await.unwrap();
     let manifests = given.store.manifests(&given.workspace, &turn.id).await.unwrap();
@@ -65,6 +64,7 @@ both_databases!(a_round_begins_with_all_that_is_kept_of_it, async |given| {
     assert_eq!(kept(given, &turn).await, (vec![1, 2, 3], 2, 1));
 });
 
+// A gateway that gets no response repeats the write.
 both_databases!(beginning_a_round_again_changes_nothing, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await;
     given.store.begin_round(&given.workspace, &turn.id, OWNER, round(&turn)).await.unwrap();
@@ -76,6 +76,7 @@ both_databases!(beginning_a_round_again_changes_nothing, async |given| {
     assert_eq!((kept(given, &turn).await, given.seq().await), ((vec![1, 2], 1, 1), seq));
 });
 
+// The manifest proves what was sent to the model, so a round without one must have nothing else either.
 both_databases!(a_round_that_is_refused_leaves_no_trace, async |given| {
     let thread = given.thread(None, "thread").await;
     let turn = given.turn(&thread).await;
@@ -104,7 +105,7 @@ both_databases!(the_last_items_are_added_with_the_end_once, async |given| {
     };
     let first = end(completed()).await.unwrap();
     let seq = given.seq().await;
-    // The answer was lost, and it is asked for again.
+    // The response was lost, and the caller retries.
     assert_eq!(end(completed()).await.unwrap(), first);
     assert_eq!((kept(given, &turn).await, given.seq().await), ((vec![1], 0, 0), seq));
     assert_ended(end(failed()).await);
@@ -117,7 +118,7 @@ both_databases!(the_last_items_are_added_with_the_end_once, async |given| {
     assert_eq!((history.context.unwrap().through, history.items), (1, vec![]));
 });
 
-/// A question and its answer, as a gateway asks for them.
+/// Runs a question and its answer like a gateway.
 async fn question_and_answer(given: &Fixture, thread: &protocol::ThreadId) -> Statements {
     let before = given.store.statements();
     let subject = given.store.turn_subject(&given.workspace, thread).await.unwrap();
@@ -136,6 +137,8 @@ async fn question_and_answer(given: &Fixture, thread: &protocol::ThreadId) -> St
     }
 }
 
+// A bound on the cost of every turn. On a remote server each statement that is not joined is a round trip under
+// a lock.
 both_databases!(a_question_and_its_answer_take_eighteen_statements_in_three_transactions, async |given| {
     let thread = given.thread(None, "thread").await;
     given.save(&given.root(), "text").await;

@@ -1,4 +1,4 @@
-//! What the tables themselves forbid, whoever writes to them.
+//! Constraints of the tables, which hold for every writer.
 
 use crate::fixture::{Fixture, Violation};
 
@@ -69,7 +69,7 @@ both_databases!(a_thread_has_at_most_one_running_turn, async |given| {
         let violation = violation(given, &refused).await;
         assert!(matches!(violation, Some(Violation::Unique)), "{violation:?}");
     }
-    // A running turn has not ended, and one that has ended says when.
+    // A running turn has no end, and an ended one has a time.
     for refused in [copy(2, "running", "1"), copy(2, "completed", "NULL"), copy(2, "lost", "1")] {
         assert_eq!(violation(given, &refused).await, None);
     }

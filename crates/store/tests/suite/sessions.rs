@@ -5,7 +5,7 @@ use store::StoreError;
 
 use crate::fixture::session;
 
-/// Checks that somebody else had saved.
+/// Checks that another caller had saved.
 #[track_caller]
 fn assert_changed<T: std::fmt::Debug>(outcome: Result<T, StoreError>, thread: &ThreadId, version: u64) {
     match outcome {
@@ -70,14 +70,15 @@ both_databases!(of_two_saves_over_one_version_exactly_one_wins, async |given| {
     another.close().await;
 });
 
-both_databases!(a_save_changes_nothing_that_is_told, async |given| {
+// Sessions are internal to gateways and change with every turn; clients need no notification.
+both_databases!(saving_a_session_logs_nothing, async |given| {
     let thread = given.thread(None, "thread").await;
     let seq = given.seq().await;
     given.store.save_session(&given.workspace, &thread, session("/"), Version(0)).await.unwrap();
     assert_eq!(given.seq().await, seq);
 });
 
-both_databases!(a_session_of_another_format_is_an_error_that_says_so, async |given| {
+both_databases!(a_session_of_another_format_is_rejected_by_name, async |given| {
     let thread = given.thread(None, "thread").await;
     given.store.save_session(&given.workspace, &thread, session("/"), Version(0)).await.unwrap();
     let connection = given.connection().await;

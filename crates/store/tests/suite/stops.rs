@@ -1,4 +1,4 @@
-//! Stops: asked for once, of a turn that runs, and heard wherever it runs.
+//! Cancellation: requested once for a running turn, and noticed wherever it runs.
 
 use protocol::Timestamp;
 use protocol::TurnId;
@@ -47,6 +47,7 @@ both_databases!(a_turn_that_has_ended_is_left_as_it_is, async |given| {
     assert_eq!(given.seq().await, seq);
 });
 
+// A turn that ends while it is being stopped must be either completed or cancelled for everyone.
 both_databases!(a_stop_and_an_end_agree_on_what_happened, async |given| {
     let another = given.another_store().await;
     let thread = given.thread(None, "thread").await;
@@ -58,7 +59,7 @@ both_databases!(a_stop_and_an_end_agree_on_what_happened, async |given| {
         let stop = tokio::spawn(async move { stopper.request_stop(&workspace, &id, None).await });
         let ended = given.finish(&turn.id, completed()).await.unwrap();
         let stopped = stop.await.unwrap().unwrap();
-        // Whichever came first: a turn that had ended was not asked any more.
+        // Either order is valid: a turn that had ended ignores the request.
         let was_asked = requested_at(given, &turn.id).await.is_some();
         let is_running = stopped.status == protocol::TurnStatus::Running;
         assert_eq!(was_asked, is_running, "round {round}");

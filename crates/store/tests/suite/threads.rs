@@ -1,4 +1,4 @@
-//! Threads and where they stand.
+//! Threads and their placements.
 
 use protocol::ThreadMode;
 use protocol::method::ThreadCreateParams;

@@ -41,6 +41,7 @@ both_databases!(a_token_is_found_by_its_digest_and_by_its_name, async |given| {
     }
 });
 
+// A copy of the database must not give access to the gateway.
 both_databases!(the_secret_itself_is_not_stored, async |given| {
     make(&given.store, "token", "secret").await;
     assert_eq!(given.store.token_by_secret("secret").await.unwrap(), None);
@@ -63,6 +64,7 @@ both_databases!(a_name_is_unique_among_tokens_that_are_not_revoked, async |given
     make(&given.store, "CI", "three").await;
 });
 
+// Rotating a token keeps its name. Records refer to tokens by id where the difference matters.
 both_databases!(a_name_is_free_again_after_its_token_was_revoked, async |given| {
     let first = make(&given.store, "ci", "one").await;
     given.store.revoke_token(&first.id, None).await.unwrap();
@@ -71,7 +73,7 @@ both_databases!(a_name_is_free_again_after_its_token_was_revoked, async |given| 
     assert_taken(given.store.create_token(new_token("ci", "three"), None).await, "ci");
 });
 
-both_databases!(a_revoked_token_says_when, async |given| {
+both_databases!(a_revoked_token_has_its_time, async |given| {
     let made = make(&given.store, "ci", "secret").await;
     let revoked = given.store.revoke_token(&made.id, Some("bob")).await.unwrap();
     assert!(revoked.revoked_at.is_some());

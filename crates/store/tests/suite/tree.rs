@@ -58,6 +58,8 @@ both_databases!(a_tree_is_of_one_workspace, async |given| {
     assert_eq!(tree.seq.0, 1);
 });
 
+// A client applies the changes after the number to the tree. A row that is newer than the number would be
+// applied twice.
 both_databases!(rows_and_sequence_number_of_a_tree_are_of_one_moment, async |given| {
     const CHANGES: usize = 60;
     let store = given.store.clone();
@@ -86,6 +88,7 @@ both_databases!(rows_and_sequence_number_of_a_tree_are_of_one_moment, async |giv
     assert!(trees > 1);
 });
 
+// The JSON is written by hand while rows arrive, so it is compared with the typed form.
 both_databases!(a_tree_as_json_is_the_same_tree, async |given| {
     let folder = given.folder(None, "a \"folder\"").await;
     given.thread(Some(&folder), "é").await;
@@ -94,7 +97,7 @@ both_databases!(a_tree_as_json_is_the_same_tree, async |given| {
     let tree = given.tree().await;
     let json = given.store.tree_json(&given.workspace).await.unwrap();
     assert_eq!(String::from_utf8(json).unwrap(), serde_json::to_string(&tree).unwrap());
-    // `tree_json` spells these names: whoever adds one adds it there, too.
+    // `tree_json` writes these names by hand, so a new field must be added there too.
     let ThreadTreeResult { workspace_id: _, seq: _, folders, threads, placements, agents_docs, more } = tree;
     assert!(!folders.is_empty() && !threads.is_empty() && !placements.is_empty() && !agents_docs.is_empty());
     assert_eq!(more, []);
@@ -163,7 +166,7 @@ both_databases!(a_part_of_a_tree_counts_what_it_leaves_out, async |given| {
     assert!(part(|part, folder| part.folder_id = Some(folder), &deleted).await.is_err());
 });
 
-/// What `tree_part` must answer, taken from a whole tree.
+/// Derives the expected result of `tree_part` from a whole tree.
 fn part_of(mut tree: ThreadTreeResult, params: &ThreadTreeParams) -> ThreadTreeResult {
     let mut more: BTreeMap<Option<FolderId>, (u64, u64)> = BTreeMap::new();
     let mut shown = HashSet::from([params.folder_id.clone()]);

@@ -1,4 +1,4 @@
-//! What is told of a turn while it runs: with what it is told of, by who runs it, and only then.
+//! Events of a running turn: logged with their change, by the owner, and only while it runs.
 
 use protocol::notification::TurnStarted;
 use protocol::{Sequence, SystemReminderType, Turn};
@@ -42,12 +42,12 @@ fn every_event() -> Vec<TurnEvent> {
                 memory_owner: Some("ada".to_owned()),
             },
         },
-        TurnEvent::ContextCompressing,
+        TurnEvent::ContextCompressing {},
         TurnEvent::ContextCompressed { through: 3, summarised: true, missing_after: Some(2) },
     ]
 }
 
-/// The events as the log tells them after a sequence number.
+/// Returns the logged events after a sequence number.
 fn told(given: &Fixture, turn: &Turn, since: Sequence, events: Vec<TurnEvent>) -> Vec<Told> {
     let of_turn = |seq| TurnStarted {
         seq: Sequence(seq),
@@ -59,7 +59,7 @@ fn told(given: &Fixture, turn: &Turn, since: Sequence, events: Vec<TurnEvent>) -
     (since.0 + 1..).zip(events).map(|(seq, event)| Told::Event(event, of_turn(seq))).collect()
 }
 
-both_databases!(every_event_is_told_in_order_and_wakes, async |given| {
+both_databases!(events_are_logged_in_order_and_wake, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await;
     let seq = given.seq().await;
     let mut wakes = given.store.wakes();
@@ -69,7 +69,7 @@ both_databases!(every_event_is_told_in_order_and_wakes, async |given| {
     assert_eq!(given.seq().await, Sequence(seq.0 + 6));
 });
 
-both_databases!(events_are_told_under_the_name_of_who_asked, async |given| {
+both_databases!(events_have_the_turns_creator_as_author, async |given| {
     let thread = given.thread(None, "thread").await;
     let turn = given
         .store
@@ -81,7 +81,7 @@ both_databases!(events_are_told_under_the_name_of_who_asked, async |given| {
     assert_eq!(actors, ["ada"; 6]);
 });
 
-both_databases!(without_events_nothing_is_told, async |given| {
+both_databases!(nothing_is_logged_without_events, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
     let seq = given.seq().await;
     given.store.log_turn_events(&given.workspace, &turn, OWNER, Vec::new()).await.unwrap();
@@ -90,7 +90,7 @@ both_databases!(without_events_nothing_is_told, async |given| {
     assert_eq!(given.told_after(seq).await, []);
 });
 
-both_databases!(only_who_runs_a_turn_tells_of_it_and_only_while_it_runs, async |given| {
+both_databases!(only_the_owner_of_a_running_turn_logs_events, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
     let seq = given.seq().await;
     for events in [every_event(), Vec::new()] {
@@ -121,7 +121,7 @@ both_databases!(items_and_events_are_one_change, async |given| {
     assert_eq!(given.told_after(seq).await, told(given, &turn, seq, events));
 });
 
-both_databases!(a_manifest_is_told_of_once, async |given| {
+both_databases!(a_manifest_is_logged_once, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await;
     let seq = given.seq().await;
     let events = || vec![TurnEvent::ManifestKept { round: 2 }];
@@ -135,7 +135,8 @@ both_databases!(a_manifest_is_told_of_once, async |given| {
     assert_eq!(given.told_after(seq).await, told(given, &turn, seq, events()));
 });
 
-both_databases!(telling_of_a_turn_and_failing_it_never_wait_for_each_other, async |given| {
+// The same for events, which take a sequence number and so lock the workspace too.
+both_databases!(logging_and_failing_a_turn_never_deadlock, async |given| {
     let another = given.another_store().await;
     for round in 0..40 {
         let thread = given.thread(None, "thread").await;

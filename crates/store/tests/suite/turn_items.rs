@@ -1,4 +1,4 @@
-//! Items of a turn: in order, all or none, and only from who runs it.
+//! Items of a turn: in order, all or none, and only from its owner.
 
 use protocol::Version;
 use protocol::message::TurnItem;
@@ -37,6 +37,7 @@ both_databases!(items_are_numbered_through_in_the_order_they_come, async |given|
     assert_eq!(stored.into_iter().map(|stored| stored.item).collect::<Vec<_>>(), items);
 });
 
+// Rolling back to an older version must not make threads unreadable.
 both_databases!(an_item_of_a_later_version_is_left_out, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
     let items = [message("one"), message("two")];
@@ -92,7 +93,7 @@ both_databases!(more_items_than_one_statement_takes_are_added_as_one, async |giv
     assert_eq!(items.into_iter().map(|stored| stored.item).collect::<Vec<_>>(), many);
 });
 
-both_databases!(only_who_runs_a_turn_adds_to_it_and_only_while_it_runs, async |given| {
+both_databases!(only_the_owner_of_a_running_turn_adds_items, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
     let add = async |owner: &str| {
         given.store.add_turn_items(&given.workspace, &turn, owner, &[message("1")], Vec::new()).await
@@ -104,6 +105,7 @@ both_databases!(only_who_runs_a_turn_adds_to_it_and_only_while_it_runs, async |g
     assert_eq!(given.store.turn_items(&given.workspace, &turn).await.unwrap().len(), 1);
 });
 
+// The next number is computed from the existing rows, so additions to one turn must be serialized by its lock.
 both_databases!(items_that_are_added_at_once_all_get_a_number, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await.id;
     let another = given.another_store().await;

@@ -24,7 +24,8 @@ both_databases!(a_turn_ends_with_its_session, async |given| {
     }
 });
 
-both_databases!(a_session_that_somebody_else_changed_keeps_the_turn_from_ending, async |given| {
+// Ending it anyway would overwrite the record of which instruction files the model has seen.
+both_databases!(a_changed_session_keeps_the_turn_from_ending, async |given| {
     let thread = given.thread(None, "thread").await;
     let turn = given.turn(&thread).await;
     given.store.save_session(&given.workspace, &thread, session("/other"), Version(0)).await.unwrap();
@@ -58,7 +59,7 @@ both_databases!(ending_with_the_same_session_again_changes_nothing, async |given
     assert_eq!(finish("/1", 0).await.unwrap(), ended);
     assert_ended(finish("/2", 0).await);
     assert_ended(finish("/2", 1).await);
-    // A later turn may have saved its own by the time that a lost answer is asked for again.
+    // A later turn may have saved its own session before a lost response is retried.
     given.store.save_session(&given.workspace, &thread, session("/3"), Version(1)).await.unwrap();
     assert_eq!(finish("/1", 0).await.unwrap(), ended);
     let saved = given.store.session(&given.workspace, &thread).await.unwrap().unwrap();
@@ -66,7 +67,7 @@ both_databases!(ending_with_the_same_session_again_changes_nothing, async |given
     assert_eq!(given.seq().await, seq);
 });
 
-both_databases!(who_does_not_run_a_turn_leaves_its_session_alone, async |given| {
+both_databases!(only_the_owner_of_a_turn_saves_its_session, async |given| {
     let thread = given.thread(None, "thread").await;
     let turn = given.turn(&thread).await;
     let finish = ended_with("/1", 0);

@@ -82,7 +82,7 @@ both_databases!(a_turn_that_has_ended_cannot_end_otherwise, async |given| {
     assert_eq!(given.seq().await, seq);
 });
 
-both_databases!(only_who_runs_a_turn_can_end_it, async |given| {
+both_databases!(only_the_owner_ends_a_turn, async |given| {
     let turn = given.turn(&given.thread(None, "thread").await).await;
     let finish = FinishTurn::new(completed());
     let stranger = given.store.finish_turn(&given.workspace, &turn.id, "gateway-2", finish, None).await;
@@ -106,6 +106,7 @@ both_databases!(a_thread_has_one_running_turn_at_a_time, async |given| {
     assert_eq!(given.turn(&thread).await.ordinal, 2);
 });
 
+// A thread with two running turns would have two histories.
 both_databases!(of_two_turns_that_begin_at_once_exactly_one_does, async |given| {
     let another = given.another_store().await;
     let thread = given.thread(None, "thread").await;
@@ -181,7 +182,7 @@ both_databases!(a_turn_that_no_database_could_hold_is_refused, async |given| {
     assert_eq!(given.seq().await, seq);
 });
 
-both_databases!(the_beginning_and_the_end_of_a_turn_are_told, async |given| {
+both_databases!(the_start_and_the_end_of_a_turn_are_logged, async |given| {
     let thread = given.thread(None, "thread").await;
     for (end, status) in [
         (completed(), TurnStatus::Completed),
@@ -210,7 +211,8 @@ both_databases!(the_beginning_and_the_end_of_a_turn_are_told, async |given| {
     }
 });
 
-both_databases!(the_log_never_holds_what_was_asked, async |given| {
+// The log must not contain the input of turns for the same reason.
+both_databases!(the_log_never_contains_the_input_of_turns, async |given| {
     let new = TurnStartParams {
         input: "a secret".to_owned(),
         ..new_turn(&given.workspace, &given.thread(None, "thread").await)
@@ -219,9 +221,11 @@ both_databases!(the_log_never_holds_what_was_asked, async |given| {
     let finish = FinishTurn::new(TurnEnd::Failed(failure("a secret")));
     given.store.finish_turn(&given.workspace, &turn.id, OWNER, finish, None).await.unwrap();
     let changes = given.store.changes_after(&given.workspace, Sequence(0), 100).await.unwrap();
-    assert!(changes.iter().all(|change| !change.params.contains("secret")));
+    assert!(changes.iter().all(|change| !change.body.contains("secret")));
 });
 
+// The number of running turns is checked at each start. Without the partial index this would visit every turn
+// of the workspace.
 #[test]
 fn sqlite_begins_a_turn_without_a_look_at_those_that_have_ended() {
     run(Engine::Sqlite, async |given| {
@@ -232,7 +236,7 @@ fn sqlite_begins_a_turn_without_a_look_at_those_that_have_ended() {
         let of_turns: Vec<_> = plan.iter().filter(|step| step.split(' ').nth(1) == Some("turn")).collect();
         assert!(of_turns.len() >= 2, "{plan:#?}");
         for step in of_turns {
-            // Not by the workspace alone.
+            // The thread's index must be used, and not the workspace's.
             let ways = ["(thread_id=?", "(parent_turn_id=?", "(workspace_id=? AND finished_at=?"];
             assert!(ways.iter().any(|way| step.contains(way)), "{step}\n{plan:#?}");
         }

@@ -1,4 +1,4 @@
-//! `expected_version`: nobody overwrites what they have not seen.
+//! `expected_version`: no caller overwrites a version that it has not seen.
 
 use protocol::Version;
 use protocol::method::DocumentRestoreParams;

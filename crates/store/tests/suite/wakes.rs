@@ -1,4 +1,4 @@
-//! Wakes: whoever follows a workspace hears that there is something to read.
+//! Wakes: followers of a workspace learn that there is something to read.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,8 @@ use crate::params::text;
 
 const LONG_ENOUGH: Duration = Duration::from_secs(20);
 
-/// Waits for one wake among others. One that says what was logged is one of its workspace.
+/// Waits for one wake among others.
+// A wake with logged changes counts as one of its workspace.
 pub(crate) async fn heard(wakes: &mut Receiver<Wake>, expected: &Wake) {
     let is_expected = |wake: Wake| match wake.workspace_id() {
         Some(workspace_id) => Some(workspace_id) == expected.workspace_id(),
@@ -21,7 +22,7 @@ pub(crate) async fn heard(wakes: &mut Receiver<Wake>, expected: &Wake) {
     assert!(tokio::time::timeout(LONG_ENOUGH, listening).await.is_ok(), "{expected:?} was not heard");
 }
 
-/// Opens another store and waits until it hears what the first one writes.
+/// Opens another store and waits until it notices the first one's writes.
 pub(crate) async fn another_that_listens(given: &Fixture) -> (Store, Receiver<Wake>) {
     let another = given.another_store().await;
     let mut wakes = another.wakes();
@@ -35,7 +36,7 @@ pub(crate) async fn another_that_listens(given: &Fixture) -> (Store, Receiver<Wa
             break;
         }
     }
-    // What was written before the last change may still be on its way.
+    // Wakes of earlier writes may still be on their way.
     tokio::time::sleep(Duration::from_millis(100)).await;
     (another, wakes.resubscribe())
 }
@@ -60,13 +61,14 @@ both_databases!(a_change_wakes_its_own_store, async |given| {
     heard(&mut wakes, &Wake::Workspace(elsewhere)).await;
 });
 
+// A wake before the commit would make followers read the old state and then wait.
 both_databases!(the_change_can_be_read_when_its_wake_is_heard, async |given| {
     let mut wakes = given.store.wakes();
     let store = given.store.clone();
     let scope = given.root();
     let seq = given.seq().await;
     let saving = tokio::spawn(async move { store.save_document(text(&scope, "text"), None).await });
-    // On PostgreSQL a wake for the workspace's own making may come first.
+    // On PostgreSQL, a wake for the creation of the workspace may come first.
     while given.told_after(seq).await.is_empty() {
         heard(&mut wakes, &Wake::Workspace(given.workspace.clone())).await;
     }
@@ -81,7 +83,7 @@ both_databases!(a_revoked_token_wakes, async |given| {
 
 #[test]
 fn a_change_that_changes_nothing_does_not_wake_sqlite() {
-    // On PostgreSQL a wake may come for nothing: from the listener that has just connected.
+    // On PostgreSQL, a listener that has just connected sends a spurious wake.
     run(Engine::Sqlite, async |given| {
         given.save(&given.root(), "text").await;
         let mut wakes = given.store.wakes();
@@ -105,7 +107,7 @@ fn on_postgres_another_store_is_woken_too() {
 }
 
 #[test]
-fn on_postgres_a_lost_listener_connects_again_and_says_so() {
+fn on_postgres_a_lost_listener_reconnects_and_wakes_all() {
     const END_LISTENERS: &str = "SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
         WHERE datname = current_database() AND query ILIKE 'LISTEN%' AND pid <> pg_backend_pid()";
     run(Engine::Postgres, async |given| {

@@ -86,6 +86,7 @@ both_databases!(a_zero_byte_in_agents_is_refused, async |given| {
     assert_invalid(given.store.update_workspace(changes, None).await, "agents");
 });
 
+// In JSON, an escaped backslash may be followed by the characters `u0000`, which are harmless.
 both_databases!(a_backslash_before_u0000_in_agents_is_no_zero_byte, async |given| {
     let config = agents(r#"{"root":{"projectRootOverride":"C:\\u0000"}}"#);
     let changes = WorkspaceUpdateParams {
@@ -121,6 +122,8 @@ both_databases!(a_name_belongs_to_one_workspace_at_a_time, async |given| {
     assert_eq!(given.store.restore_workspace(&one.id, None).await.unwrap().archived_at, None);
 });
 
+// All of them pass the check before any of them commits. The unique index decides, and the losers get the
+// proper error.
 both_databases!(of_many_that_take_a_name_at_once_one_gets_it, async |given| {
     let taking = (0..8).map(|_| {
         let store = given.store.clone();
@@ -135,7 +138,7 @@ both_databases!(of_many_that_take_a_name_at_once_one_gets_it, async |given| {
         got += usize::from(taken.await.unwrap().is_ok());
     }
     assert_eq!(got, 1);
-    // The same for renames, which meet in the database only.
+    // Two renames that pass the check at the same time meet at the unique index.
     let mut renames = Vec::new();
     for number in 0..4 {
         let new = WorkspaceCreateParams { name: format!("w{number}"), ..WorkspaceCreateParams::default() };

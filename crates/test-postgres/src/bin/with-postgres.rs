@@ -24,7 +24,7 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(exit_code(status))
 }
 
-/// The command's own code; what a shell would say where a signal ended it.
+/// Returns the command's exit code, or the one that a shell reports after a signal.
 fn exit_code(status: ExitStatus) -> ExitCode {
     #[cfg(unix)]
     let signal = std::os::unix::process::ExitStatusExt::signal(&status);

@@ -1,4 +1,4 @@
-//! A program that runs one command in a sandbox, for tests: they start it as another user when they are root.
+//! Runs one command in a sandbox, for tests. Tests that run as root start it as another user.
 
 use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
@@ -21,8 +21,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Takes a request as the first argument and answers with the report and the output, or says which levels there are. A
-/// second argument is a file: once it is there, the command is cancelled. A third is what is started as the guard.
+/// Runs the request in the first argument and returns the report and the output; without a request, returns the available levels.
+/// The second argument is a file whose existence cancels the command. The third is a program to use as the guard.
 fn run() -> Result<serde_json::Value, Box<dyn std::error::Error>> {
     let Some(request) = std::env::args().nth(1) else {
         let probe = Probe::of_system(&Program::this());
@@ -33,17 +33,17 @@ fn run() -> Result<serde_json::Value, Box<dyn std::error::Error>> {
     let cancel = std::env::args_os().nth(2).filter(|file| !file.is_empty());
     let program = std::env::args_os().nth(3).map_or_else(Program::this, Program::at);
     let (mut guarded, mut output) = Guarded::start(&program, &request)?;
-    let said = std::thread::spawn(move || {
-        let mut said = Vec::new();
-        output.read_to_end(&mut said).map(|_| String::from_utf8_lossy(&said).into_owned())
+    let reading = std::thread::spawn(move || {
+        let mut printed = Vec::new();
+        output.read_to_end(&mut printed).map(|_| String::from_utf8_lossy(&printed).into_owned())
     });
-    while !said.is_finished() {
+    while !reading.is_finished() {
         guarded.keep_alive();
         if cancel.as_ref().is_some_and(|file| std::path::Path::new(file).exists()) {
             guarded.release();
         }
         std::thread::sleep(HEARTBEAT / 100);
     }
-    let said = said.join().map_err(|_| "the output could not be read")??;
-    Ok(serde_json::json!({ "report": guarded.wait()?, "output": said }))
+    let printed = reading.join().map_err(|_| "the output could not be read")??;
+    Ok(serde_json::json!({ "report": guarded.wait()?, "output": printed }))
 }

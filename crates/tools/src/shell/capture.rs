@@ -1,16 +1,16 @@
-//! Keeps the beginning and the end of an output, however long it becomes.
+//! Keeps the beginning and the end of an output of any length.
 
 use std::collections::VecDeque;
 
 use instructions::Reminder;
 
 use crate::ToolOutput;
-use crate::trim::Keep;
+use crate::call::trim::Keep;
 
-/// Room for the mark in the middle.
+/// Characters reserved for the mark in the middle.
 const MARK_CHARS: usize = 80;
 
-/// The beginning and the end of an output.
+/// Beginning and end of an output.
 #[derive(Debug)]
 pub(super) struct Capture {
     limit: usize,
@@ -21,8 +21,9 @@ pub(super) struct Capture {
 }
 
 impl Capture {
-    /// Keeps what fits into a number of characters.
+    /// Creates a capture that fits into `chars` characters.
     pub(super) fn new(chars: usize) -> Self {
+        // Half of the space for each end. Bytes are counted instead of characters: a character has at least one byte.
         let limit = (chars.saturating_sub(MARK_CHARS) / 2).max(1);
         Self { limit, start: Vec::new(), end: VecDeque::new(), left_out: 0, left_out_lines: 0 }
     }
@@ -36,7 +37,7 @@ impl Capture {
         self.left_out_lines += self.end.drain(..over).filter(|byte| *byte == b'\n').count() as u64;
     }
 
-    /// The output, and what is missing of it.
+    /// Returns the output with a reminder about the removed part.
     pub(super) fn into_output(mut self) -> ToolOutput {
         if self.left_out == 0 {
             self.start.extend(self.end);
@@ -54,7 +55,7 @@ impl Capture {
         })
     }
 
-    /// Both parts, cut at a line's end where one is near.
+    /// Returns both parts, cut at a line end if one is near.
     fn at_lines(&mut self) -> (Vec<u8>, Vec<u8>) {
         let mut start = std::mem::take(&mut self.start);
         let mut end: Vec<u8> = std::mem::take(&mut self.end).into();
@@ -93,13 +94,13 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_whole() {
+    fn short_output_is_whole() {
         assert_eq!(captured(100, &["one\n", "two\n"]), ("one\ntwo\n".into(), None));
         assert_eq!(captured(100, &["0123456789", "0123456789"]), ("01234567890123456789".into(), None));
     }
 
     #[test]
-    fn the_middle_is_left_out() {
+    fn middle_of_long_output_is_left_out() {
         let lines: String = (0..1000).map(|line| format!("{line:03}\n")).collect();
         let (text, removed) = captured(100, &[&lines]);
         assert_eq!(text, "000\n001\n[foreword: 3984 bytes left out here]\n998\n999\n");

@@ -1,19 +1,19 @@
-//! What a command finds in its environment: nothing that was not named.
+//! The environment of commands: only variables that are named.
 
 use std::ffi::OsString;
 
 use super::ShellSettings;
 use protocol::SandboxLevel;
 
-/// Passed on as they are.
+/// Variables passed on unchanged.
 const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME"];
-/// Set, so that nothing waits for somebody.
+/// Variables set so that no program waits for input.
 const SET: &[(&str, &str)] = &[("TERM", "dumb"), ("PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
 
-/// The variables that a command gets, besides those that its sandbox sets.
+/// Returns the variables of a command, without those that its sandbox sets.
 pub(super) fn variables(settings: &ShellSettings, level: SandboxLevel) -> Vec<(OsString, OsString)> {
     let set = SET.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-    // In a sandbox there is a home of its own.
+    // A sandbox sets its own home directory.
     let home = (level == SandboxLevel::Off).then_some("HOME");
     let named = home.into_iter().chain(PASSED.iter().copied());
     let named = named.chain(settings.environment.iter().map(String::as_str));

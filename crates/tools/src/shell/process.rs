@@ -1,4 +1,4 @@
-//! Runs a command under its guard, and listens to it.
+//! Runs a command under its guard and captures the output.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -16,58 +16,60 @@ use super::capture::Capture;
 use super::{ShellSettings, environment};
 use crate::{FileError, ToolContext};
 
-/// How much later than its guard we end a command whose time is over: only a guard that hangs lets it come to that.
+/// Delay after which the gateway ends a command that its guard should have ended. Only needed if the guard hangs.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long output is waited for when nothing that could write any is left.
+/// Time to wait for buffered output after the guard has exited.
 const REST: Duration = Duration::from_millis(300);
 
-/// What became of a command.
-pub(super) struct Outcome {
+/// Result of a command.
+pub(super) struct CommandOutcome {
     pub(super) captured: Capture,
     pub(super) ended: Ended,
 }
 
-/// What is to be run.
+/// A command and its limits.
 pub(super) struct ShellCommand {
     pub(super) level: SandboxLevel,
     pub(super) text: String,
     pub(super) timeout: Duration,
-    /// What is mounted read-only, where that is possible.
+    /// Paths mounted read-only, if the sandbox can do that.
     pub(super) protected: Vec<PathBuf>,
 }
 
-struct Started {
+struct StartedCommand {
     guarded: Guarded,
     output: pipe::Receiver,
     report: pipe::Receiver,
-    /// Removed when the command has ended.
+    /// Temporary directory, removed after the command.
     temporary: tempfile::TempDir,
 }
 
-/// Runs a command to its end, which comes soon when it is stopped. Nothing it has started is left then.
+/// Runs a command to its end, which comes soon after it is stopped. No process of it is left afterwards.
 pub(super) async fn run(
     context: &ToolContext,
     settings: &ShellSettings,
     order: ShellCommand,
     stop: CancellationToken,
-) -> Result<Outcome, FileError> {
+) -> Result<CommandOutcome, FileError> {
     if stop.is_cancelled() {
         return Err(FileError::Cancelled);
     }
     let timeout = order.timeout;
     let (its_context, settings) = (context.clone(), settings.clone());
     let runtime = tokio::runtime::Handle::current();
+    // `Guarded::start` registers pipes with the reactor, which a blocking thread does not know by default.
     let started = tokio::task::spawn_blocking(move || {
         let _inside = runtime.enter();
         start(&its_context, &settings, order)
     });
     let mut started = started.await.map_err(|_| FileError::Cancelled)??;
     let mut captured = Capture::new(context.limits().output_chars);
+    // The guard enforces the time limit itself; the deadline here only covers a guard that hangs.
     let said = listen(&mut started, &mut captured, Instant::now() + timeout + GRACE, stop).await;
-    // A guard may have to be waited for, and a command may have left any number of temporary files: no work for a
-    // thread that others wait for.
+    // Waiting for the guard may block, and a command may have left any number of temporary files to remove: neither
+    // belongs on a runtime thread.
     let ended = tokio::task::spawn_blocking(move || {
-        let Started { guarded, temporary, .. } = started;
+        let StartedCommand { guarded, temporary, .. } = started;
         let report = match said {
             Some(said) => guarded.finish(&said),
             None => {
@@ -79,7 +81,7 @@ pub(super) async fn run(
         report
     });
     match ended.await.map_err(|_| FileError::Cancelled)?.map_err(FileError::NotRun)? {
-        Report::Ended(ended) => Ok(Outcome { captured, ended }),
+        Report::Ended(ended) => Ok(CommandOutcome { captured, ended }),
         Report::NotStarted(why) => {
             let printed = captured.into_output().text;
             let why = if printed.trim().is_empty() { why } else { format!("{why}: {}", printed.trim()) };
@@ -88,14 +90,14 @@ pub(super) async fn run(
     }
 }
 
-/// Listens until the guard is gone, and returns what it said; none when it is still there at the deadline.
+/// Captures output until the guard has exited, and returns its report. `None` if it is still running at the deadline.
 async fn listen(
-    started: &mut Started,
+    started: &mut StartedCommand,
     captured: &mut Capture,
     mut deadline: Instant,
     stop: CancellationToken,
 ) -> Option<Vec<u8>> {
-    let mut buffer = vec![0; crate::content::BLOCK];
+    let mut buffer = vec![0; crate::files::content::BLOCK];
     let (mut said, mut said_buffer) = (Vec::new(), [0; 256]);
     let (mut is_open, mut is_held) = (true, true);
     let mut heartbeat = tokio::time::interval(HEARTBEAT);
@@ -118,6 +120,7 @@ async fn listen(
             () = tokio::time::sleep_until(deadline) => return None,
         }
     }
+    // The guard is gone, but a process outside its reach may hold the pipe open, so the rest is read only for a short time.
     let rest = async {
         while let Ok(length @ 1..) = started.output.read(&mut buffer).await {
             captured.push(&buffer[..length]);
@@ -129,14 +132,18 @@ async fn listen(
     Some(said)
 }
 
-fn start(context: &ToolContext, settings: &ShellSettings, order: ShellCommand) -> Result<Started, FileError> {
+fn start(
+    context: &ToolContext,
+    settings: &ShellSettings,
+    order: ShellCommand,
+) -> Result<StartedCommand, FileError> {
     let failed = FileError::NotRun;
     if order.text.contains('\0') {
         return Err(failed(io::Error::other("it contains a NUL character")));
     }
     let cwd = context.find(context.cwd())?;
     let root = context.whole()?;
-    // Its mode does not depend on the umask: a command finds its settings here, which are nobody else's to write.
+    // An explicit mode, because a permissive umask would let other users write the settings that a command finds here.
     let private = std::fs::Permissions::from_mode(0o700);
     let temporary =
         tempfile::Builder::new().prefix("foreword-").permissions(private).tempdir().map_err(failed)?;
@@ -156,7 +163,7 @@ fn start(context: &ToolContext, settings: &ShellSettings, order: ShellCommand) -
     let (guarded, output) =
         Guarded::start(&settings.program, &request).map_err(|error| failed(io::Error::other(error)))?;
     let report = guarded.report().map_err(failed)?;
-    Ok(Started {
+    Ok(StartedCommand {
         guarded,
         output: pipe::Receiver::from_owned_fd(output.into()).map_err(failed)?,
         report: pipe::Receiver::from_owned_fd(report.into()).map_err(failed)?,

@@ -1,4 +1,4 @@
-//! Sees which protected files there are, and puts back what a command did to them.
+//! Detects changes of protected files by commands, and restores the files.
 
 mod baselines;
 mod changes;
@@ -13,18 +13,18 @@ use protocol::{FileChange, SandboxLevel};
 use crate::{Permission, ToolContext};
 use baselines::Baseline;
 pub(super) use baselines::Baselines;
-pub(super) use changes::Changes;
+pub(super) use changes::ProtectedChanges;
 use snapshot::Snapshot;
 use undo::Undo;
 
-/// How protected files are kept as they are.
+/// Protection of files during a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Guarding {
-    /// They are mounted read-only; what cannot be is put back.
+    /// Files are mounted read-only; those that cannot be are restored.
     Mounts,
-    /// They are looked at afterwards, and put back.
+    /// Files are compared afterwards and restored.
     Looks,
-    /// They may be changed, which is told.
+    /// Files may be changed, which is reported.
     Nothing,
 }
 
@@ -38,7 +38,7 @@ impl Guarding {
     }
 }
 
-/// The protected files of a workspace before a command.
+/// Protected files of a workspace before a command.
 pub(super) struct ProtectedFiles {
     context: ToolContext,
     guarding: Guarding,
@@ -47,14 +47,14 @@ pub(super) struct ProtectedFiles {
 }
 
 impl ProtectedFiles {
-    /// Looks at the workspace, directories near the root first.
+    /// Records the state of the workspace, directories near the root first.
     pub(super) async fn begin(
         context: &ToolContext,
         level: SandboxLevel,
         baselines: &Arc<Baselines>,
     ) -> Self {
         let guarding = Guarding::of(context, level);
-        // Known before anything is looked at: what another command puts back meanwhile is put back for this one, too.
+        // Registered before anything is read: a file that another command restores in between is then updated here, too.
         let (baseline, others) = baselines.begin(context);
         let watch = Self { context: context.clone(), guarding, baselines: Arc::clone(baselines), baseline };
         let (looked, baselines) = (context.clone(), Arc::clone(baselines));
@@ -63,31 +63,31 @@ impl ProtectedFiles {
             let snapshot = snapshot::before(&looked, guarding);
             baselines.set(&baseline, snapshot, &others);
         });
-        // Without a baseline everything is unknown, which is told at the end.
+        // Without a snapshot every change is unknown, which `end` reports.
         let _ = looked.await;
         watch
     }
 
-    /// What is to be mounted read-only.
+    /// Returns the paths to mount read-only.
     pub(super) fn mounts(&self) -> Vec<PathBuf> {
         let root = self.context.root().unwrap_or(Path::new(""));
         self.baseline.mounted().iter().map(|path| root.join(path)).collect()
     }
 
-    /// What is different afterwards, put back where that can be done.
-    pub(super) async fn end(self) -> Changes {
+    /// Returns the changes, after restoring files where possible.
+    pub(super) async fn end(self) -> ProtectedChanges {
         let ended = tokio::task::spawn_blocking(move || {
             let after = snapshot::after(&self.context, self.baseline.mounted());
             self.compare(&after)
         });
-        ended.await.unwrap_or_else(|_| Changes::unknown())
+        ended.await.unwrap_or_else(|_| ProtectedChanges::unknown())
     }
 
-    fn compare(&self, after: &Snapshot) -> Changes {
-        // One command at a time: what one puts back, another must not take for a change.
+    fn compare(&self, after: &Snapshot) -> ProtectedChanges {
+        // One command at a time: a file that one command restores must not look like a change to another.
         let _undoing = self.baselines.undoing();
         let Some((differences, is_partial)) = self.baseline.differences(after) else {
-            return Changes::unknown();
+            return ProtectedChanges::unknown();
         };
         let mut undo = Undo::new(&self.context);
         let mut changes = Vec::new();
@@ -101,10 +101,10 @@ impl ProtectedFiles {
             }
             changes.push((path, change, undone));
         }
-        Changes { changes, is_partial, set_aside: undo.set_aside() }
+        ProtectedChanges { changes, is_partial, set_aside: undo.set_aside() }
     }
 
-    /// Whether somebody has put a file back since it was looked at.
+    /// Returns true if another command has restored a file since the comparison.
     fn is_as_before(&self, path: &Path, change: FileChange) -> bool {
         match (change, snapshot::look_at(&self.context, path)) {
             (FileChange::New, now) => now.is_none(),

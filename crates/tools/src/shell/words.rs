@@ -1,15 +1,15 @@
-//! The words of a command that could be paths.
+//! Finds words of a command that could be paths.
 
 use std::path::PathBuf;
 
-/// Most words of a command that are looked at: each costs a look at the disk.
+/// Most words examined; each costs a file system call later.
 const MAX_WORDS: usize = 200;
-/// What stands between words, quotes included: a path with a space in it is found in pieces or not at all.
+/// Separators, quotes included. A path that contains one of them is found in pieces or not at all.
 const BETWEEN: &[char] =
     &['\'', '"', '`', ';', '&', '|', '(', ')', '{', '}', '<', '>', '=', ',', ':', '$', '*', '?', '[', ']'];
 
-/// The words that could be paths, each once, in their order. A command is a program, so what it will touch cannot be
-/// known; what it names can.
+/// Returns the words that could be paths, each once, in their order. The paths that a command will access cannot be known,
+/// because it is a program, but the paths that it names can.
 pub(super) fn paths(command: &str) -> Vec<PathBuf> {
     let words = command.split(|letter: char| letter.is_whitespace() || BETWEEN.contains(&letter));
     let mut paths: Vec<PathBuf> = Vec::new();
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_without_options_quotes_and_operators() {
+    fn options_quotes_and_operators_are_no_paths() {
         let command = "cd a/b && sed -i 's/x/y/' \"c/d.rs\";cat <e/f >>g; make DIR=h/i -C j *.rs | tee k.txt";
         let found = paths(command);
         for path in ["a/b", "c/d.rs", "e/f", "g", "h/i", "j", "k.txt"] {

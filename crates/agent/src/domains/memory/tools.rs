@@ -9,7 +9,7 @@ use protocol::{CallEffects, MemoryItem, MemoryItemId, MemoryScope, ToolSpec, Tur
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::{MemoryFilter, MemoryPlace, MemoryView, NewMemory, StoreError, WordMatch};
-use tools::{Arguments, Needs, RoundContext, Tool, ToolContext, ToolOutput, ToolSource, Toolbox};
+use tools::{Needs, RoundContext, Tool, ToolArguments, ToolContext, ToolOutput, ToolSource, Toolbox};
 
 use crate::domains::memory::{MemoryDomain, view};
 
@@ -126,12 +126,12 @@ impl Tool for SearchMemory {
         ToolSpec::of::<SearchParameters>("memory_search", description)
     }
 
-    fn needs(&self, _: &Arguments) -> Needs {
+    fn needs(&self, _: &ToolArguments) -> Needs {
         // Memory is in the gateway's database, and the view already excludes everything the caller may not see.
         Needs::Nothing
     }
 
-    async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
+    async fn call(&self, context: ToolContext, arguments: ToolArguments) -> ToolOutput {
         let SearchParameters { query, limit } = match arguments.get() {
             Ok(parameters) => parameters,
             Err(error) => return ToolOutput::failed(&error),
@@ -168,11 +168,11 @@ impl Tool for ListMemory {
         ToolSpec::of::<ListParameters>("memory_list", description)
     }
 
-    fn needs(&self, _: &Arguments) -> Needs {
+    fn needs(&self, _: &ToolArguments) -> Needs {
         Needs::Nothing
     }
 
-    async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
+    async fn call(&self, context: ToolContext, arguments: ToolArguments) -> ToolOutput {
         let ListParameters { category, before } = match arguments.get() {
             Ok(parameters) => parameters,
             Err(error) => return ToolOutput::failed(&error),
@@ -209,11 +209,11 @@ impl Tool for GetMemory {
         ToolSpec::of::<IdParameters>("memory_get", description)
     }
 
-    fn needs(&self, _: &Arguments) -> Needs {
+    fn needs(&self, _: &ToolArguments) -> Needs {
         Needs::Nothing
     }
 
-    async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
+    async fn call(&self, context: ToolContext, arguments: ToolArguments) -> ToolOutput {
         let id = match arguments.get().map(|IdParameters { id }| item_id(&id)) {
             Ok(Ok(id)) => id,
             Ok(Err(unknown)) => return *unknown,
@@ -262,7 +262,7 @@ impl Tool for Remember {
 
     // The default `Needs::Undeclared` applies: no path describes this call, so it needs approval like a write.
 
-    async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
+    async fn call(&self, context: ToolContext, arguments: ToolArguments) -> ToolOutput {
         let RememberParameters { text, category, scope, replaces } = match arguments.get() {
             Ok(parameters) => parameters,
             Err(error) => return ToolOutput::failed(&error),
@@ -309,7 +309,7 @@ impl Tool for Forget {
 
     // The default `Needs::Undeclared` applies, so the call needs approval like a write.
 
-    async fn call(&self, context: ToolContext, arguments: Arguments) -> ToolOutput {
+    async fn call(&self, context: ToolContext, arguments: ToolArguments) -> ToolOutput {
         let id = match arguments.get().map(|IdParameters { id }| item_id(&id)) {
             Ok(Ok(id)) => id,
             Ok(Err(unknown)) => return *unknown,

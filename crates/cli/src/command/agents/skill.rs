@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anstyle::{AnsiColor, Style};
 use protocol::{SkillOutcome, SkillSummary};
 use serde::Serialize;
-use skills::{Activation, Catalogue, Request, Situation, TrustFile, candidates};
+use skills::{Activation, Catalogue, Situation, SkillRequest, TrustFile, candidates};
 
 use crate::arguments::SkillCommand;
 use crate::command::files::explain::paint;
@@ -165,12 +165,12 @@ impl Here {
         let (files, cwd) = (Files::new(context)?, directory(path)?);
         let resolution = instructions::resolve(&files.request(&cwd), None);
         let root = resolution.map_err(|error| files.failure(&error))?.root.clone();
-        let request = Request {
+        let request = SkillRequest {
             // Without a project the directory is its own.
             root: Some(root.as_deref().unwrap_or(&cwd)),
             cwd: Some(&cwd),
             folders: &settings.folders,
-            ..Request::new(&context.directories.home)
+            ..SkillRequest::new(&context.directories.home)
         };
         let catalogue = skills::resolve(&request, None);
         if !settings.enabled {

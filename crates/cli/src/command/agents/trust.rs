@@ -4,7 +4,7 @@ use std::path::Path;
 
 use protocol::{SkillFile, Timestamp};
 use serde::Serialize;
-use skills::{Candidate, PinnedSkill, TrustError, TrustFile, Trusted, candidates};
+use skills::{PinnedSkill, TrustCandidate, TrustError, TrustFile, Trusted, candidates};
 
 use crate::arguments::Trust;
 use crate::confirm::confirm;
@@ -97,7 +97,7 @@ pub(crate) fn run(context: &Context, arguments: &Trust) -> Result<Exit, Failure>
             None => failure,
         });
     }
-    let wanted: Vec<&Candidate> =
+    let wanted: Vec<&TrustCandidate> =
         found.iter().filter(|found| matches!(state(found), State::New | State::Changed)).collect();
     if !context.output.is_json() {
         let shown: String = found.iter().map(|found| describe(found, &trust_file, arguments.diff)).collect();
@@ -194,7 +194,7 @@ fn trusted_skill(skill: &PinnedSkill) -> TrustedSkill {
     }
 }
 
-fn state(candidate: &Candidate) -> State {
+fn state(candidate: &TrustCandidate) -> State {
     match (&candidate.problem, &candidate.changes) {
         (Some(_), _) => State::Refused,
         (None, None) => State::New,
@@ -205,7 +205,7 @@ fn state(candidate: &Candidate) -> State {
 
 /// What would be trusted, whole: nothing is cut, nothing is invisible, and nothing in it can pass for a line of ours. Of
 /// what was trusted once only the differences.
-fn describe(candidate: &Candidate, trust_file: &TrustFile, only_differences: bool) -> String {
+fn describe(candidate: &TrustCandidate, trust_file: &TrustFile, only_differences: bool) -> String {
     let state = state(candidate);
     let word = match state {
         State::New => "not trusted yet",
@@ -239,7 +239,7 @@ fn describe(candidate: &Candidate, trust_file: &TrustFile, only_differences: boo
     text
 }
 
-fn diff(candidate: &Candidate, trust_file: &TrustFile) -> String {
+fn diff(candidate: &TrustCandidate, trust_file: &TrustFile) -> String {
     let changes = candidate.changes.iter().flatten();
     changes.map(|change| candidate.diff(change, trust_file)).collect()
 }
@@ -251,7 +251,7 @@ fn add_block(text: &mut String, block: &str) {
     rows.iter().for_each(|row| text.push_str(&format!("{row}\n")));
 }
 
-fn offered(candidate: &Candidate, trust_file: &TrustFile, with_differences: bool) -> OfferedSkill {
+fn offered(candidate: &TrustCandidate, trust_file: &TrustFile, with_differences: bool) -> OfferedSkill {
     let state = state(candidate);
     let files = candidate.files().map(|(path, bytes, sha256)| SkillFile {
         path: path.to_string_lossy().into_owned(),

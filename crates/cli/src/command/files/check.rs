@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use check::{CheckError, FileCoverage, Finding, Fixed, Policy, PolicyError, Report, Request, Severity, When};
+use check::{
+    CheckError, CheckPolicy, CheckReport, CheckRequest, CoverageTime, FileCoverage, Finding, FixedFile,
+    PolicyError, Severity,
+};
 use compare::grouped;
 
 use super::explain::paint;
@@ -22,7 +25,7 @@ pub(crate) fn run(context: &Context, arguments: &Check) -> Result<Exit, Failure>
     let mut report = examine(context, arguments, &directory)?;
     if arguments.fix {
         let (fixed, errors) = check::fix(&report);
-        for Fixed { path, rules } in &fixed {
+        for FixedFile { path, rules } in &fixed {
             context.output.note(format!("mended {}: {}", shown_path(path), rules.join(", ")));
         }
         if !fixed.is_empty() {
@@ -43,15 +46,17 @@ pub(crate) fn run(context: &Context, arguments: &Check) -> Result<Exit, Failure>
     Ok(if is_wrong { Exit::CheckFailed } else { Exit::Done })
 }
 
-fn examine(context: &Context, arguments: &Check, directory: &Path) -> Result<Report, Failure> {
+fn examine(context: &Context, arguments: &Check, directory: &Path) -> Result<CheckReport, Failure> {
     let files = Files::new(context)?;
     let sections = context.configuration.sections();
-    let policy =
-        Policy::new(&sections.check, &arguments.agents).map_err(|error| wrong_policy(context, &error))?;
+    let policy = CheckPolicy::new(&sections.check, &arguments.agents)
+        .map_err(|error| wrong_policy(context, &error))?;
     let _progress = Progress::start(context.output, "checking the files");
-    check::check(Request { directory, config: &files.settings.agents, policy }).map_err(|error| match error {
-        CheckError::Resolve(error) => files.failure(&error),
-        CheckError::Tree(error) => Failure::usage(error.to_string()),
+    check::check(CheckRequest { directory, config: &files.settings.agents, policy }).map_err(|error| {
+        match error {
+            CheckError::Resolve(error) => files.failure(&error),
+            CheckError::Tree(error) => Failure::usage(error.to_string()),
+        }
     })
 }
 
@@ -66,14 +71,14 @@ fn wrong_policy(context: &Context, error: &PolicyError) -> Failure {
 }
 
 /// What GitHub's paths count from: the checkout, which the root of the project mostly is.
-fn base(report: &Report) -> std::path::PathBuf {
+fn base(report: &CheckReport) -> std::path::PathBuf {
     let checkout = std::env::var_os("GITHUB_WORKSPACE").filter(|path| !path.is_empty());
     let checkout = checkout.map(std::path::PathBuf::from).filter(|path| report.root.starts_with(path));
     checkout.unwrap_or_else(|| report.root.clone())
 }
 
 /// Findings by file, the table, and a line that sums it up.
-fn text(report: &Report) -> String {
+fn text(report: &CheckReport) -> String {
     let (viewpoint, screen) = (Viewpoint::at(&report.root), terminal::columns());
     let mut text = String::new();
     let mut last: Option<&Path> = None;
@@ -112,9 +117,9 @@ fn line(finding: &Finding) -> String {
 fn coverage(files: &[FileCoverage], viewpoint: Viewpoint<'_>) -> String {
     let rows = files.iter().map(|file| {
         let readers = file.agents.iter().filter_map(|reader| match reader.when {
-            When::Start => Some(reader.agent.to_owned()),
-            When::Matching => Some(format!("{} (when it matches)", reader.agent)),
-            When::Never => None,
+            CoverageTime::Start => Some(reader.agent.to_owned()),
+            CoverageTime::Matching => Some(format!("{} (when it matches)", reader.agent)),
+            CoverageTime::Never => None,
         });
         let readers: Vec<String> = readers.collect();
         let losses = file.agents.iter().filter(|reader| reader.lost_bytes > 0);
@@ -126,7 +131,7 @@ fn coverage(files: &[FileCoverage], viewpoint: Viewpoint<'_>) -> String {
     table(&["file", "bytes", "read by", "loses"], rows)
 }
 
-fn summary(report: &Report) -> String {
+fn summary(report: &CheckReport) -> String {
     if report.files.is_empty() && report.findings.is_empty() {
         return "there are no instruction files here".to_owned();
     }

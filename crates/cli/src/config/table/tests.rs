@@ -64,8 +64,8 @@ fn every_value_of_a_kind_reaches_its_field() {
 
 #[test]
 fn the_budgets_are_those_of_the_compiler() {
-    let mut budgets = prompt::Budgets::default();
-    for budget in prompt::BUDGETS {
+    let mut budgets = prompt::PromptBudgets::default();
+    for budget in prompt::BUDGET_SETTINGS {
         let path = format!("prompt.{}", budget.name);
         let built_in = Key::find(&path).and_then(Key::built_in);
         assert_eq!(built_in, Some(Value::Integer(*(budget.field)(&mut budgets) as u64)), "{path}");

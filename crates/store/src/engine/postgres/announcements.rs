@@ -47,6 +47,8 @@ impl Announcements {
     pub(super) async fn send(&self, pool: &Pool) -> Result<(), StoreError> {
         const SEND: &str =
             "SELECT pg_notify($1, value) FROM json_array_elements_text(CAST($2 AS json)) AS value";
+        // Taken before sending: a change that is committed meanwhile must be announced again, because receivers may
+        // have read the log before it.
         let waiting = std::mem::take(&mut *self.waiting.lock());
         if waiting.is_empty() {
             return Ok(());
@@ -62,6 +64,7 @@ impl Announcements {
             leave(connection, done).map(drop)
         };
         let sent = sent.await;
+        // Put back, merged with the workspaces that were added meanwhile.
         if sent.is_err() {
             self.waiting.lock().extend(waiting);
         }
@@ -69,13 +72,13 @@ impl Announcements {
     }
 }
 
-/// Announces changes for the lifetime of the store. Changes that arrive during an announcement are part of the next
-/// one.
+/// Announces changes for the lifetime of the store.
+// Changes that arrive during an announcement are part of the next one.
 pub(super) async fn announce(pool: Pool, announcements: std::sync::Arc<Announcements>) {
     loop {
         announcements.added.notified().await;
         while let Err(error) = announcements.send(&pool).await {
-            tracing::warn!(%error, "other gateways could not be told of a change; trying again");
+            tracing::warn!(%error, "failed to announce a change to other gateways; retrying");
             tokio::time::sleep(RETRY_AFTER).await;
         }
     }

@@ -32,7 +32,7 @@ pub(crate) async fn listen(options: PgConnectOptions, own: String, wakes: broadc
         .connect_lazy_with(options);
     loop {
         if let Err(error) = listen_once(&pool, &own, &wakes).await {
-            tracing::warn!(%error, "lost the notifications of the database; trying again");
+            tracing::warn!(%error, "lost the connection for notifications; reconnecting");
         }
         tokio::time::sleep(RETRY_AFTER).await;
     }

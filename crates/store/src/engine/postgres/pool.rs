@@ -77,7 +77,7 @@ impl Pool {
     pub(super) async fn acquire(&self) -> Result<Borrowed, StoreError> {
         match tokio::time::timeout(ACQUIRE_TIME, self.acquire_at_last()).await {
             Ok(acquired) => acquired,
-            // The timeout does not say what was wrong, so the server is contacted once more for its error.
+            // The timeout carries no reason, so the server is contacted once more for its error.
             Err(_) => Err(self.why_unreachable().await),
         }
     }
@@ -96,7 +96,8 @@ impl Pool {
         Ok(Borrowed { pool: self.clone(), inner: Some((connection, made, place)) })
     }
 
-    /// Makes a connection. Waits for a server that is starting.
+    /// Makes a connection.
+    // Waits for a server that is starting.
     async fn connect(&self) -> Result<PgConnection, StoreError> {
         let mut pause = FIRST_PAUSE;
         loop {

@@ -94,9 +94,9 @@ async fn a_frozen_gateway_does_not_stop_the_others() {
     drop(frozen);
 }
 
-/// The server has accepted a connection and sends nothing, like one that is frozen or cut off.
+// The server has accepted a connection and sends nothing, like one that is frozen or cut off.
 #[tokio::test]
-async fn whoever_waits_for_a_silent_database_is_told_and_its_place_is_free_again() {
+async fn a_silent_database_times_out_and_frees_its_connection() {
     let given = given().await;
     let Engine::Postgres(postgres) = given.store.engine() else { panic!() };
     let begun = Instant::now();
@@ -131,7 +131,7 @@ async fn a_statement_that_takes_too_long_says_that_the_database_is_unavailable()
     assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
 }
 
-/// Timestamps come from the clock that all gateways share.
+// Timestamps come from the clock that all gateways share.
 #[tokio::test]
 async fn changes_and_the_audit_have_the_databases_time() {
     let given = given().await;
@@ -174,7 +174,7 @@ async fn the_time_is_the_databases() {
     assert!(apart(database + hour) < 5000, "{} ms", apart(database + hour));
 }
 
-/// A caller that stops waiting leaves a transaction behind. The connection's next user must not end up in it.
+// A caller that stops waiting leaves a transaction behind. The connection's next user must not end up in it.
 #[tokio::test]
 async fn a_transaction_that_was_left_is_over_before_its_connection_is_used_again() {
     let given = given().await;
@@ -206,7 +206,7 @@ async fn a_transaction_that_was_left_is_over_before_its_connection_is_used_again
     assert!(processes.contains(&process), "{process} is not among {processes:?}");
 }
 
-/// A caller that stops waiting while BEGIN is on its way does not know whether the transaction exists.
+// A caller that stops waiting while BEGIN is on its way does not know whether the transaction exists.
 #[tokio::test]
 async fn a_transaction_that_was_left_while_it_began_is_over_too() {
     let given = given().await;

@@ -32,6 +32,8 @@ impl WorkspaceWriters {
         if let Some(permits) = workspaces.get(workspace_id).and_then(Weak::upgrade) {
             return permits;
         }
+        // Semaphores without a writer are removed only when a new one is added, which keeps the map as small as the
+        // number of busy workspaces.
         workspaces.retain(|_, permits| permits.strong_count() > 0);
         let permits = Arc::new(Semaphore::new(WRITERS_OF_A_WORKSPACE));
         workspaces.insert(workspace_id.clone(), Arc::downgrade(&permits));

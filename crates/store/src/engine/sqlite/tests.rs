@@ -126,6 +126,7 @@ fn a_job_that_fails_harms_no_other_of_its_transaction() {
     });
 }
 
+// The panic must neither end the writer thread nor roll back the neighbors.
 #[test]
 fn a_job_that_panics_harms_no_other_of_its_transaction() {
     run(async |given| {
@@ -147,6 +148,7 @@ fn a_job_that_panics_harms_no_other_of_its_transaction() {
     });
 }
 
+// A job that really waited would block the writer thread, and every other writer with it.
 #[test]
 fn a_job_that_waits_for_something_else_is_refused() {
     run(async |given| {
@@ -173,7 +175,7 @@ fn a_job_that_is_discarded_leaves_no_trace_and_wakes_nobody() {
     });
 }
 
-/// A full disk has this effect: SQLite may end a transaction on its own.
+// A full disk has this effect: SQLite may end a transaction on its own.
 #[test]
 fn a_transaction_that_is_lost_fails_every_job_in_it_and_the_next_one_succeeds() {
     run(async |given| {
@@ -234,8 +236,9 @@ fn waiting_jobs_share_transactions_of_a_bounded_number_of_bytes() {
     });
 }
 
+// A client may disconnect after its write was queued. Its outcome must not depend on that moment.
 #[test]
-fn a_change_happens_even_if_nobody_waits_for_it() {
+fn a_change_happens_even_if_its_caller_is_gone() {
     run(async |given| {
         let held = given.hold_writer().await;
         let sqlite = given.sqlite.clone();
@@ -252,6 +255,7 @@ fn a_change_happens_even_if_nobody_waits_for_it() {
     });
 }
 
+// There are only a few reader threads. Losing one for each panic would soon stop all reads.
 #[test]
 fn a_reader_writes_nothing_and_survives_a_panic() {
     run(async |given| {
@@ -265,8 +269,9 @@ fn a_reader_writes_nothing_and_survives_a_panic() {
     });
 }
 
+// A gateway that shuts down must not drop writes that it has accepted.
 #[test]
-fn what_waits_is_done_before_the_file_is_closed() {
+fn queued_jobs_finish_before_the_file_is_closed() {
     run(async |given| {
         let held = given.hold_writer().await;
         let last = given.insert(1);

@@ -6,7 +6,8 @@ use super::sqlite::{ALL, BEST, NUMBERED};
 use crate::connection::{DriverConnection, Tx};
 use crate::migrations;
 
-/// Items in one workspace. Every tenth has the word `tenth`, and one has `once`.
+/// Items in one workspace.
+// Every tenth has the word `tenth`, and one has `once`.
 const ITEMS: i64 = 100_000;
 
 fn database() -> rusqlite::Connection {

@@ -7,13 +7,12 @@ use super::{EndGuard, EndTurn, TurnActor, new_turn};
 use crate::StoreError;
 use crate::column::enum_str;
 use crate::connection::{Statement, Tx};
-use crate::turns::events::log_event;
+use crate::turns::events::status_event;
 use crate::turns::items::{self, NewItems};
 use crate::turns::lease::Lease;
 use crate::turns::requested_tools;
 use crate::turns::sessions;
-use crate::write::single_statement::{Author, PendingEntries, StatementList};
-use crate::write::workspace_write::{Log as _, TurnInLog};
+use crate::write::single_statement::{Author, JoinedStatements, PendingEvents};
 
 /// Starts a turn in one statement.
 // The statement counts running turns in the state before it waited for the workspace's lock, so it fails if another
@@ -31,22 +30,16 @@ pub(super) async fn begin(
     );
     let id = TurnId::new();
     let now = tx.now();
-    let mut notices = PendingEntries::new();
-    let turn = TurnInLog {
-        workspace_id: start.workspace_id.clone(),
-        thread_id: notices.thread_id.clone(),
-        turn_id: id.clone(),
-        parent_turn_id: actor.parent_turn_id.clone(),
-    };
-    notices.turn_changed(turn, TurnStatus::Running)?;
+    let event = status_event(TurnStatus::Running, actor.parent_turn_id.as_ref());
+    let events = PendingEvents::new(&start.workspace_id, &id, vec![event])?;
     let values = new_turn(&id, start, lease, actor, now, max_running);
-    let change = StatementList {
+    let change = JoinedStatements {
         workspace_id: &start.workspace_id,
         now,
         turn: Statement { sql: INSERT.into(), values },
         certain: Vec::new(),
         others: Vec::new(),
-        notices: &notices,
+        events: &events,
         changed_by: Author::Actor(actor.name.as_deref()),
     };
     change.run(tx).await
@@ -61,18 +54,10 @@ pub(super) async fn end(
     actor: Option<&str>,
 ) -> Result<Option<Turn>, StoreError> {
     let now = tx.now();
-    let mut notices = PendingEntries::new();
-    let turn = TurnInLog {
-        workspace_id: workspace_id.clone(),
-        thread_id: notices.thread_id.clone(),
-        turn_id: turn_id.clone(),
-        parent_turn_id: None,
-    };
-    for event in &ending.finish.events {
-        log_event(&mut notices, turn.clone(), event.clone())?;
-    }
     let status = ending.finish.end.status();
-    notices.turn_changed(turn, status)?;
+    let mut events = ending.finish.events.clone();
+    events.push(status_event(status, None));
+    let events = PendingEvents::new(workspace_id, turn_id, events)?;
     let word = enum_str(status);
     let guard = EndGuard::Owner(owner.to_owned());
     let mut certain = Vec::new();
@@ -84,13 +69,13 @@ pub(super) async fn end(
         others.push(requested_tools::write_of_subject(workspace_id, names, now));
     }
     let values = ending.values(&word, &ending.usage, now, (workspace_id, turn_id), &guard);
-    let change = StatementList {
+    let change = JoinedStatements {
         workspace_id,
         now,
         turn: Statement { sql: end_turn!(" AND (SELECT seq FROM taken) > 0").into(), values },
         certain,
         others,
-        notices: &notices,
+        events: &events,
         changed_by: Author::Actor(actor),
     };
     change.run(tx).await

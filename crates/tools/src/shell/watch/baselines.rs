@@ -1,64 +1,68 @@
-//! What protected files were before any of the commands that run now. Commands may run side by side, in one workspace or in
-//! one below the other: what one of them did must never become what another one puts back.
+//! States of protected files before the running commands. Commands may run concurrently, in one workspace or in nested ones.
+//! A change made by one of them must never become the state that another restores.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
-use super::snapshot::{Difference, FileStamp, Snapshot, look_at};
+use parking_lot::{Mutex, MutexGuard};
+
+use super::snapshot::{FileStamp, Snapshot, SnapshotDifference, look_at};
 use crate::ToolContext;
 
-/// The baselines of all commands that run now.
+/// The baselines of all running commands.
 #[derive(Debug, Default)]
 pub(crate) struct Baselines {
     running: Mutex<Vec<Arc<Baseline>>>,
-    /// Held while files are put back, and while a baseline takes over what others know.
+    /// Held while files are restored and while a baseline inherits from others.
     undoing: Mutex<()>,
 }
 
-/// What protected files were before a command.
+/// Protected files before a command.
 #[derive(Debug)]
 pub(super) struct Baseline {
     context: ToolContext,
-    /// None until the workspace was looked at.
+    /// `None` until the workspace was read.
     snapshot: Mutex<Option<Snapshot>>,
 }
 
 impl Baselines {
-    /// A baseline for a command that is about to begin, and those of commands that may be changing the same files.
+    /// Registers a baseline for a command, and returns it with those of commands that may change the same files.
     pub(super) fn begin(&self, context: &ToolContext) -> (Arc<Baseline>, Vec<Arc<Baseline>>) {
         let baseline = Arc::new(Baseline { context: context.clone(), snapshot: Mutex::default() });
-        let mut running = lock(&self.running);
+        let mut running = self.running.lock();
         let others = running.iter().filter(|other| other.shares_files_with(&baseline)).cloned().collect();
         running.push(Arc::clone(&baseline));
         (baseline, others)
     }
 
-    /// Sets what was found before a command, but for what others know better: they looked before their commands began.
+    /// Stores the state found before a command. The baselines of running commands take precedence, because they are older than
+    /// any change of these commands.
     pub(super) fn set(&self, baseline: &Baseline, mut found: Snapshot, others: &[Arc<Baseline>]) {
         let _undoing = self.undoing();
         for other in others {
-            // One that has not looked yet has no command that could have changed anything.
-            if let Some(known) = &*lock(&other.snapshot) {
+            // A baseline without a snapshot belongs to a command that has not started.
+            if let Some(known) = &*other.snapshot.lock() {
                 inherit(&mut found, &baseline.context, known, &other.context);
             }
         }
-        *lock(&baseline.snapshot) = Some(found);
+        *baseline.snapshot.lock() = Some(found);
     }
 
     pub(super) fn undoing(&self) -> MutexGuard<'_, ()> {
-        lock(&self.undoing)
+        self.undoing.lock()
     }
 
-    /// A file is as it was: for every command that runs, its state is now the one to compare with.
+    /// Updates all baselines after a file was restored: its new stamp is the one to compare with.
     pub(super) fn put_back(&self, context: &ToolContext, path: &Path) {
         let (Some(root), Some(Some(stamp))) = (context.root(), look_at(context, path)) else { return };
+        // Restoring creates a new inode, so without this every other running command would see a change.
         let absolute = root.join(path);
-        for baseline in lock(&self.running).iter() {
+        for baseline in self.running.lock().iter() {
             let Some(own) = baseline.context.root().and_then(|root| absolute.strip_prefix(root).ok()) else {
                 continue;
             };
-            let mut snapshot = lock(&baseline.snapshot);
+            let mut snapshot = baseline.snapshot.lock();
             if let Some(entry) = snapshot.as_mut().and_then(|snapshot| snapshot.entries.get_mut(own)) {
                 entry.stamp = Some(stamp);
             }
@@ -66,7 +70,7 @@ impl Baselines {
     }
 
     pub(super) fn end(&self, baseline: &Arc<Baseline>) {
-        lock(&self.running).retain(|running| !Arc::ptr_eq(running, baseline));
+        self.running.lock().retain(|running| !Arc::ptr_eq(running, baseline));
     }
 }
 
@@ -76,45 +80,45 @@ impl Baseline {
         one.starts_with(two) || two.starts_with(one)
     }
 
-    /// The files that are mounted read-only.
+    /// Returns the files that are mounted read-only.
     pub(super) fn mounted(&self) -> BTreeSet<PathBuf> {
-        let snapshot = lock(&self.snapshot);
+        let snapshot = self.snapshot.lock();
         let entries = snapshot.iter().flat_map(|snapshot| &snapshot.entries);
         entries.filter(|(_, entry)| entry.is_mounted).map(|(path, _)| path.clone()).collect()
     }
 
-    /// What is different afterwards, and whether that is all; none when nobody looked before.
-    pub(super) fn differences(&self, after: &Snapshot) -> Option<(Vec<Difference>, bool)> {
-        let snapshot = lock(&self.snapshot);
+    /// Returns the changes since the baseline, and true if they may be incomplete. `None` if there is no snapshot.
+    pub(super) fn differences(&self, after: &Snapshot) -> Option<(Vec<SnapshotDifference>, bool)> {
+        let snapshot = self.snapshot.lock();
         let before = snapshot.as_ref()?;
         Some((before.differences(after), before.is_partial || after.is_partial))
     }
 
-    /// As if time had been over before a directory was listed.
+    /// Pretends that time ran out before a directory was listed.
     #[cfg(test)]
     pub(super) fn forget_below(&self, directory: &Path) {
-        lock(&self.snapshot).as_mut().unwrap().forget_below(directory);
+        self.snapshot.lock().as_mut().unwrap().forget_below(directory);
     }
 
     pub(super) fn stamp(&self, path: &Path) -> Option<FileStamp> {
-        lock(&self.snapshot).as_ref()?.entries.get(path)?.stamp
+        self.snapshot.lock().as_ref()?.entries.get(path)?.stamp
     }
 }
 
-/// Takes over what an earlier baseline says about files that both have.
+/// Inherits the state of files that an earlier baseline also contains.
 fn inherit(found: &mut Snapshot, context: &ToolContext, known: &Snapshot, other: &ToolContext) {
     let (Some(root), Some(other_root)) = (context.root(), other.root()) else { return };
     let among_known = |path: &Path| root.join(path).strip_prefix(other_root).ok().map(Path::to_owned);
     found.entries.retain(|path, entry| {
         let Some(there) = among_known(path) else { return true };
         match known.entries.get(&there) {
-            // Read-only to the other command: whatever it is now is not that command's doing.
+            // Mounted read-only for the other command, so its current state is not the work of that command.
             Some(earlier) if earlier.is_mounted => true,
             Some(earlier) => {
                 (entry.stamp, entry.kept) = (earlier.stamp, earlier.kept.clone());
                 true
             }
-            // It was made since, by a command that has not ended.
+            // Created since then, by a command that is still running.
             None => !known.knows(&there) || other.protected_name(&there).is_none(),
         }
     });
@@ -126,8 +130,4 @@ fn inherit(found: &mut Snapshot, context: &ToolContext, known: &Snapshot, other:
             found.entries.insert(path.to_owned(), earlier.clone());
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

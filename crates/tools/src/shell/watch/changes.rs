@@ -1,29 +1,29 @@
-//! What a command did to protected files, as everybody is told.
+//! Reports of changes to protected files.
 
 use std::path::{Path, PathBuf};
 
 use protocol::{FileChange, ProtectedChange};
 
-use crate::list_dir::one_line;
+use crate::files::list_dir::one_line;
 
-/// How many changes are named to a model.
+/// Most changes named to a model.
 const MAX_NAMED: usize = 20;
 
-/// Protected files that are different than before.
+/// Changes of protected files.
 #[derive(Debug)]
-pub(in crate::shell) struct Changes {
+pub(in crate::shell) struct ProtectedChanges {
     pub(super) changes: Vec<(PathBuf, FileChange, bool)>,
     pub(in crate::shell) is_partial: bool,
-    /// Where the command's versions of what was put back are.
+    /// Locations of the command's versions of restored files.
     pub(super) set_aside: Vec<PathBuf>,
 }
 
-impl Changes {
+impl ProtectedChanges {
     pub(super) fn unknown() -> Self {
         Self { changes: Vec::new(), is_partial: true, set_aside: Vec::new() }
     }
 
-    /// The directories of changed files.
+    /// Returns the directories of changed files.
     pub(in crate::shell) fn directories(&self, root: &Path) -> Vec<PathBuf> {
         let holding = self.changes.iter().filter_map(|(path, ..)| path.parent());
         holding.map(|directory| root.join(directory)).collect()
@@ -38,7 +38,7 @@ impl Changes {
         changes.collect()
     }
 
-    /// What a model is told.
+    /// Returns the notes for the model.
     pub(in crate::shell) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(named) = self.named(true) {

@@ -1,4 +1,4 @@
-//! The protected files of a workspace at one moment.
+//! The state of a workspace's protected files at one moment.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
@@ -16,19 +16,19 @@ use super::Guarding;
 use super::undo::{EarlierState, UndoBudget};
 use crate::{FileError, ToolContext};
 
-/// Directories whose content is named by its digest, or is as good as that.
+/// Directories whose files are named by their digest or equally safe.
 const PASSED_OVER: &[&str] = &[".git/objects", ".git/lfs"];
-/// After how many entries of a directory the clock is looked at.
+/// Entries of a directory between two checks of the deadline.
 const ENTRIES_A_LOOK: usize = 1_024;
 
-/// What tells one state of a file from another.
+/// Metadata that differs after any change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileStamp {
     inode: u64,
     mode: u64,
     size: u64,
     modified: (i64, u64),
-    /// Moves with every change, and nobody can set it.
+    /// Time of the last change of any kind. Programs cannot set it.
     changed: (i64, u64),
 }
 
@@ -44,35 +44,35 @@ impl FileStamp {
     }
 }
 
-/// Numbers have other widths on other systems.
+/// Widens a number whose type depends on the operating system.
 fn wide<N: TryInto<u64>>(number: N) -> u64 {
     number.try_into().unwrap_or(u64::MAX)
 }
 
-/// The protected files of a workspace at one moment, by their way from its root.
+/// The state of protected files, by path relative to the root.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
-    pub(super) entries: BTreeMap<PathBuf, Entry>,
-    /// Directories that were seen and not listed. What is in them is not known.
+    pub(super) entries: BTreeMap<PathBuf, SnapshotEntry>,
+    /// Directories that were seen but not listed. Their content is unknown.
     unlisted: BTreeSet<PathBuf>,
-    /// Whether time was over before all directories were listed.
+    /// True if time ran out before all directories were listed.
     pub(super) is_partial: bool,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
-    /// None for a directory, of which only matters that it is there: what is in it has entries of its own.
+pub(super) struct SnapshotEntry {
+    /// `None` for a directory, which only needs to exist: its content has entries of its own.
     pub(super) stamp: Option<FileStamp>,
     pub(super) kept: Option<Arc<EarlierState>>,
     pub(super) is_mounted: bool,
 }
 
-/// A file that is different, and what it was.
-pub(super) type Difference = (PathBuf, FileChange, Option<Arc<EarlierState>>);
+/// A changed file and its earlier state.
+pub(super) type SnapshotDifference = (PathBuf, FileChange, Option<Arc<EarlierState>>);
 
 impl Snapshot {
-    /// Whether it is known what was at a path, also when nothing was. What was not listed is not, and neither is what is
-    /// inside a directory that is mounted.
+    /// Returns true if the state at a path is known, even if nothing was there. Unlisted directories and the content of mounted
+    /// ones are unknown.
     pub(super) fn knows(&self, path: &Path) -> bool {
         let is_dark = |above: &Path| self.unlisted.contains(above) || self.is_mounted(above);
         !path.ancestors().skip(1).any(is_dark)
@@ -89,19 +89,19 @@ impl Snapshot {
         self.entries.get(path).is_some_and(|entry| entry.is_mounted)
     }
 
-    /// What is different in a later one.
-    pub(super) fn differences(&self, after: &Self) -> Vec<Difference> {
-        let mut differences: Vec<Difference> = Vec::new();
+    /// Returns the differences of a later snapshot.
+    pub(super) fn differences(&self, after: &Self) -> Vec<SnapshotDifference> {
+        let mut differences: Vec<SnapshotDifference> = Vec::new();
         for (path, entry) in &after.entries {
             let (change, kept) = match self.entries.get(path) {
                 None if !self.knows(path) => continue,
                 None => (FileChange::New, None),
-                // Mounted read-only, so the command didn't change it.
+                // Mounted read-only, so the command did not change it.
                 Some(before) if before.is_mounted || before.stamp == entry.stamp => continue,
                 Some(before) => (FileChange::Changed, before.kept.clone()),
             };
-            // A new directory is one change, whatever is in it.
-            let is_in_new = |(above, ..): &Difference| path.starts_with(above);
+            // A new directory is a single change, whatever it contains.
+            let is_in_new = |(above, ..): &SnapshotDifference| path.starts_with(above);
             if !differences.last().is_some_and(is_in_new) {
                 differences.push((path.clone(), change, kept));
             }
@@ -116,35 +116,35 @@ impl Snapshot {
     }
 }
 
-/// What a walk is for.
-enum Purpose {
-    /// Before a command: it chooses what is mounted, of which so many more may be, and remembers what is not.
+/// Purpose of a walk.
+enum SnapshotPurpose {
+    /// Before a command: selects what is mounted, up to a limit, and remembers the rest.
     Baseline { guarding: Guarding, mounts_left: usize, room: UndoBudget },
-    /// After it, when these are mounted.
+    /// After a command for which these paths were mounted.
     Comparison { mounted: BTreeSet<PathBuf> },
 }
 
-/// Looks at a workspace before a command, directories near the root first.
+/// Takes a snapshot before a command, directories near the root first.
 pub(super) fn before(context: &ToolContext, guarding: Guarding) -> Snapshot {
     let mounts_left = if guarding == Guarding::Mounts { context.limits().mounts } else { 0 };
-    walk(context, Purpose::Baseline { guarding, mounts_left, room: UndoBudget::default() })
+    walk(context, SnapshotPurpose::Baseline { guarding, mounts_left, room: UndoBudget::default() })
 }
 
-/// Looks at it after the command, and not into what was mounted then.
+/// Takes a snapshot after a command, without the content of mounted directories.
 pub(super) fn after(context: &ToolContext, mounted: BTreeSet<PathBuf>) -> Snapshot {
-    walk(context, Purpose::Comparison { mounted })
+    walk(context, SnapshotPurpose::Comparison { mounted })
 }
 
-fn walk(context: &ToolContext, purpose: Purpose) -> Snapshot {
+fn walk(context: &ToolContext, purpose: SnapshotPurpose) -> Snapshot {
     let deadline = Instant::now() + context.limits().watch_time;
     let (snapshot, waiting) = (Snapshot::default(), VecDeque::from([PathBuf::new()]));
-    let mut walk = Walk { context, purpose, deadline, snapshot, waiting };
+    let mut walk = SnapshotWalk { context, purpose, deadline, snapshot, waiting };
     while let Some(below) = walk.waiting.pop_front() {
         if walk.is_over() {
             walk.stop_before(below);
             break;
         }
-        // What cannot be opened was removed meanwhile, or cannot be read by the command either.
+        // A directory that cannot be opened was removed meanwhile or is unreadable to the command as well.
         let Ok(directory) = open(context, &below) else {
             walk.snapshot.unlisted.insert(below);
             continue;
@@ -157,16 +157,16 @@ fn walk(context: &ToolContext, purpose: Purpose) -> Snapshot {
     walk.snapshot
 }
 
-struct Walk<'a> {
+struct SnapshotWalk<'a> {
     context: &'a ToolContext,
-    purpose: Purpose,
+    purpose: SnapshotPurpose,
     deadline: Instant,
     snapshot: Snapshot,
-    /// Directories that were seen and are to be listed.
+    /// Directories that were seen and not listed yet.
     waiting: VecDeque<PathBuf>,
 }
 
-impl Walk<'_> {
+impl SnapshotWalk<'_> {
     fn is_over(&self) -> bool {
         Instant::now() >= self.deadline
     }
@@ -177,7 +177,7 @@ impl Walk<'_> {
         self.snapshot.unlisted.extend(self.waiting.drain(..));
     }
 
-    /// Lists a directory; false when there was no time to list all of it.
+    /// Lists a directory. Returns false if time ran out.
     fn list(&mut self, below: &Path, directory: &OwnedFd) -> bool {
         let Ok(entries) = Dir::read_from(directory) else {
             self.snapshot.unlisted.insert(below.to_owned());
@@ -205,23 +205,24 @@ impl Walk<'_> {
         let Ok(stat) = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else { return };
         let kind = file_type(&stat);
         let is_directory = kind == FileType::Directory;
+        // Only the topmost protected directory is mounted; everything below it is covered by that mount.
         let is_top = is_protected && context.protected_name(below).is_none();
         let mut is_mounted = false;
         if is_protected && (!is_directory || is_top) {
             let mut kept = None;
             match &mut self.purpose {
-                Purpose::Baseline { guarding, mounts_left, room } => {
-                    // A link cannot be mounted over, only what it leads to.
+                SnapshotPurpose::Baseline { guarding, mounts_left, room } => {
+                    // A mount covers the target of a link, not the link itself.
                     is_mounted = *mounts_left > 0 && kind != FileType::Symlink;
                     *mounts_left -= usize::from(is_mounted);
                     if !is_mounted && *guarding != Guarding::Nothing {
                         kept = room.keep(directory, &path, &stat).map(Arc::new);
                     }
                 }
-                Purpose::Comparison { mounted } => is_mounted = mounted.contains(&path),
+                SnapshotPurpose::Comparison { mounted } => is_mounted = mounted.contains(&path),
             }
             let stamp = (!is_directory).then(|| FileStamp::of(&stat));
-            self.snapshot.entries.insert(path.clone(), Entry { stamp, kept, is_mounted });
+            self.snapshot.entries.insert(path.clone(), SnapshotEntry { stamp, kept, is_mounted });
         }
         if is_directory && !is_mounted && !PASSED_OVER.iter().any(|passed| path.ends_with(passed)) {
             self.waiting.push_back(path);
@@ -234,7 +235,7 @@ fn open(context: &ToolContext, below: &Path) -> Result<OwnedFd, FileError> {
     context.find(&root.join(below))?.open_directory()
 }
 
-/// What is at a path now: none when nothing is, and no stamp for a directory.
+/// Returns the current state at a path. `None` if nothing is there; no stamp for a directory.
 pub(super) fn look_at(context: &ToolContext, path: &Path) -> Option<Option<FileStamp>> {
     let directory = open(context, path.parent()?).ok()?;
     let stat = rustix::fs::statat(&directory, path.file_name()?, AtFlags::SYMLINK_NOFOLLOW).ok()?;

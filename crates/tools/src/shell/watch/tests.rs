@@ -1,4 +1,4 @@
-//! What is put back, without a command that did it.
+//! Tests of restoring, with changes made directly instead of by a command.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,13 +7,13 @@ use std::time::Duration;
 use super::*;
 use crate::{Permissions, ToolLimits};
 
-struct Workspace {
+struct TestWorkspace {
     directory: tempfile::TempDir,
     context: ToolContext,
     baselines: Arc<Baselines>,
 }
 
-impl Workspace {
+impl TestWorkspace {
     fn new(files: &[(&str, &str)]) -> Self {
         Self::with_limits(files, ToolLimits::default())
     }
@@ -44,7 +44,7 @@ impl Workspace {
         ProtectedFiles::begin(&self.context, level, &self.baselines).await
     }
 
-    /// The same files as a workspace of its own that begins further down.
+    /// Opens a subdirectory as a workspace of its own.
     fn below(&self, path: &str) -> ToolContext {
         let root = self.path(path);
         let context = ToolContext::open(&root, &root).unwrap();
@@ -52,14 +52,15 @@ impl Workspace {
     }
 }
 
-fn told(changes: &Changes) -> Vec<(&str, FileChange, bool)> {
+fn told(changes: &ProtectedChanges) -> Vec<(&str, FileChange, bool)> {
     let all = changes.changes.iter();
     all.map(|(path, change, undone)| (path.to_str().unwrap(), *change, *undone)).collect()
 }
 
 #[tokio::test]
-async fn what_one_command_planted_is_not_put_back_by_another_beside_it() {
-    let workspace = Workspace::new(&[("AGENTS.md", "genuine"), ("sub/AGENTS.md", "below")]);
+async fn planted_file_is_not_restored_by_a_parallel_command() {
+    let workspace = TestWorkspace::new(&[("AGENTS.md", "genuine"), ("sub/AGENTS.md", "below")]);
+    // The second command starts while the first one's changes are on disk, so its own reading of the files is wrong.
     let first = workspace.begin(SandboxLevel::Confined).await;
     fs::write(workspace.path("AGENTS.md"), "evil").unwrap();
     fs::remove_file(workspace.path("sub/AGENTS.md")).unwrap();
@@ -75,7 +76,7 @@ async fn what_one_command_planted_is_not_put_back_by_another_beside_it() {
         ]
     );
     let changes = second.end().await;
-    assert_eq!(told(&changes), [], "the second one has changed nothing");
+    assert_eq!(told(&changes), [], "the second command changed nothing");
     assert_eq!(
         (workspace.read("AGENTS.md"), workspace.read("sub/AGENTS.md")),
         ("genuine".into(), "below".into())
@@ -84,8 +85,8 @@ async fn what_one_command_planted_is_not_put_back_by_another_beside_it() {
 }
 
 #[tokio::test]
-async fn the_second_of_two_commands_puts_back_what_the_first_one_did() {
-    let workspace = Workspace::new(&[("AGENTS.md", "genuine")]);
+async fn second_command_restores_changes_of_the_first() {
+    let workspace = TestWorkspace::new(&[("AGENTS.md", "genuine")]);
     let first = workspace.begin(SandboxLevel::Confined).await;
     fs::write(workspace.path("AGENTS.md"), "evil").unwrap();
     let second = workspace.begin(SandboxLevel::Confined).await;
@@ -97,8 +98,8 @@ async fn the_second_of_two_commands_puts_back_what_the_first_one_did() {
 }
 
 #[tokio::test]
-async fn commands_of_workspaces_one_inside_the_other_share_what_was_there_before() {
-    let workspace = Workspace::new(&[("sub/AGENTS.md", "genuine"), ("sub/b/AGENTS.md", "deeper")]);
+async fn nested_workspaces_share_baselines() {
+    let workspace = TestWorkspace::new(&[("sub/AGENTS.md", "genuine"), ("sub/b/AGENTS.md", "deeper")]);
     let outer = workspace.begin(SandboxLevel::Confined).await;
     fs::write(workspace.path("sub/AGENTS.md"), "evil").unwrap();
     fs::write(workspace.path("sub/AGENTS.override.md"), "evil").unwrap();
@@ -112,10 +113,10 @@ async fn commands_of_workspaces_one_inside_the_other_share_what_was_there_before
     assert!(!workspace.path("sub/AGENTS.override.md").exists());
 }
 
-/// A link cannot be mounted over.
+// A link cannot be mounted over, so it must be restored instead.
 #[tokio::test]
-async fn an_isolated_command_cannot_replace_a_link() {
-    let workspace = Workspace::new(&[("AGENTS.md", "genuine"), ("other", "evil")]);
+async fn isolated_command_cannot_replace_a_link() {
+    let workspace = TestWorkspace::new(&[("AGENTS.md", "genuine"), ("other", "evil")]);
     symlink("AGENTS.md", workspace.path("AGENTS.override.md")).unwrap();
     let watch = workspace.begin(SandboxLevel::Isolated).await;
     assert_eq!(watch.mounts(), [workspace.context.root().unwrap().join("AGENTS.md")]);
@@ -126,7 +127,7 @@ async fn an_isolated_command_cannot_replace_a_link() {
 }
 
 #[tokio::test]
-async fn what_is_past_the_limit_of_mounts_is_put_back_and_the_nearest_are_mounted() {
+async fn files_beyond_the_mount_limit_are_restored() {
     let files = &[
         ("z/AGENTS.md", "near"),
         ("a/b/AGENTS.md", "far"),
@@ -134,10 +135,10 @@ async fn what_is_past_the_limit_of_mounts_is_put_back_and_the_nearest_are_mounte
         ("a/b/c/.git/hooks/pre-commit", "genuine"),
     ];
     let limits = ToolLimits { mounts: 1, ..ToolLimits::default() };
-    let workspace = Workspace::with_limits(files, limits);
+    let workspace = TestWorkspace::with_limits(files, limits);
     let watch = workspace.begin(SandboxLevel::Isolated).await;
     assert_eq!(watch.mounts(), [workspace.context.root().unwrap().join("z/AGENTS.md")]);
-    // Many new ones that are nearer, so that another choice would be made now.
+    // New files nearer to the root: the choice of mounts would be different now, and must not be made again.
     for index in 0..3 {
         fs::create_dir(workspace.path(&format!("{index}"))).unwrap();
         fs::write(workspace.path(&format!("{index}/AGENTS.md")), "evil").unwrap();
@@ -153,11 +154,11 @@ async fn what_is_past_the_limit_of_mounts_is_put_back_and_the_nearest_are_mounte
     assert_eq!(workspace.read("a/b/c/.git/hooks/pre-commit"), "genuine");
 }
 
-/// What is in a mounted directory was not looked at, and must not be taken for new when more is looked at later.
+// The content of a mounted directory is not in the first snapshot. A second one that reads it must not see it as new.
 #[tokio::test]
-async fn a_mounted_directory_stays_as_it_is_whatever_else_appears() {
+async fn mounted_directory_is_never_restored() {
     let limits = ToolLimits { mounts: 1, ..ToolLimits::default() };
-    let workspace = Workspace::with_limits(&[(".git/config", "genuine"), (".git/hooks/x", "")], limits);
+    let workspace = TestWorkspace::with_limits(&[(".git/config", "genuine"), (".git/hooks/x", "")], limits);
     let watch = workspace.begin(SandboxLevel::Isolated).await;
     fs::write(workspace.path("AGENTS.md"), "evil").unwrap();
     assert_eq!(told(&watch.end().await), [("AGENTS.md", FileChange::New, true)]);
@@ -165,8 +166,8 @@ async fn a_mounted_directory_stays_as_it_is_whatever_else_appears() {
 }
 
 #[tokio::test]
-async fn a_directory_that_became_a_link_is_a_directory_again() {
-    let workspace = Workspace::new(&[(".vscode/tasks.json", "{}"), ("other/tasks.json", "evil")]);
+async fn directory_replaced_by_a_link_is_restored() {
+    let workspace = TestWorkspace::new(&[(".vscode/tasks.json", "{}"), ("other/tasks.json", "evil")]);
     let watch = workspace.begin(SandboxLevel::Confined).await;
     fs::remove_dir_all(workspace.path(".vscode")).unwrap();
     symlink("other", workspace.path(".vscode")).unwrap();
@@ -179,10 +180,10 @@ async fn a_directory_that_became_a_link_is_a_directory_again() {
     assert_eq!(workspace.read(".vscode/tasks.json"), "{}");
 }
 
-/// Time was over before all directories were listed; the root was.
+// Time ran out after the root was listed and before all other directories were.
 #[tokio::test]
-async fn new_files_are_found_where_the_first_look_was_not_complete() {
-    let workspace = Workspace::new(&[("a/AGENTS.md", "genuine"), ("b/file", "")]);
+async fn new_files_are_found_after_a_partial_snapshot() {
+    let workspace = TestWorkspace::new(&[("a/AGENTS.md", "genuine"), ("b/file", "")]);
     let watch = workspace.begin(SandboxLevel::Confined).await;
     watch.baseline.forget_below(Path::new("a"));
     fs::write(workspace.path("AGENTS.override.md"), "evil").unwrap();
@@ -196,9 +197,10 @@ async fn new_files_are_found_where_the_first_look_was_not_complete() {
 }
 
 #[tokio::test]
-async fn without_any_time_nothing_is_taken_for_new() {
+async fn nothing_counts_as_new_without_a_snapshot() {
     let limits = ToolLimits { watch_time: Duration::ZERO, ..ToolLimits::default() };
-    let workspace = Workspace::with_limits(&[("AGENTS.md", "genuine")], limits);
+    let workspace = TestWorkspace::with_limits(&[("AGENTS.md", "genuine")], limits);
+    // Only the second snapshot gets time. Comparing it with an empty first one would report every file as new.
     let mut watch = workspace.begin(SandboxLevel::Confined).await;
     watch.context = watch.context.clone().with_limits(ToolLimits::default());
     let changes = watch.end().await;

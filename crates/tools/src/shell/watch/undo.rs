@@ -1,5 +1,5 @@
-//! Puts protected files back as they were. The command's versions are set aside and not lost: while it ran, somebody else
-//! may have written one of them.
+//! Restores protected files. The command's versions are set aside instead of deleted, because a user may have written one of
+//! them while the command ran.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,22 +17,22 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;
 
 use crate::ToolContext;
-use crate::place::read_flags;
+use crate::files::location::read_flags;
 
-/// Most bytes of a file that is remembered, or copied to where it is set aside.
+/// Most bytes of a file that is remembered, or copied when it is set aside.
 const MAX_FILE_BYTES: u64 = 1 << 20;
-/// Most bytes that are remembered for one command, or copied.
+/// Most bytes that are remembered or copied for one command.
 const MAX_BYTES: u64 = 16 << 20;
-/// Longer names are not kept when something has to get another one.
+/// Longer names are replaced when a file must be renamed.
 const MAX_NAME_BYTES: usize = 200;
-/// What is put back of a repository: what makes git run programs. The rest belongs together, and half of it put back would
-/// be worse than none.
+/// Parts of a repository that are restored: those that make git run programs. The other files depend on each other, and
+/// restoring half of them would be worse than none.
 const OF_REPOSITORIES: &[&str] = &["hooks", "config", "info"];
 const REPOSITORY: &str = ".git";
-/// The mode of directories for what is set aside.
+/// Mode of directories for files that are set aside.
 const PRIVATE: u32 = 0o700;
 
-/// What a protected file was.
+/// Earlier state of a protected file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EarlierState {
     File {
@@ -40,11 +40,11 @@ pub(super) enum EarlierState {
         mode: RawMode,
     },
     Link(OsString),
-    /// What was in it has entries of its own.
+    /// A directory; its content has entries of its own.
     Directory(RawMode),
 }
 
-/// How much may still be remembered.
+/// Bytes that may still be remembered.
 pub(super) struct UndoBudget(u64);
 
 impl Default for UndoBudget {
@@ -54,7 +54,7 @@ impl Default for UndoBudget {
 }
 
 impl UndoBudget {
-    /// Remembers a file, if it can be put back and is not too large.
+    /// Remembers a file if it can be restored and is not too large.
     pub(super) fn keep(&mut self, directory: &OwnedFd, path: &Path, stat: &Stat) -> Option<EarlierState> {
         let name = path.file_name().filter(|_| is_restorable(path))?;
         match file_type(stat) {
@@ -64,7 +64,7 @@ impl UndoBudget {
                 Some(EarlierState::File { content, mode: stat.st_mode & 0o7777 })
             }
             FileType::Symlink => Some(EarlierState::Link(read_link(directory, name)?)),
-            // Not a repository: most of what was in it would not come back.
+            // A repository is excluded, because most of its content would not be restored.
             FileType::Directory if !name.eq_ignore_ascii_case(REPOSITORY) => {
                 Some(EarlierState::Directory(stat.st_mode & 0o7777))
             }
@@ -73,7 +73,7 @@ impl UndoBudget {
     }
 }
 
-/// Whether a file is one that is put back.
+/// Returns true if files at this path are restored.
 fn is_restorable(path: &Path) -> bool {
     let mut names = path.iter();
     match names.find(|name| name.eq_ignore_ascii_case(REPOSITORY)) {
@@ -82,16 +82,16 @@ fn is_restorable(path: &Path) -> bool {
     }
 }
 
-/// Puts files back, below a root.
+/// Restores files below a root.
 pub(super) struct Undo<'a> {
     context: &'a ToolContext,
-    /// Made when it is first needed.
+    /// Directory for files that are set aside, created when it is first needed.
     aside: Option<PathBuf>,
-    /// Whether anything is in it.
+    /// True if it contains anything.
     is_used: bool,
-    /// What had to stay beside where it was, by its way from the root.
+    /// Files that had to stay near their old location, relative to the root.
     beside: Vec<PathBuf>,
-    /// How many more bytes may be copied to another file system.
+    /// Bytes that may still be copied to another file system.
     room: u64,
 }
 
@@ -100,13 +100,13 @@ impl<'a> Undo<'a> {
         Self { context, aside: None, is_used: false, beside: Vec::new(), room: MAX_BYTES }
     }
 
-    /// Where the command's versions are.
+    /// Returns the locations of the command's versions.
     pub(super) fn set_aside(self) -> Vec<PathBuf> {
         let aside = self.aside.filter(|aside| self.is_used || std::fs::remove_dir_all(aside).is_err());
         aside.into_iter().chain(self.beside).collect()
     }
 
-    /// Puts a file back; false when it stays as the command left it.
+    /// Restores a file. Returns false if it stays as the command left it.
     pub(super) fn undo(&mut self, path: &Path, change: FileChange, kept: Option<&EarlierState>) -> bool {
         if !is_restorable(path) || (change != FileChange::New && kept.is_none()) {
             return false;
@@ -124,7 +124,7 @@ impl<'a> Undo<'a> {
         Some(restore(&directory, name, kept).is_ok())
     }
 
-    /// Opens a directory below the root, or makes it again. No link is followed: the command may have put one there.
+    /// Opens a directory below the root or creates it. No link is followed, because the command may have created one.
     fn holder(&self, below: &Path) -> Option<OwnedFd> {
         let flags = directory_flags();
         let mut directory = self.context.whole().ok()?.open_directory().ok()?;
@@ -142,7 +142,7 @@ impl<'a> Undo<'a> {
         Some(directory)
     }
 
-    /// Moves what the command made away; false when it stays.
+    /// Moves the command's version away. Returns false if it stays.
     fn move_aside(&mut self, directory: &OwnedFd, path: &Path, name: &OsStr) -> bool {
         if let Some(aside) = self.aside_of(path)
             && (rustix::fs::renameat(directory, name, CWD, &aside).is_ok()
@@ -151,16 +151,17 @@ impl<'a> Undo<'a> {
             self.is_used = true;
             return true;
         }
-        // Whatever it is and however large, on its own file system it can have another name.
+        // A rename on the same file system works for any size and type, so this is the fallback.
         self.move_beside(directory, path, name).is_some()
     }
 
-    /// Where a file is set aside; none where there is no place for that.
+    /// Returns the path at which a file is set aside. `None` if there is no directory for that.
     fn aside_of(&mut self, path: &Path) -> Option<PathBuf> {
         if self.aside.is_none() {
             let base = self.context.set_aside()?;
             create_private(base)?;
             let private = std::fs::Permissions::from_mode(PRIVATE);
+            // A new directory per command, because two commands may set aside files of the same name.
             let made = tempfile::Builder::new().prefix("").permissions(private).tempdir_in(base);
             self.aside = Some(made.ok()?.keep());
         }
@@ -169,7 +170,7 @@ impl<'a> Undo<'a> {
         Some(aside)
     }
 
-    /// Copies a small file or a link to another file system, and removes it here.
+    /// Copies a small file or a link to another file system, and removes the original.
     fn copy_away(&mut self, holder: &OwnedFd, name: &OsStr, to: &Path) -> Option<()> {
         let stat = rustix::fs::statat(holder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         match file_type(&stat) {
@@ -184,7 +185,7 @@ impl<'a> Undo<'a> {
         rustix::fs::unlinkat(holder, name, AtFlags::empty()).ok()
     }
 
-    /// Gives it a name that is not protected, outside of what is.
+    /// Renames a file to an unprotected name outside the protected directory.
     fn move_beside(&mut self, directory: &OwnedFd, path: &Path, name: &OsStr) -> Option<()> {
         let top = path.ancestors().filter(|above| self.context.protected_name(above).is_some()).last();
         let outside = top.and_then(Path::parent).unwrap_or(Path::new(""));
@@ -197,12 +198,12 @@ impl<'a> Undo<'a> {
     }
 }
 
-/// Makes directories that nobody else can enter, whatever the umask says.
+/// Creates directories that only this user can enter, whatever the umask is.
 fn create_private(path: &Path) -> Option<()> {
     std::fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(path).ok()
 }
 
-/// A name that nothing has yet.
+/// Returns a unique suffix.
 fn unique() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
@@ -213,7 +214,7 @@ fn directory_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
-/// Makes a file as it was.
+/// Creates a file in its earlier state.
 fn restore(directory: &OwnedFd, name: &OsStr, kept: &EarlierState) -> std::io::Result<()> {
     match kept {
         EarlierState::Link(target) => Ok(rustix::fs::symlinkat(target, directory, name)?),
@@ -230,7 +231,7 @@ fn restore(directory: &OwnedFd, name: &OsStr, kept: &EarlierState) -> std::io::R
     }
 }
 
-/// The whole of a file, if it is a file and not longer than this.
+/// Reads a regular file of at most `limit` bytes.
 fn read(directory: &OwnedFd, name: &OsStr, limit: u64) -> Option<Vec<u8>> {
     let opened = rustix::fs::openat(directory, name, read_flags(), Mode::empty()).ok()?;
     let file = File::from(opened);
@@ -252,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_repository_only_what_runs_programs_is_put_back() {
+    fn only_executable_parts_of_a_repository_are_restored() {
         for (path, expected) in [
             ("AGENTS.md", true),
             ("a/.agents/x", true),

@@ -1,0 +1,216 @@
+//! A connection to a running server: lists its tools and calls them.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig, ClientRequest,
+    CustomResult, Implementation, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool,
+};
+use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, serve_client};
+use rmcp::transport::Transport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::{ClientHandler, Peer, RoleClient, ServiceError};
+use serde::Deserialize as _;
+use serde_json::{Map, Value};
+use tokio::sync::Notify;
+
+use crate::offer::definition::MAX_TOOLS;
+use crate::secrets::Secrets;
+use crate::settings::ServerSettings;
+use crate::transport::flood_limit::{Allowance, FloodLimited};
+use crate::transport::http;
+use crate::transport::lines::ServerLines;
+use crate::transport::process::{self, Pipes, Process, SandboxContext, ServerEnd};
+
+/// Most bytes of one message from a server.
+pub(crate) const MAX_MESSAGE_BYTES: usize = 8 << 20;
+/// Most pages read of a list, which a server could continue forever.
+const MAX_PAGES: usize = 64;
+
+/// Most problems reported of a list; every tool may have one.
+const MAX_PROBLEMS: usize = 32;
+
+/// An initialised connection. Dropping it stops a server that we started.
+pub(crate) struct ServerConnection {
+    service: RunningService<RoleClient, NotificationHandler>,
+    end: ServerEnd,
+    _process: Option<Process>,
+}
+
+/// Handles notifications of the server. Only a changed tool list has an effect.
+#[derive(Debug, Clone, Default)]
+struct NotificationHandler {
+    changed: Arc<Notify>,
+}
+
+impl ClientHandler for NotificationHandler {
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        ClientConfig::new(
+            ClientCapabilities::default(),
+            Implementation::new("foreword", env!("CARGO_PKG_VERSION")),
+        )
+    }
+}
+
+/// Outcome of a call.
+pub(crate) enum CallOutcome {
+    Done(CallToolResult),
+    /// The server needs a feature that we do not support.
+    Wants(&'static str),
+}
+
+impl ServerConnection {
+    /// Starts a server or connects to it, and performs the handshake. It has no time limit of its own; callers set one.
+    pub(crate) async fn open(
+        settings: &ServerSettings,
+        secrets: &Secrets,
+        sandbox_context: &SandboxContext,
+    ) -> Result<Self, String> {
+        if settings.command.is_some() {
+            let (Pipes { reader, writer }, process) =
+                process::start(settings, secrets, sandbox_context).await?;
+            let (end, allowance) = (process.end.clone(), Allowance::default());
+            // Lines are counted before parsing: the library drops anything that is not a message, so a flood of noise would
+            // otherwise go unnoticed.
+            let reader = ServerLines::new(reader, MAX_MESSAGE_BYTES, allowance.clone(), end.clone());
+            let transport =
+                AsyncRwTransport::new_client(reader, writer).with_max_line_length(MAX_MESSAGE_BYTES);
+            let transport = FloodLimited::counted(transport, end.clone(), allowance);
+            Self::introduce(transport, end, Some(process), secrets).await
+        } else {
+            let end = ServerEnd::default();
+            let transport = http::transport(settings, secrets, &end).await?;
+            Self::introduce(FloodLimited::new(transport, end.clone()), end, None, secrets).await
+        }
+    }
+
+    async fn introduce(
+        transport: impl Transport<RoleClient> + 'static,
+        end: ServerEnd,
+        process: Option<Process>,
+        secrets: &Secrets,
+    ) -> Result<Self, String> {
+        match serve_client(NotificationHandler::default(), transport).await {
+            Ok(service) => Ok(Self { service, end, _process: process }),
+            // The server's last output explains more than the closed connection.
+            Err(error) => Err(match process {
+                Some(_) if end.token.is_cancelled() => end.why(),
+                _ => secrets.mask(opening_reason(error)),
+            }),
+        }
+    }
+
+    pub(crate) fn peer(&self) -> Peer<RoleClient> {
+        self.service.peer().clone()
+    }
+
+    /// Returns the notification that the server's tool list changed.
+    pub(crate) fn changed(&self) -> Arc<Notify> {
+        Arc::clone(&self.service.service().changed)
+    }
+
+    pub(crate) fn end(&self) -> &ServerEnd {
+        &self.end
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.end.token.is_cancelled() || self.service.peer().is_transport_closed()
+    }
+
+    pub(crate) async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<CallOutcome, ServiceError> {
+        let parameters = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        Ok(match self.service.peer().call_tool_once(parameters).await? {
+            CallToolResponse::Complete(result) => CallOutcome::Done(result),
+            CallToolResponse::InputRequired(_) => CallOutcome::Wants("more input"),
+            CallToolResponse::Task(_) => CallOutcome::Wants("a task that goes on after the call"),
+            _ => CallOutcome::Wants("something of a later version"),
+        })
+    }
+}
+
+/// The tools of a server, up to our limits.
+#[derive(Default)]
+pub(crate) struct ToolList {
+    pub(crate) tools: Vec<Tool>,
+    /// Tools that were left out, with reasons.
+    pub(crate) problems: Vec<String>,
+}
+
+/// Lists all tools of a server. An invalid tool does not affect the others.
+pub(crate) async fn list(peer: &Peer<RoleClient>) -> Result<ToolList, ServiceError> {
+    let mut listed = ToolList::default();
+    let mut cursor = None;
+    for _ in 0..MAX_PAGES {
+        let request = ListToolsRequest::with_param(PaginatedRequestParams::default().with_cursor(cursor));
+        cursor = match peer.send_request(ClientRequest::ListToolsRequest(request)).await? {
+            ServerResult::ListToolsResult(page) => {
+                listed.tools.extend(page.tools);
+                page.next_cursor
+            }
+            // The library falls back to this if any tool is invalid, so each is parsed on its own.
+            ServerResult::CustomResult(CustomResult(page)) => {
+                let Some(tools) = page.get("tools").and_then(Value::as_array) else {
+                    return Err(ServiceError::UnexpectedResponse);
+                };
+                for tool in tools {
+                    match Tool::deserialize(tool) {
+                        Ok(tool) => listed.tools.push(tool),
+                        Err(error) => listed.problems.push(broken(tool, &error)),
+                    }
+                }
+                page.get("nextCursor").and_then(Value::as_str).map(str::to_owned)
+            }
+            _ => return Err(ServiceError::UnexpectedResponse),
+        };
+        if cursor.is_none() || listed.tools.len() > MAX_TOOLS {
+            break;
+        }
+    }
+    if listed.tools.len() > MAX_TOOLS {
+        listed.tools.truncate(MAX_TOOLS);
+        listed.problems.push(format!("it offers more than the {MAX_TOOLS} tools that are taken"));
+    } else if cursor.is_some() {
+        listed.problems.push(format!("its list has more than the {MAX_PAGES} pages that are read"));
+    }
+    listed.problems.truncate(MAX_PROBLEMS);
+    Ok(listed)
+}
+
+fn broken(tool: &Value, error: &serde_json::Error) -> String {
+    let name: String =
+        tool.get("name").and_then(Value::as_str).unwrap_or_default().chars().take(80).collect();
+    format!("the tool `{name}` is left out: {error}")
+}
+
+/// Prefix that the library adds to our own errors.
+const PREFIX: &str = "unexpected server response: ";
+
+/// Describes a failed request without type names of the library.
+pub(crate) fn reason(error: ServiceError) -> String {
+    match error {
+        ServiceError::TransportSend(failed) => words(&*failed.error),
+        other => other.to_string(),
+    }
+}
+
+fn words(error: &dyn std::error::Error) -> String {
+    let words = error.to_string();
+    words.strip_prefix(PREFIX).map(str::to_owned).unwrap_or(words)
+}
+
+fn opening_reason(error: ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => words(&*error.error),
+        // The server answered neither protocol version. The error of the older one is more useful, because most servers use it.
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => opening_reason(*fallback),
+        other => other.to_string(),
+    }
+}
