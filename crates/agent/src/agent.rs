@@ -56,12 +56,15 @@ impl Agent {
         let records = Arc::new(HookRunWriter::start(store.clone()));
         let recorder: Arc<dyn Recorder> = Arc::clone(&records) as _;
         let runtime = HookRuntime::new(registry, recorder, HookLimits::default());
-        let (cache, counter) = (Arc::default(), Arc::default());
+        let cache = Arc::default();
+        let counter = Arc::default();
         let jobs_added = tokio::sync::Notify::new();
         let running = RunningTurns::new(settings.turns.limits.running);
+        // A new id per process. After a restart, turns of the previous process belong to another node, and are failed
+        // when their leases expire.
         let node = protocol::TokenId::new().to_string();
         let queues = Queues::default();
-        let sources = own_sources(&settings, skills.clone(), memory);
+        let sources = built_in_sources(&settings, skills.clone(), memory);
         // The resolver of instruction files must exclude the same paths as the tools.
         settings.files.private_paths.clone_from(&settings.private_paths);
         let settings = Arc::new(settings);
@@ -90,6 +93,7 @@ impl Agent {
     /// Stops all turns, then waits for background hooks and pending writes.
     pub fn shutdown(&self, grace: Duration) -> BoxFuture<'_, ()> {
         Box::pin(async move {
+            // The order matters: turns that end still run hooks, and hooks that end still produce records.
             self.running.shut_down().await;
             self.runtime.shutdown(grace).await;
             self.records.written().await;
@@ -98,7 +102,7 @@ impl Agent {
 }
 
 /// Returns the built-in sources of tools that the settings enable.
-pub(crate) fn own_sources(
+pub(crate) fn built_in_sources(
     settings: &AgentSettings,
     skills: Option<Arc<SkillsDomain>>,
     memory: Option<Arc<MemoryDomain>>,

@@ -21,7 +21,7 @@ const RENEWAL: Duration = Duration::from_secs(10);
 const TIME: Duration = Duration::from_secs(120);
 
 /// Result of a job, written together with its end.
-pub(crate) struct JobDone {
+pub(crate) struct JobResult {
     pub(crate) memories: Vec<NewMemory>,
     /// The user on whose behalf the job ran.
     pub(crate) actor: Option<String>,
@@ -48,7 +48,7 @@ pub(crate) fn new_job(
 
 impl Agent {
     /// Stores the jobs that the hooks of a turn contributed. The turn has already ended, so failures are only logged.
-    pub(crate) async fn keep_jobs(
+    pub(crate) async fn store_jobs(
         &self,
         workspace_id: &WorkspaceId,
         turn_id: &TurnId,
@@ -56,15 +56,17 @@ impl Agent {
     ) {
         for contributed in contributions {
             let Some(job) = new_job(workspace_id, turn_id, contributed) else { continue };
+            // Nothing would ever claim such a job. Report it here, where the responsible hook is still known.
             if !self.job_kinds().contains(&job.kind) {
-                let (kind, hook) = (&job.kind, &contributed.hook_id);
-                tracing::error!(kind, hook, turn = %turn_id, "a job is not kept, because nobody does any of its kind");
+                let kind = &job.kind;
+                let hook = &contributed.hook_id;
+                tracing::error!(kind, hook, turn = %turn_id, "dropped job: no worker registered for its kind");
                 continue;
             }
             match self.store.add_job(job).await {
                 Ok(()) => self.jobs_added.notify_one(),
                 Err(error) => {
-                    tracing::error!(%error, hook = contributed.hook_id, turn = %turn_id, "a job could not be kept");
+                    tracing::error!(%error, hook = contributed.hook_id, turn = %turn_id, "failed to store a job");
                 }
             }
         }
@@ -80,9 +82,11 @@ impl Agent {
         Box::pin(async move {
             let mut done = 0;
             let kinds = self.job_kinds();
+            // One at a time: jobs are not urgent, and a burst of them must not compete with running turns for the
+            // database.
             while let Some(job) = self.store.claim_job(&self.node, LEASE, &kinds).await? {
-                let finished = match self.work_while_held(&job).await {
-                    Ok(JobDone { memories, actor }) => {
+                let finished = match self.run_while_reserved(&job).await {
+                    Ok(JobResult { memories, actor }) => {
                         let finished = self.store.finish_job(&job, &self.node, memories, actor.as_deref());
                         finished.await.map_err(|error| error.to_string())
                     }
@@ -100,35 +104,38 @@ impl Agent {
 
     async fn fail_job(&self, job: &ClaimedJob, error: &str) -> Result<(), AgentError> {
         let ClaimedJob { kind, turn_id, attempt, .. } = job;
-        tracing::warn!(error, kind, turn = %turn_id, attempt, "a job failed");
+        tracing::warn!(error, kind, turn = %turn_id, attempt, "job failed");
         if self.store.fail_job(job, &self.node, error).await? == JobFailure::GivenUp {
-            tracing::error!(error, kind, turn = %turn_id, "a job is given up");
+            tracing::error!(error, kind, turn = %turn_id, "job given up after its last attempt");
         }
         Ok(())
     }
 
     /// Runs a job within its time limit and only while this gateway holds it. A panic fails this attempt; it must not
     /// end the gateway or its other jobs.
-    async fn work_while_held(&self, job: &ClaimedJob) -> Result<JobDone, String> {
-        let work = tokio::time::timeout(TIME, self.work_on(job));
+    async fn run_while_reserved(&self, job: &ClaimedJob) -> Result<JobResult, String> {
+        let work = tokio::time::timeout(TIME, self.run_job(job));
         tokio::select! {
             worked = AssertUnwindSafe(work).catch_unwind() => match worked {
                 Ok(Ok(worked)) => worked,
                 Ok(Err(_)) => Err(format!("it took longer than {TIME:?}")),
                 Err(_) => Err("it panicked".to_owned()),
             },
-            () = self.job_lost(job) => Err("another gateway has taken it over".to_owned()),
+            // By now another gateway runs the same job, so stop this attempt.
+            () = self.reservation_lost(job) => Err("another gateway has taken it over".to_owned()),
         }
     }
 
     /// Renews the reservation of a job; returns only when another gateway has taken it over.
-    async fn job_lost(&self, job: &ClaimedJob) {
+    async fn reservation_lost(&self, job: &ClaimedJob) {
         loop {
             tokio::time::sleep(RENEWAL).await;
             match self.store.renew_job(job, &self.node, LEASE).await {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(error) => tracing::warn!(%error, kind = job.kind, "a job's lease could not be renewed"),
+                // The reservation is in doubt, but working on is harmless: the store rejects the result of a job that
+                // was taken over.
+                Err(error) => tracing::warn!(%error, kind = job.kind, "failed to renew a job's lease"),
             }
         }
     }
@@ -139,7 +146,7 @@ impl Agent {
         [extraction::KIND].into_iter().chain(of_packages).map(str::to_owned).collect()
     }
 
-    async fn work_on(&self, job: &ClaimedJob) -> Result<JobDone, String> {
+    async fn run_job(&self, job: &ClaimedJob) -> Result<JobResult, String> {
         if job.kind == extraction::KIND {
             return self.extract(job).await.map_err(|error| error.to_string());
         }
@@ -151,10 +158,10 @@ impl Agent {
             attempt: job.attempt,
         };
         let Some(doing) = self.runtime.registry().start_job(told) else {
-            return Err(format!("nobody does jobs of the kind `{}`", job.kind));
+            return Err(format!("no worker registered for jobs of kind `{}`", job.kind));
         };
         match doing.await {
-            Ok(()) => Ok(JobDone { memories: Vec::new(), actor: None }),
+            Ok(()) => Ok(JobResult { memories: Vec::new(), actor: None }),
             Err(failure) => Err(hooks::preview(failure.message())),
         }
     }

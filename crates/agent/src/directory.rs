@@ -43,6 +43,7 @@ impl WorkingDirectory {
             cwd.ancestors().take_while(|directory| directory.starts_with(&root)).collect();
         way.reverse();
         for directory in way {
+            // Compare resolved paths, because a link inside the root may point anywhere.
             if !real(directory)?.starts_with(&real_root) {
                 return Err(outside());
             }
@@ -59,6 +60,7 @@ impl WorkingDirectory {
         if let Some(config) = &workspace.agents {
             settings.apply(config).map_err(ResolveError::from)?;
         }
+        // There is no project here, so the search must not go up from the home directory and find one.
         settings.bounds = ProjectBounds::HomeOnly;
         let home = settings.homes.of(settings.profile).filter(|home| home.is_dir());
         Ok(home.map(Path::to_owned).map(|cwd| Self { cwd, settings }))

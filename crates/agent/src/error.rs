@@ -39,7 +39,7 @@ pub enum AgentError {
     /// A directory cannot be used.
     #[error("cannot work in {}: {source}", path.display())]
     Directory { path: PathBuf, source: std::io::Error },
-    #[error("skills are switched off (skills.enabled)")]
+    #[error("skills are disabled (skills.enabled)")]
     SkillsOff,
     #[error("there is no skill `{slug}` here")]
     UnknownSkill {
@@ -71,7 +71,7 @@ pub enum AgentError {
     #[error("the model ended without an answer")]
     NoAnswer,
     /// The model answered a request for a list with something else.
-    #[error("the model's answer has no JSON array that can be read")]
+    #[error("the model's answer contains no valid JSON array")]
     NoList,
     /// Summarising the earlier turns takes more requests than a turn may make.
     #[error("the earlier turns could not be summarised in {requests} requests")]
@@ -81,14 +81,14 @@ pub enum AgentError {
     },
     /// The last answer was cut off inside a tool call.
     #[error(
-        "the model's answer was cut off at its maximum length inside a call of `{tool}`, which did not run"
+        "the model's answer was cut off at its maximum length inside a call to `{tool}`, which did not run"
     )]
     CutCall {
         /// The tool that was called.
         tool: String,
     },
     /// Another gateway declared the turn dead.
-    #[error("the turn was given up by another gateway")]
+    #[error("another gateway declared the turn dead")]
     LeaseLost,
     /// The gateway that ran the turn died.
     #[error("the gateway that ran this turn is gone")]
@@ -96,30 +96,31 @@ pub enum AgentError {
     #[error("the gateway was stopped while the turn ran")]
     ShutDown,
     /// The client disconnected before the queued turn started.
-    #[error("the turn was withdrawn before it began")]
+    #[error("the client disconnected before the turn started")]
     Withdrawn,
+    /// The turn was stopped while its calls ran. It ends as cancelled, so this is never shown.
+    #[error("the turn was cancelled")]
+    Cancelled,
     /// The turn panicked, which is a bug in the program.
-    #[error("the turn failed by a fault of the gateway; its log has the details")]
+    #[error("internal error in the gateway; see its log for details")]
     Panicked,
     /// The gateway has reached its limit of running turns.
-    #[error("{limit} turns are running on this gateway, and no more may at once")]
+    #[error("gateway already has {limit} running turns (limit)")]
     TooManyTurns { limit: usize },
     /// The thread has reached its limit of queued turns.
-    #[error("{limit} turns wait for this thread already, and no more may")]
+    #[error("thread already has {limit} queued turns (limit)")]
     QueueFull { limit: usize },
     /// The workspace has used its daily tokens.
-    #[error("the turns of this workspace have used the {limit} tokens that they may use in a day (UTC)")]
+    #[error("workspace has used its {limit} tokens for today (UTC)")]
     TokensSpent { limit: u64 },
     /// The turn does not belong to the thread of the request.
     #[error("turn `{turn_id}` belongs to another thread")]
     OtherThread { turn_id: protocol::TurnId },
     /// The input is blank.
-    #[error("there is nothing to answer: the text is blank")]
+    #[error("the input is blank")]
     NoInput,
     /// The parts that must be sent exceed the model's window.
-    #[error(
-        "the prompt, the tools and the question have about {tokens} tokens, and there is room for {room}"
-    )]
+    #[error("the prompt, the tools and the question have about {tokens} tokens, and the limit is {room}")]
     TooLong {
         /// Tokens of the parts that must be sent.
         tokens: usize,
@@ -129,7 +130,7 @@ pub enum AgentError {
     #[error("the model refused to answer")]
     Refused,
     /// The model kept calling tools although it had to answer.
-    #[error("the model called tools until it had spent its budget, and then again instead of answering")]
+    #[error("the model used up its tool budget and kept calling tools instead of answering")]
     OnlyCalls,
     /// Tools cannot run in the workspace's directory.
     #[error(transparent)]
@@ -169,6 +170,8 @@ impl AgentError {
     /// Returns true if the same turn could succeed later.
     pub fn is_retryable(&self) -> bool {
         match self {
+            // Only causes outside of the request are worth a retry. A hook or a missing setting fails again in the
+            // same way.
             AgentError::Provider(error) => error.retryable,
             AgentError::LeaseLost | AgentError::ShutDown | AgentError::GatewayGone | AgentError::NoAnswer => {
                 true
@@ -197,20 +200,20 @@ impl Hint for AgentError {
             AgentError::UnknownSkill { meant: Some(meant), .. } => {
                 return Some(format!("did you mean `{meant}`?").into());
             }
-            AgentError::UnknownSkill { meant: None, .. } => "`foreword skill list` shows those there are",
+            AgentError::UnknownSkill { meant: None, .. } => {
+                "`foreword skill list` lists the available skills"
+            }
             AgentError::UnusableSkill { detail, .. } => return detail.as_deref().map(Cow::Borrowed),
             AgentError::NoModel => MODELS,
             AgentError::TooLong { .. } => {
                 "ask for less, or raise turns.max_context_tokens if the model takes more"
             }
-            AgentError::TooManyTurns { .. } => {
-                "wait for one to end, or cancel one; limits.turns allows more at once"
-            }
-            AgentError::QueueFull { .. } => "wait for one to begin, or cancel the one that runs",
+            AgentError::TooManyTurns { .. } => "wait for one to end, cancel one, or raise limits.turns",
+            AgentError::QueueFull { .. } => "wait for a queued turn to start, or cancel the running one",
             AgentError::TokensSpent { .. } => "wait for tomorrow, or raise limits.tokens_per_day",
             AgentError::CutCall { .. } => "ask for less at once",
             AgentError::Rebuild(RebuildError::Purged { .. }) => {
-                "its manifest is still there: `foreword prompt manifest THREAD --turn TURN`"
+                "its manifest is still available: `foreword prompt manifest THREAD --turn TURN`"
             }
             AgentError::Refused => "ask differently, or ask another model with --model",
             AgentError::OnlyCalls => {

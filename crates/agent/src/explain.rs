@@ -34,11 +34,12 @@ impl Agent {
             let rounds = explained_rounds(&items, &manifests, &approvals);
             let history = sent_history(&items);
             let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
+            // A turn may change its sections between rounds. The last manifest shows what led to the answer.
             let sections = manifests.last().map_or(&[][..], |last| &last.manifest.sections);
             let left_out = manifests.last().map_or(&[][..], |last| &last.manifest.left_out);
             let mut files = initial_files(sections);
             files.extend(self.earlier_files(&stored, history.as_ref()).await?);
-            files.extend(told_files(&entries));
+            files.extend(delivered_files(&entries));
             Ok(TurnExplanation {
                 turn: self.turn_view(workspace_id, turn_id).await?.turn,
                 files,
@@ -64,10 +65,12 @@ impl Agent {
         history: Option<&ExplainedHistory>,
     ) -> Result<Vec<ExplainedFile>, AgentError> {
         let Some(history) = history else { return Ok(Vec::new()) };
+        // Use the window that was recorded. The turns before it were only in the request as a summary.
         let range = TurnRange { after: history.left_out_through, before: turn.ordinal, part: RangePart::All };
         let earlier = self.completed_turns(turn, range).await?;
         let files = earlier.iter().flat_map(|past| {
-            told_files(&past.entries).map(|file| ExplainedFile { turn_id: Some(past.id.clone()), ..file })
+            delivered_files(&past.entries)
+                .map(|file| ExplainedFile { turn_id: Some(past.id.clone()), ..file })
         });
         Ok(files.collect())
     }
@@ -110,7 +113,7 @@ fn initial_files(sections: &[PromptManifestSection]) -> Vec<ExplainedFile> {
 }
 
 /// Returns the files delivered or announced by messages.
-fn told_files(entries: &[TurnMessage]) -> impl Iterator<Item = ExplainedFile> + '_ {
+fn delivered_files(entries: &[TurnMessage]) -> impl Iterator<Item = ExplainedFile> + '_ {
     entries.iter().flat_map(|entry| {
         let read = entry.reads.iter().map(|read| ExplainedFile {
             path: read.path.to_string_lossy().into_owned(),
@@ -120,12 +123,12 @@ fn told_files(entries: &[TurnMessage]) -> impl Iterator<Item = ExplainedFile> + 
             call_id: None,
             turn_id: None,
         });
-        read.chain(entry.reminders.iter().flat_map(reminded_files)).collect::<Vec<_>>()
+        read.chain(entry.reminders.iter().flat_map(files_in_reminder)).collect::<Vec<_>>()
     })
 }
 
 /// Returns the files named by a reminder.
-pub(crate) fn reminded_files(attached: &AttachedReminder) -> Vec<ExplainedFile> {
+pub(crate) fn files_in_reminder(attached: &AttachedReminder) -> Vec<ExplainedFile> {
     let (files, removed): (&[ReminderFile], &[std::path::PathBuf]) = match &attached.reminder {
         Reminder::AgentsResolvePaths { files, removed } => (files, removed),
         Reminder::SessionResumeDiff { files, removed, .. } => (files, removed),

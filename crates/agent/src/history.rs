@@ -189,6 +189,7 @@ impl Agent {
             }
         }
         for turn in &mut turns {
+            // Redact before counting: the replacement text is what will be sent.
             hide_memory_of_others(&mut turn.entries, reader);
             turn.tokens = turn.entries.iter().map(|entry| sent_tokens(&self.counter, entry)).sum();
         }

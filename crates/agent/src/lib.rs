@@ -22,9 +22,9 @@ mod settings;
 mod subject;
 mod turn;
 
-pub use self::prompt::compare::{ComparedPlace, OwnFiles, SurveyedPlace};
+pub use self::prompt::compare::{CompareTarget, OwnFiles, SurveyTarget};
 pub use self::prompt::manifests::Pruned;
-pub use self::prompt::prepare::{Prepared, PreparedSession, PromptRequest, Reach, SessionStart};
+pub use self::prompt::prepare::{Prepared, PreparedSession, PromptRequest, SessionStart};
 pub use self::prompt::preview::{Preview, directory_preview};
 pub use agent::Agent;
 pub use blocking::blocking;
@@ -33,7 +33,7 @@ pub use domains::memory::MEMORY_HOOK;
 pub use domains::memory::privacy::{hide_notes_of_others, memory_of_another};
 pub use domains::skills::SKILLS_HOOK;
 pub use error::AgentError;
-pub use explain::view::shown;
+pub use explain::view::turn_reminder;
 pub use settings::{
     AgentSettings, Clock, DelegationSettings, PromptSettings, RetentionSettings, TurnLimits, TurnSettings,
     WhenBusy,

@@ -22,7 +22,7 @@ pub(crate) fn prune(directory: &Path, age: Duration) -> u64 {
         match fs::remove_dir_all(&path) {
             Ok(()) => pruned += 1,
             Err(error) => {
-                tracing::warn!(%error, path = %path.display(), "files that were set aside could not be removed");
+                tracing::warn!(%error, path = %path.display(), "failed to remove set-aside files");
             }
         }
     }

@@ -1,31 +1,32 @@
 //! The subject of a prompt or turn, loaded once.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use hooks::TurnContext;
 use memory::asks_not_to_remember;
-use protocol::{Audience, Thread, TurnId, Workspace};
-
-use store::TurnSubject;
-use tools::{RoundContext, RoundPurpose};
+use protocol::{Audience, Thread, TurnScope, Workspace};
+use store::{TurnStart, TurnSubject};
+use tools::RoundContext;
 
 use crate::agent::Agent;
 use crate::blocking::blocking;
 use crate::directory::WorkingDirectory;
 use crate::domains::delegation::ChildLimits;
 use crate::error::AgentError;
-use crate::prompt::prepare::{PromptRequest, Reach, SessionStart};
+use crate::prompt::prepare::{PromptRequest, SessionStart};
 
 /// A [`PromptRequest`] with everything it names, loaded.
 #[derive(Debug, Clone)]
-pub(crate) struct Subject {
+pub(crate) struct PromptSubject {
+    /// The scope of the request, completed with the mode and the directories.
+    pub(crate) scope: Arc<TurnScope>,
     pub(crate) workspace: Workspace,
     pub(crate) thread: Thread,
     /// `None` if the workspace has no directory.
     pub(crate) directory: Option<WorkingDirectory>,
     /// Directory whose instruction files apply: the working directory, else the user's own; `None` without either.
     pub(crate) instructions: Option<WorkingDirectory>,
-    pub(crate) request: PromptRequest,
     pub(crate) start: SessionStart,
     /// Number of threads above this one: 0 for a thread made by a user.
     pub(crate) depth: u32,
@@ -33,60 +34,24 @@ pub(crate) struct Subject {
     pub(crate) limits: ChildLimits,
 }
 
-impl Subject {
-    /// Returns the workspace's directory.
-    fn root(&self) -> Option<PathBuf> {
-        let directory = self.directory.as_ref()?;
-        directory.settings.bounds.workspace().map(Path::to_owned)
-    }
-
+impl PromptSubject {
     /// Returns the context for hooks.
     pub(crate) fn turn_context(&self) -> TurnContext {
         TurnContext {
-            turn_id: self.request.turn_id.clone(),
-            root: self.root(),
-            directory: self.directory.as_ref().map(|directory| directory.cwd.clone()),
-            actor: self.request.actor.clone(),
-            is_bound: self.request.reach != Reach::Everything,
-            input: self.request.input.clone(),
-            is_off_the_record: self.is_off_the_record(),
-            skills: self.request.skills.clone(),
             audience: audience(&self.thread),
             inherits_document: self.thread.inherits_document,
-            ..TurnContext::new(self.workspace.id.clone(), self.thread.id.clone(), self.thread.mode)
+            ..TurnContext::new(Arc::clone(&self.scope))
         }
-    }
-}
-
-impl Subject {
-    /// Returns the user whose private memory the turn may use.
-    pub(crate) fn memory_owner(&self) -> Option<&str> {
-        self.request.reach.memory_owner(self.request.actor.as_deref())
-    }
-
-    /// Returns true if the user asked to remember nothing of the turn, directly or in the turn that delegated it.
-    pub(crate) fn is_off_the_record(&self) -> bool {
-        self.limits.is_off_the_record || self.request.input.as_deref().is_some_and(asks_not_to_remember)
     }
 
     /// Returns the context for the sources of tools in a round.
-    pub(crate) fn round_context(&self, turn_id: TurnId, round: u32) -> RoundContext {
-        RoundContext {
-            workspace_id: self.workspace.id.clone(),
-            thread_id: self.thread.id.clone(),
-            turn_id,
-            mode: self.thread.mode,
-            root: self.root(),
-            directory: self.directory.as_ref().map(|directory| directory.cwd.clone()),
-            actor: self.request.actor.clone(),
-            is_bound: self.request.reach == Reach::Workspace,
-            chosen_domains: self.request.tool_domains.clone(),
-            input: self.request.input.clone(),
-            has_memories: None,
-            round,
-            is_off_the_record: self.is_off_the_record(),
-            purpose: if self.request.turn_id.is_some() { RoundPurpose::Turn } else { RoundPurpose::Preview },
-        }
+    pub(crate) fn round_context(&self, round: u32) -> RoundContext {
+        RoundContext { scope: Arc::clone(&self.scope), round }
+    }
+
+    /// Returns the scope with the state that the turn starts from.
+    pub(crate) fn scope_at(&self, start: &TurnStart) -> Arc<TurnScope> {
+        Arc::new(TurnScope { has_memories: Some(start.has_memories), ..TurnScope::clone(&self.scope) })
     }
 }
 
@@ -97,24 +62,36 @@ pub(crate) fn audience(thread: &Thread) -> Audience {
 
 impl Agent {
     /// Loads the subject of a request. A thread of another workspace is reported as missing.
-    pub(crate) async fn load(&self, request: &PromptRequest) -> Result<Subject, AgentError> {
-        let (workspace_id, thread_id) = (&request.workspace_id, &request.thread_id);
+    pub(crate) async fn load(&self, request: &PromptRequest) -> Result<PromptSubject, AgentError> {
+        let workspace_id = &request.scope.workspace_id;
+        let thread_id = &request.scope.thread_id;
         let TurnSubject { workspace, thread, .. } = self.store.turn_subject(workspace_id, thread_id).await?;
         let audience = audience(&thread);
         let directory = self.directory(&workspace, request.cwd.as_deref()).await?;
         let directory = directory.map(|directory| directory.read_by(audience));
         let instructions = self.instruction_directory(&workspace, directory.as_ref()).await?;
         let instructions = instructions.map(|directory| directory.read_by(audience));
+        // Only delegated threads need this query, and most threads have no parent.
         let depth = match &thread.parent_thread_id {
             Some(_) => self.store.thread_depth(workspace_id, thread_id).await?,
             None => 0,
         };
-        Ok(Subject {
+        let root = directory.as_ref().and_then(|directory| directory.settings.bounds.workspace());
+        let input = request.scope.input.as_deref();
+        let scope = TurnScope {
+            mode: thread.mode,
+            root: root.map(Path::to_owned),
+            directory: directory.as_ref().map(|directory| directory.cwd.clone()),
+            // A delegated turn inherits the wish from its parent, whatever its goal is.
+            off_the_record: request.scope.off_the_record || input.is_some_and(asks_not_to_remember),
+            ..request.scope.clone()
+        };
+        Ok(PromptSubject {
+            scope: Arc::new(scope),
             workspace,
             thread,
             directory,
             instructions,
-            request: request.clone(),
             start: SessionStart::Thread,
             depth,
             limits: ChildLimits::default(),
@@ -130,7 +107,8 @@ impl Agent {
         if let Some(directory) = directory {
             return Ok(Some(directory.clone()));
         }
-        let (workspace, settings) = (workspace.clone(), std::sync::Arc::clone(&self.settings));
+        let workspace = workspace.clone();
+        let settings = Arc::clone(&self.settings);
         blocking(move || WorkingDirectory::home(&workspace, &settings.files)).await
     }
 
@@ -144,8 +122,9 @@ impl Agent {
         if workspace.root_path.is_none() && cwd.is_none() {
             return Ok(None);
         }
-        let (workspace, cwd) = (workspace.clone(), cwd.map(str::to_owned));
-        let settings = std::sync::Arc::clone(&self.settings);
+        let workspace = workspace.clone();
+        let cwd = cwd.map(str::to_owned);
+        let settings = Arc::clone(&self.settings);
         blocking(move || WorkingDirectory::find(&workspace, cwd.as_deref(), &settings.files)).await
     }
 }

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use agent::Reach;
 use parking_lot::Mutex;
-use protocol::{AccessToken, AuthenticationFailure, Role, STDIO_ACTOR, Timestamp, TokenId, WorkspaceId};
+use protocol::{
+    AccessToken, AuthenticationFailure, Role, STDIO_ACTOR, Timestamp, TokenId, TokenReach, WorkspaceId,
+};
 use store::{Store, StoreError, hash_secret};
 
 use crate::access::counts::AccessCounts;
@@ -52,8 +53,8 @@ impl Actor {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
-    pub(crate) fn reach(&self) -> Reach {
-        if self.workspace_id.is_none() { Reach::Everything } else { Reach::Workspace }
+    pub(crate) fn reach(&self) -> TokenReach {
+        if self.workspace_id.is_none() { TokenReach::Everything } else { TokenReach::Workspace }
     }
 
     /// Returns true if the actor may access `workspace_id`.

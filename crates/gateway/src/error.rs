@@ -127,6 +127,7 @@ pub(crate) fn from_agent(failure: AgentError) -> ErrorObject {
         | AgentError::OnlyCalls
         | AgentError::CutCall { .. }
         | AgentError::SummaryTooLong { .. }
+        | AgentError::Cancelled
         | AgentError::Withdrawn
         | AgentError::SkillsOff
         | AgentError::UnusableSkill { .. }

@@ -89,7 +89,7 @@ async fn a_question_outlives_a_database_that_is_away_for_a_moment() {
     stage.until(&turn, |answer| answer["approvals"] != json!([])).await;
 
     cluster.stop().unwrap();
-    let in_vain = "the answer to a question could not be looked for";
+    let in_vain = "failed to look up an approval";
     until("the answer to be looked for in vain", async || log.text().contains(in_vain)).await;
     cluster.start_again().unwrap();
     let yes = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": true }));

@@ -1,4 +1,4 @@
-//! Turns, through a real gateway and a scripted model that speaks over real HTTP.
+//! Turns through a real gateway, with a scripted model behind real HTTP.
 
 mod approvals;
 mod cancelling;
@@ -7,6 +7,7 @@ mod chat;
 mod delegation;
 mod domains;
 mod environment;
+mod failed_turns;
 mod failures;
 mod history;
 mod identity;
@@ -18,12 +19,10 @@ mod previews;
 mod private_memory;
 mod proof;
 mod recovery;
-mod replaced_root;
 mod requests;
 mod rounds;
-mod said_once;
 mod sandbox;
 mod skills;
-mod unanswered;
+mod turn_sections;
 mod watching;
 mod wording;

@@ -123,7 +123,7 @@ fn refusal(
         return Some(format!("the subscription does not declare {kind}"));
     }
     if [contribution.id(), contribution.slot()].into_iter().flatten().any(|id| !is_id(id)) {
-        return Some("its id is not one".to_owned());
+        return Some("its id is invalid".to_owned());
     }
     if let Contribution::PromptSection(section) = contribution
         && !is_title(&section.title)
@@ -143,7 +143,7 @@ fn refusal(
     // Remember the id only after all other checks, so that a refused contribution does not block a valid one with the
     // same id.
     let again = !seen.insert((kind, id.to_owned()));
-    again.then(|| "the hook contributed that id already".to_owned())
+    again.then(|| "the hook already contributed this id".to_owned())
 }
 
 fn is_title(text: &str) -> bool {

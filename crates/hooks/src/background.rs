@@ -64,14 +64,16 @@ impl Background {
         let place = match self.room.clone().try_acquire_owned() {
             Ok(place) => place,
             Err(TryAcquireError::NoPermits) => {
-                return Err(Box::new(Rejected { run, reason: "too many hooks run in the background" }));
+                return Err(Box::new(Rejected { run, reason: "the queue of background hooks is full" }));
             }
             Err(TryAcquireError::Closed) => {
                 return Err(Box::new(Rejected { run, reason: "the hooks are shutting down" }));
             }
         };
-        let (entry, turn) = (entry.clone(), turn.clone());
-        let (running, stop) = (self.running.clone(), self.stop.clone());
+        let entry = entry.clone();
+        let turn = turn.clone();
+        let running = self.running.clone();
+        let stop = self.stop.clone();
         tokio::spawn(async move {
             let _held = (token, place);
             // Every early return drops the run, which then records a cancellation. The run is bound after the token,

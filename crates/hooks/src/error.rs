@@ -55,13 +55,13 @@ pub(crate) struct RunFailure {
 #[non_exhaustive]
 pub enum RegistrationError {
     /// An id is empty, too long, or not visible ASCII.
-    #[error("{id:?} of package {package_id:?} is not an id")]
+    #[error("invalid id {id:?} in package {package_id:?}")]
     InvalidId { package_id: String, id: String },
     /// A package with this id is already registered.
     #[error("package `{0}` is registered twice")]
     DuplicatePackage(String),
     /// A subscription with this id is already registered.
-    #[error("subscription `{id}` of package `{package_id}` exists already, in package `{other_package_id}`")]
+    #[error("subscription `{id}` of package `{package_id}` already exists in package `{other_package_id}`")]
     DuplicateSubscription {
         id: String,
         /// The refused package.
@@ -70,7 +70,7 @@ pub enum RegistrationError {
         other_package_id: String,
     },
     /// Another package already has a worker for this kind of job.
-    #[error("jobs of the kind `{kind}`, which package `{package_id}` would do, are done already")]
+    #[error("package `{package_id}` registers a second worker for jobs of kind `{kind}`")]
     DuplicateJob {
         kind: String,
         /// The refused package.
@@ -88,7 +88,7 @@ pub enum RegistrationError {
         found_in: Option<Phase>,
     },
     /// `before` and `after` form a cycle.
-    #[error("the order of {phase} goes in a circle: {}", .cycle.join(" before "))]
+    #[error("cyclic hook order in {phase}: {}", .cycle.join(" before "))]
     Cycle {
         phase: Phase,
         /// The subscriptions, each before the next; the last equals the first.
@@ -127,7 +127,7 @@ impl Hint for RegistrationError {
         let hint = match self {
             Self::InvalidId { .. } => format!("1 to {MAX_ID_BYTES} visible ASCII characters"),
             Self::UnknownName { found_in, .. } => format!("it is in {}", (*found_in)?),
-            Self::Timeout { .. } => format!("more than nothing, at most {MAX_TIMEOUT:?}"),
+            Self::Timeout { .. } => format!("use a timeout above zero, at most {MAX_TIMEOUT:?}"),
             _ => return None,
         };
         Some(hint.into())

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use protocol::hook::Phase;
-use protocol::{Audience, ThreadId, ThreadMode, TurnId, TurnStatus, WorkspaceId};
+use protocol::{Audience, ContentHash, TurnScope, TurnStatus};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -17,61 +17,29 @@ use crate::{Contributed, Contribution};
 /// The turn as its hooks see it.
 #[derive(Debug, Clone)]
 pub struct TurnContext {
-    pub workspace_id: WorkspaceId,
-    pub thread_id: ThreadId,
-    /// The turn; absent for a preview of the next one.
-    pub turn_id: Option<TurnId>,
-    /// Whether the thread is a chat or works in a directory.
-    pub mode: ThreadMode,
-    /// The workspace's directory.
-    pub root: Option<PathBuf>,
-    /// The directory the turn works in.
-    pub directory: Option<PathBuf>,
+    pub scope: Arc<TurnScope>,
     /// Files and directories touched by tool calls of the thread: in completed turns, and in this one so far.
     pub touched_paths: Vec<PathBuf>,
-    /// Slugs of the skills selected for the turn.
-    pub skills: Vec<String>,
     /// The reader of the turn's instructions: the main agent, or a delegate of another turn.
     pub audience: Audience,
     /// True if a delegated turn gets the document of its scope.
     pub inherits_document: bool,
-    /// Whose turn it is.
-    pub actor: Option<String>,
-    /// Whether they can reach this workspace only, and nothing that workspaces share.
-    pub is_bound: bool,
-    /// What the user says.
-    pub input: Option<String>,
-    /// Whether anything is remembered that the turn can see; none where nobody has looked.
-    pub has_memories: Option<bool>,
-    /// Whether the user wants nothing of it remembered.
-    pub is_off_the_record: bool,
     /// Contributions of earlier phases of the turn.
     pub earlier: Vec<Contributed>,
     /// Fingerprint of the whole prompt, once it is compiled.
-    pub prompt_fingerprint: Option<protocol::ContentHash>,
+    pub prompt_fingerprint: Option<ContentHash>,
     /// Final status, once the turn has ended.
     pub status: Option<TurnStatus>,
 }
 
 impl TurnContext {
-    /// Creates a context for a turn scope; everything else is empty.
-    pub fn new(workspace_id: WorkspaceId, thread_id: ThreadId, mode: ThreadMode) -> Self {
+    /// Creates the context of a scope; everything else is empty.
+    pub fn new(scope: impl Into<Arc<TurnScope>>) -> Self {
         Self {
-            workspace_id,
-            thread_id,
-            turn_id: None,
-            mode,
-            root: None,
-            directory: None,
+            scope: scope.into(),
             touched_paths: Vec::new(),
-            skills: Vec::new(),
             audience: Audience::Main,
             inherits_document: false,
-            actor: None,
-            is_bound: true,
-            input: None,
-            has_memories: None,
-            is_off_the_record: false,
             earlier: Vec::new(),
             prompt_fingerprint: None,
             status: None,

@@ -15,11 +15,11 @@
 //!     ContributionKind, HookContext, HookPackage, HookRegistry, HookRuntime, HookSubscription, HookLimits,
 //!     MemoryRecorder, Phase, PromptSection, TurnContext,
 //! };
-//! use protocol::{ThreadId, ThreadMode, WorkspaceId};
+//! use protocol::{ThreadId, TurnScope, WorkspaceId};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let greeting = HookSubscription::new("example.greeting", Phase::PrePromptCompile, |context: HookContext| async move {
-//!     let actor = context.turn.actor.as_deref().unwrap_or("nobody");
+//!     let actor = context.turn.scope.actor.as_deref().unwrap_or("stranger");
 //!     Ok(vec![PromptSection::new("greeting", "greeting", "Greeting", format!("Hello, {actor}.")).into()])
 //! })
 //! .may_contribute([ContributionKind::PromptSection]);
@@ -29,11 +29,12 @@
 //!
 //! let recorder = Arc::new(MemoryRecorder::default());
 //! let runtime = HookRuntime::new(registry, recorder.clone(), HookLimits::default());
-//! let turn = TurnContext {
+//! let scope = TurnScope {
 //!     actor: Some("Ada".to_owned()),
-//!     ..TurnContext::new(WorkspaceId::new(), ThreadId::new(), ThreadMode::Chat)
+//!     ..TurnScope::new(WorkspaceId::new(), ThreadId::new())
 //! };
-//! let outcome = runtime.run_phase(Phase::PrePromptCompile, Arc::new(turn)).await?;
+//! let turn = Arc::new(TurnContext::new(scope));
+//! let outcome = runtime.run_phase(Phase::PrePromptCompile, turn).await?;
 //!
 //! assert_eq!(outcome.sections().next().unwrap().1.content, "Hello, Ada.");
 //! assert_eq!(recorder.runs().len(), 1);

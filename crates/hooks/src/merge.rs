@@ -101,7 +101,7 @@ impl Merge {
                 // turn could produce different prompts.
                 if let Some(other) = self.taken.get(&place) {
                     let other = &other.subscription.hook_id;
-                    let reason = format!("hook `{other}` contributed `{slot}` before");
+                    let reason = format!("hook `{other}` already contributed `{slot}`");
                     diagnostics.push(refused(&contribution, &reason));
                     refusals.push(contribution.kind());
                     continue;

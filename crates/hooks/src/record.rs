@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use protocol::Timestamp;
 use protocol::hook::{ContributionKind, HookRun, RunStatus};
 use tokio::time::Instant;
@@ -33,22 +34,22 @@ pub struct MemoryRecorder {
 impl MemoryRecorder {
     /// Returns the records so far.
     pub fn runs(&self) -> Vec<HookRun> {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.runs.lock().clone()
     }
 
     /// Returns the contributions of background hooks so far.
     pub fn delivered(&self) -> Vec<Contributed> {
-        self.delivered.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.delivered.lock().clone()
     }
 }
 
 impl Recorder for MemoryRecorder {
     fn record(&self, run: HookRun) {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner).push(run);
+        self.runs.lock().push(run);
     }
 
     fn deliver(&self, _: &HookRun, contributions: Vec<Contributed>) {
-        self.delivered.lock().unwrap_or_else(PoisonError::into_inner).extend(contributions);
+        self.delivered.lock().extend(contributions);
     }
 }
 
@@ -63,9 +64,9 @@ impl OpenRun {
     pub(crate) fn new(recorder: Arc<dyn Recorder>, entry: &RegisteredHook, turn: &TurnContext) -> Self {
         let subscription = &entry.subscription;
         let run = HookRun {
-            workspace_id: Some(turn.workspace_id.clone()),
-            thread_id: Some(turn.thread_id.clone()),
-            turn_id: turn.turn_id.clone(),
+            workspace_id: Some(turn.scope.workspace_id.clone()),
+            thread_id: Some(turn.scope.thread_id.clone()),
+            turn_id: turn.scope.turn_id.clone(),
             package_id: entry.package_id.clone(),
             hook_id: subscription.hook_id.clone(),
             subscription_id: subscription.id.clone(),
@@ -159,6 +160,6 @@ impl Drop for OpenRun {
 /// Keeps a panic of the recorder from ending a turn.
 fn guarded(call: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(call)).is_err() {
-        tracing::error!("the recorder of hooks panicked");
+        tracing::error!("hook recorder panicked");
     }
 }

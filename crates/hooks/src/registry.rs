@@ -154,6 +154,8 @@ fn entry(package_id: &str, subscription: HookSubscription) -> Result<RegisteredH
     if timeout.is_zero() || timeout > MAX_TIMEOUT {
         return Err(RegistrationError::Timeout { subscription_id: subscription_id(), timeout });
     }
+    // A background hook ends after its phase, so nothing of it can influence the phase any more. Refuse settings that
+    // suggest otherwise.
     if subscription.execution == Execution::Background {
         if subscription.failure == FailurePolicy::FailClosed {
             return Err(RegistrationError::BackgroundFailsClosed(subscription_id()));
@@ -168,10 +170,12 @@ fn entry(package_id: &str, subscription: HookSubscription) -> Result<RegisteredH
     }
     let unusable = |reason| RegistrationError::Fallback { subscription_id: subscription_id(), reason };
     if !subscription.fallback.is_empty() && subscription.failure != FailurePolicy::Fallback {
-        return Err(unusable("the failure policy is another".to_owned()));
+        return Err(unusable("it needs the failure policy `fallback`".to_owned()));
     }
     let fallback =
         admit(&subscription, subscription.fallback.clone()).map_err(|fault| unusable(fault.preview))?;
+    // A fallback that would be cut or refused is a mistake of the package. Report it now, rather than when the hook
+    // fails.
     if let Some(diagnostic) = fallback.diagnostics.first() {
         return Err(unusable(diagnostic.message.clone()));
     }
@@ -192,6 +196,7 @@ fn plan(phase: Phase, all: &[Arc<RegisteredHook>]) -> Result<Plan, RegistrationE
             phase,
             cycle: circle.into_iter().map(|index| entries[index].subscription.id.clone()).collect(),
         })?;
+    // Check after ordering, so that a cycle through a background hook is reported as a cycle.
     for (before, after) in edges {
         if entries[before].subscription.execution == Execution::Background {
             return Err(RegistrationError::AfterBackground {
@@ -213,6 +218,7 @@ fn edges(
     for (index, entry) in entries.iter().enumerate() {
         let subscription = &entry.subscription;
         named.entry(&subscription.id).or_default().push(index);
+        // A hook id stands for all its subscriptions; do not list the same subscription twice if both are equal.
         if subscription.hook_id != subscription.id {
             named.entry(&subscription.hook_id).or_default().push(index);
         }

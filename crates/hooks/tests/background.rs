@@ -28,6 +28,7 @@ async fn a_phase_does_not_wait_and_shutdown_does() {
     let bench = bench([background("hook", Does::ReturnAfter(Duration::from_secs(30), vec![job.into()]))]);
     let before = Instant::now();
     bench.run().await.unwrap();
+    // The clock is paused, so any waiting in the phase would show up as elapsed time.
     assert!(before.elapsed().is_zero());
     assert_eq!(bench.recorder.runs(), vec![]);
     let drained = bench.runtime.shutdown(Duration::from_secs(40)).await;
@@ -50,12 +51,13 @@ async fn what_is_too_much_is_rejected_and_recorded() {
         }
     });
     let mut diagnostics = Vec::new();
+    // Two run, three wait, and the remaining two exceed the limits.
     for _ in 0..7 {
         diagnostics.extend(bench.run().await.unwrap().diagnostics);
     }
     assert_eq!(bench.statuses(), ["hook rejected"; 2]);
     assert_eq!(diagnostics.len(), 2);
-    assert_eq!(diagnostics[0].message, "hook `hook`: too many hooks run in the background");
+    assert_eq!(diagnostics[0].message, "hook `hook`: the queue of background hooks is full");
     let before = Instant::now();
     bench.runtime.shutdown(Duration::from_secs(100)).await;
     assert_eq!(before.elapsed().as_secs(), 3, "five hooks, two at a time, a second each");
@@ -75,7 +77,9 @@ async fn what_does_not_end_is_aborted_and_recorded() {
     let mut previews: Vec<_> =
         bench.recorder.runs().into_iter().map(|run| run.error_preview.unwrap()).collect();
     previews.sort();
-    let (queued, ran) = ("cancelled before it started", "cancelled while it ran");
+    // The limits let two hooks run while two wait, and the records must distinguish them.
+    let queued = "cancelled before it started";
+    let ran = "cancelled while it ran";
     assert_eq!(previews, [queued, queued, ran, ran]);
     assert_eq!(bench.statuses(), ["hook cancelled"; 4]);
 }
@@ -121,6 +125,7 @@ async fn background_hooks_run_beside_phases_without_end() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_shutdown_amid_phases_loses_no_record() {
+    // Repeat the race between submitting and closing, which a single round rarely hits.
     for _ in 0..20 {
         let bench = Arc::new(narrow(|_: HookContext| async {
             tokio::task::yield_now().await;
@@ -142,6 +147,8 @@ async fn a_shutdown_amid_phases_loses_no_record() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_shutdown_ends_after_the_last_record() {
+    // If the tracker token were released before the record, the shutdown could win the race and some record would be
+    // missing.
     for _ in 0..200 {
         let bench = narrow(Does::Hang);
         for _ in 0..5 {

@@ -7,7 +7,7 @@ use hooks::{
     Contribution, ContributionKind, Hook, HookContext, HookFailure, HookLimits, HookPackage, HookRegistry,
     HookResult, HookRun, HookRuntime, HookSubscription, MemoryRecorder, Phase, PromptSection, TurnContext,
 };
-use protocol::{ThreadId, ThreadMode, WorkspaceId};
+use protocol::{ThreadId, ThreadMode, TurnScope, WorkspaceId};
 use strum::VariantArray as _;
 use tokio::time::sleep;
 
@@ -51,11 +51,12 @@ pub(crate) fn subscription(id: &str, does: impl Hook) -> HookSubscription {
 
 /// Returns the context of a turn without a user.
 pub(crate) fn turn() -> Arc<TurnContext> {
-    let turn = TurnContext {
+    let scope = TurnScope {
         turn_id: Some("turn-1".parse().unwrap()),
-        ..TurnContext::new(WorkspaceId::new(), ThreadId::new(), ThreadMode::Agent)
+        mode: ThreadMode::Agent,
+        ..TurnScope::new(WorkspaceId::new(), ThreadId::new())
     };
-    Arc::new(turn)
+    Arc::new(TurnContext::new(scope))
 }
 
 /// A runtime with its records.

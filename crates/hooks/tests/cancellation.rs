@@ -22,7 +22,9 @@ fn witness(id: &str) -> (HookSubscription, mpsc::UnboundedReceiver<&'static str>
         let dropped = Dropped(sender.clone());
         async move {
             let _ = dropped.0.send("started");
-            let (token, sender) = (context.cancellation.clone(), dropped.0.clone());
+            let token = context.cancellation.clone();
+            let sender = dropped.0.clone();
+            // Stands for work on another thread: aborting the hook does not stop it, only its token does.
             tokio::spawn(async move {
                 token.cancelled().await;
                 let _ = sender.send("cancelled");
@@ -36,6 +38,7 @@ fn witness(id: &str) -> (HookSubscription, mpsc::UnboundedReceiver<&'static str>
 /// Returns all reports, sorted.
 async fn told(mut receiver: mpsc::UnboundedReceiver<&'static str>) -> Vec<&'static str> {
     let mut told = Vec::new();
+    // The reports come from two tasks, in any order.
     while told.len() < 3 {
         told.push(receiver.recv().await.unwrap());
     }
@@ -92,6 +95,7 @@ async fn of_hooks_that_fail_together_the_first_is_named() {
 
 #[tokio::test(start_paused = true)]
 async fn after_a_failure_nothing_more_of_the_batch_starts() {
+    // One at a time, so that `b` has not started yet when `a` fails.
     let limits = HookLimits { concurrent: 1, ..HookLimits::default() };
     let fails = subscription("a", Does::Fail("no")).failure(FailurePolicy::FailClosed);
     let bench = bench_with(limits, [fails, subscription("b", Does::Hang)]);

@@ -25,6 +25,8 @@ fn tool(name: &str) -> ToolSpec {
 async fn an_undeclared_kind_is_refused() {
     let does = Does::Return(vec![section("s", "mine"), policy("p", 1)]);
     let hook = subscription("hook", does).may_contribute([ContributionKind::Policy]);
+    // A refused contribution is no failure of the run, so these policies must not change the outcome. Only `Skip`
+    // hides the diagnostic.
     for failure in [FailurePolicy::BestEffort, FailurePolicy::Fallback, FailurePolicy::Skip] {
         let bench = bench([hook.clone().failure(failure)]);
         let outcome = bench.run().await.unwrap();
@@ -56,7 +58,7 @@ async fn a_repeated_id_is_refused() {
     assert_eq!((values, outcome.sections().count()), (vec![json!(1)], 1));
     assert_eq!(
         outcome.diagnostics[0].message,
-        "hook `hook`: policy `p` was refused: the hook contributed that id already"
+        "hook `hook`: policy `p` was refused: the hook already contributed this id"
     );
     assert_eq!(bench.only_run().refused, 1);
 }
@@ -64,6 +66,7 @@ async fn a_repeated_id_is_refused() {
 #[tokio::test]
 async fn the_first_hook_in_order_keeps_a_section() {
     let own = |id: &str, content: &str| PromptSection::new(id, "same", "", content).into();
+    // The ids differ, but both sections claim the same place in the prompt.
     let late = subscription("late", Does::Return(vec![own("x", "late"), section("other", "")]));
     let early = subscription("early", Does::Return(vec![own("y", "early")])).priority(1);
     let bench1 = bench([late.clone(), early.clone()]);
@@ -72,7 +75,7 @@ async fn the_first_hook_in_order_keeps_a_section() {
     assert_eq!(contents, ["early", ""]);
     assert_eq!(
         outcome.diagnostics[0].message,
-        "hook `late`: prompt_section `x` was refused: hook `early` contributed `same` before"
+        "hook `late`: prompt_section `x` was refused: hook `early` already contributed `same`"
     );
     let runs = bench1.recorder.runs();
     assert_eq!((runs[1].hook_id.as_str(), runs[1].refused), ("late", 1));
@@ -101,6 +104,7 @@ async fn exceeding_the_total_budget_fails_the_hook() {
         assert_eq!(outcome.diagnostics[0].message, "hook `hook`: it returned more than 1048576 bytes");
         assert_eq!(status(&bench.only_run()), "failed");
     }
+    // The count has its own limit: jobs without a payload are only a few bytes each.
     let many =
         vec![BackgroundJob { kind: String::new(), payload: json!(null) }.into(); MAX_CONTRIBUTIONS + 1];
     let bench = bench([subscription("hook", Does::Return(many))]);
@@ -160,6 +164,7 @@ async fn text_budget_does_not_apply_to_metadata() {
 
 #[tokio::test]
 async fn invalid_ids_are_refused_and_shown_in_one_line() {
+    // The ids come back in diagnostics, where a line break or a direction override could forge other text.
     let strange = ["", "a b", "a\nb", "\u{202e}"];
     let does = Does::Return(strange.iter().map(|id| section(id, "")).collect());
     let bench = bench([subscription("hook", does)]);

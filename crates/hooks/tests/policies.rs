@@ -72,6 +72,7 @@ async fn every_failure_policy_with_every_ending() {
         ),
         (FailurePolicy::Skip, ["completed; mine; ", "skipped; ; ", "skipped; ; ", "skipped; ; "]),
     ];
+    // The two only differ in their default timeout, so the table holds for both.
     for execution in [Execution::Blocking, Execution::Deadline] {
         for (failure, expected) in table {
             for ((name, does), expected) in endings().into_iter().zip(expected) {
@@ -120,7 +121,8 @@ async fn every_ending_in_the_background() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_result_in_time_is_taken_and_a_late_one_dropped() {
+async fn late_results_are_dropped() {
+    // The default timeout of a deadline hook is one second.
     for (millis, expected) in [(999, 1), (1001, 0)] {
         let does = Does::ReturnAfter(Duration::from_millis(millis), vec![section("s", "")]);
         let bench = bench([subscription("hook", does).execution(Execution::Deadline)]);
@@ -144,7 +146,8 @@ async fn a_late_result_counts_as_a_timeout() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hook_that_blocks_its_thread_does_not_hold_the_phase() {
+async fn a_blocking_hook_does_not_hold_up_the_phase() {
+    // The hook blocks a worker until the test ends. With two workers the phase can still see its timeout.
     let (release, blocked) = std::sync::mpsc::channel::<()>();
     let blocked = std::sync::Arc::new(std::sync::Mutex::new(blocked));
     let blocking = move |_| {

@@ -33,15 +33,15 @@ fn invalid_packages_are_refused_without_changes() {
     let second = Duration::from_secs(1);
     let background = |id| hook(id).execution(Execution::Background);
     for (subscriptions, expected) in [
-        (vec![hook("")], "\"\" of package \"second\" is not an id"),
-        (vec![hook("a").id("b c")], "\"b c\" of package \"second\" is not an id"),
+        (vec![hook("")], "invalid id \"\" in package \"second\""),
+        (vec![hook("a").id("b c")], "invalid id \"b c\" in package \"second\""),
         (
             vec![hook("good"), hook("there")],
-            "subscription `there` of package `second` exists already, in package `first`",
+            "subscription `there` of package `second` already exists in package `first`",
         ),
         (
             vec![hook("a"), hook("a")],
-            "subscription `a` of package `second` exists already, in package `second`",
+            "subscription `a` of package `second` already exists in package `second`",
         ),
         (
             vec![hook("a").after("nobody")],
@@ -55,13 +55,13 @@ fn invalid_packages_are_refused_without_changes() {
             vec![hook("a").after("b"), HookSubscription::new("b", Phase::PostTurn, Does::Hang)],
             "subscription `a` names `b`, which is not in turn.pre_prompt_compile\nhint: it is in turn.post_turn",
         ),
-        (vec![hook("a").after("a")], "the order of turn.pre_prompt_compile goes in a circle: a before a"),
+        (vec![hook("a").after("a")], "cyclic hook order in turn.pre_prompt_compile: a before a"),
         (
             vec![hook("a").after("c"), hook("b").after("a"), hook("c").after("b").after("there")],
-            "the order of turn.pre_prompt_compile goes in a circle: a before b before c before a",
+            "cyclic hook order in turn.pre_prompt_compile: a before b before c before a",
         ),
         (vec![hook("a").timeout(Duration::ZERO)], "subscription `a` has a timeout of 0ns"),
-        (vec![hook("a").timeout(Duration::MAX)], "hint: more than nothing, at most 3600s"),
+        (vec![hook("a").timeout(Duration::MAX)], "hint: use a timeout above zero, at most 3600s"),
         (
             vec![hook("good").timeout(second), background("a"), hook("b").after("a")],
             "`b` is to run after `a`, which runs in the background",
@@ -101,7 +101,7 @@ fn invalid_packages_are_refused_without_changes() {
                     .fallback([section("s", "")])
                     .failure(FailurePolicy::Skip),
             ],
-            "the fallback of subscription `a` cannot be used: the failure policy is another",
+            "the fallback of subscription `a` cannot be used: it needs the failure policy `fallback`",
         ),
     ] {
         let error = refused(subscriptions);
@@ -123,6 +123,7 @@ fn packages_registered_together_may_name_each_other() {
     let first = || package("first", [hook("a").after("b")]);
     let second = || package("second", [hook("b"), hook("c").before("b")]);
     let mut registry = HookRegistry::new();
+    // Alone, the first package names a hook that does not exist.
     assert!(matches!(registry.register(first()), Err(RegistrationError::UnknownName { .. })));
     registry.register_all([first(), second()]).unwrap();
     assert_eq!(registry.subscriptions(PHASE).collect::<Vec<_>>(), ["c", "b", "a"]);
@@ -152,10 +153,7 @@ fn one_worker_per_kind_of_job() {
     let mut registry = HookRegistry::new();
     registry.register(package("one", "note")).unwrap();
     let refused = registry.register(package("two", "note")).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "jobs of the kind `note`, which package `two` would do, are done already"
-    );
+    assert_eq!(refused.to_string(), "package `two` registers a second worker for jobs of kind `note`");
     assert!(registry.register(package("three", "a b")).is_err());
     assert_eq!(registry.job_kinds().collect::<Vec<_>>(), ["note"]);
 }

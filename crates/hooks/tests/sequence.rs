@@ -9,7 +9,7 @@ use hooks::{
     MemoryRecorder, Phase, Policy, TurnContext,
 };
 use proptest::prelude::*;
-use protocol::ThreadMode;
+use protocol::TurnScope;
 use tokio::sync::Barrier;
 use tokio::time::Instant;
 
@@ -73,6 +73,7 @@ proptest! {
         speeds in proptest::collection::vec(0_u64..500, 8),
         concurrent in 1_usize..9,
     ) {
+        // The reference order. Every permutation, speed and limit below must reproduce it.
         let (contributed, recorded) = outcome(&hooks, HookLimits::default());
         prop_assert_eq!(&contributed, &recorded);
         let mut other = shuffled;
@@ -92,6 +93,7 @@ proptest! {
 
 #[tokio::test(start_paused = true)]
 async fn hooks_of_a_batch_run_at_the_same_time() {
+    // No hook passes the barrier until all three run, so running them one by one would time out.
     let barrier = Arc::new(Barrier::new(3));
     let meet = |id: &str| {
         let barrier = barrier.clone();
@@ -115,6 +117,7 @@ async fn no_more_run_than_may() {
         subscription(&format!("hook{index}"), move |_: HookContext| {
             let running = running.clone();
             async move {
+                // A failed assertion is a panic of the hook, which the test sees as a diagnostic.
                 assert!(running.fetch_add(1, Ordering::SeqCst) < 3);
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 running.fetch_sub(1, Ordering::SeqCst);
@@ -156,22 +159,25 @@ async fn a_hook_sees_the_turn_context() {
         assert_eq!(context.phase, PHASE);
         assert!(context.deadline > Instant::now());
         let turn = &context.turn;
-        assert!(turn.turn_id.is_none() && turn.earlier.is_empty());
-        let directory = turn.directory.as_ref().unwrap().display();
+        assert!(turn.scope.turn_id.is_none() && turn.earlier.is_empty());
+        let directory = turn.scope.directory.as_ref().unwrap().display();
         let touched = turn.touched_paths[0].display();
-        let actor = turn.actor.as_deref().unwrap();
-        let text =
-            format!("{} {} {:?} {directory} {touched} {actor}", turn.workspace_id, turn.thread_id, turn.mode);
+        let actor = turn.scope.actor.as_deref().unwrap();
+        let text = format!(
+            "{} {} {:?} {directory} {touched} {actor}",
+            turn.scope.workspace_id, turn.scope.thread_id, turn.scope.mode
+        );
         Ok(vec![section("s", &text)])
     };
     let hook = HookSubscription::new("hook", PHASE, hook).may_contribute([ContributionKind::PromptSection]);
     let bench = bench([hook]);
-    let turn = TurnContext {
+    let scope = TurnScope {
         directory: Some("/repo/a".into()),
-        touched_paths: vec!["/repo/a/b.rs".into()],
         actor: Some("ada".to_owned()),
-        ..TurnContext::new("w".parse().unwrap(), "t".parse().unwrap(), ThreadMode::Chat)
+        ..TurnScope::new("w".parse().unwrap(), "t".parse().unwrap())
     };
+    let touched_paths = vec!["/repo/a/b.rs".into()];
+    let turn = TurnContext { touched_paths, ..TurnContext::new(scope) };
     let outcome = bench.runtime.run_phase(PHASE, Arc::new(turn)).await.unwrap();
     assert_eq!(outcome.sections().next().unwrap().1.content, "w t Chat /repo/a /repo/a/b.rs ada");
 }

@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, join_all};
 use protocol::mcp::{McpServer, tool_domain};
 use protocol::{Hint, WorkspaceId};
 use secrecy::ExposeSecret as _;
-use tools::{RoundContext, RoundPurpose, ToolSource, Toolbox};
+use tools::{RoundContext, ToolSource, Toolbox};
 
 use crate::secrets::Secrets;
 use crate::server::Server;
@@ -147,8 +147,8 @@ impl McpToolSource {
     /// Returns true if a turn may use the server.
     fn is_for(&self, round: &RoundContext) -> bool {
         match self.server.settings.workspaces {
-            None => !round.is_bound,
-            Some(_) => names(&self.server.settings, &round.workspace_id),
+            None => !round.scope.is_bound(),
+            Some(_) => names(&self.server.settings, &round.scope.workspace_id),
         }
     }
 }
@@ -160,9 +160,9 @@ impl ToolSource for McpToolSource {
 
     fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
         let settings = &self.server.settings;
-        let is_for_it = settings.workspaces.is_none() || names(settings, &round.workspace_id);
+        let is_for_it = settings.workspaces.is_none() || names(settings, &round.scope.workspace_id);
         // Nothing is started for a turn that cannot use it, for a preview, or in the middle of a turn.
-        let may_start = round.purpose == RoundPurpose::Turn && round.round == 1 && self.is_for(round);
+        let may_start = !round.is_preview() && round.round == 1 && self.is_for(round);
         Box::pin(async move {
             match (is_for_it, may_start) {
                 (false, _) => Toolbox::new(),
@@ -187,7 +187,7 @@ impl ToolSource for McpToolSource {
 
     fn refusal(&self, round: &RoundContext, _: &str) -> Option<String> {
         let is_named = self.server.settings.workspaces.is_some();
-        (round.is_bound && !is_named).then(|| {
+        (round.scope.is_bound() && !is_named).then(|| {
             format!(
                 "the token that started this turn is bound to its workspace, and mcp.servers.{}.workspaces does not name it",
                 self.server.name

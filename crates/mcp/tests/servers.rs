@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp::{McpSettings, ServerSettings, Servers};
-use protocol::ApprovalRequest;
 use protocol::mcp::{McpServer, McpState};
+use protocol::{ApprovalRequest, TokenReach};
 use sandbox::Program;
 use serde_json::{Value, json};
 use tools::{
@@ -547,14 +547,15 @@ async fn changed_tool_requires_approval_again() {
 #[tokio::test]
 async fn only_permitted_turns_have_the_server() {
     let given = Given::new("plain");
-    let bound = RoundContext { is_bound: true, ..round() };
+    let mut bound = round();
+    Arc::make_mut(&mut bound.scope).reach = TokenReach::Workspace;
     let source = given.source();
     let refusal = source.refusal(&bound, "mcp__odd__echo").unwrap();
     assert!(refusal.contains("mcp.servers.odd.workspaces does not name it"), "{refusal}");
     assert_eq!(source.refusal(&round(), "mcp__odd__echo"), None);
     assert_eq!(source.hidden_domain(), Some("mcp:odd"));
     let named = Given::with("plain", |settings| {
-        settings.workspaces = Some(vec![bound.workspace_id.to_string()]);
+        settings.workspaces = Some(vec![bound.scope.workspace_id.to_string()]);
         settings.hidden = false;
     });
     let source = named.source();

@@ -4,6 +4,7 @@ pub mod message;
 pub(crate) mod redaction;
 pub mod round;
 pub mod sandbox;
+pub(crate) mod scope;
 pub mod session;
 pub mod tool;
 pub mod turn;

@@ -9,7 +9,7 @@ use gateway::{Database, Gateway, GatewaySettings};
 use protocol::method::{
     TokenCreate, TokenCreateParams, TurnStartParams, WorkspaceCreate, WorkspaceCreateParams,
 };
-use protocol::{Role, ThreadId, Timestamp, TurnId, Workspace, WorkspaceId};
+use protocol::{Role, ThreadId, Timestamp, TokenReach, TurnId, TurnScope, Workspace, WorkspaceId};
 use rpc::memory;
 use store::{FinishTurn, Lease, TurnEnd};
 
@@ -71,17 +71,13 @@ impl TestGateway {
         let input = "hello".to_owned();
         let start = TurnStartParams::new(workspace_id, thread_id, input.clone());
         let turn = store.create_turn(start, lease, None, None).await?;
-        let request = PromptRequest {
-            workspace_id: workspace_id.clone(),
-            thread_id: thread_id.clone(),
+        let scope = TurnScope {
             turn_id: Some(turn.id.clone()),
-            cwd: None,
             input: Some(input),
-            actor: None,
-            reach: agent::Reach::Everything,
-            skills: Vec::new(),
-            tool_domains: Vec::new(),
+            reach: TokenReach::Everything,
+            ..TurnScope::new(workspace_id.clone(), thread_id.clone())
         };
+        let request = PromptRequest { scope, cwd: None };
         let prepared = agent.prepare(&request).await?;
         agent.record(workspace_id, &turn.id, "test-gateway", 1, &prepared.compiled).await?;
         let finish = FinishTurn::new(TurnEnd::Completed { session: None });

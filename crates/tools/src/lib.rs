@@ -44,7 +44,7 @@ mod shell;
 mod toolset;
 
 pub use call::arguments::{ArgumentError, ToolArguments};
-pub use call::context::{ContextError, ToolCaller, ToolContext};
+pub use call::context::{ContextError, ToolContext};
 pub use call::limits::ToolLimits;
 pub use call::output::ToolOutput;
 pub use call::permission::{
@@ -63,6 +63,6 @@ pub use protocol::{ApprovalRequest, ToolCall, ToolSpec};
 pub use sandbox::Program;
 pub use shell::{Shell, ShellSettings};
 pub use toolset::request_tools::{REQUEST_TOOLS, RequestTools, RequestedTools};
-pub use toolset::source::{FileToolSource, RoundContext, RoundPurpose, ShellToolSource, ToolSource};
+pub use toolset::source::{FileToolSource, RoundContext, ShellToolSource, ToolSource};
 pub use toolset::tool::{Access, Needs, Tool, Touch};
 pub use toolset::toolbox::{MAX_NAME_CHARS, ToolDescription, Toolbox, ToolboxError};

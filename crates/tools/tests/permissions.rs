@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use instructions::{PROFILES, Reminder};
-use protocol::HowDecided;
+use protocol::{HowDecided, ThreadId, TurnScope, WorkspaceId};
 use serde_json::{Value, json};
 use tools::{
     ApprovalDecision, ApprovalRequest, Approvals, Needs, Permission, Router, Tool, ToolArguments,
@@ -320,7 +320,7 @@ async fn write_permission_does_not_cover_the_identity() {
     let asked = &answers.asked()[0];
     assert!(asked.identity && asked.diff.as_ref().unwrap().ends_with("-old\n+evil\n"), "{asked:?}");
     // An actor bound to one workspace cannot even request approval.
-    bench.context = bench.context.bound_to_workspace();
+    bench.context = bench.context.with_scope(Arc::new(TurnScope::new(WorkspaceId::new(), ThreadId::new())));
     let output = bench.call("write_file", write).await;
     assert_eq!(
         decision(&output).1,

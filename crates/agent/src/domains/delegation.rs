@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use futures_util::future::{BoxFuture, FutureExt as _, ready};
+use parking_lot::Mutex;
 use protocol::method::TurnStartParams;
-use protocol::{Hint, ThreadMode, ToolSpec, Turn, TurnId, TurnStatus, Workspace};
+use protocol::{Hint, ThreadMode, ToolSpec, Turn, TurnId, TurnScope, TurnStatus, Workspace};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::{NewChildThread, TurnActor};
@@ -22,9 +23,9 @@ use tools::{
 use crate::agent::Agent;
 use crate::blocking::joined;
 use crate::error::AgentError;
-use crate::prompt::prepare::{PromptRequest, Reach};
+use crate::prompt::prepare::PromptRequest;
 use crate::settings::DelegationSettings;
-use crate::subject::Subject;
+use crate::subject::PromptSubject;
 use crate::turn::handles::TurnHandle;
 use crate::turn::listener::TurnListener;
 use crate::turn::running::{RunningTurn, TurnOrigin};
@@ -44,8 +45,6 @@ pub(crate) struct ChildLimits {
     pub(crate) tools: Option<Arc<BTreeSet<String>>>,
     /// Maximum number of rounds; `None` uses the settings.
     pub(crate) max_rounds: Option<u32>,
-    /// True if the user asked to remember nothing of it.
-    pub(crate) is_off_the_record: bool,
     /// Number of tasks delegated since the user's request, by all turns together.
     given_out: Arc<AtomicUsize>,
 }
@@ -56,7 +55,7 @@ impl ChildLimits {
     }
 }
 
-impl Subject {
+impl PromptSubject {
     /// Returns true if its turns can have `delegate`.
     pub(crate) fn delegates(&self, settings: &DelegationSettings) -> bool {
         settings.enabled
@@ -128,24 +127,24 @@ struct Parameters {
 
 /// Reason that work cannot be delegated.
 #[derive(Debug, thiserror::Error)]
-enum Refusal {
+enum DelegationRefusal {
     #[error("the goal is empty")]
     NoGoal,
-    #[error("you have no tool `{name}`, so nobody can get it from you")]
+    #[error("you do not have tool `{name}`, so you cannot delegate it")]
     UnknownTool { name: String, names: String },
     #[error("`max_rounds` must be at least 1")]
     NoRounds,
-    #[error("nothing can be delegated here")]
+    #[error("delegation is not available here")]
     NoParent,
     #[error(
-        "{limit} pieces of work were given out since the user asked, counting those of other agents; no more are"
+        "delegation limit reached: {limit} tasks since the user's request, including those of other agents"
     )]
     TooMany { limit: usize },
-    #[error("the work was not begun: {0}")]
+    #[error("could not start the work: {0}")]
     NotBegun(#[from] AgentError),
 }
 
-impl Hint for Refusal {
+impl Hint for DelegationRefusal {
     fn hint(&self) -> Option<std::borrow::Cow<'_, str>> {
         match self {
             Self::UnknownTool { names, .. } => Some(format!("your tools are {names}").into()),
@@ -153,8 +152,8 @@ impl Hint for Refusal {
                 Some("name a directory that exists inside the workspace's, relative to yours".into())
             }
             Self::NotBegun(error) => error.hint(),
-            Self::NoGoal => Some("say what to do, what is known, and what to answer with".into()),
-            Self::TooMany { .. } => Some("do the rest yourself, or say what is left to do".into()),
+            Self::NoGoal => Some("describe what to do, what is known, and what to answer".into()),
+            Self::TooMany { .. } => Some("do the rest yourself, or report what is left".into()),
             Self::NoRounds | Self::NoParent => None,
         }
     }
@@ -184,7 +183,7 @@ impl Tool for Delegate {
             Err(error) => return ToolOutput::failed(&error),
         };
         let run = async {
-            let parent = self.parent.as_ref().ok_or(Refusal::NoParent)?;
+            let parent = self.parent.as_ref().ok_or(DelegationRefusal::NoParent)?;
             parent.delegate(parameters).await
         };
         run.await.unwrap_or_else(|refusal| ToolOutput::failed(&refusal))
@@ -194,17 +193,17 @@ impl Tool for Delegate {
 /// A turn that may delegate work.
 pub(crate) struct ParentTurn {
     agent: Arc<Agent>,
+    scope: Arc<TurnScope>,
     workspace: Workspace,
     stored: Turn,
     cwd: PathBuf,
     actor: TurnActor,
-    reach: Reach,
     depth: u32,
     limits: ChildLimits,
-    running: TurnHandle,
+    handle: TurnHandle,
     offered: OfferedTools,
     /// Slots for children that run concurrently; others wait.
-    places: Semaphore,
+    slots: Semaphore,
     children: TaskTracker,
 }
 
@@ -214,18 +213,17 @@ pub(crate) struct OfferedTools(Arc<Mutex<Vec<String>>>);
 
 impl OfferedTools {
     pub(crate) fn set(&self, specs: &[ToolSpec]) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) =
-            specs.iter().map(|spec| spec.name.clone()).collect();
+        *self.0.lock() = specs.iter().map(|spec| spec.name.clone()).collect();
     }
 
     fn names(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 }
 
 impl Agent {
     /// Returns a source that describes `delegate` in a preview.
-    pub(crate) fn described_delegation(&self, subject: &Subject) -> Option<Arc<dyn ToolSource>> {
+    pub(crate) fn described_delegation(&self, subject: &PromptSubject) -> Option<Arc<dyn ToolSource>> {
         let settings = &self.settings.delegation;
         subject.delegates(settings).then(|| DelegationTools::described(settings))
     }
@@ -234,21 +232,22 @@ impl Agent {
 impl RunningTurn {
     /// Returns the source of `delegate` for this turn; `None` if it may not delegate.
     pub(crate) fn delegation(&self) -> Option<Arc<dyn ToolSource>> {
-        let (agent, subject) = (&self.agent, &self.subject);
+        let agent = &self.agent;
+        let subject = &self.subject;
         let settings = &agent.settings.delegation;
         let directory = subject.directory.as_ref().filter(|_| subject.delegates(settings))?;
         let parent = Arc::new(ParentTurn {
             agent: Arc::clone(agent),
+            scope: Arc::clone(&subject.scope),
             workspace: subject.workspace.clone(),
             stored: self.stored.clone(),
             cwd: directory.cwd.clone(),
             actor: self.actor.clone(),
-            reach: subject.request.reach,
             depth: subject.depth,
-            limits: ChildLimits { is_off_the_record: subject.is_off_the_record(), ..subject.limits.clone() },
-            running: self.running.clone(),
+            limits: subject.limits.clone(),
+            handle: self.handle.clone(),
             offered: self.offered.clone(),
-            places: Semaphore::new(settings.max_parallel.clamp(1, Semaphore::MAX_PERMITS)),
+            slots: Semaphore::new(settings.max_parallel.clamp(1, Semaphore::MAX_PERMITS)),
             children: self.children.clone(),
         });
         Some(DelegationTools::of(parent, settings))
@@ -256,42 +255,46 @@ impl RunningTurn {
 }
 
 /// A running child and its task.
-struct Child {
+struct RunningChild {
     turn_id: TurnId,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl ParentTurn {
     /// Gives work to another agent and waits for it. Dropping the future stops the work.
-    async fn delegate(self: &Arc<Self>, mut parameters: Parameters) -> Result<ToolOutput, Refusal> {
+    async fn delegate(self: &Arc<Self>, mut parameters: Parameters) -> Result<ToolOutput, DelegationRefusal> {
         // PostgreSQL cannot store a zero byte in a text.
         parameters.goal = parameters.goal.replace('\0', "\u{fffd}");
         if parameters.goal.trim().is_empty() {
-            return Err(Refusal::NoGoal);
+            return Err(DelegationRefusal::NoGoal);
         }
         if parameters.max_rounds == Some(0) {
-            return Err(Refusal::NoRounds);
+            return Err(DelegationRefusal::NoRounds);
         }
         let limits = self.limits_for(&parameters)?;
         let limit = self.agent.settings.delegation.max_given_out;
+        // Count before waiting for a slot. The counter is shared by all descendants, so concurrent calls cannot
+        // exceed the limit together.
         if limits.given_out.fetch_add(1, Ordering::Relaxed) >= limit {
-            return Err(Refusal::TooMany { limit });
+            return Err(DelegationRefusal::TooMany { limit });
         }
         // The semaphore is never closed, so a permit is always granted.
-        let _place = self.places.acquire().await;
-        let stop = self.running.stop.child_token();
+        let _slot = self.slots.acquire().await;
+        let stop = self.handle.stop.child_token();
+        // Stopping the parent drops this future, and the guard then stops the child.
         let _stop_when_dropped = stop.clone().drop_guard();
         // Begin in a separate task. If the parent is stopped in the middle, a half-created child still starts, sees
         // the cancelled token, and ends properly.
-        let (parent, token) = (Arc::clone(self), self.children.token());
+        let parent = Arc::clone(self);
+        let token = self.children.token();
         let beginning = async move { parent.begin(parameters, limits, stop, token).await };
-        let Child { turn_id, task } = joined(self.agent.running.tasks.spawn(beginning)).await?;
+        let RunningChild { turn_id, task } = joined(self.agent.running.tasks.spawn(beginning)).await?;
         joined(task).await;
         self.result(&turn_id).await
     }
 
     /// Returns the limits of a child: those requested, within the limits of this turn.
-    fn limits_for(&self, parameters: &Parameters) -> Result<ChildLimits, Refusal> {
+    fn limits_for(&self, parameters: &Parameters) -> Result<ChildLimits, DelegationRefusal> {
         let max_rounds = [self.limits.max_rounds, parameters.max_rounds].into_iter().flatten().min();
         let own = ChildLimits { max_rounds, ..self.limits.clone() };
         let Some(wanted) = &parameters.tools else {
@@ -300,7 +303,7 @@ impl ParentTurn {
         let names = self.offered.names();
         if let Some(unknown) = wanted.iter().find(|name| !names.contains(name)) {
             let name = unknown.chars().take(100).collect();
-            return Err(Refusal::UnknownTool { name, names: names.join(", ") });
+            return Err(DelegationRefusal::UnknownTool { name, names: names.join(", ") });
         }
         Ok(ChildLimits { tools: Some(Arc::new(wanted.iter().cloned().collect())), ..own })
     }
@@ -312,8 +315,9 @@ impl ParentTurn {
         limits: ChildLimits,
         stop: CancellationToken,
         token: TaskTrackerToken,
-    ) -> Result<Child, AgentError> {
-        let (agent, parent) = (&self.agent, &self.stored);
+    ) -> Result<RunningChild, AgentError> {
+        let agent = &self.agent;
+        let parent = &self.stored;
         let cwd = parameters.cwd.as_ref().map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd));
         let cwd = cwd.to_string_lossy().into_owned();
         // Check the directory first, so that an unusable one leaves no thread behind.
@@ -332,18 +336,16 @@ impl ParentTurn {
             inherits_document: parameters.inherit_document,
         };
         let thread = agent.store.create_child_thread(new, self.actor.name.as_deref()).await?;
-        let request = PromptRequest {
-            workspace_id: parent.workspace_id.clone(),
+        let scope = TurnScope {
             thread_id: thread.id.clone(),
             turn_id: None,
-            cwd: Some(cwd.clone()),
-            input: Some(parameters.goal.clone()),
-            actor: self.actor.name.clone(),
-            reach: self.reach,
             skills: Vec::new(),
             tool_domains: Vec::new(),
+            input: Some(parameters.goal.clone()),
+            ..TurnScope::clone(&self.scope)
         };
-        let subject = Subject { limits, depth: self.depth + 1, ..agent.load(&request).await? };
+        let request = PromptRequest { scope, cwd: Some(cwd.clone()) };
+        let subject = PromptSubject { limits, depth: self.depth + 1, ..agent.load(&request).await? };
         let start = TurnStartParams {
             cwd: Some(cwd),
             model: Some(model.name.to_string()),
@@ -354,20 +356,20 @@ impl ParentTurn {
         // could deadlock.
         let turn = agent.store.create_turn(start, agent.lease(), None, actor.clone()).await?;
         let turn_id = turn.id.clone();
-        let origin = TurnOrigin { actor, stop, listener: Arc::new(Nobody) };
-        let held = RunningTurn::new(Arc::clone(agent), subject, turn, model, origin);
+        let origin = TurnOrigin { actor, stop, listener: Arc::new(NoListener) };
+        let turn = RunningTurn::new(Arc::clone(agent), subject, turn, model, origin);
         let ended = EndOnDrop { agent: Arc::clone(agent), turn_id: turn_id.clone() };
         let costs =
-            CountWithParent { child: held.running.clone(), parent: self.running.clone(), _token: token };
+            CountWithParent { child: turn.handle.clone(), parent: self.handle.clone(), _token: token };
         let task = agent.running.tasks.spawn(async move {
-            held.run(None, None).await;
+            turn.run(None, None).await;
             drop((ended, costs));
         });
-        Ok(Child { turn_id, task })
+        Ok(RunningChild { turn_id, task })
     }
 
     /// Returns the result of a finished child for the parent's model.
-    async fn result(&self, turn_id: &TurnId) -> Result<ToolOutput, Refusal> {
+    async fn result(&self, turn_id: &TurnId) -> Result<ToolOutput, DelegationRefusal> {
         let turn = self.agent.turn_view(&self.stored.workspace_id, turn_id).await?.turn;
         let failed = |why: String| {
             let so_far = turn.answer.as_deref().filter(|text| !text.trim().is_empty());
@@ -376,10 +378,10 @@ impl ParentTurn {
         };
         Ok(match (turn.status, &turn.error) {
             (TurnStatus::Completed, _) => ToolOutput::text(turn.answer.clone().unwrap_or_default()),
-            (TurnStatus::Cancelled, _) => failed("somebody stopped it".to_owned()),
+            (TurnStatus::Cancelled, _) => failed("it was stopped".to_owned()),
             (TurnStatus::Failed, Some(error)) => failed(error.message.clone()),
             (TurnStatus::Failed, None) => failed("it failed".to_owned()),
-            (TurnStatus::Running, _) => failed("its end could not be written".to_owned()),
+            (TurnStatus::Running, _) => failed("its end was not recorded".to_owned()),
         })
     }
 }
@@ -410,9 +412,9 @@ fn title(goal: &str) -> String {
 }
 
 /// A listener without recipients. A child's progress is in the change log, and its answer is the parent's to report.
-struct Nobody;
+struct NoListener;
 
-impl TurnListener for Nobody {
+impl TurnListener for NoListener {
     fn delta<'a>(&'a self, _: &'a TurnId, _: u64, _: &'a str) -> BoxFuture<'a, ()> {
         ready(()).boxed()
     }

@@ -25,6 +25,7 @@ const PRIORITY: i32 = 600;
 pub(crate) fn package(store: Store) -> HookPackage {
     let subscription = HookSubscription::new(DOCUMENT_HOOK, Phase::PrePromptCompile, DocumentHook { store })
         .execution(Execution::Blocking)
+        // Without its document a turn would silently ignore instructions that people rely on, so it fails instead.
         .failure(FailurePolicy::FailClosed)
         .timeout(TIMEOUT)
         .priority(PRIORITY)
@@ -43,7 +44,9 @@ struct DocumentHook {
 impl Hook for DocumentHook {
     async fn run(&self, context: HookContext) -> HookResult {
         let turn = &context.turn;
-        let Some(resolved) = self.store.resolve_for_thread(&turn.workspace_id, &turn.thread_id).await? else {
+        let scope = &turn.scope;
+        let Some(resolved) = self.store.resolve_for_thread(&scope.workspace_id, &scope.thread_id).await?
+        else {
             return Ok(Vec::new());
         };
         let document = resolved.doc;

@@ -9,17 +9,16 @@ use std::time::Duration;
 
 use hooks::{
     ContributionKind, Execution, Hook, HookContext, HookPackage, HookResult, HookSubscription, Phase,
-    PromptSection, TurnContext, Visibility,
+    PromptSection, Visibility,
 };
 use memory::{MAX_RECALLED, MemorySettings, Policy, QueryTerms, best, recall_text};
 use prompt::MEMORY_RECALL;
 use protocol::prompt::{PromptSource, PromptSourceKind};
-use protocol::{MEMORY_SOURCE, MemoryItemId, MemoryScope};
+use protocol::{MEMORY_SOURCE, MemoryItemId, MemoryScope, TurnScope};
 use serde_json::json;
 use store::{MemoryView, Recallable, Store};
 
 use crate::domains::documents::DOCUMENT_HOOK;
-use crate::prompt::prepare::Reach;
 use crate::settings::AgentSettings;
 
 /// Id of the recall hook.
@@ -75,7 +74,7 @@ struct PolicyHook(Arc<MemoryDomain>);
 
 impl Hook for PolicyHook {
     async fn run(&self, context: HookContext) -> HookResult {
-        let Policy { recall, remember } = Policy::of(&self.0.settings, context.turn.is_off_the_record);
+        let Policy { recall, remember } = Policy::of(&self.0.settings, context.turn.scope.off_the_record);
         let value = json!({ "recall": recall, "remember": remember });
         Ok(vec![hooks::Policy { key: POLICY.to_owned(), value }.into()])
     }
@@ -86,17 +85,17 @@ struct RecallHook(Arc<MemoryDomain>);
 
 impl Hook for RecallHook {
     async fn run(&self, context: HookContext) -> HookResult {
-        let turn = &context.turn;
+        let scope = &context.turn.scope;
         // Most turns have nothing to recall, and their start has already found that out.
-        if turn.has_memories == Some(false) || !Policy::of(&self.0.settings, turn.is_off_the_record).recall {
+        if scope.has_memories == Some(false) || !Policy::of(&self.0.settings, scope.off_the_record).recall {
             return Ok(Vec::new());
         }
-        let message = QueryTerms::of(turn.input.as_deref().unwrap_or_default());
+        let message = QueryTerms::of(scope.input.as_deref().unwrap_or_default());
         let limit = MAX_RECALLED as u64;
         let Recallable { always, found } = self
             .0
             .store
-            .memories_to_recall(&view(turn), &turn.thread_id, ALWAYS_RECALLED, &message, limit)
+            .memories_to_recall(&view(scope), &scope.thread_id, ALWAYS_RECALLED, &message, limit)
             .await?;
         let found = best(found, &message, MAX_RECALLED);
         let items: Vec<_> = always.into_iter().chain(found).collect();
@@ -111,7 +110,7 @@ impl Hook for RecallHook {
             .iter()
             .map(|id| PromptSource {
                 id: Some(id.to_string()),
-                owner: turn.actor.clone().filter(|_| is_own(id)),
+                owner: scope.actor.clone().filter(|_| is_own(id)),
                 ..PromptSource::new(PromptSourceKind::Other(MEMORY_SOURCE.to_owned()), None)
             })
             .collect();
@@ -120,10 +119,10 @@ impl Hook for RecallHook {
 }
 
 /// Returns the memory that is visible in a turn.
-fn view(turn: &TurnContext) -> MemoryView {
+pub(crate) fn view(scope: &TurnScope) -> MemoryView {
     MemoryView {
-        workspace_id: turn.workspace_id.clone(),
-        owner: Reach::of_token(turn.is_bound).memory_owner(turn.actor.as_deref()).map(str::to_owned),
-        thread_id: Some(turn.thread_id.clone()),
+        workspace_id: scope.workspace_id.clone(),
+        owner: scope.memory_owner().map(str::to_owned),
+        thread_id: Some(scope.thread_id.clone()),
     }
 }

@@ -59,7 +59,7 @@ impl SkillsDomain {
     }
 
     /// Resolves all skills of a location. Reads from the disk.
-    fn activate(&self, place: &SkillPlace) -> Activation {
+    fn activate(&self, place: &SkillLocation) -> Activation {
         let request = SkillRequest {
             home: &self.home,
             root: place.root.as_deref(),
@@ -77,13 +77,13 @@ impl SkillsDomain {
     }
 
     /// Resolves all skills of a location on a blocking thread.
-    pub(crate) async fn activation(self: &Arc<Self>, place: SkillPlace) -> Activation {
+    pub(crate) async fn activation(self: &Arc<Self>, place: SkillLocation) -> Activation {
         let domain = Arc::clone(self);
         blocking(move || domain.activate(&place)).await
     }
 
     /// Returns the section for a prompt. The texts of skills are read from the disk as well.
-    async fn section(self: &Arc<Self>, place: SkillPlace) -> Option<PromptSection> {
+    async fn section(self: &Arc<Self>, place: SkillLocation) -> Option<PromptSection> {
         let domain = Arc::clone(self);
         blocking(move || section(&domain.activate(&place))).await
     }
@@ -91,20 +91,20 @@ impl SkillsDomain {
 
 /// The working directory of a turn, the paths its thread has touched, and the skills it selects.
 #[derive(Debug, Default)]
-pub(crate) struct SkillPlace {
+pub(crate) struct SkillLocation {
     pub(crate) root: Option<PathBuf>,
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) touched: Vec<PathBuf>,
     pub(crate) selected: Vec<String>,
 }
 
-impl SkillPlace {
+impl SkillLocation {
     pub(crate) fn of_turn(turn: &TurnContext) -> Self {
         Self {
-            root: turn.root.clone(),
-            cwd: turn.directory.clone(),
+            root: turn.scope.root.clone(),
+            cwd: turn.scope.directory.clone(),
             touched: turn.touched_paths.clone(),
-            selected: turn.skills.clone(),
+            selected: turn.scope.skills.clone(),
         }
     }
 
@@ -130,7 +130,7 @@ struct SkillsHook(Arc<SkillsDomain>);
 
 impl Hook for SkillsHook {
     async fn run(&self, context: HookContext) -> HookResult {
-        let section = self.0.section(SkillPlace::of_turn(&context.turn)).await;
+        let section = self.0.section(SkillLocation::of_turn(&context.turn)).await;
         Ok(section.into_iter().map(Into::into).collect())
     }
 }
@@ -141,7 +141,7 @@ pub(crate) async fn contributed(
     root: Option<PathBuf>,
     cwd: PathBuf,
 ) -> Option<ContributedSection> {
-    let section = domain.section(SkillPlace::at(root, Some(cwd))).await?;
+    let section = domain.section(SkillLocation::at(root, Some(cwd))).await?;
     Some(ContributedSection {
         hook_id: SKILLS_HOOK.to_owned(),
         subscription_id: SKILLS_HOOK.to_owned(),
@@ -175,7 +175,8 @@ fn section(activation: &Activation) -> Option<PromptSection> {
     section.priority = PRIORITY;
     section.sources = sources;
     section.left_out = inactive.into_iter().map(left_out).collect();
-    section.diagnostics = diagnostics(activation, Missing { active: active.len(), unlisted, unnamed: more });
+    section.diagnostics =
+        diagnostics(activation, MissingSkills { active: active.len(), unlisted, unnamed: more });
     Some(section)
 }
 
@@ -195,7 +196,7 @@ fn left_out(skill: SkillSummary) -> PromptLeftOut {
 }
 
 /// Counts of skills that did not fit.
-struct Missing {
+struct MissingSkills {
     active: usize,
     /// Active skills missing in the text.
     unlisted: usize,
@@ -204,20 +205,20 @@ struct Missing {
 }
 
 /// Returns the diagnostics about skills that did not fit.
-fn diagnostics(activation: &Activation, missing: Missing) -> Vec<PromptDiagnostic> {
+fn diagnostics(activation: &Activation, missing: MissingSkills) -> Vec<PromptDiagnostic> {
     use PromptDiagnosticCode::{FileReadError, SectionOmitted, SectionTruncated};
-    let Missing { active, unlisted, unnamed } = missing;
+    let MissingSkills { active, unlisted, unnamed } = missing;
     let catalogue = activation.catalogue();
     let mut found = Vec::new();
     if unlisted > 0 {
         let message = format!(
-            "{unlisted} of {active} active skills are not listed, because there is no room for them; \
+            "{unlisted} of {active} active skills are not listed, because the list is full; \
              give skills `paths`, or set skills.implicit = false and name them"
         );
         found.push(PromptDiagnostic::new(SectionTruncated, message));
     }
     if catalogue.is_cut() {
-        let message = format!("there are more skills than the {MAX_SKILLS} that are looked at");
+        let message = format!("more than {MAX_SKILLS} skills were found; the rest are ignored");
         found.push(PromptDiagnostic::new(SectionOmitted, message));
     }
     if unnamed > 0 {
@@ -252,13 +253,15 @@ impl ToolSource for SkillTools {
 
     fn offer<'a>(&'a self, round: &'a RoundContext) -> BoxFuture<'a, Toolbox> {
         Box::pin(async move {
-            let (root, cwd) = (round.root.clone(), round.directory.clone());
-            let activation = self.domain.activation(SkillPlace::at(root, cwd)).await;
+            let root = round.scope.root.clone();
+            let cwd = round.scope.directory.clone();
+            let activation = self.domain.activation(SkillLocation::at(root, cwd)).await;
             // A skill that waits for a path may become active later in the turn, and that must not change the list of
             // tools.
             let can_be_read = activation.catalogue().skills().iter().any(|skill| {
                 activation.catalogue().usable(&skill.slug).is_some_and(|usable| std::ptr::eq(usable, skill))
             });
+            // Hand out the same toolbox each time, which keeps the provider's cached prefix valid.
             if can_be_read { self.toolbox.clone() } else { Toolbox::new() }
         })
     }
@@ -297,9 +300,10 @@ impl Tool for ReadSkill {
             Err(error) => return ToolOutput::failed(&error),
         };
         let root = context.root().map(Path::to_owned);
+        // Without a root the working directory is an empty path, which must not count as one.
         let cwd = root.is_some().then(|| context.cwd().to_owned());
-        let selected = context.caller().map(|caller| caller.skills.clone()).unwrap_or_default();
-        let place = SkillPlace { selected, ..SkillPlace::at(root, cwd) };
+        let selected = context.scope().map(|scope| scope.skills.clone()).unwrap_or_default();
+        let place = SkillLocation { selected, ..SkillLocation::at(root, cwd) };
         let activation = self.domain.activation(place).await;
         blocking(move || read(&activation, &slug, file.as_deref())).await
     }

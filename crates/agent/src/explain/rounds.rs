@@ -9,7 +9,7 @@ use store::StoredItem;
 
 use crate::agent::Agent;
 use crate::error::AgentError;
-use crate::explain::{reminded_files, tools};
+use crate::explain::{files_in_reminder, tools};
 
 type ManifestsAndRounds = (Vec<RoundManifest>, Vec<ExplainedRound>);
 
@@ -40,6 +40,7 @@ pub(crate) fn explained_rounds(
         .iter()
         .enumerate()
         .map(|(index, found)| {
+            // Most rounds repeat an earlier prompt, and a reference is easier to read than the same sections again.
             let same = manifests[..index].iter().find(|earlier| earlier.manifest == found.manifest);
             ExplainedRound {
                 round: found.round,
@@ -62,6 +63,7 @@ pub(crate) fn explained_rounds(
             _ => None,
         })
         .collect();
+    // Results are in the message after their call, so collect all messages before assigning calls to rounds.
     let all_calls = tools(&messages);
     let mut place = RoundPosition::before(1);
     for stored in items {
@@ -72,18 +74,19 @@ pub(crate) fn explained_rounds(
                 }
             }
             TurnItem::Round(outcome) => {
-                place = RoundPosition { round: outcome.round, is_answered: true, is_said: false };
+                // The outcome precedes the answer of its round, so everything up to the answer still belongs to it.
+                place = RoundPosition { round: outcome.round, is_answered: true, is_answer_seen: false };
                 if let Some(round) = find(&mut rounds, outcome.round) {
                     round.outcome = Some(outcome.clone());
                 }
             }
             TurnItem::Message(message) if message.message.role == MessageRole::Assistant => {
                 // Turns of the first version stored no outcomes; there each answer ends a round.
-                if place.is_said {
+                if place.is_answer_seen {
                     place = RoundPosition::before(place.round + 1);
                 }
                 place.is_answered = true;
-                place.is_said = true;
+                place.is_answer_seen = true;
                 if let Some(round) = find(&mut rounds, place.round) {
                     let called = |id: &str| message.message.tool_calls().any(|call| call.id == id);
                     round.calls.extend(all_calls.iter().filter(|call| called(&call.call_id)).cloned());
@@ -97,7 +100,7 @@ pub(crate) fn explained_rounds(
                     round.reminders.extend(message.reminders.iter().map(|attached| ExplainedReminder {
                         kind: attached.reminder.kind(),
                         call_id: attached.call_id.clone(),
-                        files: reminded_files(attached),
+                        files: files_in_reminder(attached),
                     }));
                 }
             }
@@ -113,12 +116,12 @@ struct RoundPosition {
     /// True once the round's outcome or answer was seen.
     is_answered: bool,
     /// True once the round's answer was seen.
-    is_said: bool,
+    is_answer_seen: bool,
 }
 
 impl RoundPosition {
     fn before(round: u32) -> Self {
-        Self { round, is_answered: false, is_said: false }
+        Self { round, is_answered: false, is_answer_seen: false }
     }
 
     /// Returns the round whose request includes the current item.

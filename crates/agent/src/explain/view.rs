@@ -10,7 +10,7 @@ use protocol::{MessageRole, Timestamp, TurnApproval, TurnId, TurnStatus, Workspa
 use crate::agent::Agent;
 use crate::domains::memory::privacy::hide_memory_of_others;
 use crate::error::AgentError;
-use crate::turn::message::{answer, joint_after, messages};
+use crate::turn::message::{answer, messages, separator_after};
 
 impl Agent {
     /// Returns a whole turn as it is now, for internal use.
@@ -51,7 +51,7 @@ impl Agent {
             if let Some(text) = pending {
                 // The model of a turn that runs here has produced more than is stored.
                 let before = turn.answer.take().unwrap_or_default()
-                    + joint_after(entries.iter().map(|(entry, _)| entry));
+                    + separator_after(entries.iter().map(|(entry, _)| entry));
                 turn.answer = Some(before + &text);
             }
             let (decided, open): (Vec<TurnApproval>, Vec<_>) = self
@@ -60,6 +60,8 @@ impl Agent {
                 .await?
                 .into_iter()
                 .partition(|approval| approval.decision.is_some());
+            // The gateway of the turn marks expired requests with a delay. Until then they must not look as if they
+            // could still be answered.
             let now = self.store.now();
             let is_running = turn.status == TurnStatus::Running;
             let waiting = open.into_iter().filter(|approval| is_running && approval.expires_at > now);
@@ -77,14 +79,14 @@ impl Agent {
 }
 
 /// Converts a reminder to its protocol form.
-pub fn shown(reminder: &Reminder) -> TurnReminder {
+pub fn turn_reminder(reminder: &Reminder) -> TurnReminder {
     TurnReminder { kind: reminder.kind(), text: reminder.render() }
 }
 
 fn step(entry: &TurnMessage, created_at: Timestamp) -> TurnStep {
     let reminders_of = |call_id: Option<&str>| {
         let own = entry.reminders.iter().filter(|attached| attached.call_id.as_deref() == call_id);
-        own.map(|attached| shown(&attached.reminder)).collect::<Vec<_>>()
+        own.map(|attached| turn_reminder(&attached.reminder)).collect::<Vec<_>>()
     };
     let results = entry.message.blocks.iter().filter_map(|block| match block {
         Block::ToolResult(result) => Some(TurnToolResult {

@@ -39,7 +39,7 @@ pub(crate) enum CompactionReason {
 
 /// Progress of summarising.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Progress {
+enum SummaryProgress {
     Done,
     /// The rest is left for the next turn.
     Partly,
@@ -61,6 +61,8 @@ impl History {
         if reason == CompactionReason::TooLong {
             return self.over_tokens((budget * share::KEPT_WHEN_REFUSED / 100).min(self.turn_tokens() / 2));
         }
+        // Shrink well below the limit instead of just under it. Each compaction costs the cached prefix, so the next
+        // one should be far away.
         let entries = if excess.entries { self.over_entries(MAX_ENTRIES / 2) } else { 0 };
         let tokens = if excess.tokens { self.over_tokens(budget * share::KEPT / 100) } else { 0 };
         let count = entries.max(tokens);
@@ -75,7 +77,7 @@ impl RunningTurn {
     /// Loads the earlier turns, as many as could be sent.
     pub(crate) async fn stored_history(&self) -> Result<History, AgentError> {
         let stored = &self.stored;
-        let reader = self.subject.memory_owner();
+        let reader = self.subject.scope.memory_owner();
         self.agent.stored_history(&stored.workspace_id, &stored.thread_id, stored.ordinal, reader).await
     }
 
@@ -119,9 +121,10 @@ impl RunningTurn {
             };
             tries += 1;
             match made {
-                Progress::Done => break (sent, true),
-                Progress::Partly => break (sent, false),
-                Progress::Outdated => {
+                SummaryProgress::Done => break (sent, true),
+                SummaryProgress::Partly => break (sent, false),
+                SummaryProgress::Outdated => {
+                    // Start over from the store, but keep the cost of the attempt.
                     let usage = history.usage;
                     *history = History { usage, ..self.stored_history().await? };
                     count = self.agent.to_summarise(history, budget, reason);
@@ -148,7 +151,8 @@ impl RunningTurn {
             history.leave_out(unfit.max(history.over_entries(MAX_ENTRIES)));
             history.missing_after = history.missing_after.filter(|after| history.through > *after);
         }
-        let (through, missing_after) = (history.through, history.missing_after);
+        let through = history.through;
+        let missing_after = history.missing_after;
         self.log(TurnEvent::ContextCompressed { through, summarised, missing_after }).await
     }
 
@@ -158,13 +162,14 @@ impl RunningTurn {
         history: &mut History,
         count: usize,
         budget: usize,
-    ) -> Result<Progress, AgentError> {
+    ) -> Result<SummaryProgress, AgentError> {
         if budget < MIN_SUMMARY_BUDGET {
             return Err(AgentError::TooLong { tokens: MIN_SUMMARY_BUDGET, room: budget });
         }
+        // A full page means that there may be older turns, which no summary covers yet.
         if history.turns.len() as u64 >= MAX_TURNS_READ {
             let progress = self.summarise_backlog(history, budget).await?;
-            if progress != Progress::Done {
+            if progress != SummaryProgress::Done {
                 return Ok(progress);
             }
         }
@@ -172,14 +177,18 @@ impl RunningTurn {
         // The summary is sent to whichever user has the next turn, so it must not contain private memory.
         oldest.iter_mut().for_each(|turn| hide_memory_of_others(&mut turn.entries, None));
         let Some(covered) = self.summarise(history, &oldest, budget).await? else {
-            return Ok(Progress::Outdated);
+            return Ok(SummaryProgress::Outdated);
         };
         history.leave_out(covered);
-        Ok(if covered == count { Progress::Done } else { Progress::Partly })
+        Ok(if covered == count { SummaryProgress::Done } else { SummaryProgress::Partly })
     }
 
     /// Summarises the turns before those that were loaded, which pile up while summaries keep failing.
-    async fn summarise_backlog(&self, history: &mut History, budget: usize) -> Result<Progress, AgentError> {
+    async fn summarise_backlog(
+        &self,
+        history: &mut History,
+        budget: usize,
+    ) -> Result<SummaryProgress, AgentError> {
         let before = history.turns.first().map_or(self.stored.ordinal, |turn| turn.ordinal);
         loop {
             let range = TurnRange { after: history.through, before, part: RangePart::Oldest(BACKLOG_PAGE) };
@@ -187,13 +196,13 @@ impl RunningTurn {
             let is_last = (page.len() as u64) < BACKLOG_PAGE;
             if !page.is_empty() {
                 match self.summarise(history, &page, budget).await? {
-                    None => return Ok(Progress::Outdated),
-                    Some(covered) if covered < page.len() => return Ok(Progress::Partly),
+                    None => return Ok(SummaryProgress::Outdated),
+                    Some(covered) if covered < page.len() => return Ok(SummaryProgress::Partly),
                     Some(_) => {}
                 }
             }
             if is_last {
-                return Ok(Progress::Done);
+                return Ok(SummaryProgress::Done);
             }
         }
     }
@@ -209,10 +218,12 @@ impl RunningTurn {
         let max_tokens = (budget * share::SUMMARY / 100).max(1);
         let summariser = &self.model.summariser;
         let made = summariser.summarise(history.summary.as_deref(), turns, max_tokens).await;
+        // Before looking at the result, because a failed summary costs tokens too.
         history.usage += made.usage;
         let Summary { text, covered } = made.summary?;
         let through = turns[..covered].last().map_or(history.through, |turn| turn.ordinal);
-        let (store, stored) = (&self.agent.store, &self.stored);
+        let store = &self.agent.store;
+        let stored = &self.stored;
         let saved = store
             .save_thread_context(
                 &stored.workspace_id,

@@ -21,9 +21,9 @@ use crate::history::PastTurn;
 const MAX_TOOL_CHARS: usize = 2_000;
 /// Maximum characters quoted of a message: more than a model produces in one answer, and few enough that one message
 /// does not take many requests.
-const MAX_SAID_CHARS: usize = 400_000;
+const MAX_MESSAGE_CHARS: usize = 400_000;
 /// Minimum characters quoted of each message, however long the turn is.
-const MIN_SAID_CHARS: usize = 2_000;
+const MIN_MESSAGE_CHARS: usize = 2_000;
 /// Maximum requests for summaries per turn. Each quotes what fits into the model's window, usually about 80,000
 /// tokens, so one turn can catch up with more than two million. The user waits and pays for all of them; the rest is
 /// left to the next turn.
@@ -68,7 +68,7 @@ pub(crate) struct Summary {
 }
 
 /// A quoted line.
-struct Line {
+struct QuotedLine {
     text: String,
     /// Index of its turn.
     turn: usize,
@@ -99,8 +99,8 @@ impl Summariser {
         // The summary so far is part of the next request and may be as long as allowed.
         let room_for_turns = limit.saturating_sub(tokens * TOLERANCE).max(MIN_QUOTED_TOKENS);
         let turns_in_lines = turns.iter().map(|turn| self.quoted(turn, room_for_turns)).enumerate();
-        let mut left: VecDeque<Line> = turns_in_lines
-            .flat_map(|(turn, lines)| lines.into_iter().map(move |text| Line { text, turn }))
+        let mut left: VecDeque<QuotedLine> = turns_in_lines
+            .flat_map(|(turn, lines)| lines.into_iter().map(move |text| QuotedLine { text, turn }))
             .collect();
         let mut summary = before.map(str::to_owned);
         while let Some(next) = left.front() {
@@ -134,7 +134,7 @@ impl Summariser {
     /// Quotes a turn, shortened to the number of requests one turn may take. Cuts are marked.
     fn quoted(&self, turn: &PastTurn, room: usize) -> Vec<String> {
         let max_tokens = room * MAX_REQUESTS_A_TURN;
-        let mut bounds = Bounds::default();
+        let mut bounds = QuoteBounds::default();
         // The quoted form is rarely longer than the original, so this estimate avoids counting most turns again.
         let mut tokens = turn.tokens;
         loop {
@@ -143,10 +143,10 @@ impl Summariser {
             if tokens > max_tokens {
                 tokens = lines.iter().map(|line| self.count(line)).sum();
             }
-            if tokens <= max_tokens || bounds.said <= MIN_SAID_CHARS {
+            if tokens <= max_tokens || bounds.text <= MIN_MESSAGE_CHARS {
                 return lines;
             }
-            bounds = Bounds { said: bounds.said / 2, tool: bounds.tool / 2 };
+            bounds = QuoteBounds { text: bounds.text / 2, tool: bounds.tool / 2 };
         }
     }
 
@@ -156,8 +156,9 @@ impl Summariser {
     }
 
     /// Takes the oldest lines that fit, or the beginning of a single line that is too long.
-    fn take(&self, left: &mut VecDeque<Line>, room: usize) -> Vec<Line> {
-        let (mut taken, mut used) = (Vec::new(), 0);
+    fn take(&self, left: &mut VecDeque<QuotedLine>, room: usize) -> Vec<QuotedLine> {
+        let mut taken = Vec::new();
+        let mut used = 0;
         while let Some(line) = left.pop_front() {
             let size = self.count(&line.text);
             if used + size <= room {
@@ -165,8 +166,8 @@ impl Summariser {
                 taken.push(line);
             } else if taken.is_empty() {
                 let (beginning, rest) = self.split(&line.text, room);
-                left.push_front(Line { text: rest, ..line });
-                return vec![Line { text: beginning, ..line }];
+                left.push_front(QuotedLine { text: rest, ..line });
+                return vec![QuotedLine { text: beginning, ..line }];
             } else {
                 left.push_front(line);
                 break;
@@ -195,10 +196,12 @@ impl Summariser {
         usage: &mut TokenUsage,
     ) -> Result<String, AgentError> {
         let limit = (tokens * TOLERANCE).max(256);
+        // Models rarely hit the requested length, so accept up to the limit before paying for another request.
         let first = self.ask(quoted, tokens, limit, usage).await?;
         if !first.is_too_long {
             return Ok(first.text);
         }
+        // Half the length the second time: the same request would likely be answered at the same length.
         if self.may_ask()
             && let Ok(second) = self.ask(quoted, tokens / 2, limit, usage).await
             && !second.is_too_long
@@ -214,7 +217,7 @@ impl Summariser {
         tokens: usize,
         limit: usize,
         usage: &mut TokenUsage,
-    ) -> Result<Written, AgentError> {
+    ) -> Result<WrittenSummary, AgentError> {
         let mut request = ChatRequest::new(self.model.model(), vec![Message::user(quoted)]);
         let instruction = prompt::notes::summary_request(tokens);
         request.system = SystemParts { stable: instruction, session: String::new() };
@@ -233,8 +236,9 @@ impl Summariser {
             return Err(AgentError::NoAnswer);
         }
         let was_cut = matches!(response.stop, StopReason::MaxOutputTokens | StopReason::ContextFull);
+        // Compare the length first: counting the tokens of a runaway answer would take long.
         let is_too_long = was_cut || text.len() / MAX_TOKEN_CHARS > limit * 4 || self.count(&text) > limit;
-        Ok(Written { text, is_too_long })
+        Ok(WrittenSummary { text, is_too_long })
     }
 
     /// Removes the middle of a text. The beginning has the oldest facts and the end the newest; both stay.
@@ -261,7 +265,7 @@ impl Summariser {
 }
 
 /// A summary as the model wrote it.
-struct Written {
+struct WrittenSummary {
     text: String,
     is_too_long: bool,
 }
@@ -273,36 +277,36 @@ fn position(text: &str, characters: usize) -> usize {
 
 /// Limits on quoted characters.
 #[derive(Clone, Copy)]
-struct Bounds {
+struct QuoteBounds {
     /// Characters of a message's text.
-    said: usize,
+    text: usize,
     /// Characters of a tool's arguments or result.
     tool: usize,
 }
 
-impl Default for Bounds {
+impl Default for QuoteBounds {
     fn default() -> Self {
-        Self { said: MAX_SAID_CHARS, tool: MAX_TOOL_CHARS }
+        Self { text: MAX_MESSAGE_CHARS, tool: MAX_TOOL_CHARS }
     }
 }
 
 /// Quotes a message for a reader who was not part of the conversation, without the parts we added.
-fn lines(message: &Message, bounds: Bounds) -> Vec<String> {
-    let said = message.blocks.iter().enumerate().filter_map(|(index, block)| match (message.role, block) {
+fn lines(message: &Message, bounds: QuoteBounds) -> Vec<String> {
+    let lines = message.blocks.iter().enumerate().filter_map(|(index, block)| match (message.role, block) {
         // Blocks after the user's own words belonged to that turn only, and instructions are delivered again.
         (MessageRole::User, Block::Text { text }) if index == 0 => {
-            Some(said_by("User", &bounded(text, bounds.said)))
+            Some(quoted_line("User", &bounded(text, bounds.text)))
         }
         (MessageRole::Assistant, Block::Text { text }) => {
-            Some(said_by("Assistant", &bounded(text, bounds.said)))
+            Some(quoted_line("Assistant", &bounded(text, bounds.text)))
         }
         (_, Block::ToolCall(call)) => {
             let arguments = shortened(&call.arguments, bounds.tool);
-            Some(said_by(&format!("Assistant calls {}", call.name), &arguments))
+            Some(quoted_line(&format!("Assistant calls {}", call.name), &arguments))
         }
         (_, Block::ToolResult(result)) => {
             let outcome = if result.is_error { "Tool failed" } else { "Tool answered" };
-            Some(said_by(
+            Some(quoted_line(
                 outcome,
                 &shortened(
                     &result.blocks.join(
@@ -315,12 +319,12 @@ fn lines(message: &Message, bounds: Bounds) -> Vec<String> {
         }
         _ => None,
     });
-    said.collect()
+    lines.collect()
 }
 
 /// Formats a line of the conversation. Continuation lines are indented: otherwise a file that a tool has read could
 /// pose as the user.
-fn said_by(who: &str, text: &str) -> String {
+fn quoted_line(who: &str, text: &str) -> String {
     format!("{who}: {}", text.replace('\n', "\n    "))
 }
 

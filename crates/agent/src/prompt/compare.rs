@@ -14,7 +14,7 @@ use crate::error::AgentError;
 
 /// Request to compare agents.
 #[derive(Debug, Clone)]
-pub struct ComparedPlace {
+pub struct CompareTarget {
     pub workspace_id: WorkspaceId,
     /// The directory; `None` uses the workspace's own.
     pub path: Option<String>,
@@ -34,7 +34,7 @@ pub enum OwnFiles {
 
 /// Request to survey one agent.
 #[derive(Debug, Clone)]
-pub struct SurveyedPlace {
+pub struct SurveyTarget {
     pub workspace_id: WorkspaceId,
     /// A directory, or a file in it; `None` uses the workspace's own directory.
     pub path: Option<String>,
@@ -47,9 +47,9 @@ pub struct SurveyedPlace {
 
 impl Agent {
     /// Returns what one agent would read in a directory of a workspace, with the reasons.
-    pub fn survey(&self, place: SurveyedPlace) -> BoxFuture<'_, Result<Resolution, AgentError>> {
+    pub fn survey(&self, place: SurveyTarget) -> BoxFuture<'_, Result<Resolution, AgentError>> {
         Box::pin(async move {
-            let SurveyedPlace { workspace_id, path, file, profile, own_files } = place;
+            let SurveyTarget { workspace_id, path, file, profile, own_files } = place;
             let mut directory = self.directory_for(&workspace_id, path.as_deref(), own_files).await?;
             if let Some(profile) = profile {
                 directory.settings = compare::settings_for(profile, &directory.settings);
@@ -66,7 +66,7 @@ impl Agent {
     }
 
     /// Compares what several agents would read in a directory of a workspace.
-    pub fn compare(&self, place: ComparedPlace) -> BoxFuture<'_, Result<Comparison, AgentError>> {
+    pub fn compare(&self, place: CompareTarget) -> BoxFuture<'_, Result<Comparison, AgentError>> {
         Box::pin(async move {
             let path = place.path.as_deref();
             let directory = self.directory_for(&place.workspace_id, path, place.own_files).await?;
@@ -84,6 +84,7 @@ impl Agent {
         let directory = self.directory(&workspace, path).await?;
         let mut directory = directory.ok_or(AgentError::NoDirectory)?.of_file();
         if own_files == OwnFiles::Hidden {
+            // Even a decision about a missing file would reveal what the owner's home directory contains.
             directory.settings.homes = HomeDirectories::default();
             directory.settings.above_root = AboveRoot::Hidden;
         }
@@ -91,7 +92,7 @@ impl Agent {
     }
 }
 
-fn compared(directory: &WorkingDirectory, place: &ComparedPlace) -> Result<Comparison, AgentError> {
+fn compared(directory: &WorkingDirectory, place: &CompareTarget) -> Result<Comparison, AgentError> {
     let reading = place.reading.as_deref().map(|file| directory.file(Path::new(file))).transpose()?;
     let request = CompareRequest {
         cwd: &directory.cwd,

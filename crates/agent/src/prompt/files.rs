@@ -32,6 +32,7 @@ pub(crate) fn add_files(
     // Advice on failed tool calls is useless if there are no tools.
     input.include_tool_recovery_policy &= has_tools;
     let permissions = settings.turns.permissions;
+    // Do not invite the model to edit its identity files if each attempt would be denied.
     input.can_evolve = has_tools && permissions.write.min(permissions.identity) != Permission::Deny;
 }
 
@@ -93,29 +94,27 @@ fn about_files(session: &Session) -> Vec<PromptDiagnostic> {
             }
             DiagnosticCode::OverBudget => (
                 PromptDiagnosticCode::SectionTruncated,
-                "nothing of the file fits into the limit of agents.initial",
+                "no part of the file fits into the limit of agents.initial",
             ),
-            DiagnosticCode::TooDeep => (
-                PromptDiagnosticCode::SectionOmitted,
-                "too many imports lead to the file, one in the other, so it is not read",
-            ),
-            DiagnosticCode::TooManyImports => (
-                PromptDiagnosticCode::SectionOmitted,
-                "the file names more imports than are followed",
-            ),
+            DiagnosticCode::TooDeep => {
+                (PromptDiagnosticCode::SectionOmitted, "the file is imported too deeply, so it is not read")
+            }
+            DiagnosticCode::TooManyImports => {
+                (PromptDiagnosticCode::SectionOmitted, "the file has more imports than the limit")
+            }
             DiagnosticCode::InvalidFrontMatter => (
                 PromptDiagnosticCode::FileReadError,
-                "its front matter cannot be followed, so it is text; `foreword explain` says why",
+                "its front matter is invalid and treated as text; see `foreword explain`",
             ),
             DiagnosticCode::NotAFile => {
-                (PromptDiagnosticCode::FileReadError, "it is no regular file, so it is not read")
+                (PromptDiagnosticCode::FileReadError, "it is not a regular file, so it is not read")
             }
             DiagnosticCode::OutsideRoot => {
                 (PromptDiagnosticCode::FileReadError, "it leads out of the project, so it is not read")
             }
             DiagnosticCode::AboveRoot => (
                 PromptDiagnosticCode::SectionOmitted,
-                "the file is above the workspace's directory, so it does not count; move root_path up if it should",
+                "the file is above the workspace's directory and ignored; move root_path up to include it",
             ),
             DiagnosticCode::Unreadable => (PromptDiagnosticCode::FileReadError, "the file cannot be read"),
             DiagnosticCode::InvalidUtf8 => {
@@ -129,16 +128,15 @@ fn about_files(session: &Session) -> Vec<PromptDiagnostic> {
                 "tags of ours or hidden characters in it were made visible",
             ),
             DiagnosticCode::ZeroWidth => {
-                (PromptDiagnosticCode::UnsafeText, "characters in it cannot be seen")
+                (PromptDiagnosticCode::UnsafeText, "it contains invisible characters")
             }
             DiagnosticCode::SettingNotFollowed => (
                 PromptDiagnosticCode::SectionOmitted,
-                "a setting in it changes what the agent reads, and is not followed",
+                "it has an unsupported setting that changes what the agent reads",
             ),
-            DiagnosticCode::DanglingMarker | DiagnosticCode::Other => (
-                PromptDiagnosticCode::FileReadError,
-                "there is something about the file; `foreword explain` says what",
-            ),
+            DiagnosticCode::DanglingMarker | DiagnosticCode::Other => {
+                (PromptDiagnosticCode::FileReadError, "the file has a finding; see `foreword explain`")
+            }
         };
         let path = finding.path.to_string_lossy();
         PromptDiagnostic::new(code, message).in_section(AGENTS_CONTEXT).in_file(path)

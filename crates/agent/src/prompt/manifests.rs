@@ -56,17 +56,18 @@ impl Agent {
         compiled: &CompiledPrompt,
         request: Option<RoundRequest>,
         about_tools: &[PromptDiagnostic],
-        brought: &HashSet<ContentHash>,
+        stored_texts: &HashSet<ContentHash>,
     ) -> BeginRound {
         let mut manifest = PromptManifest { request, ..compiled.manifest.clone() };
         manifest.diagnostics.extend_from_slice(about_tools);
         let sections = compiled.sections.iter().filter(|_| self.settings.prompt.keep_texts);
         let texts = sections
-            .filter(|section| !brought.contains(&section.sha256))
+            .filter(|section| !stored_texts.contains(&section.sha256))
             .map(|section| PromptText { sha256: section.sha256.clone(), content: section.text.to_string() });
         let manifest = RoundManifest { round, manifest };
         let events = vec![TurnEvent::ManifestKept { round }];
-        let (items, hook_runs) = (Vec::new(), Vec::new());
+        let items = Vec::new();
+        let hook_runs = Vec::new();
         BeginRound { manifest, texts: texts.collect(), items, hook_runs, events }
     }
 
@@ -123,6 +124,7 @@ impl Agent {
         reader: Option<&'a str>,
     ) -> BoxFuture<'a, Result<PromptBlame, AgentError>> {
         Box::pin(async move {
+            // One query for both prompts, which mostly share their texts.
             let mut texts = self.texts(workspace_id, &[before, after]).await?;
             for section in before.sections.iter().chain(&after.sections) {
                 if section.sources.iter().any(|source| is_hidden(source.owner.as_deref(), reader)) {

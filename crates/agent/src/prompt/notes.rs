@@ -22,7 +22,7 @@ impl RunningTurn {
         tools: &RoundTools,
     ) -> Result<Vec<MessageNote>, AgentError> {
         let mut notes = unsent_sections(compiled, history.entries());
-        notes.extend(self.unanswered_note(history, tools).await?);
+        notes.extend(self.failed_turns_note(history, tools).await?);
         Ok(notes)
     }
 }
@@ -35,6 +35,7 @@ pub(crate) fn unsent_sections<'a>(
     let mut notes = turn_sections(compiled);
     notes.retain(|note| {
         let said = messages.clone().flat_map(|message| &message.notes).filter(|it| it.id == note.id);
+        // Several versions of a note may be in the request. The model goes by the last one, so only that one counts.
         said.last().map(|it| &it.text) != Some(&note.text)
     });
     notes

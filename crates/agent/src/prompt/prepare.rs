@@ -7,8 +7,8 @@ use futures_util::future::BoxFuture;
 use hooks::{Phase, PhaseOutcome, TurnContext};
 use instructions::Session;
 use prompt::{BootstrapFiles, CompiledPrompt, Compiler, PromptCompileInput};
-use protocol::{ThreadId, ThreadMode, TurnId, Version, WorkspaceId};
-use store::{MemoryView, TurnStart};
+use protocol::{ThreadMode, TurnScope, Version};
+use store::TurnStart;
 use tokens::Counter;
 use tools::{ToolContext, ToolSource};
 
@@ -16,41 +16,22 @@ use crate::agent::Agent;
 use crate::blocking::blocking;
 use crate::directory::WorkingDirectory;
 use crate::domains::delegation::DELEGATE;
+use crate::domains::memory;
 use crate::error::AgentError;
 use crate::prompt::files::{SessionFiles, add_files};
 use crate::prompt::session::file_tools;
 use crate::prompt::{contributions, runtime_context};
 use crate::settings::AgentSettings;
-use crate::subject::Subject;
+use crate::subject::PromptSubject;
 use crate::turn::tools::RoundTools;
 
 /// Request for a prompt.
 #[derive(Debug, Clone)]
 pub struct PromptRequest {
-    pub workspace_id: WorkspaceId,
-    pub thread_id: ThreadId,
-    /// The turn, if it exists already.
-    pub turn_id: Option<TurnId>,
+    /// The turn. Its mode and directories are filled in when the request is loaded.
+    pub scope: TurnScope,
     /// The directory; `None` uses the workspace's own.
     pub cwd: Option<String>,
-    /// The user's input.
-    pub input: Option<String>,
-    /// Name of the user.
-    pub actor: Option<String>,
-    pub reach: Reach,
-    /// Slugs of the skills selected for the turn.
-    pub skills: Vec<String>,
-    /// Hidden tool domains that are visible from the first round on.
-    pub tool_domains: Vec<String>,
-}
-
-/// The workspaces that a token gives access to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Reach {
-    #[default]
-    Workspace,
-    /// All workspaces, and what they share: the model's identity.
-    Everything,
 }
 
 /// Starting point of a prompt's session part.
@@ -96,24 +77,20 @@ impl Agent {
     /// Collects the tools of a first round that will not run.
     pub(crate) async fn described_tools(
         &self,
-        subject: &Subject,
+        subject: &PromptSubject,
         start: &TurnStart,
         delegation: Option<Arc<dyn ToolSource>>,
     ) -> Result<RoundTools, AgentError> {
         let context = ToolContext::without_directory();
-        Ok(self.first_tools(subject, start, context, TurnId::new(), delegation).await)
+        Ok(self.first_tools(subject, start, context, delegation).await)
     }
 
     /// Loads the stored state that a turn starts from. Call this after the turn is stored: an earlier turn may end
     /// until then and change it.
-    pub(crate) async fn turn_start(&self, subject: &Subject) -> Result<TurnStart, AgentError> {
-        let (workspace_id, thread_id) = (&subject.workspace.id, &subject.thread.id);
-        let view = MemoryView {
-            workspace_id: workspace_id.clone(),
-            owner: subject.memory_owner().map(str::to_owned),
-            thread_id: Some(thread_id.clone()),
-        };
-        let start = self.store.turn_start(workspace_id, thread_id, &view).await?;
+    pub(crate) async fn turn_start(&self, subject: &PromptSubject) -> Result<TurnStart, AgentError> {
+        let scope = &subject.scope;
+        let visible = memory::view(scope);
+        let start = self.store.turn_start(&scope.workspace_id, &scope.thread_id, &visible).await?;
         Ok(match subject.start {
             SessionStart::Thread => start,
             SessionStart::Fresh => TurnStart { session: None, requested_tools: Vec::new(), ..start },
@@ -123,7 +100,7 @@ impl Agent {
     /// Compiles the prompt of a loaded subject, and collects the tools of its first round.
     pub(crate) async fn prepare_for(
         &self,
-        subject: &Subject,
+        subject: &PromptSubject,
         start: &TurnStart,
         tools: impl Future<Output = Result<RoundTools, AgentError>>,
     ) -> Result<(Prepared, RoundTools), AgentError> {
@@ -131,7 +108,7 @@ impl Agent {
             Some(directory) => Some(self.session(start, directory).await?),
             None => None,
         };
-        let mut turn = TurnContext { has_memories: Some(start.has_memories), ..subject.turn_context() };
+        let mut turn = TurnContext { scope: subject.scope_at(start), ..subject.turn_context() };
         if let Some(prepared) = &session {
             turn.touched_paths = prepared.session.touched.iter().cloned().collect();
         }
@@ -148,8 +125,9 @@ impl Agent {
         add_files(&mut input, &self.settings, files.as_ref());
         input.include_task_orchestration = tools.specs().iter().any(|spec| spec.name == DELEGATE);
         // All workspaces share the identity files, so a token bound to one workspace must not change them.
-        input.can_evolve &= subject.request.reach == Reach::Everything;
+        input.can_evolve &= !subject.scope.is_bound();
         let mut compiled = compile(&self.settings, Arc::clone(&self.counter), input).await;
+        // Hooks of the next phase can identify the final prompt, but no longer change it.
         Arc::make_mut(&mut turn).prompt_fingerprint = Some(compiled.manifest.fingerprints.full.clone());
         let after = self.runtime.run_phase(Phase::PostPromptCompile, Arc::clone(&turn)).await?;
         if !after.contributions.is_empty() {
@@ -174,14 +152,15 @@ impl Agent {
             }
             return Ok(PreparedSession { session, stored: stored.version });
         }
-        let (cache, directory) = (Arc::clone(&self.cache), directory.clone());
+        let cache = Arc::clone(&self.cache);
+        let directory = directory.clone();
         let started = blocking(move || Session::start(&directory.request(), Some(&cache))).await?;
         Ok(PreparedSession { session: started.0, stored: Version(0) })
     }
 
     /// Runs the hooks of all phases before the compiler. Each phase sees the contributions of the earlier ones.
     async fn run_hooks(&self, turn: &mut Arc<TurnContext>) -> Result<PromptCompileInput, AgentError> {
-        let mut input = configured_input(&self.settings, turn.mode);
+        let mut input = configured_input(&self.settings, turn.scope.mode);
         for phase in [
             Phase::PrePolicy,
             Phase::PrePromptContext,

@@ -10,25 +10,25 @@ use protocol::message::TurnMessage;
 use protocol::method::PromptResult;
 use protocol::preview::{FrozenStart, PromptSizes, ToolSize};
 use protocol::prompt::ToolChoice;
-use protocol::{ThreadId, ThreadMode, ToolSpec, TurnId, Version, WorkspaceId};
+use protocol::{ThreadId, ThreadMode, TokenReach, ToolSpec, TurnScope, Version, WorkspaceId};
 use tokens::Counter;
-use tools::{RoundContext, RoundPurpose, ToolContext};
+use tools::{RoundContext, ToolContext};
 
-use crate::agent::{Agent, own_sources};
+use crate::agent::{Agent, built_in_sources};
 use crate::blocking::blocking;
 use crate::directory::WorkingDirectory;
 use crate::domains::delegation::{DELEGATE, DelegationTools};
 use crate::domains::memory::tools::MemoryTools;
 use crate::domains::skills::{self, SkillsDomain};
 use crate::error::AgentError;
-use crate::explain::view::shown;
+use crate::explain::view::turn_reminder;
 use crate::history::History;
 use crate::prompt::files::{SessionFiles, add_files};
 use crate::prompt::notes::{mark_repeated_sections, unsent_sections};
 use crate::prompt::prepare::{PreparedSession, PromptRequest, SessionStart, compile, configured_input};
 use crate::prompt::session::{file_reader, file_tools};
 use crate::settings::{AgentSettings, TurnSettings};
-use crate::subject::Subject;
+use crate::subject::PromptSubject;
 use crate::turn::plan::tool_tokens;
 use crate::turn::tools::RoundTools;
 
@@ -70,14 +70,14 @@ impl Agent {
         start: SessionStart,
     ) -> BoxFuture<'a, Result<Preview, AgentError>> {
         Box::pin(async move {
-            let subject = Subject { start, ..self.load(request).await? };
+            let subject = PromptSubject { start, ..self.load(request).await? };
             let delegation = self.described_delegation(&subject);
             let known = self.turn_start(&subject).await?;
             let tools = self.described_tools(&subject, &known, delegation);
             let (prepared, tools) = self.prepare_for(&subject, &known, tools).await?;
             let history = match start {
                 SessionStart::Thread => {
-                    let owner = subject.memory_owner();
+                    let owner = subject.scope.memory_owner();
                     self.history_so_far(&subject.workspace.id, &subject.thread.id, owner).await?
                 }
                 SessionStart::Fresh => History::default(),
@@ -97,7 +97,7 @@ impl Agent {
             add_request(&mut compiled, subject.thread.mode, &tools);
             let mut sizes = sizes(&self.settings.turns, &self.counter, &compiled, &specs);
             if start == SessionStart::Thread {
-                let input = subject.request.input.as_deref().unwrap_or_default();
+                let input = subject.scope.input.as_deref().unwrap_or_default();
                 let (fixed, room) = self.fixed_tokens(&compiled, &specs, input);
                 let budget = room.saturating_sub(fixed);
                 let history = self.explained_history(&history, budget);
@@ -116,13 +116,15 @@ impl Agent {
         prepared: &PreparedSession,
         history: &History,
     ) -> Result<Option<FrozenStart>, AgentError> {
+        // A session without a stored version was just read from the disk, so the two cannot differ.
         if prepared.stored == Version(0) {
             return Ok(None);
         }
         let mut session = prepared.session.clone();
         history.retain_delivered(&mut session);
         let reminder = self.difference(&session, directory, reader).await?.reminder();
-        let (cache, mut now) = (Arc::clone(&self.cache), directory.clone());
+        let cache = Arc::clone(&self.cache);
+        let mut now = directory.clone();
         now.settings = session.overlay_on(now.settings);
         let now = blocking(move || resolve(&now.request(), Some(&cache))).await?;
         let files = session.initial.differences(&now);
@@ -131,7 +133,7 @@ impl Agent {
             return Ok(None);
         }
         let cwd = session.cwd.to_string_lossy().into_owned();
-        Ok(Some(FrozenStart { cwd, asked_cwd, files, reminder: reminder.as_ref().map(shown) }))
+        Ok(Some(FrozenStart { cwd, asked_cwd, files, reminder: reminder.as_ref().map(turn_reminder) }))
     }
 }
 
@@ -143,7 +145,8 @@ pub fn directory_preview<'a>(
     mode: ThreadMode,
 ) -> BoxFuture<'a, Result<Preview, AgentError>> {
     Box::pin(async move {
-        let (files, directory) = (settings.files.clone(), cwd.to_owned());
+        let files = settings.files.clone();
+        let directory = cwd.to_owned();
         let started = blocking(move || {
             let request = Request { cwd: &directory, settings: &files };
             Session::start(&request, None)
@@ -160,28 +163,20 @@ pub fn directory_preview<'a>(
             input.contributed.extend(section);
         }
         let of_sources = settings.clone();
-        let mut sources = blocking(move || own_sources(&of_sources, skills, None)).await;
+        let mut sources = blocking(move || built_in_sources(&of_sources, skills, None)).await;
         if settings.memory.enabled {
             sources.push(Arc::new(MemoryTools::described(settings.memory)));
         }
         sources.extend(delegates.then(|| DelegationTools::described(&settings.delegation)));
         let mut tools = RoundTools::new(sources, ToolContext::without_directory(), Vec::new());
-        let round = RoundContext {
-            workspace_id: WorkspaceId::new(),
-            thread_id: ThreadId::new(),
-            turn_id: TurnId::new(),
+        let scope = TurnScope {
             mode,
             root: session.root.clone(),
             directory: Some(cwd.to_owned()),
-            actor: None,
-            is_bound: false,
-            chosen_domains: Vec::new(),
-            input: None,
-            has_memories: None,
-            round: 1,
-            purpose: RoundPurpose::Preview,
-            is_off_the_record: false,
+            reach: TokenReach::Everything,
+            ..TurnScope::new(WorkspaceId::new(), ThreadId::new())
         };
+        let round = RoundContext { scope: Arc::new(scope), round: 1 };
         tools.refresh(&round).await;
         input.hidden_domains = tools.hidden_domains();
         input.include_task_orchestration = tools.specs().iter().any(|spec| spec.name == DELEGATE);

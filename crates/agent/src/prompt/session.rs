@@ -14,7 +14,7 @@ use crate::blocking::blocking;
 use crate::directory::WorkingDirectory;
 use crate::error::AgentError;
 use crate::prompt::prepare::PreparedSession;
-use crate::subject::{Subject, audience};
+use crate::subject::{PromptSubject, audience};
 
 /// The session that a turn continues.
 pub(crate) struct ThreadSession {
@@ -46,7 +46,7 @@ impl ThreadSession {
     }
 
     /// Returns the files that instruct the model, including imported ones.
-    pub(crate) fn instructing_files(&self) -> Vec<PathBuf> {
+    pub(crate) fn instruction_paths(&self) -> Vec<PathBuf> {
         let told = self.reminder().map(|reminder| reminder.paths()).unwrap_or_default();
         self.session.loaded_versions.keys().cloned().chain(told).collect()
     }
@@ -69,7 +69,8 @@ impl ThreadSession {
 
     /// Returns the resolver for paths that the model touches.
     pub(crate) fn resolver(&self, agent: &Agent) -> Resolver {
-        let (settings, cache) = (self.directory.settings.clone(), Arc::clone(&agent.cache));
+        let settings = self.directory.settings.clone();
+        let cache = Arc::clone(&agent.cache);
         Resolver::new(self.session.clone(), settings, cache).with_reader(self.reader)
     }
 
@@ -80,14 +81,14 @@ impl ThreadSession {
 }
 
 /// A stored session, and the reminder about changes since then.
-type StoredAndTold = (Option<protocol::ThreadSession>, Option<Reminder>);
+type SessionAndReminder = (Option<protocol::ThreadSession>, Option<Reminder>);
 
 impl Agent {
     /// Opens the session that a turn continues. A new one is stored only when the turn completes, so that the next
     /// turn after a failure reads the files again.
     pub(crate) fn open_session(
         &self,
-        subject: &Subject,
+        subject: &PromptSubject,
         prepared: Option<PreparedSession>,
     ) -> Option<ThreadSession> {
         let (Some(directory), Some(PreparedSession { session, stored })) =
@@ -115,7 +116,10 @@ impl Agent {
         directory: &WorkingDirectory,
         reader: FileReader,
     ) -> Result<ResumeDifference, AgentError> {
-        let (cache, session, mut directory) = (Arc::clone(&self.cache), session.clone(), directory.clone());
+        let cache = Arc::clone(&self.cache);
+        let session = session.clone();
+        let mut directory = directory.clone();
+        // The session's own settings win. Otherwise a changed limit or profile would look like changed files.
         directory.settings = session.overlay_on(directory.settings);
         let found =
             blocking(move || ResumeDifference::find(&session, &directory.request(), reader, Some(&cache)));
@@ -137,7 +141,7 @@ impl Agent {
         workspace_id: &'a WorkspaceId,
         thread_id: &'a ThreadId,
         cwd: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<StoredAndTold, AgentError>> {
+    ) -> BoxFuture<'a, Result<SessionAndReminder, AgentError>> {
         Box::pin(async move {
             let TurnSubject { workspace, thread, .. } =
                 self.store.turn_subject(workspace_id, thread_id).await?;

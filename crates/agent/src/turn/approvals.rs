@@ -8,7 +8,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tools::{ApprovalDecision, ApprovalRequest, Approvals};
 
 /// Interval for polling an answer, in case a wake was lost.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The approval requests of one turn.
 pub(crate) struct TurnApprovals {
@@ -24,10 +24,8 @@ impl Approvals for TurnApprovals {
         match self.decision(request).await {
             Ok(decision) => decision,
             Err(error) => {
-                tracing::warn!(%error, turn = %self.turn_id, "nobody could be asked");
-                ApprovalDecision::Unasked {
-                    reason: "nobody could be asked, because the database failed".to_owned(),
-                }
+                tracing::warn!(%error, turn = %self.turn_id, "could not request approval");
+                ApprovalDecision::Unasked { reason: "could not request approval: database error".to_owned() }
             }
         }
     }
@@ -41,17 +39,20 @@ impl TurnApprovals {
         let expires_at = self.store.now().milliseconds().saturating_add(milliseconds);
         let expires_at = Timestamp::from_milliseconds(expires_at);
         let call_id = request.call_id.clone();
-        let (workspace_id, turn_id) = (&self.workspace_id, &self.turn_id);
+        let workspace_id = &self.workspace_id;
+        let turn_id = &self.turn_id;
         self.store.request_approval(workspace_id, turn_id, &self.owner, request, expires_at).await?;
         let deadline = tokio::time::Instant::now() + self.time;
         loop {
             match self.look(&call_id).await {
                 Ok(Some(decision)) => return Ok(decision),
+                // Let the store decide between expiry and an answer that arrives at this very moment. If the answer
+                // was first, it counts.
                 Ok(None) if tokio::time::Instant::now() >= deadline => {
                     let expired = self.store.expire_approval(workspace_id, turn_id, &self.owner, &call_id);
                     match expired.await {
-                        Ok(approval) => return Ok(decided(&approval).unwrap_or(OVERDUE)),
-                        Err(error) if is_transient(&error) => return Ok(OVERDUE),
+                        Ok(approval) => return Ok(decided(&approval).unwrap_or(EXPIRED)),
+                        Err(error) if is_transient(&error) => return Ok(EXPIRED),
                         Err(error) => return Err(error),
                     }
                 }
@@ -59,11 +60,12 @@ impl TurnApprovals {
                 // The request is visible and a person may be reading it. A failing database must not turn into a
                 // denial before the approval time is over.
                 Err(error) if is_transient(&error) && tokio::time::Instant::now() < deadline => {
-                    tracing::warn!(%error, turn = %self.turn_id, "the answer to a question could not be looked for");
+                    tracing::warn!(%error, turn = %self.turn_id, "failed to look up an approval");
                 }
-                Err(error) if is_transient(&error) => return Ok(OVERDUE),
+                Err(error) if is_transient(&error) => return Ok(EXPIRED),
                 Err(error) => return Err(error),
             }
+            // Wakes of other workspaces are frequent on a busy gateway, and must not cost a query each.
             let woken = async {
                 loop {
                     match wakes.recv().await {
@@ -74,7 +76,8 @@ impl TurnApprovals {
                     }
                 }
             };
-            let next = deadline.min(tokio::time::Instant::now() + LOOK_EVERY);
+            // Poll from time to time even without a wake: a notification can be lost with its database connection.
+            let next = deadline.min(tokio::time::Instant::now() + CHECK_INTERVAL);
             let _ = tokio::time::timeout_at(next, woken).await;
         }
     }
@@ -87,7 +90,7 @@ impl TurnApprovals {
 }
 
 /// The decision if nobody answered in time.
-const OVERDUE: ApprovalDecision = ApprovalDecision::Deny(HowDecided::Expired);
+const EXPIRED: ApprovalDecision = ApprovalDecision::Deny(HowDecided::Expired);
 
 fn decided(approval: &TurnApproval) -> Option<ApprovalDecision> {
     let decision = approval.decision.as_ref()?;

@@ -23,6 +23,7 @@ pub(crate) fn make_unique<'a>(message: &mut Message, earlier: impl Iterator<Item
             call.name = usable_name(&call.name);
         }
         if !is_usable(&call.id) || taken.contains(&call.id) {
+            // Extend the server's id instead of inventing one, so that logs of both sides can still be matched.
             let base = if is_usable(&call.id) { call.id.as_str() } else { "call" };
             let free = (2..).map(|number| format!("{base}_{number}")).find(|id| !taken.contains(id));
             call.id = free.unwrap_or_default();

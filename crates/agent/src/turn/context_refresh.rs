@@ -30,29 +30,32 @@ impl ReminderMessage {
 }
 
 impl Agent {
-    /// Builds the message that resends dropped context: instructions for the directory and for the places of calls,
+    /// Builds the message that resends dropped context: instructions for the directory and for the paths of calls,
     /// and the turn sections of the prompt. `None` if nothing is missing.
     pub(crate) async fn resend_dropped_context(
         &self,
         plan: &TurnPlan,
         entries: &[TurnMessage],
-        places: &BTreeSet<PathBuf>,
+        visited: &BTreeSet<PathBuf>,
     ) -> Result<Option<ReminderMessage>, AgentError> {
         let messages = plan.history.entries().chain(entries);
         let notes = unsent_sections(&plan.prepared.compiled, messages.clone());
         let mut reminders: Vec<Reminder> = Vec::new();
         let mut announcement = None;
         if let (Some(resolver), Some(session)) = (&plan.resolver, &plan.session) {
+            // First forget deliveries whose messages are gone. The resolver would otherwise assume that the model
+            // still has them, and announce nothing.
             resolver.retain_delivered(messages.clone().flat_map(TurnMessage::delivered_texts));
             let difference = session.difference_from(self, &resolver.session()).await?;
             reminders.extend(difference.reminder());
-            // Confirm the difference before resolving the places, so that no file is announced twice. If this message
+            // Confirm the difference before resolving the visited paths, so that no file is announced twice. If this message
             // is never sent, the turn fails and its session is not saved, so confirming early is safe.
             resolver.confirm_difference(difference);
-            let (resolver, places) = (resolver.clone(), places.clone());
+            let resolver = resolver.clone();
+            let visited = visited.clone();
             let resolving = blocking(move || {
-                let places = places.iter().map(PathBuf::as_path).collect::<Vec<&Path>>();
-                resolver.resolve_for(places, Purpose::Read, &mut InlineBudget::default())
+                let visited = visited.iter().map(PathBuf::as_path).collect::<Vec<&Path>>();
+                resolver.resolve_for(visited, Purpose::Read, &mut InlineBudget::default())
             });
             let resolved = resolving.await?;
             reminders.extend(resolved.reminder());

@@ -12,14 +12,14 @@ use crate::error::AgentError;
 use crate::turn::handles::AnswerSoFar;
 use crate::turn::lifecycle::turn_error;
 use crate::turn::listener::TurnListener;
-use crate::turn::start::ASK_AGAIN;
+use crate::turn::start::POLL_INTERVAL;
 
 /// Upper bound on the end of a valid lease, allowing for clock differences between gateways.
 const LONGEST_LEASE: Duration = Duration::from_secs(75);
 /// Time a cancellation waits for the end of the turn, first on this gateway and then on another.
-const STOP_TIME: Duration = Duration::from_secs(15);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(15);
 /// Dead turns that are failed per sweep.
-const SWEEP: u64 = 100;
+const SWEEP_BATCH: u64 = 100;
 
 impl Agent {
     /// Returns a turn and subscribes to the rest of its answer, if it runs in this process.
@@ -47,7 +47,8 @@ impl Agent {
                 Some(AnswerSoFar { text, next_index }) => {
                     let answer = (!text.is_empty()).then(|| text.clone());
                     let TurnGetResult { turn, approvals, delegated, .. } = view;
-                    let (turn, next_index) = (Turn { answer, ..turn }, Some(next_index));
+                    let turn = Turn { answer, ..turn };
+                    let next_index = Some(next_index);
                     TurnWatchResult { turn, text, next_index, approvals, delegated }
                 }
                 None => unheard(view),
@@ -69,9 +70,11 @@ impl Agent {
             }
             // The gateway may be dead without any sweep having noticed yet.
             self.fail_dead_turns().await?;
+            // Store the request before looking for the turn in this process: the gateway that runs it may be another
+            // one, which finds the request in the store.
             let asked = self.store.request_stop(workspace_id, turn_id, actor).await?;
             // A turn held up by a hook or a disk ends later on its own; the caller gets its current state.
-            let stopping = tokio::time::timeout(STOP_TIME, self.running.stop(turn_id));
+            let stopping = tokio::time::timeout(CANCEL_TIMEOUT, self.running.stop(turn_id));
             if asked.status != TurnStatus::Running || stopping.await.unwrap_or(true) {
                 return Ok(self.store.turn(workspace_id, turn_id).await?);
             }
@@ -81,10 +84,10 @@ impl Agent {
                     if turn.status != TurnStatus::Running {
                         return Ok(turn);
                     }
-                    tokio::time::sleep(ASK_AGAIN).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
             };
-            match tokio::time::timeout(STOP_TIME, ended).await {
+            match tokio::time::timeout(CANCEL_TIMEOUT, ended).await {
                 Ok(turn) => turn,
                 // Its gateway is dead or very busy. The turn ends with its lease at the latest.
                 Err(_) => {
@@ -99,12 +102,16 @@ impl Agent {
     pub fn fail_dead_turns(&self) -> BoxFuture<'_, Result<usize, AgentError>> {
         Box::pin(async move {
             let error = turn_error(&AgentError::GatewayGone);
-            let (now, living) = (self.store.now(), self.running.ids());
-            let expired = self.store.fail_expired_turns(now, SWEEP, &living, &error).await?;
+            let now = self.store.now();
+            let connected = self.running.ids();
+            // Turns in this process are excluded: a busy machine may miss a renewal, and such a turn notices and
+            // renews on its own.
+            let expired = self.store.fail_expired_turns(now, SWEEP_BATCH, &connected, &error).await?;
             // If the clock was set back, a lease from before would block its thread until the clock catches up.
             let longest = i64::try_from(LONGEST_LEASE.as_millis()).unwrap_or(i64::MAX);
             let latest = Timestamp::from_milliseconds(now.milliseconds().saturating_add(longest));
-            let misdated = self.store.fail_turns_leased_beyond(latest, SWEEP, &living, &error).await?;
+            let misdated =
+                self.store.fail_turns_leased_beyond(latest, SWEEP_BATCH, &connected, &error).await?;
             Ok(expired.len() + misdated.len())
         })
     }

@@ -39,20 +39,20 @@ pub(crate) struct ToolBatch {
     pub(crate) touched: Vec<PathBuf>,
     /// Paths for which the model has received the instructions, including those of held-back calls and directories
     /// that a call found something in.
-    pub(crate) places: Vec<PathBuf>,
+    pub(crate) visited: Vec<PathBuf>,
     announcements: Vec<Announcement>,
 }
 
 /// A call that is about to run, or to be answered without running.
-struct Planned {
+struct PlannedCall {
     call: CheckedCall,
-    refusal: Option<Refusal>,
+    refusal: Option<CallRefusal>,
     reminder: Option<Reminder>,
 }
 
 /// Reason that a call is answered without running.
 #[derive(Debug, thiserror::Error)]
-enum Refusal {
+enum CallRefusal {
     #[error("this call did not run: the turn has no more tool calls left")]
     Spent,
     /// The instructions for a path it writes had not been delivered.
@@ -62,7 +62,7 @@ enum Refusal {
     Unresolved(#[source] AgentError),
 }
 
-impl Hint for Refusal {
+impl Hint for CallRefusal {
     fn hint(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Spent => Some("answer with what you have".into()),
@@ -74,14 +74,14 @@ impl Hint for Refusal {
     }
 }
 
-impl Refusal {
+impl CallRefusal {
     /// Returns the refusal as output. The text may contain file names and skips the sanitising of tool output.
     fn output(&self) -> ToolOutput {
         ToolOutput::error(make_harmless(&self.with_hint()).0)
     }
 }
 
-struct Answered {
+struct AnsweredCall {
     call: ToolCall,
     output: ToolOutput,
     is_held_back: bool,
@@ -89,7 +89,7 @@ struct Answered {
     late: Option<Announcement>,
 }
 
-impl Answered {
+impl AnsweredCall {
     /// Removes files from the reminders whose text is already in a result of the same message.
     fn leave_out(&mut self, reads: &[FileRead]) {
         let is_read = |file: &ReminderFile| {
@@ -127,6 +127,7 @@ impl ToolExecutor {
         max_calls: usize,
         room: usize,
     ) -> ToolBatch {
+        // Divide the space before any call runs, so that the output of one call does not depend on the others.
         let router = router.with_output_chars(share(room, calls.len()));
         // Check and announce sequentially, before any call runs. Each file is then announced by the first call it
         // applies to, whichever call ends first.
@@ -136,26 +137,30 @@ impl ToolExecutor {
         let mut instructing = Vec::new();
         for (index, call) in calls.into_iter().enumerate() {
             let call = router.check(call);
-            let (mut refusal, mut reminder) = ((index >= max_calls).then_some(Refusal::Spent), None);
+            let mut refusal = (index >= max_calls).then_some(CallRefusal::Spent);
+            let mut reminder = None;
             // If the directory was replaced meanwhile, no call can do anything, and the new instructions are for the
             // next turn.
             if refusal.is_none() && is_in_place(&router).await {
                 match self.announce(call.touches(), call.mentions(), &mut inline_room).await {
                     Ok(Some((is_held_back, announcement))) => {
-                        refusal = is_held_back.then_some(Refusal::HeldBack);
+                        refusal = is_held_back.then_some(CallRefusal::HeldBack);
                         reminder = announcement.reminder();
                         instructing.extend(reminder.iter().flat_map(Reminder::paths));
                         announcements.push(announcement);
                     }
                     Ok(None) => {}
-                    Err(error) => refusal = Some(Refusal::Unresolved(error)),
+                    Err(error) => refusal = Some(CallRefusal::Unresolved(error)),
                 }
             }
-            planned.push(Planned { call, refusal, reminder });
+            planned.push(PlannedCall { call, refusal, reminder });
         }
         protect(&router, instructing).await;
+        // A refused call touched nothing. A held-back call still counts for `visited`, because it caused the delivery
+        // of instructions.
         let touched = paths(planned.iter().filter(|planned| planned.refusal.is_none()));
-        let mut places = paths(planned.iter().filter(|planned| planned.is_resolved()));
+        let mut visited = paths(planned.iter().filter(|planned| planned.is_resolved()));
+        // `join_all` keeps the order of the calls, which providers require of the results.
         let mut answers = join_all(planned.into_iter().map(|planned| planned.run(self, &router))).await;
         let mut reads = Vec::new();
         for answered in &mut answers {
@@ -163,33 +168,42 @@ impl ToolExecutor {
                 protect(&router, late.reminder().iter().flat_map(Reminder::paths).collect()).await;
                 announcements.push(late);
             }
-            places.extend(answered.output.found_directories.iter().cloned());
-            reads.extend(self.note_read(answered).await);
+            visited.extend(answered.output.found_directories.iter().cloned());
+            // Note the read first, so that the file is not announced to a model that has just read it.
+            reads.extend(self.record_read(answered).await);
             let found = self.announce_found(answered, &mut inline_room).await;
-            let met = found.iter().filter_map(Announcement::reminder).flat_map(|reminder| reminder.paths());
-            protect(&router, met.collect()).await;
+            let found_paths =
+                found.iter().filter_map(Announcement::reminder).flat_map(|reminder| reminder.paths());
+            protect(&router, found_paths.collect()).await;
             announcements.extend(found);
         }
+        // Announcements were planned before any call ran. Another call of the same answer may have read an announced
+        // file since.
         answers.iter_mut().for_each(|answered| answered.leave_out(&reads));
-        let mut batch = ToolBatch { touched, places, announcements, ..collect(answers) };
+        let mut batch = ToolBatch { touched, visited, announcements, ..collect(answers) };
         batch.entry.reads = reads;
         batch
     }
 
     /// Records that a call read an instruction file whole, which delivers it.
-    async fn note_read(&self, answered: &mut Answered) -> Option<FileRead> {
-        let (resolver, read) = (self.resolver.clone()?, answered.output.whole_file.take()?);
+    async fn record_read(&self, answered: &mut AnsweredCall) -> Option<FileRead> {
+        let resolver = self.resolver.clone()?;
+        let read = answered.output.whole_file.take()?;
         match blocking(move || resolver.mark_read(read)).await {
             Ok(read) => read,
             Err(error) => {
-                tracing::warn!(%error, "a file that was read could not be compared with the instruction files");
+                tracing::warn!(%error, "failed to compare a read file with the instruction files");
                 None
             }
         }
     }
 
     /// Announces the files that apply to what a call found or changed, which was unknown before it ran.
-    async fn announce_found(&self, answered: &mut Answered, room: &mut InlineBudget) -> Option<Announcement> {
+    async fn announce_found(
+        &self,
+        answered: &mut AnsweredCall,
+        room: &mut InlineBudget,
+    ) -> Option<Announcement> {
         let directories = std::mem::take(&mut answered.output.found_directories);
         if directories.is_empty() {
             return None;
@@ -201,7 +215,7 @@ impl ToolExecutor {
             }
             // The next call there fails for the same reason and reports it.
             Err(error) => {
-                tracing::warn!(%error, "instruction files of what a call found could not be looked for");
+                tracing::warn!(%error, "failed to resolve instruction files for what a call found");
                 None
             }
         }
@@ -236,6 +250,7 @@ impl ToolExecutor {
         room: &mut InlineBudget,
     ) -> Result<Option<Announcement>, AgentError> {
         let Some(resolver) = self.resolver.clone() else { return Ok(None) };
+        // Work on a copy, so that a failed attempt does not use up inline space.
         let mut left = room.clone();
         let resolving = blocking(move || {
             let resolved = resolver.resolve_for(paths.iter().map(PathBuf::as_path), purpose, &mut left);
@@ -247,29 +262,30 @@ impl ToolExecutor {
     }
 }
 
-impl Planned {
+impl PlannedCall {
     /// Returns true if the instructions for its paths were resolved.
     fn is_resolved(&self) -> bool {
-        matches!(self.refusal, None | Some(Refusal::HeldBack))
+        matches!(self.refusal, None | Some(CallRefusal::HeldBack))
     }
 
-    async fn run(self, executor: &ToolExecutor, router: &Router) -> Answered {
+    async fn run(self, executor: &ToolExecutor, router: &Router) -> AnsweredCall {
         let call = self.call.call().clone();
-        let mut is_held_back = matches!(self.refusal, Some(Refusal::HeldBack));
+        let mut is_held_back = matches!(self.refusal, Some(CallRefusal::HeldBack));
         let mut late = None;
         let mut output = match self.refusal {
             None => {
-                let (touches, mentions) = (self.call.touches().to_owned(), self.call.mentions().to_owned());
+                let touches = self.call.touches().to_owned();
+                let mentions = self.call.mentions().to_owned();
                 let otherwise = async {
                     // Files may have changed during the approval, so resolve again right before the call runs.
                     let room = &mut InlineBudget::default();
                     match executor.announce(&touches, &mentions, room).await {
                         Ok(Some((true, announcement))) => {
                             late = Some(announcement);
-                            Some(Refusal::HeldBack.output())
+                            Some(CallRefusal::HeldBack.output())
                         }
                         Ok(_) => None,
-                        Err(error) => Some(Refusal::Unresolved(error).output()),
+                        Err(error) => Some(CallRefusal::Unresolved(error).output()),
                     }
                 };
                 router.run_unless(self.call, Box::pin(otherwise)).await
@@ -279,11 +295,11 @@ impl Planned {
         is_held_back |= late.is_some();
         output.reminders.extend(late.as_ref().and_then(Announcement::reminder));
         output.reminders.extend(self.reminder);
-        Answered { call, output, is_held_back, late }
+        AnsweredCall { call, output, is_held_back, late }
     }
 }
 
-fn paths<'a>(planned: impl Iterator<Item = &'a Planned>) -> Vec<PathBuf> {
+fn paths<'a>(planned: impl Iterator<Item = &'a PlannedCall>) -> Vec<PathBuf> {
     planned.flat_map(|planned| planned.call.touches()).map(|touch| touch.path.clone()).collect()
 }
 
@@ -307,10 +323,14 @@ async fn protect(router: &Router, paths: Vec<PathBuf>) {
 }
 
 /// Merges the answers into one message and its log events.
-fn collect(answers: Vec<Answered>) -> ToolBatch {
-    let (mut results, mut reminders, mut events, mut effects) = (vec![], vec![], vec![], vec![]);
-    let (mut has_failed, mut has_succeeded) = (false, false);
-    for Answered { call, output, is_held_back, late: _ } in answers {
+fn collect(answers: Vec<AnsweredCall>) -> ToolBatch {
+    let mut results = vec![];
+    let mut reminders = vec![];
+    let mut events = vec![];
+    let mut effects = vec![];
+    let mut has_failed = false;
+    let mut has_succeeded = false;
+    for AnsweredCall { call, output, is_held_back, late: _ } in answers {
         let was_denied =
             output.reminders.iter().any(|reminder| reminder.kind() == SystemReminderType::PermissionDecision);
         // A command reports its own exit status, and a failure may be what it was run for.
@@ -334,9 +354,11 @@ fn collect(answers: Vec<Answered>) -> ToolBatch {
         results.push(if output.is_error { result.failed() } else { result });
     }
     let entry = TurnMessage { reminders, effects, ..TurnMessage::new(Message::results(results)) };
-    let (touched, places, announcements) = (Vec::new(), Vec::new(), Vec::new());
+    let touched = Vec::new();
+    let visited = Vec::new();
+    let announcements = Vec::new();
     let partly_failed = has_failed && has_succeeded;
-    ToolBatch { entry, events, partly_failed, touched, places, announcements }
+    ToolBatch { entry, events, partly_failed, touched, visited, announcements }
 }
 
 /// Returns the characters each call may answer with so that all fit, at three characters per token.

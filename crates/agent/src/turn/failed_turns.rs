@@ -35,13 +35,14 @@ const MAX_NAME_CHARS: usize = 200;
 
 impl RunningTurn {
     /// Describes the failed turns since the last one in the history.
-    pub(crate) async fn unanswered_note(
+    pub(crate) async fn failed_turns_note(
         &self,
         history: &History,
         tools: &RoundTools,
     ) -> Result<Option<MessageNote>, AgentError> {
         let stored = &self.stored;
         let last = history.turns.last().map_or(history.through, |turn| turn.ordinal);
+        // Ordinals count all turns of a thread, so a gap means that the turns in between failed.
         if last + 1 >= stored.ordinal {
             return Ok(None);
         }
@@ -49,13 +50,15 @@ impl RunningTurn {
         let found = store
             .unanswered_turns(&stored.workspace_id, &stored.thread_id, last, stored.ordinal, MAX_LOOKED_AT)
             .await?;
-        let (mut sentences, mut half_done) = (Vec::new(), HalfDone::Nothing);
+        let mut sentences = Vec::new();
+        let mut half_done = HalfDone::Nothing;
         let mut is_gap = false;
         for (index, unanswered) in found.iter().enumerate() {
-            let (calls, done) = self.done_by(&unanswered.turn, tools).await?;
-            if !done.is_nothing() {
+            let (calls, effects) = self.effects_of(&unanswered.turn, tools).await?;
+            if !effects.is_nothing() {
                 half_done = HalfDone::Something;
             } else if index >= MAX_TURNS {
+                // After a skipped turn, the next one can no longer be called the one before that.
                 is_gap = true;
                 continue;
             }
@@ -64,7 +67,7 @@ impl RunningTurn {
                 _ if is_gap => "An earlier one",
                 _ => "The one before that",
             };
-            sentences.push(describe(name, unanswered, calls, &done));
+            sentences.push(describe(name, unanswered, calls, &effects));
         }
         let text = || prompt::notes::unanswered_turns(&sentences.join("\n"), half_done);
         Ok((!sentences.is_empty()).then(|| MessageNote::new(NOTE, text())))
@@ -73,22 +76,24 @@ impl RunningTurn {
 
 impl RunningTurn {
     /// Returns the number of tools a turn called, and the effects of these calls and of delegated turns at any depth.
-    async fn done_by(&self, turn: &Turn, tools: &RoundTools) -> Result<(usize, Done), AgentError> {
+    async fn effects_of(&self, turn: &Turn, tools: &RoundTools) -> Result<(usize, TurnEffects), AgentError> {
         let store = &self.agent.store;
-        let (mut own_calls, mut all) = (None, Done::default());
+        let mut own_calls = None;
+        let mut all = TurnEffects::default();
         let mut open = vec![turn.clone()];
         while let Some(turn) = open.pop() {
             let items = store.turn_items(&turn.workspace_id, &turn.id).await?;
             let entries: Vec<TurnMessage> = messages(items).into_iter().map(|(entry, _)| entry).collect();
             let calls: Vec<&ToolCall> = entries.iter().flat_map(|entry| entry.message.tool_calls()).collect();
             let approvals = store.approvals(&turn.workspace_id, &turn.id).await?;
-            let mut done = Done::default();
+            let mut effects = TurnEffects::default();
             for call in &calls {
                 if let Some(fate) = CallEffect::of(call, &entries, &approvals) {
-                    done.add(call, fate, tools.needs(call));
+                    effects.add(call, fate, tools.needs(call));
                 }
             }
-            all.merge(self.rebase_paths(&turn, done).await);
+            all.merge(self.rebase_paths(&turn, effects).await);
+            // The first iteration handles the turn itself. Calls of delegated turns do not count as its own.
             own_calls.get_or_insert(calls.len());
             if calls.iter().any(|call| call.name == DELEGATE) {
                 open.extend(store.delegated_turns(&turn.workspace_id, &turn.id).await?);
@@ -99,20 +104,22 @@ impl RunningTurn {
 
     /// Rebases the paths of another turn onto this turn's directory. Relative paths count from their own turn's
     /// directory, and one file can be written in many ways.
-    async fn rebase_paths(&self, other: &Turn, done: Done) -> Done {
-        let Some(root) = self.subject.workspace.root_path.clone() else { return done };
+    async fn rebase_paths(&self, other: &Turn, effects: TurnEffects) -> TurnEffects {
+        let Some(root) = self.subject.workspace.root_path.clone() else { return effects };
         let directory =
             |turn: &Turn| normalise(Path::new(turn.cwd.as_deref().unwrap_or(".")), Path::new(&root));
-        let (there, here) = (directory(other), directory(&self.stored));
+        let there = directory(other);
+        let here = directory(&self.stored);
         blocking(move || {
             let named = |path: &PathBuf| {
                 let path = destination(path, &there);
                 path.strip_prefix(&here).map(Path::to_owned).unwrap_or(path)
             };
-            let changed: BTreeSet<PathBuf> = done.changed.iter().map(named).collect();
-            let mut perhaps: BTreeSet<PathBuf> = done.perhaps.iter().map(named).collect();
-            perhaps.retain(|path| !changed.contains(path));
-            Done { changed, perhaps, ..done }
+            let changed: BTreeSet<PathBuf> = effects.changed.iter().map(named).collect();
+            let mut possibly_changed: BTreeSet<PathBuf> =
+                effects.possibly_changed.iter().map(named).collect();
+            possibly_changed.retain(|path| !changed.contains(path));
+            TurnEffects { changed, possibly_changed, ..effects }
         })
         .await
     }
@@ -123,7 +130,8 @@ impl RunningTurn {
 fn destination(path: &Path, directory: &Path) -> PathBuf {
     let goes_up = path.components().any(|component| component == Component::ParentDir);
     let on_disk = || {
-        let (directory_on_disk, holder) = (directory.canonicalize().ok()?, directory.join(path.parent()?));
+        let directory_on_disk = directory.canonicalize().ok()?;
+        let holder = directory.join(path.parent()?);
         let holder = holder.canonicalize().ok()?;
         // The directory itself may have been given through a link.
         let holder =
@@ -134,7 +142,7 @@ fn destination(path: &Path, directory: &Path) -> PathBuf {
 }
 
 /// Describes in one line how a turn ended and what it changed.
-fn describe(name: &str, unanswered: &UnansweredTurn, calls: usize, done: &Done) -> String {
+fn describe(name: &str, unanswered: &UnansweredTurn, calls: usize, effects: &TurnEffects) -> String {
     let UnansweredTurn { turn, stopped_by } = unanswered;
     let how_far = match calls {
         0 => "before it called a tool".to_owned(),
@@ -142,24 +150,27 @@ fn describe(name: &str, unanswered: &UnansweredTurn, calls: usize, done: &Done) 
         count => format!("after {count} tool calls"),
     };
     let mut line = format!("{name} {} {how_far}", ending(turn, stopped_by.as_deref()));
-    if !done.changed.is_empty() {
-        line +=
-            &format!("; files it changed: {}", named(done.changed.iter().map(|path| path.to_string_lossy())));
+    if !effects.changed.is_empty() {
+        line += &format!(
+            "; files it changed: {}",
+            named(effects.changed.iter().map(|path| path.to_string_lossy()))
+        );
     }
-    if !done.perhaps.is_empty() {
+    if !effects.possibly_changed.is_empty() {
         line += &format!(
             "; files it may have changed: {}",
-            named(done.perhaps.iter().map(|path| path.to_string_lossy()))
+            named(effects.possibly_changed.iter().map(|path| path.to_string_lossy()))
         );
     }
-    if !done.others.is_empty() {
-        let also = if done.changed.is_empty() && done.perhaps.is_empty() { "" } else { "also " };
+    if !effects.other_tools.is_empty() {
+        let also =
+            if effects.changed.is_empty() && effects.possibly_changed.is_empty() { "" } else { "also " };
         line += &format!(
             "; it {also}called {}, which may have changed something",
-            named(done.others.iter().map(|name| Cow::from(name.as_str())))
+            named(effects.other_tools.iter().map(|name| Cow::from(name.as_str())))
         );
     }
-    if done.is_nothing() && calls > 0 {
+    if effects.is_nothing() && calls > 0 {
         line += "; it changed no files";
     }
     line + "."
@@ -187,12 +198,12 @@ fn ending(turn: &Turn, stopped_by: Option<&str>) -> String {
 
 /// Effects of the calls of a turn, as far as they are stored.
 #[derive(Default)]
-struct Done {
+struct TurnEffects {
     changed: BTreeSet<PathBuf>,
     /// Files of calls without a result, which may have been stopped at any point.
-    perhaps: BTreeSet<PathBuf>,
+    possibly_changed: BTreeSet<PathBuf>,
     /// Tools that may have changed anything.
-    others: BTreeSet<String>,
+    other_tools: BTreeSet<String>,
 }
 
 /// Effect of a call that may have changed something.
@@ -227,32 +238,34 @@ impl CallEffect {
     }
 }
 
-impl Done {
+impl TurnEffects {
     fn add(&mut self, call: &ToolCall, fate: CallEffect, needs: Option<Needs>) {
         let touches = match needs {
             Some(Needs::Nothing) => return,
             Some(Needs::Paths(touches)) if !touches.is_empty() => touches,
             Some(Needs::Paths(_) | Needs::Rule { .. } | Needs::Undeclared) | None => Vec::new(),
         };
+        // A command may write anywhere. Listing single files would suggest that nothing else changed.
         if touches.is_empty() || touches.iter().any(|touch| touch.access == Access::Run) {
-            self.others.insert(call.name.clone());
+            self.other_tools.insert(call.name.clone());
             return;
         }
         let written = touches.iter().filter(|touch| touch.access == Access::Write);
-        let files = if fate == CallEffect::Succeeded { &mut self.changed } else { &mut self.perhaps };
+        let files =
+            if fate == CallEffect::Succeeded { &mut self.changed } else { &mut self.possibly_changed };
         files.extend(written.map(|touch| touch.path.clone()));
     }
 
     /// Adds the effects of another turn.
     fn merge(&mut self, mut other: Self) {
         self.changed.append(&mut other.changed);
-        self.perhaps.append(&mut other.perhaps);
-        self.perhaps.retain(|path| !self.changed.contains(path));
-        self.others.append(&mut other.others);
+        self.possibly_changed.append(&mut other.possibly_changed);
+        self.possibly_changed.retain(|path| !self.changed.contains(path));
+        self.other_tools.append(&mut other.other_tools);
     }
 
     fn is_nothing(&self) -> bool {
-        self.changed.is_empty() && self.perhaps.is_empty() && self.others.is_empty()
+        self.changed.is_empty() && self.possibly_changed.is_empty() && self.other_tools.is_empty()
     }
 }
 

@@ -14,12 +14,12 @@ use crate::turn::lifecycle::turn_error;
 use crate::turn::running::RunningTurn;
 
 /// Pause before the end of a turn is written again.
-const WRITE_AGAIN: Duration = Duration::from_millis(500);
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// Time after which writing the end is given up.
-const WRITE_FOR: Duration = Duration::from_secs(600);
+const RETRY_LIMIT: Duration = Duration::from_secs(600);
 
 /// Time that stopped calls get to end their command and restore files. Both steps have shorter limits of their own.
-const SETTLE_FOR: Duration = Duration::from_secs(45);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// State that a thread carries over from a completed turn.
 pub(crate) struct ThreadAfter {
@@ -30,13 +30,13 @@ pub(crate) struct ThreadAfter {
 }
 
 /// Outcome of a turn.
-pub(crate) enum Outcome {
+pub(crate) enum TurnOutcome {
     Completed(ThreadAfter),
     Failed(AgentError),
     Cancelled,
 }
 
-impl Outcome {
+impl TurnOutcome {
     pub(crate) fn status(&self) -> TurnStatus {
         match self {
             Self::Completed(_) => TurnStatus::Completed,
@@ -49,19 +49,21 @@ impl Outcome {
 impl RunningTurn {
     /// Waits for the delegated turns. Stopping a turn stops its children, and its end must include their cost.
     pub(crate) async fn settle_children(&self) {
+        // A tracker completes only after it was closed.
         self.children.close();
-        let settled = tokio::time::timeout(SETTLE_FOR, self.children.wait());
+        // Keep the lease alive meanwhile, or another gateway would fail the turn while its children are still ending.
+        let settled = tokio::time::timeout(SETTLE_TIMEOUT, self.children.wait());
         tokio::pin!(settled);
         loop {
             tokio::select! {
                 settled = &mut settled => {
                     if settled.is_err() {
-                        tracing::warn!(turn = %self.id(), "a turn ends before those that it gave work to");
+                        tracing::warn!(turn = %self.id(), "turn ended before its delegated turns");
                     }
                     return;
                 }
                 () = tokio::time::sleep(RENEWAL) => if let Err(error) = self.lease.renew().await {
-                    tracing::warn!(%error, turn = %self.id(), "a lease could not be renewed");
+                    tracing::warn!(%error, turn = %self.id(), "failed to renew the turn's lease");
                 },
             }
         }
@@ -69,24 +71,26 @@ impl RunningTurn {
 
     /// Waits for stopped calls to restore what they must, and returns their effects.
     async fn settle_calls(&self) -> (Option<TurnItem>, Vec<TurnEvent>) {
-        let settling = self.untold.settle(SETTLE_FOR);
+        let settling = self.untold.settle(SETTLE_TIMEOUT);
         tokio::pin!(settling);
         let calls = loop {
             tokio::select! {
                 calls = &mut settling => break calls,
                 () = tokio::time::sleep(RENEWAL) => if let Err(error) = self.lease.renew().await {
-                    tracing::warn!(%error, turn = %self.id(), "a lease could not be renewed");
+                    tracing::warn!(%error, turn = %self.id(), "failed to renew the turn's lease");
                 },
             }
         };
-        let calls = self.without_stored(calls).await;
+        let calls = self.drop_stored_effects(calls).await;
         if calls.is_empty() {
             return (None, Vec::new());
         }
         for UnreportedCall { effects, .. } in &calls {
             for change in &effects.protected_changes {
-                let (path, what, undone) = (&change.path, change.change.name(), change.undone);
-                tracing::warn!(turn = %self.id(), path, what, undone, "a stopped command had changed a protected file");
+                let path = &change.path;
+                let what = change.change.name();
+                let undone = change.undone;
+                tracing::warn!(turn = %self.id(), path, what, undone, "stopped command had changed a protected file");
             }
         }
         // Record effects without results: it is unknown if a stopped call did what it was meant to.
@@ -103,11 +107,12 @@ impl RunningTurn {
     }
 
     /// Removes calls whose effects are stored already: a turn may be stopped while their results are being written.
-    async fn without_stored(&self, mut calls: Vec<UnreportedCall>) -> Vec<UnreportedCall> {
+    async fn drop_stored_effects(&self, mut calls: Vec<UnreportedCall>) -> Vec<UnreportedCall> {
         if calls.is_empty() {
             return calls;
         }
-        // Writers hold this lock until their commit is done, so acquiring it waits for a write in flight.
+        // Ask the store rather than tracking writes here: one whose acknowledgement was lost counts as failed, although it
+        // was committed. Writers hold this lock until their commit is done, so acquiring it waits for a write in flight.
         drop(self.pending.lock().await);
         let stored = self.agent.store.turn_items(self.workspace_id(), self.id()).await.unwrap_or_default();
         let is_stored = |call: &UnreportedCall| {
@@ -123,35 +128,40 @@ impl RunningTurn {
 
     /// Writes the end, and retries while the database is unavailable. Failing the turn would need the database as
     /// well, so an answer that a user has already read is given up late.
-    pub(crate) async fn finish(&self, outcome: &Outcome) {
+    pub(crate) async fn finish(&self, outcome: &TurnOutcome) {
         let (effects, events) = self.settle_calls().await;
+        // Hold the lock until the end is stored, so that no write can slip in behind the last items.
         let mut last = self.pending.lock().await;
-        if !matches!(outcome, Outcome::Completed(_)) {
+        // Only an interrupted turn can have text that was shown and not stored; a completed one has its whole answer
+        // among its items.
+        if !matches!(outcome, TurnOutcome::Completed(_)) {
             let text = self.pending_text(&last).await;
             last.extend(text);
         }
         last.extend(effects);
         let (end, requested_tools) = match outcome {
-            Outcome::Completed(ThreadAfter { session, requested_tools }) => {
+            TurnOutcome::Completed(ThreadAfter { session, requested_tools }) => {
                 (TurnEnd::Completed { session: session.clone() }, requested_tools.clone())
             }
-            Outcome::Failed(error) => (TurnEnd::Failed(turn_error(error)), None),
-            Outcome::Cancelled => (TurnEnd::Cancelled, None),
+            TurnOutcome::Failed(error) => (TurnEnd::Failed(turn_error(error)), None),
+            TurnOutcome::Cancelled => (TurnEnd::Cancelled, None),
         };
-        let usage = Some(self.running.usage());
+        let usage = Some(self.handle.usage());
         let finish = FinishTurn { end, usage, items: last.clone(), events, requested_tools };
-        let (agent, actor) = (&self.agent, self.subject.request.actor.as_deref());
-        let deadline = tokio::time::Instant::now() + WRITE_FOR;
+        let agent = &self.agent;
+        let actor = self.subject.scope.actor.as_deref();
+        let deadline = tokio::time::Instant::now() + RETRY_LIMIT;
         let may_wait = || tokio::time::Instant::now() < deadline && !agent.running.shutdown.is_cancelled();
         loop {
-            let (workspace_id, finish) = (self.workspace_id(), finish.clone());
+            let workspace_id = self.workspace_id();
+            let finish = finish.clone();
             match agent.store.finish_turn(workspace_id, self.id(), &agent.node, finish, actor).await {
-                Ok(_) => return self.running.text_stored(),
+                Ok(_) => return self.handle.text_stored(),
                 Err(StoreError::Unavailable(_) | StoreError::DiskFull) if may_wait() => {
-                    tokio::time::sleep(WRITE_AGAIN).await;
+                    tokio::time::sleep(RETRY_PAUSE).await;
                 }
                 Err(error) => {
-                    tracing::error!(%error, turn = %self.id(), "the end of a turn could not be written");
+                    tracing::error!(%error, turn = %self.id(), "failed to write the end of a turn");
                     return;
                 }
             }
@@ -160,7 +170,7 @@ impl RunningTurn {
 
     /// Returns the text that the model was producing when it was stopped.
     async fn pending_text(&self, pending: &[TurnItem]) -> Option<TurnItem> {
-        let text = self.running.pending_text()?;
+        let text = self.handle.pending_text()?;
         // The same text may have been stored just before the stop, or be among the items that are written with the
         // end.
         let last = match pending.last() {

@@ -1,8 +1,9 @@
 //! Turns running in this process: how to stop them, and their answers so far.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use protocol::{TokenUsage, TurnId};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -15,7 +16,7 @@ pub(crate) struct RunningTurns {
     turns: Mutex<HashMap<TurnId, TurnHandle>>,
     ended: Notify,
     /// Permits for turns that run or are about to.
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     /// Cancelled when the process stops.
     pub(crate) shutdown: CancellationToken,
     pub(crate) tasks: TaskTracker,
@@ -33,7 +34,7 @@ pub(crate) struct TurnHandle {
     usage: Arc<Mutex<TokenUsage>>,
     pieces: Arc<Mutex<Pieces>>,
     /// Recipient that started the turn, and receives every piece anyway.
-    asker: Option<u64>,
+    starter: Option<u64>,
 }
 
 /// The pieces of an answer and their watchers. One lock guards both, so that a new watcher receives each piece
@@ -56,25 +57,25 @@ pub(crate) struct AnswerSoFar {
 impl TurnHandle {
     /// Appends a piece of the answer; returns its index and the watchers to notify.
     pub(crate) fn next_piece(&self, text: &str) -> (u64, Vec<Arc<dyn TurnListener>>) {
-        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pieces = self.pieces.lock();
         pieces.text.push_str(text);
         let index = pieces.next_index;
         pieces.next_index += 1;
-        (index, pieces.living())
+        (index, pieces.connected())
     }
 
     /// Returns the watchers besides the listener that started the turn.
     pub(crate) fn watchers(&self) -> Vec<Arc<dyn TurnListener>> {
-        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).living()
+        self.pieces.lock().connected()
     }
 
     fn watch(&self, watcher: Arc<dyn TurnListener>) -> AnswerSoFar {
-        let mut pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pieces = self.pieces.lock();
         // A recipient that started the turn or watches again must receive each piece once.
         if let Some(recipient) = watcher.recipient() {
             pieces.watchers.retain(|known| known.recipient() != Some(recipient));
         }
-        if self.asker.is_none() || self.asker != watcher.recipient() {
+        if self.starter.is_none() || self.starter != watcher.recipient() {
             pieces.watchers.push(watcher);
         }
         AnswerSoFar { text: pieces.text.clone(), next_index: pieces.next_index }
@@ -98,21 +99,21 @@ impl TurnHandle {
 
     /// Adds to the cost of the turn.
     pub(crate) fn spend(&self, usage: TokenUsage) {
-        *self.usage.lock().unwrap_or_else(PoisonError::into_inner) += usage;
+        *self.usage.lock() += usage;
     }
 
     /// Returns the cost of the turn so far.
     pub(crate) fn usage(&self) -> TokenUsage {
-        *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.usage.lock()
     }
 
     fn lock(&self) -> MutexGuard<'_, String> {
-        self.pending_text.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending_text.lock()
     }
 }
 
 impl Pieces {
-    fn living(&mut self) -> Vec<Arc<dyn TurnListener>> {
+    fn connected(&mut self) -> Vec<Arc<dyn TurnListener>> {
         self.watchers.retain(|watcher| !watcher.is_gone());
         self.watchers.clone()
     }
@@ -130,19 +131,24 @@ impl RunningTurns {
         Self {
             turns: Mutex::default(),
             ended: Notify::default(),
-            places: Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))),
+            slots: Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS))),
             shutdown: CancellationToken::default(),
             tasks: TaskTracker::default(),
         }
     }
 
     /// Reserves a slot for one more turn; `None` if all are taken.
-    pub(crate) fn take_place(&self) -> Option<TurnPermit> {
-        Arc::clone(&self.places).try_acquire_owned().ok()
+    pub(crate) fn reserve_slot(&self) -> Option<TurnPermit> {
+        Arc::clone(&self.slots).try_acquire_owned().ok()
     }
 
-    pub(crate) fn begin(&self, turn_id: &TurnId, asker: Option<u64>, stop: CancellationToken) -> TurnHandle {
-        let turn = TurnHandle { asker, stop, ..TurnHandle::default() };
+    pub(crate) fn begin(
+        &self,
+        turn_id: &TurnId,
+        starter: Option<u64>,
+        stop: CancellationToken,
+    ) -> TurnHandle {
+        let turn = TurnHandle { starter, stop, ..TurnHandle::default() };
         self.lock().insert(turn_id.clone(), turn.clone());
         turn
     }
@@ -164,6 +170,8 @@ impl RunningTurns {
         loop {
             let ended = self.ended.notified();
             tokio::pin!(ended);
+            // Register before checking the map. Otherwise the turn could end between the check and the wait, and its
+            // notification would be missed.
             ended.as_mut().enable();
             if !self.lock().contains_key(turn_id) {
                 return true;
@@ -185,6 +193,6 @@ impl RunningTurns {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<TurnId, TurnHandle>> {
-        self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turns.lock()
     }
 }

@@ -1,9 +1,10 @@
 //! The lease of a running turn: renewed while it runs, and checked before anything runs on its behalf.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use protocol::{Timestamp, TurnId, WorkspaceId};
 use store::{Lease, StoreError};
 use tokio::time::Instant;
@@ -55,7 +56,7 @@ impl TurnLease {
         // Read the clocks first, because the store may be slow and the lease starts before it responds.
         let now = Renewal::now();
         self.agent.store.renew_lease(&self.workspace_id, &self.turn_id, &self.agent.lease()).await?;
-        *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        *self.renewed.lock() = now;
         Ok(())
     }
 }
@@ -73,7 +74,7 @@ impl Agent {
 impl RunGate for TurnLease {
     fn check(&self) -> BoxFuture<'_, Result<(), GateClosed>> {
         Box::pin(async {
-            let renewed = *self.renewed.lock().unwrap_or_else(PoisonError::into_inner);
+            let renewed = *self.renewed.lock();
             if renewed.is_fresh() {
                 return Ok(());
             }
@@ -134,7 +135,7 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             let lease = begun(&directory).await;
             end_elsewhere(&lease).await;
-            make_old(&mut lease.renewed.lock().unwrap());
+            make_old(&mut lease.renewed.lock());
             let refused = lease.check().await.unwrap_err();
             assert!(refused.to_string().starts_with("the turn may have ended meanwhile: "), "{refused}");
         }
@@ -144,9 +145,9 @@ mod tests {
     async fn a_stale_lease_of_a_running_turn_is_renewed() {
         let directory = tempfile::tempdir().unwrap();
         let lease = begun(&directory).await;
-        lease.renewed.lock().unwrap().by_running_time -= FRESH;
+        lease.renewed.lock().by_running_time -= FRESH;
         lease.check().await.unwrap();
-        assert!(lease.renewed.lock().unwrap().is_fresh());
+        assert!(lease.renewed.lock().is_fresh());
         // The lease is fresh, so the check does not query the database and does not notice.
         end_elsewhere(&lease).await;
         lease.check().await.unwrap();

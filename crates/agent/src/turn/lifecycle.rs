@@ -7,50 +7,52 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use hooks::{Phase, TurnContext};
-use protocol::{Hint as _, TurnError, TurnStatus};
+use protocol::{Hint as _, TurnError, TurnScope, TurnStatus};
 use store::StoreError;
 
 use crate::error::AgentError;
 use crate::prompt::prepare::PromptRequest;
-use crate::subject::Subject;
-use crate::turn::finish::{Outcome, ThreadAfter};
+use crate::subject::PromptSubject;
+use crate::turn::finish::{ThreadAfter, TurnOutcome};
 use crate::turn::handles::TurnPermit;
 use crate::turn::lease::RENEWAL;
 use crate::turn::rounds::Rounds;
 use crate::turn::running::RunningTurn;
 
 /// Interval for checking if another gateway was asked to stop the turn.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Reason that a turn stops without an answer.
-enum Stopped {
-    BySomebody,
-    ByShutdown,
+enum Interruption {
+    Cancelled,
+    Shutdown,
     LeaseLost,
 }
 
 impl RunningTurn {
     /// Runs the turn to its end. A queued turn is loaded again first.
-    pub(crate) async fn run(mut self, queued: Option<PromptRequest>, place: Option<TurnPermit>) {
-        let outcome = match self.unless_stopped(self.load_again(queued)).await {
+    pub(crate) async fn run(mut self, queued: Option<PromptRequest>, slot: Option<TurnPermit>) {
+        let outcome = match self.unless_stopped(self.reload_if_queued(queued)).await {
             Ok(loaded) => {
                 if let Some(subject) = loaded {
                     self.subject = subject;
                 }
                 let answered = self.unless_stopped(self.answer()).await;
-                answered.map_or_else(|outcome| outcome, Outcome::Completed)
+                answered.map_or_else(|outcome| outcome, TurnOutcome::Completed)
             }
             Err(outcome) => outcome,
         };
+        // Children end first: their cost is part of this turn, and they must not change files after its end.
         self.settle_children().await;
         // Clients may start the next turn as soon as they see the end, and must find the slot free.
-        drop(place);
+        drop(slot);
         self.finish(&outcome).await;
+        // No further commit of this turn will carry the records, so hand them to the writer.
         self.agent.records.release(self.id());
         let after = TurnContext { status: Some(outcome.status()), ..self.hook_context() };
         match self.agent.runtime.run_phase(Phase::PostTurn, Arc::new(after)).await {
-            Ok(ran) => self.agent.keep_jobs(self.workspace_id(), self.id(), &ran.contributions).await,
-            Err(error) => tracing::warn!(%error, turn = %self.id(), "a hook failed after a turn"),
+            Ok(ran) => self.agent.store_jobs(self.workspace_id(), self.id(), &ran.contributions).await,
+            Err(error) => tracing::warn!(%error, turn = %self.id(), "post-turn hook failed"),
         }
     }
 
@@ -58,25 +60,31 @@ impl RunningTurn {
     async fn unless_stopped<T>(
         &self,
         work: impl Future<Output = Result<T, AgentError>>,
-    ) -> Result<T, Outcome> {
+    ) -> Result<T, TurnOutcome> {
         tokio::select! {
+            // Without this, a panic would leave the turn running in the store until its lease expires.
             done = AssertUnwindSafe(work).catch_unwind() => match done {
                 Ok(Ok(value)) => Ok(value),
-                Ok(Err(error)) => Err(Outcome::Failed(error)),
-                Err(_) => Err(Outcome::Failed(AgentError::Panicked)),
+                Ok(Err(AgentError::Cancelled)) => Err(TurnOutcome::Cancelled),
+                Ok(Err(error)) => Err(TurnOutcome::Failed(error)),
+                Err(_) => Err(TurnOutcome::Failed(AgentError::Panicked)),
             },
             stopped = self.stopped() => Err(match stopped {
-                Stopped::BySomebody => Outcome::Cancelled,
-                Stopped::ByShutdown => Outcome::Failed(AgentError::ShutDown),
-                Stopped::LeaseLost => Outcome::Failed(AgentError::LeaseLost),
+                Interruption::Cancelled => TurnOutcome::Cancelled,
+                Interruption::Shutdown => TurnOutcome::Failed(AgentError::ShutDown),
+                Interruption::LeaseLost => TurnOutcome::Failed(AgentError::LeaseLost),
             }),
         }
     }
 
     /// Loads the subject again if the turn was queued.
-    async fn load_again(&self, queued: Option<PromptRequest>) -> Result<Option<Subject>, AgentError> {
+    async fn reload_if_queued(
+        &self,
+        queued: Option<PromptRequest>,
+    ) -> Result<Option<PromptSubject>, AgentError> {
         let Some(request) = queued else { return Ok(None) };
-        let request = PromptRequest { turn_id: Some(self.stored.id.clone()), ..request };
+        let scope = TurnScope { turn_id: Some(self.stored.id.clone()), ..request.scope };
+        let request = PromptRequest { scope, ..request };
         Ok(Some(self.agent.load(&request).await?))
     }
 
@@ -91,22 +99,26 @@ impl RunningTurn {
     }
 
     /// Renews the lease; returns only when the turn must stop.
-    async fn stopped(&self) -> Stopped {
+    async fn stopped(&self) -> Interruption {
         tokio::select! {
-            () = self.running.stop.cancelled() => Stopped::BySomebody,
-            () = self.agent.running.shutdown.cancelled() => Stopped::ByShutdown,
-            stopped = self.keep_alive() => stopped,
+            () = self.handle.stop.cancelled() => Interruption::Cancelled,
+            () = self.agent.running.shutdown.cancelled() => Interruption::Shutdown,
+            stopped = self.renew_until_stopped() => stopped,
         }
     }
 
-    async fn keep_alive(&self) -> Stopped {
-        let (agent, workspace_id, turn_id) = (&self.agent, self.workspace_id(), self.id());
+    async fn renew_until_stopped(&self) -> Interruption {
+        let agent = &self.agent;
+        let workspace_id = self.workspace_id();
+        let turn_id = self.id();
         let mut renewed = tokio::time::Instant::now();
         loop {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(CHECK_INTERVAL).await;
+            // Look more often than the lease is renewed: a stop requested at another gateway only shows up in the
+            // store, and a user is waiting for it.
             match agent.store.turn_hold(workspace_id, turn_id).await {
-                Ok(hold) if hold.status != TurnStatus::Running => return Stopped::LeaseLost,
-                Ok(hold) if hold.stop_requested_at.is_some() => return Stopped::BySomebody,
+                Ok(hold) if hold.status != TurnStatus::Running => return Interruption::LeaseLost,
+                Ok(hold) if hold.stop_requested_at.is_some() => return Interruption::Cancelled,
                 _ => {}
             }
             if renewed.elapsed() < RENEWAL {
@@ -115,9 +127,9 @@ impl RunningTurn {
             renewed = tokio::time::Instant::now();
             match self.lease.renew().await {
                 Err(StoreError::TurnEnded { .. } | StoreError::NotHolder { .. }) => {
-                    return Stopped::LeaseLost;
+                    return Interruption::LeaseLost;
                 }
-                Err(error) => tracing::warn!(%error, turn = %turn_id, "a lease could not be renewed"),
+                Err(error) => tracing::warn!(%error, turn = %turn_id, "failed to renew the turn's lease"),
                 Ok(()) => {}
             }
         }

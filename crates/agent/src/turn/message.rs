@@ -7,7 +7,7 @@ use store::StoredItem;
 use tokens::{Counter, Encoding};
 
 /// Separator between the texts of different rounds.
-pub(crate) const JOINT: &str = "\n\n";
+pub(crate) const SEPARATOR: &str = "\n\n";
 /// Tokens of a message besides its text.
 const TOKENS_A_MESSAGE: usize = 4;
 
@@ -23,6 +23,7 @@ pub(crate) fn messages(items: Vec<StoredItem>) -> Vec<(TurnMessage, Timestamp)> 
 /// Estimates the tokens of a message as it is sent, including reminders.
 pub(crate) fn sent_tokens(counter: &Counter, message: &TurnMessage) -> usize {
     let reminders = message.reminders().map(|reminder| counter.count(Encoding::Cl100k, &reminder.render()));
+    // Notes and reminders become text blocks of the message when it is sent, so they count as well.
     let notes = message.notes.iter().map(|note| counter.count(Encoding::Cl100k, &note.text));
     reminders.sum::<usize>() + notes.sum::<usize>() + message_tokens(counter, &message.message)
 }
@@ -43,23 +44,23 @@ pub(crate) fn message_tokens(counter: &Counter, message: &Message) -> usize {
 pub(crate) fn answer<'a>(messages: impl IntoIterator<Item = &'a TurnMessage>) -> Option<String> {
     let mut whole = String::new();
     let mut joint = "";
-    for own in messages.into_iter().filter(|own| is_spoken(own)) {
+    for own in messages.into_iter().filter(|own| has_text(own)) {
         whole += joint;
         whole += &own.message.text();
-        joint = if own.cut { "" } else { JOINT };
+        joint = if own.cut { "" } else { SEPARATOR };
     }
     (!whole.is_empty()).then_some(whole)
 }
 
 /// Returns the separator between the answer so far and the next text.
-pub(crate) fn joint_after<'a>(messages: impl IntoIterator<Item = &'a TurnMessage>) -> &'static str {
-    match messages.into_iter().filter(|own| is_spoken(own)).last() {
-        Some(last) if !last.cut => JOINT,
+pub(crate) fn separator_after<'a>(messages: impl IntoIterator<Item = &'a TurnMessage>) -> &'static str {
+    match messages.into_iter().filter(|own| has_text(own)).last() {
+        Some(last) if !last.cut => SEPARATOR,
         _ => "",
     }
 }
 
 /// Returns true if the model produced text. Whitespace alone is not an answer.
-fn is_spoken(own: &TurnMessage) -> bool {
+fn has_text(own: &TurnMessage) -> bool {
     own.message.role == MessageRole::Assistant && !own.message.text().trim().is_empty()
 }

@@ -11,7 +11,7 @@ use protocol::{ThreadMode, ToolSpec};
 use provider::{ChatRequest, Message, SystemParts};
 use store::TurnStart;
 use tokens::Counter;
-use tools::{RoundContext, ToolCaller, ToolContext, ToolLimits};
+use tools::{RoundContext, ToolContext, ToolLimits};
 
 use crate::agent::Agent;
 use crate::blocking::blocking;
@@ -19,7 +19,7 @@ use crate::error::AgentError;
 use crate::history::History;
 use crate::history::compaction::CompactionReason;
 use crate::prompt::notes::{mark_repeated_sections, turn_sections, unsafe_input};
-use crate::prompt::prepare::{Prepared, Reach};
+use crate::prompt::prepare::Prepared;
 use crate::prompt::session::ThreadSession;
 use crate::turn::approvals::TurnApprovals;
 use crate::turn::finish::ThreadAfter;
@@ -69,17 +69,23 @@ impl RunningTurn {
         let mut session = agent.open_session(&self.subject, prepared.session.clone());
         let budget = self.history_budget(&prepared.compiled, &tools.specs())?;
         let history = self.fit_history(stored, budget, CompactionReason::TurnStart).await?;
-        self.running.spend(history.usage);
+        self.handle.spend(history.usage);
         if let Some(session) = &mut session {
+            // Compaction may have dropped messages that delivered files. Only after this correction does the
+            // comparison with the disk find what the model is missing.
             history.retain_delivered(&mut session.session);
             agent.compare_session(session).await?;
         }
         let reminder = session.as_ref().and_then(ThreadSession::reminder);
-        tools.protect(session.iter().flat_map(ThreadSession::instructing_files).collect()).await;
+        // Protect instruction files before the first call can run, or a command could rewrite the rules it has to
+        // follow.
+        tools.protect(session.iter().flat_map(ThreadSession::instruction_paths).collect()).await;
         let notes = self.turn_notes(&prepared.compiled, &history, &tools).await?;
         let opening = TurnMessage::opening(&self.stored.input, reminder, notes);
         mark_repeated_sections(&mut prepared.compiled.manifest, std::slice::from_ref(&opening));
         prepared.compiled.manifest.diagnostics.extend(unsafe_input(&self.stored.input));
+        // Buffered rather than written: the record of the first round follows within milliseconds and takes them
+        // along.
         let items = [agent.context_item(&history, budget), TurnItem::Message(opening.clone())];
         self.buffer_items(items).await;
         // The commit of the first round includes the opening message, and the model is not asked without it. So the
@@ -91,7 +97,7 @@ impl RunningTurn {
 
     /// Returns the context for the sources of tools in a round.
     pub(crate) fn round_context(&self, round: u32) -> RoundContext {
-        self.subject.round_context(self.stored.id.clone(), round)
+        self.subject.round_context(round)
     }
 
     /// Returns the request without its messages.
@@ -110,8 +116,8 @@ impl RunningTurn {
     }
 
     async fn first_tools(&self, start: &TurnStart) -> Result<RoundTools, AgentError> {
-        let (context, turn_id) = (self.tool_context().await?, self.stored.id.clone());
-        Ok(self.agent.first_tools(&self.subject, start, context, turn_id, self.delegation()).await)
+        let context = self.tool_context().await?;
+        Ok(self.agent.first_tools(&self.subject, start, context, self.delegation()).await)
     }
 
     /// Returns the tokens left for earlier turns.
@@ -134,11 +140,13 @@ impl RunningTurn {
         let context = match (self.subject.thread.mode, &self.subject.directory) {
             (ThreadMode::Agent, Some(directory)) => {
                 let root = self.subject.workspace.root_path.clone().unwrap_or_default();
-                let (cwd, home) = (directory.cwd.clone(), self.agent.settings.home.clone());
+                let cwd = directory.cwd.clone();
+                let home = self.agent.settings.home.clone();
                 let names = directory.settings.agents.fallback_filenames.clone().unwrap_or_default();
                 let private = self.agent.settings.private_paths.clone();
                 let set_aside = self.agent.settings.set_aside.clone();
                 let skill_folders = self.agent.settings.skills.folders.clone();
+                // Opening the root and locating Git's directories both wait for the disk.
                 let opened = blocking(move || {
                     let user = std::env::home_dir();
                     let places = [Path::new(&root), &cwd];
@@ -160,28 +168,18 @@ impl RunningTurn {
             }
             _ => ToolContext::without_directory(),
         };
-        let caller = ToolCaller {
-            workspace_id: self.stored.workspace_id.clone(),
-            thread_id: self.stored.thread_id.clone(),
-            turn_id: self.stored.id.clone(),
-            actor: self.subject.request.actor.clone(),
-            skills: self.subject.request.skills.clone(),
-        };
-        let context = match self.subject.request.reach {
-            Reach::Everything => context,
-            Reach::Workspace => context.bound_to_workspace(),
-        };
         // The call must wait longer than the approval request: its expiry is recorded before the call is denied.
         let approval_time = settings.approval_time + APPROVAL_MARGIN;
         let limits = ToolLimits { approval_time, ..ToolLimits::default() };
         Ok(context
-            .with_caller(caller)
+            .with_scope(Arc::clone(&self.subject.scope))
             .with_permissions(settings.permissions)
             .with_approvals(approvals)
             .with_limits(limits)
+            // Checked before every call, see `TurnLease`.
             .with_gate(Arc::clone(&self.lease) as _)
             .with_unreported_effects(self.untold.clone())
-            .with_cancellation(self.running.stop.clone()))
+            .with_cancellation(self.handle.stop.clone()))
     }
 }
 

@@ -36,9 +36,9 @@ pub(crate) struct Rounds<'a> {
     request: ChatRequest,
     /// The messages of this turn.
     entries: Vec<TurnMessage>,
-    spent: Spent,
+    spent: SpentBudget,
     /// Paths that its calls have touched.
-    places: BTreeSet<PathBuf>,
+    visited: BTreeSet<PathBuf>,
     /// True once a provider has rejected the request as too long.
     shortened: bool,
     /// Notes that the last round leaves for the next one.
@@ -47,7 +47,7 @@ pub(crate) struct Rounds<'a> {
 
 /// Budgets used by the turn so far.
 #[derive(Default)]
-struct Spent {
+struct SpentBudget {
     rounds: u32,
     calls: usize,
     continuations: u32,
@@ -61,7 +61,7 @@ enum RoundKind {
     Last,
 }
 
-enum Next {
+enum AfterRound {
     Ask,
     End,
 }
@@ -71,9 +71,10 @@ impl<'a> Rounds<'a> {
         let request = turn.chat_request(&plan.prepared.compiled, plan.tools.specs());
         let executor = ToolExecutor::new(plan.resolver.clone());
         let entries = vec![plan.opening.clone()];
-        let spent = Spent::default();
-        let (places, notes) = (BTreeSet::new(), Vec::new());
-        Self { turn, plan, executor, request, entries, spent, places, shortened: false, notes }
+        let spent = SpentBudget::default();
+        let visited = BTreeSet::new();
+        let notes = Vec::new();
+        Self { turn, plan, executor, request, entries, spent, visited, shortened: false, notes }
     }
 
     /// Runs rounds until the model answers, and returns the plan.
@@ -81,9 +82,10 @@ impl<'a> Rounds<'a> {
         loop {
             let kind = self.open_round().await?;
             let mut response = self.ask().await?;
-            self.turn.running.spend(response.usage);
+            self.turn.handle.spend(response.usage);
             let marks = std::mem::take(&mut response.cache_marks);
-            self.keep_outcome(response.usage, marks, is_cut(&response.stop)).await;
+            // Record the cost before handling the answer, which may fail; the tokens are spent in any case.
+            self.record_outcome(response.usage, marks, is_cut(&response.stop)).await;
             self.notes.clear();
             let earlier = self.plan.history.entries().chain(&self.entries);
             call_ids::make_unique(&mut response.message, earlier);
@@ -93,7 +95,7 @@ impl<'a> Rounds<'a> {
                 (RoundKind::Open, false) => self.run_calls(response, calls).await?,
                 (RoundKind::Last, false) => self.end_without_calls(response.message).await?,
             };
-            if let Next::End = next {
+            if let AfterRound::End = next {
                 return Ok(self.plan);
             }
         }
@@ -105,6 +107,8 @@ impl<'a> Rounds<'a> {
         let settings = &agent.settings.turns;
         self.spent.rounds += 1;
         let round = self.spent.rounds;
+        // A spent budget does not end the turn. It gets one more round without tools, because an answer with what is
+        // known is worth more than none.
         let calls_spent = self.spent.calls > 0 && self.spent.calls >= settings.max_tool_calls as usize;
         let kind =
             if round > self.turn.max_rounds() || calls_spent { RoundKind::Last } else { RoundKind::Open };
@@ -135,30 +139,36 @@ impl<'a> Rounds<'a> {
     }
 
     /// Stores the model's calls, runs them, and stores their results for the next round.
-    async fn run_calls(&mut self, response: ChatResponse, calls: Vec<ToolCall>) -> Result<Next, AgentError> {
+    async fn run_calls(
+        &mut self,
+        response: ChatResponse,
+        calls: Vec<ToolCall>,
+    ) -> Result<AfterRound, AgentError> {
         let started = calls
             .iter()
             .map(|call| TurnEvent::ToolStarted { call_id: call.id.clone(), tool: call.name.clone() });
+        // Store the calls before running them. If the gateway dies meanwhile, the next turn can still be told what
+        // may have changed.
         self.push(response.message, started.collect()).await?;
         let settings = &self.turn.agent.settings.turns;
         let max_calls = settings.max_tool_calls as usize;
         let left = max_calls.saturating_sub(self.spent.calls);
         self.spent.calls += calls.len();
         let mut batch = self.executor.run(self.plan.tools.router(), calls, left, self.room()).await;
-        if self.turn.running.stop.is_cancelled() {
-            // The results only report that the turn was stopped, and the turn ends now. `unless_stopped` drops this
-            // future; the effects of its calls are recorded with the end.
-            std::future::pending::<()>().await;
+        if self.turn.handle.stop.is_cancelled() {
+            // The results only report the stop. They are not stored; the effects of the calls are recorded with the end.
+            return Err(AgentError::Cancelled);
         }
-        self.places.extend(std::mem::take(&mut batch.places));
+        self.visited.extend(std::mem::take(&mut batch.visited));
         self.turn.touch(std::mem::take(&mut batch.touched));
         let is_next_last = self.spent.rounds >= self.turn.max_rounds()
             || self.spent.calls >= max_calls
             || self.is_full(&batch.entry)
-            || self.are_tokens_spent().await?;
+            || self.is_daily_limit_reached().await?;
         if is_next_last {
             self.notes.push(RoundNote::FinalAnswer);
             batch.entry.notes.push(note("final_answer", notes::final_answer()));
+            // Using up the budget makes the next round the last one.
             self.spent.calls = self.spent.calls.max(max_calls);
         } else if !response.unfinished_calls.is_empty() {
             self.notes.push(RoundNote::Continuation);
@@ -169,25 +179,32 @@ impl<'a> Rounds<'a> {
         }
         let events = std::mem::take(&mut batch.events);
         self.add(batch.entry.clone(), events).await?;
+        // The effects are stored now, so the end of the turn must not record them again.
         batch.entry.effects.iter().for_each(|attached| self.turn.untold.forget(&attached.call_id));
+        // Only after the commit: if it fails, the instructions count as undelivered and are announced again.
         batch.confirm();
-        Ok(Next::Ask)
+        Ok(AfterRound::Ask)
     }
 
     /// Handles an answer without calls: usually it ends the turn.
-    async fn end_or_continue(&mut self, kind: RoundKind, response: ChatResponse) -> Result<Next, AgentError> {
+    async fn end_or_continue(
+        &mut self,
+        kind: RoundKind,
+        response: ChatResponse,
+    ) -> Result<AfterRound, AgentError> {
         // Check the daily limit only for an answer that would be continued: a finished answer needs no further query.
         let wants_more = match response.stop {
             StopReason::MaxOutputTokens | StopReason::ContextFull => true,
             StopReason::EndTurn => response.message.text().trim().is_empty() && self.has_unanswered_results(),
             _ => false,
         };
-        let can_continue =
-            wants_more && self.spent.continuations < MAX_CONTINUATIONS && !self.are_tokens_spent().await?;
+        let can_continue = wants_more
+            && self.spent.continuations < MAX_CONTINUATIONS
+            && !self.is_daily_limit_reached().await?;
         match response.stop {
             StopReason::Paused if kind == RoundKind::Open => {
                 self.push(response.message, Vec::new()).await?;
-                Ok(Next::Ask)
+                Ok(AfterRound::Ask)
             }
             StopReason::MaxOutputTokens | StopReason::ContextFull if can_continue => {
                 self.spent.continuations += 1;
@@ -197,7 +214,7 @@ impl<'a> Rounds<'a> {
                 self.notes.push(RoundNote::Continuation);
                 let hint = continuation(&response.unfinished_calls);
                 self.add(TurnMessage::of_notes(vec![hint]), Vec::new()).await?;
-                Ok(Next::Ask)
+                Ok(AfterRound::Ask)
             }
             // Some models stop like this after tool results. Text from before the results does not answer them.
             StopReason::EndTurn if can_continue => {
@@ -206,7 +223,7 @@ impl<'a> Rounds<'a> {
                 self.notes.push(RoundNote::Continuation);
                 let hint = note(RECOVERY_CONTINUATION, notes::empty_answer());
                 self.add(TurnMessage::of_notes(vec![hint]), Vec::new()).await?;
-                Ok(Next::Ask)
+                Ok(AfterRound::Ask)
             }
             stop => {
                 let unfinished = response.unfinished_calls.last().map(|call| call.name.clone());
@@ -219,26 +236,26 @@ impl<'a> Rounds<'a> {
                     StopReason::EndTurn if self.has_unanswered_results() => Err(AgentError::NoAnswer),
                     StopReason::Refused if self.has_no_answer() => Err(AgentError::Refused),
                     _ if self.has_no_answer() => Err(AgentError::NoAnswer),
-                    _ => Ok(Next::End),
+                    _ => Ok(AfterRound::End),
                 }
             }
         }
     }
 
     /// Ends a turn whose model keeps calling tools although it must answer.
-    async fn end_without_calls(&mut self, mut message: Message) -> Result<Next, AgentError> {
+    async fn end_without_calls(&mut self, mut message: Message) -> Result<AfterRound, AgentError> {
         // No provider accepts a history that contains a call without a result.
         message.blocks.retain(|block| !matches!(block, Block::ToolCall(_)));
         if message.text().trim().is_empty() {
             return Err(AgentError::OnlyCalls);
         }
         self.push_last(TurnMessage::new(message)).await?;
-        Ok(Next::End)
+        Ok(AfterRound::End)
     }
 
     /// Returns true if the workspace has used its daily tokens, so that only an answer is left.
-    async fn are_tokens_spent(&self) -> Result<bool, AgentError> {
-        Ok(self.turn.agent.spent_limit(&self.turn.stored.workspace_id).await?.is_some())
+    async fn is_daily_limit_reached(&self) -> Result<bool, AgentError> {
+        Ok(self.turn.agent.exhausted_token_limit(&self.turn.stored.workspace_id).await?.is_some())
     }
 
     /// Returns true if the turn itself has become so long that only an answer still fits.
@@ -280,7 +297,7 @@ impl<'a> Rounds<'a> {
             };
             if error.kind == ErrorKind::ContextTooLong && !self.shortened {
                 // A rejected request is a round of its own: the shorter one differs and gets its own record.
-                self.keep_outcome(TokenUsage::default(), Vec::new(), false).await;
+                self.record_outcome(TokenUsage::default(), Vec::new(), false).await;
                 if self.shorten().await? {
                     self.shortened = true;
                     self.spent.rounds += 1;
@@ -289,9 +306,10 @@ impl<'a> Rounds<'a> {
                 }
             }
             if let Some(partial) = &error.partial {
-                self.turn.running.spend(partial.usage);
-                self.keep_outcome(partial.usage, Vec::new(), true).await;
-                self.keep_partial(partial.message.clone()).await?;
+                self.turn.handle.spend(partial.usage);
+                self.record_outcome(partial.usage, Vec::new(), true).await;
+                // The user has already seen this text and paid for it.
+                self.store_partial(partial.message.clone()).await?;
             }
             return Err(AgentError::Provider(Box::new(error)));
         }
@@ -301,13 +319,13 @@ impl<'a> Rounds<'a> {
     async fn shorten(&mut self) -> Result<bool, AgentError> {
         let stored = self.turn.stored_history().await?;
         let history = self.turn.fit_history(stored, self.plan.budget, CompactionReason::TooLong).await?;
-        self.turn.running.spend(history.usage);
+        self.turn.handle.spend(history.usage);
         let is_shorter = history.through > self.plan.history.through;
         self.plan.history = history;
         let item = self.turn.agent.context_item(&self.plan.history, self.plan.budget);
         self.turn.add(vec![item], Vec::new()).await?;
         if let Some(retold) =
-            self.turn.agent.resend_dropped_context(&self.plan, &self.entries, &self.places).await?
+            self.turn.agent.resend_dropped_context(&self.plan, &self.entries, &self.visited).await?
         {
             self.add(retold.message.clone(), Vec::new()).await?;
             retold.confirm();
@@ -317,20 +335,21 @@ impl<'a> Rounds<'a> {
     }
 
     async fn listen(&mut self) -> Result<ChatResponse, ProviderError> {
-        let (turn, provider) = (self.turn, &self.turn.model.provider);
+        let turn = self.turn;
+        let provider = &self.turn.model.provider;
         let mut stream = provider.chat(&self.request);
         // Listeners concatenate all pieces, so the separator between rounds must be sent as well.
-        let mut joint = message::joint_after(&self.entries);
+        let mut joint = message::separator_after(&self.entries);
         while let Some(event) = stream.next().await {
             match event? {
                 ChatEvent::TextDelta { text } if text.is_empty() => {}
                 ChatEvent::TextDelta { text } => {
-                    turn.running.push_text(&text);
+                    turn.handle.push_text(&text);
                     let text = std::mem::take(&mut joint).to_owned() + &text;
                     turn.broadcast_delta(&text).await;
                 }
                 ChatEvent::Retrying { attempt, delay, error } => {
-                    tracing::info!(turn = %turn.id(), attempt, ?delay, %error, "a provider is asked again");
+                    tracing::info!(turn = %turn.id(), attempt, ?delay, %error, "retrying the provider");
                     turn.broadcast_retry(attempt, delay, &error.to_string()).await;
                 }
                 ChatEvent::Finished(response) => return Ok(response),
@@ -343,13 +362,13 @@ impl<'a> Rounds<'a> {
     }
 
     /// Records the cost of a round, placed before its answer.
-    async fn keep_outcome(&self, usage: TokenUsage, cache_marks: Vec<CacheMark>, cut: bool) {
+    async fn record_outcome(&self, usage: TokenUsage, cache_marks: Vec<CacheMark>, cut: bool) {
         let outcome = RoundOutcome { round: self.spent.rounds, usage, cache_marks, cut };
         self.turn.buffer_items([TurnItem::Round(outcome)]).await;
     }
 
     /// Stores the text of an interrupted answer, without calls that will never run.
-    async fn keep_partial(&mut self, mut message: Message) -> Result<(), AgentError> {
+    async fn store_partial(&mut self, mut message: Message) -> Result<(), AgentError> {
         message.blocks.retain(|block| matches!(block, Block::Text { .. }));
         if message.blocks.is_empty() { Ok(()) } else { self.push(message, Vec::new()).await }
     }
@@ -364,7 +383,7 @@ impl<'a> Rounds<'a> {
         if !entry.message.blocks.is_empty() {
             self.add(entry, events).await?;
         }
-        self.turn.running.text_stored();
+        self.turn.handle.text_stored();
         Ok(())
     }
 

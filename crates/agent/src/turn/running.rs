@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hooks::TurnContext;
+use parking_lot::Mutex;
 use prompt::CompiledPrompt;
 use protocol::message::TurnItem;
 use protocol::prompt::{PromptDiagnostic, RoundRequest};
@@ -21,8 +22,7 @@ use crate::blocking::joined;
 use crate::domains::delegation::OfferedTools;
 use crate::error::AgentError;
 use crate::history::summary::Summariser;
-use crate::prompt::prepare::PromptRequest;
-use crate::subject::Subject;
+use crate::subject::PromptSubject;
 use crate::turn::handles::TurnHandle;
 use crate::turn::lease::TurnLease;
 use crate::turn::listener::TurnListener;
@@ -30,12 +30,12 @@ use crate::turn::listener::TurnListener;
 /// A running turn and everything it needs.
 pub(crate) struct RunningTurn {
     pub(crate) agent: Arc<Agent>,
-    pub(crate) subject: Subject,
+    pub(crate) subject: PromptSubject,
     pub(crate) stored: Turn,
     pub(crate) model: TurnModel,
     pub(crate) listener: Arc<dyn TurnListener>,
     pub(crate) actor: TurnActor,
-    pub(crate) running: TurnHandle,
+    pub(crate) handle: TurnHandle,
     /// The tools of the current round.
     pub(crate) offered: OfferedTools,
     /// Delegated turns that have not ended.
@@ -49,7 +49,7 @@ pub(crate) struct RunningTurn {
     /// The context for hooks, once the first phases have run.
     context: Mutex<Option<TurnContext>>,
     /// Digests of prompt texts stored with an earlier round.
-    brought: Mutex<HashSet<ContentHash>>,
+    stored_texts: Mutex<HashSet<ContentHash>>,
 }
 
 /// The actor, cancellation token and listener of a new turn.
@@ -69,18 +69,20 @@ pub(crate) struct TurnModel {
 impl RunningTurn {
     pub(crate) fn new(
         agent: Arc<Agent>,
-        subject: Subject,
+        subject: PromptSubject,
         stored: Turn,
         model: TurnModel,
         origin: TurnOrigin,
     ) -> Self {
         let TurnOrigin { actor, stop, listener } = origin;
-        let running = agent.running.begin(&stored.id, listener.recipient(), stop);
+        let handle = agent.running.begin(&stored.id, listener.recipient(), stop);
+        // From here on the records of the turn's hooks wait for one of its commits.
         agent.records.hold(&stored.id);
-        let (workspace_id, turn_id) = (stored.workspace_id.clone(), stored.id.clone());
+        let workspace_id = stored.workspace_id.clone();
+        let turn_id = stored.id.clone();
         let lease = Arc::new(TurnLease::new(Arc::clone(&agent), workspace_id, turn_id));
-        let request = PromptRequest { turn_id: Some(stored.id.clone()), ..subject.request };
-        let subject = Subject { request, ..subject };
+        let mut subject = subject;
+        Arc::make_mut(&mut subject.scope).turn_id = Some(stored.id.clone());
         Self {
             agent,
             subject,
@@ -88,7 +90,7 @@ impl RunningTurn {
             model,
             listener,
             actor,
-            running,
+            handle,
             offered: OfferedTools::default(),
             children: TaskTracker::new(),
             lease,
@@ -96,7 +98,7 @@ impl RunningTurn {
             pending: Arc::default(),
             touched: Mutex::default(),
             context: Mutex::default(),
-            brought: Mutex::default(),
+            stored_texts: Mutex::default(),
         }
     }
 
@@ -110,7 +112,7 @@ impl RunningTurn {
 
     /// Sends a piece of the answer to all listeners; only the one that started the turn applies backpressure.
     pub(crate) async fn broadcast_delta(&self, text: &str) {
-        let (index, watchers) = self.running.next_piece(text);
+        let (index, watchers) = self.handle.next_piece(text);
         for watcher in watchers {
             watcher.delta(self.id(), index, text).await;
         }
@@ -119,7 +121,7 @@ impl RunningTurn {
 
     /// Tells all listeners that the provider is asked again.
     pub(crate) async fn broadcast_retry(&self, attempt: u32, delay: Duration, message: &str) {
-        for watcher in self.running.watchers() {
+        for watcher in self.handle.watchers() {
             watcher.retrying(self.id(), attempt, delay, message).await;
         }
         self.listener.retrying(self.id(), attempt, delay, message).await;
@@ -127,18 +129,18 @@ impl RunningTurn {
 
     /// Records the paths touched by calls.
     pub(crate) fn touch(&self, paths: impl IntoIterator<Item = PathBuf>) {
-        self.touched.lock().unwrap_or_else(PoisonError::into_inner).extend(paths);
+        self.touched.lock().extend(paths);
     }
 
     /// Returns the paths touched by calls of this turn.
     pub(crate) fn touched(&self) -> BTreeSet<PathBuf> {
-        self.touched.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.touched.lock().clone()
     }
 
     /// Returns the current context for hooks.
     pub(crate) fn hook_context(&self) -> TurnContext {
         let touched = self.touched();
-        let context = self.context.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let context = self.context.lock().clone();
         let context = context.unwrap_or_else(|| self.subject.turn_context());
         let mut touched_paths: BTreeSet<PathBuf> = context.touched_paths.iter().cloned().collect();
         touched_paths.extend(touched);
@@ -147,7 +149,7 @@ impl RunningTurn {
 
     /// Passes the contributions of earlier hooks on to later ones.
     pub(crate) fn set_hook_context(&self, context: TurnContext) {
-        *self.context.lock().unwrap_or_else(PoisonError::into_inner) = Some(context);
+        *self.context.lock() = Some(context);
     }
 
     /// Buffers items until the next commit, because each commit delays the model.
@@ -157,7 +159,8 @@ impl RunningTurn {
 
     /// Writes items and events, together with buffered items.
     pub(crate) async fn add(&self, items: Vec<TurnItem>, events: Vec<TurnEvent>) -> Result<(), AgentError> {
-        let (agent, turn) = (Arc::clone(&self.agent), self.stored.clone());
+        let agent = Arc::clone(&self.agent);
+        let turn = self.stored.clone();
         let mut pending = Arc::clone(&self.pending).lock_owned().await;
         self.write(async move {
             let all: Vec<TurnItem> = pending.iter().cloned().chain(items).collect();
@@ -190,9 +193,10 @@ impl RunningTurn {
         request: RoundRequest,
         about_tools: &[PromptDiagnostic],
     ) -> Result<(), AgentError> {
-        let (agent, turn) = (Arc::clone(&self.agent), self.stored.clone());
-        let brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let record = agent.round_record(round, compiled, Some(request), about_tools, &brought);
+        let agent = Arc::clone(&self.agent);
+        let turn = self.stored.clone();
+        let stored_texts = self.stored_texts.lock().clone();
+        let record = agent.round_record(round, compiled, Some(request), about_tools, &stored_texts);
         let mut pending = Arc::clone(&self.pending).lock_owned().await;
         self.write(async move {
             let runs = agent.records.take(&turn.id);
@@ -200,13 +204,14 @@ impl RunningTurn {
             let begun = agent.store.begin_round(&turn.workspace_id, &turn.id, &agent.node, record).await;
             match begun {
                 Ok(()) => pending.clear(),
+                // The round was not recorded, but its hooks did run, so their records must survive.
                 Err(_) => agent.records.put_back(&turn.id, runs),
             }
             Ok(begun?)
         })
         .await?;
         let digests = compiled.sections.iter().map(|section| section.sha256.clone());
-        self.brought.lock().unwrap_or_else(PoisonError::into_inner).extend(digests);
+        self.stored_texts.lock().extend(digests);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use protocol::limits::MAX_WAITING_TURNS;
 use protocol::method::TurnStartParams;
-use protocol::{Turn, TurnId};
+use protocol::{TokenReach, Turn, TurnId, TurnScope};
 use provider::{ModelName, Provider};
 use store::{StoreError, TurnActor};
 use tokio_util::sync::CancellationToken;
@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::Agent;
 use crate::error::AgentError;
 use crate::history::summary::Summariser;
-use crate::prompt::prepare::{PromptRequest, Reach};
+use crate::prompt::prepare::PromptRequest;
 use crate::settings::WhenBusy;
 use crate::turn::handles::TurnPermit;
 use crate::turn::listener::TurnListener;
 use crate::turn::running::{RunningTurn, TurnModel, TurnOrigin};
 
 /// Polling interval while waiting for a thread.
-pub(crate) const ASK_AGAIN: Duration = Duration::from_millis(100);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Ends a turn in this process when dropped. Even a panic at the very end must not leave it listed as running.
 pub(crate) struct EndOnDrop {
@@ -41,7 +41,7 @@ impl Agent {
         self: &Arc<Self>,
         start: TurnStartParams,
         actor: TurnActor,
-        reach: Reach,
+        reach: TokenReach,
         listener: Arc<dyn TurnListener>,
     ) -> BoxFuture<'_, Result<Turn, AgentError>> {
         Box::pin(async move {
@@ -49,28 +49,26 @@ impl Agent {
                 return Err(AgentError::NoInput);
             }
             // Report an unusable directory or skill to the caller, rather than through a failed turn.
-            let request = PromptRequest {
-                workspace_id: start.workspace_id.clone(),
-                thread_id: start.thread_id.clone(),
-                turn_id: None,
-                cwd: start.cwd.clone(),
+            let scope = TurnScope {
                 input: Some(start.input.clone()),
                 actor: actor.name.clone(),
                 reach,
                 skills: start.skills.clone(),
                 tool_domains: start.mcp.iter().map(|name| protocol::mcp::tool_domain(name)).collect(),
+                ..TurnScope::new(start.workspace_id.clone(), start.thread_id.clone())
             };
+            let request = PromptRequest { scope, cwd: start.cwd.clone() };
             let subject = self.load(&request).await?;
             self.check_skills(&subject).await?;
             let model = self.turn_model(start.model.as_deref())?;
-            let (turn, place) = self.create(&start, &model.name, &actor, listener.as_ref()).await?;
+            let (turn, slot) = self.create(&start, &model.name, &actor, listener.as_ref()).await?;
             let origin = TurnOrigin { actor, stop: CancellationToken::new(), listener };
-            let held = RunningTurn::new(Arc::clone(self), subject, turn.clone(), model, origin);
+            let running = RunningTurn::new(Arc::clone(self), subject, turn.clone(), model, origin);
             // A queued turn may start much later, when its workspace has changed.
             let queued = (self.settings.turns.when_busy == WhenBusy::Queue).then_some(request);
             let ended = EndOnDrop { agent: Arc::clone(self), turn_id: turn.id.clone() };
             self.running.tasks.spawn(async move {
-                held.run(queued, Some(place)).await;
+                running.run(queued, Some(slot)).await;
                 drop(ended);
             });
             Ok(turn)
@@ -126,6 +124,7 @@ impl Agent {
             ),
             WhenBusy::Refuse => None,
         };
+        // Held until this function returns, so that only the first waiting turn polls the store.
         let _turn_in_queue = match &queue {
             Some(queue) => Some(queue.lock().await),
             None => None,
@@ -136,8 +135,8 @@ impl Agent {
         self.check_tokens(&start.workspace_id).await?;
         loop {
             // Take a slot only for the attempt: a turn that waits for its thread must not block others.
-            let place = self.running.take_place();
-            let place = place.ok_or(AgentError::TooManyTurns { limit: limits.running })?;
+            let slot = self.running.reserve_slot();
+            let slot = slot.ok_or(AgentError::TooManyTurns { limit: limits.running })?;
             // Store the model that will be asked, even if it comes from the defaults.
             let chosen = TurnStartParams { model: Some(model.to_string()), ..start.clone() };
             let max_running = Some(limits.running_in_workspace);
@@ -151,15 +150,15 @@ impl Agent {
                     return Err(AgentError::Withdrawn);
                 }
                 Err(StoreError::TurnRunning { .. }) if is_waiting() => {
-                    drop(place);
-                    tokio::time::sleep(ASK_AGAIN).await;
+                    drop(slot);
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
                 // Turns of dead gateways count against the limit until a sweep fails them.
                 Err(StoreError::TooManyTurns { .. }) if !swept => {
                     self.fail_dead_turns().await?;
                     swept = true;
                 }
-                created => return Ok((created?, place)),
+                created => return Ok((created?, slot)),
             }
         }
     }

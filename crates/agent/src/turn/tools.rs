@@ -12,7 +12,7 @@ use prompt::HiddenDomain;
 use protocol::prompt::{
     HiddenTools, PromptDiagnostic, PromptDiagnosticCode, RoundNote, RoundRequest, RoundTool, ToolChoice,
 };
-use protocol::{ContentHash, ThreadMode, ToolCall, ToolSpec, TurnId};
+use protocol::{ContentHash, ThreadMode, ToolCall, ToolSpec};
 use store::TurnStart;
 use tools::{
     Needs, REQUEST_TOOLS, RequestTools, RequestedTools, RoundContext, Router, ToolContext, ToolSource,
@@ -21,7 +21,7 @@ use tools::{
 
 use crate::agent::Agent;
 use crate::blocking::blocking;
-use crate::subject::Subject;
+use crate::subject::PromptSubject;
 
 /// Time a source has to answer.
 const OFFER_TIME: Duration = Duration::from_secs(5);
@@ -85,6 +85,7 @@ impl RoundTools {
     /// Asks all sources concurrently for their tools; true if the list changed. A source that fails keeps its
     /// previous tools.
     pub(crate) async fn refresh(&mut self, round: &RoundContext) -> bool {
+        // Concurrently, because each source has its own time limit and a slow one must not delay the rest.
         let offers = join_all(self.sources.iter().map(|source| source.offer(round, self.offer_time))).await;
         let mut problems = Vec::new();
         let mut toolbox = Toolbox::new();
@@ -96,14 +97,14 @@ impl RoundTools {
             let name = source.source.name().to_owned();
             match offered {
                 Ok(offered) => source.last = offered,
-                Err(problem) => problems.push(format!("the source of tools `{name}` {problem}")),
+                Err(problem) => problems.push(format!("tool source `{name}` {problem}")),
             }
             let mut refused = taken.extend(source.last.filtered(|spec| spec.name != REQUEST_TOOLS));
             // Reserve the name even if nothing is hidden, so that no source can impersonate it.
             if source.last.specs().any(|spec| spec.name == REQUEST_TOOLS) {
                 refused.push(ToolboxError::Taken(REQUEST_TOOLS.to_owned()));
             }
-            let left_out = |refused| format!("a tool of the source `{name}` is left out: {refused}");
+            let left_out = |refused| format!("a tool of source `{name}` is left out: {refused}");
             problems.extend(refused.iter().map(left_out));
             let is_own = |spec: &ToolSpec| {
                 let is_it =
@@ -130,7 +131,7 @@ impl RoundTools {
             }
             toolbox.extend(self.request_tools.clone());
         }
-        let is_chosen = |(domain, _): &&(String, Toolbox)| round.chosen_domains.contains(domain);
+        let is_chosen = |(domain, _): &&(String, Toolbox)| round.scope.tool_domains.contains(domain);
         let chosen = hidden.iter().filter(is_chosen).flat_map(|(_, tools)| tools.specs());
         let can_be_had =
             |name: &String| refusals.iter().any(|(tool, refusal)| tool == name && refusal.is_none());
@@ -150,19 +151,20 @@ impl RoundTools {
                     problems.push(format!("the requested tool `{name}` is left out of this turn: {reason}"));
                 }
                 None if visible.contains(&name) => {}
-                None => problems.push(format!("the requested tool `{name}` is not offered any more")),
+                None => problems.push(format!("the requested tool `{name}` is no longer offered")),
             }
         }
         self.requested.set_offer(refusals, visible);
         self.hidden = hidden;
         for problem in &problems {
-            tracing::warn!(turn = %round.turn_id, "{problem}");
+            tracing::warn!(turn = round.scope.turn_id.as_ref().map(tracing::field::display), "{problem}");
         }
         let omitted = |problem| PromptDiagnostic::new(PromptDiagnosticCode::ToolsOmitted, problem);
         self.diagnostics = problems.into_iter().map(omitted).collect();
         if let Some(allowed) = &self.allowed {
             toolbox = toolbox.filtered(|spec| allowed.contains(&spec.name));
         }
+        // An unchanged toolbox keeps the old router and the same descriptions, and so the provider's cached prefix.
         let is_changed = !toolbox.is_same(&self.toolbox);
         if is_changed {
             self.router = Router::all(&toolbox, self.context.clone()).with_hidden(self.requested.clone());
@@ -256,10 +258,9 @@ impl Agent {
     /// Collects the tools of a turn's first round.
     pub(crate) async fn first_tools(
         &self,
-        subject: &Subject,
+        subject: &PromptSubject,
         start: &TurnStart,
         context: ToolContext,
-        turn_id: TurnId,
         delegation: Option<Arc<dyn ToolSource>>,
     ) -> RoundTools {
         let sources: Vec<_> = self.sources.iter().cloned().chain(delegation).collect();
@@ -267,8 +268,7 @@ impl Agent {
         let requested = if hides_some { start.requested_tools.clone() } else { Vec::new() };
         let mut tools = RoundTools::new(sources, context, requested);
         tools.allowed.clone_from(&subject.limits.tools);
-        let has_memories = Some(start.has_memories);
-        tools.refresh(&RoundContext { has_memories, ..subject.round_context(turn_id, 1) }).await;
+        tools.refresh(&RoundContext { scope: subject.scope_at(start), round: 1 }).await;
         tools
     }
 }
@@ -277,12 +277,13 @@ impl Source {
     /// Returns the reason that this turn cannot have a tool. A tool whose source panics is refused as well.
     fn refusal(&self, round: &RoundContext, tool: &str) -> Option<String> {
         std::panic::catch_unwind(AssertUnwindSafe(|| self.source.refusal(round, tool)))
-            .unwrap_or_else(|_| Some("its source could not say whether it may be used".to_owned()))
+            .unwrap_or_else(|_| Some("its source failed to decide about it".to_owned()))
     }
 
     async fn offer(&self, round: &RoundContext, within: Duration) -> Result<Toolbox, String> {
         let within = self.source.offer_time().unwrap_or(within);
         let kept = if self.last.is_empty() { "its tools are left out" } else { "its last tools are kept" };
+        // The inner block also catches a panic in `offer` itself, before it returns a future.
         let offered = AssertUnwindSafe(async { self.source.offer(round).await }).catch_unwind();
         match tokio::time::timeout(within, offered).await {
             Ok(Ok(toolbox)) => Ok(toolbox),
@@ -346,9 +347,9 @@ mod tests {
         assert_eq!((tools.specs().len(), said(&tools).len()), (Toolbox::files().specs().count(), 0));
         let first = tools.specs();
         assert!(!tools.refresh(&round(2)).await);
-        assert_eq!(said(&tools), ["the source of tools `test-1` panicked; its last tools are kept"]);
+        assert_eq!(said(&tools), ["tool source `test-1` panicked; its last tools are kept"]);
         assert!(!tools.refresh(&round(3)).await);
-        let late = "the source of tools `test-1` did not answer within 50ms; its last tools are kept";
+        let late = "tool source `test-1` did not answer within 50ms; its last tools are kept";
         assert_eq!(said(&tools), [late]);
         assert_eq!(tools.specs(), first);
     }
@@ -361,10 +362,10 @@ mod tests {
         let files = Toolbox::files().specs().count();
         assert_eq!(tools.specs().len(), files);
         let said = said(&tools);
-        assert!(said[0].starts_with("the source of tools `test-1` did not answer"), "{said:?}");
-        assert_eq!(said[1], "the source of tools `test-2` panicked; its tools are left out");
+        assert!(said[0].starts_with("tool source `test-1` did not answer"), "{said:?}");
+        assert_eq!(said[1], "tool source `test-2` panicked; its tools are left out");
         assert_eq!(
-            said.iter().filter(|it| it.starts_with("a tool of the source `test-4` is left out: ")).count(),
+            said.iter().filter(|it| it.starts_with("a tool of source `test-4` is left out: ")).count(),
             files
         );
     }

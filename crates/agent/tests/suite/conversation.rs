@@ -7,7 +7,7 @@ use agent::{Agent, AgentSettings, TurnListener};
 use futures_util::future::BoxFuture;
 use hooks::HookPackage;
 use protocol::method::{ThreadCreateParams, TurnGetResult, TurnStartParams, WorkspaceCreateParams};
-use protocol::{ThreadId, ThreadMode, TurnId, TurnStatus, WorkspaceId};
+use protocol::{ThreadId, ThreadMode, TokenReach, TurnId, TurnStatus, WorkspaceId};
 use provider::{Provider, ProviderConfig, ProviderKind};
 use scripted_model::{ScriptedModel, Wire};
 use store::{Database, Store};
@@ -108,11 +108,8 @@ impl Conversation {
         let start = TurnStartParams::new(&self.workspace_id, &self.thread_id, input);
         let ended = Arc::new(tokio::sync::Notify::new());
         let listener = Arc::new(Ended(Arc::clone(&ended)));
-        let turn = self
-            .agent
-            .start_turn(start, Some(actor).into(), agent::Reach::Everything, listener)
-            .await
-            .unwrap();
+        let turn =
+            self.agent.start_turn(start, Some(actor).into(), TokenReach::Everything, listener).await.unwrap();
         // The listener is dropped together with the turn, so its drop marks the end.
         (turn.id, ended)
     }

@@ -37,16 +37,20 @@ where
 
 // PostgreSQL is stopped while a prompt is prepared. The store keeps trying to reach it, but the hook must not wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_does_not_answer_is_not_waited_for() {
+async fn the_hook_does_not_wait_for_an_unresponsive_store() {
     let Some(cluster) = block_in_place(|| test_cluster(Options::fast())) else { return };
     let cluster = Arc::new(cluster);
     let url = block_in_place(|| cluster.create_database()).unwrap();
     let world = World::on(&Database::Postgres(url), tempfile::tempdir().unwrap()).await;
     world.save("From the document.").await;
-    let (stopped, server) = (Arc::new(Mutex::new(None)), Arc::clone(&cluster));
-    let (when, store) = (Arc::clone(&stopped), world.store.clone());
+    let stopped = Arc::new(Mutex::new(None));
+    let server = Arc::clone(&cluster);
+    let when = Arc::clone(&stopped);
+    let store = world.store.clone();
     let stops = in_between(move || {
-        let (server, when, store) = (Arc::clone(&server), Arc::clone(&when), store.clone());
+        let server = Arc::clone(&server);
+        let when = Arc::clone(&when);
+        let store = store.clone();
         async move {
             tokio::task::spawn_blocking(move || server.stop()).await.unwrap().unwrap();
             // A connection that was just used is trusted and fails immediately. Without one, the store keeps trying,

@@ -100,7 +100,7 @@ async fn an_invalid_extraction_is_retried_later() {
     assert_eq!(remembered(&chat).await, []);
     assert_eq!(chat.model.requests().len(), 2);
     let jobs = chat.agent.explain(&chat.workspace_id, &turn.id).await.unwrap().jobs;
-    assert_eq!(jobs[0].error.as_deref(), Some("the model's answer has no JSON array that can be read"));
+    assert_eq!(jobs[0].error.as_deref(), Some("the model's answer contains no valid JSON array"));
     assert_eq!((jobs[0].status, jobs[0].attempts), (JobStatus::Waiting, 1));
 }
 

@@ -11,7 +11,7 @@ use protocol::hook::HookRun;
 use protocol::method::{DocumentSaveParams, TurnStartParams};
 use protocol::method::{ThreadCreateParams, WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::prompt::{PromptDiagnostic, PromptManifest};
-use protocol::{AgentsConfig, ThreadMode, Timestamp, TurnId, WorkspaceId};
+use protocol::{AgentsConfig, ThreadMode, Timestamp, TokenReach, TurnId, TurnScope, WorkspaceId};
 use store::{Database, Lease, Scope, Store};
 
 /// Owner of the leases of test turns.
@@ -121,27 +121,19 @@ impl World {
             mode: ThreadMode::Chat,
         };
         let thread = self.store.create_thread(new, None).await.unwrap();
-        PromptRequest {
-            workspace_id: self.workspace.clone(),
-            thread_id: thread.id,
-            turn_id: None,
-            cwd: None,
-            input: None,
-            actor: None,
-            reach: agent::Reach::Everything,
-            skills: Vec::new(),
-            tool_domains: Vec::new(),
-        }
+        let scope =
+            TurnScope { reach: TokenReach::Everything, ..TurnScope::new(self.workspace.clone(), thread.id) };
+        PromptRequest { scope, cwd: None }
     }
 
     /// Creates a thread in which a turn runs.
     pub(crate) async fn turn(&self) -> (PromptRequest, TurnId) {
         let mut request = self.thread().await;
         let expires_at = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 600_000);
-        let start = TurnStartParams::new(&request.workspace_id, &request.thread_id, "hello");
+        let start = TurnStartParams::new(&request.scope.workspace_id, &request.scope.thread_id, "hello");
         let lease = Lease { owner: OWNER.to_owned(), expires_at };
         let turn = self.store.create_turn(start, lease, None, None).await.unwrap().id;
-        request.turn_id = Some(turn.clone());
+        request.scope.turn_id = Some(turn.clone());
         (request, turn)
     }
 

@@ -30,7 +30,7 @@ async fn the_document_hook_is_recorded_without_its_text() {
     let run = runs.iter().find(|run| run.hook_id == DOCUMENT_HOOK).unwrap();
     assert_eq!(run.status, RunStatus::Completed);
     assert_eq!(run.package_id, "foreword.prompt.agents_doc");
-    assert_eq!(run.thread_id.as_ref(), Some(&request.thread_id));
+    assert_eq!(run.thread_id.as_ref(), Some(&request.scope.thread_id));
     assert_eq!(run.contributions, BTreeMap::from([(ContributionKind::PromptSection, 1)]));
     assert_eq!(run.failure, FailurePolicy::FailClosed);
     assert!(!format!("{run:?}").contains("the text of"), "{run:?}");
@@ -68,9 +68,9 @@ async fn an_unwritable_record_does_not_affect_others() {
     let agent = world.agent();
     let (mut request, turn) = world.turn().await;
     agent.prepare(&request).await.unwrap();
-    request.turn_id = Some("019370aa-0000-7000-8000-000000000001".parse().unwrap());
+    request.scope.turn_id = Some("019370aa-0000-7000-8000-000000000001".parse().unwrap());
     agent.prepare(&request).await.unwrap();
-    request.turn_id = Some(turn.clone());
+    request.scope.turn_id = Some(turn.clone());
     agent.prepare(&request).await.unwrap();
     // One record for each of the four built-in hooks.
     assert_eq!(world.hook_runs(&agent, &turn).await.len(), 8);

@@ -21,7 +21,8 @@ const READ: u64 = 201;
 /// Completes turns with one SQL statement, because running them one by one would take minutes. Each message names its
 /// role, its turn's number, and `more`.
 fn complete_turns(database: &Path, workspace: &WorkspaceId, thread: &ThreadId, more: &str) {
-    let (workspace, thread) = (workspace.as_str(), thread.as_str());
+    let workspace = workspace.as_str();
+    let thread = thread.as_str();
     let database = rusqlite::Connection::open(database).unwrap();
     database.busy_timeout(Duration::from_secs(5)).unwrap();
     let id = |kind: u8| format!("printf('%08x-0000-7000-800{kind}-%012x', n, n)");
@@ -50,9 +51,10 @@ fn complete_turns(database: &Path, workspace: &WorkspaceId, thread: &ThreadId, m
 async fn only_sendable_turns_are_loaded() {
     let world = World::new().await;
     let request = world.thread().await;
-    complete_turns(&world.path("foreword.db"), &request.workspace_id, &request.thread_id, "");
+    complete_turns(&world.path("foreword.db"), &request.scope.workspace_id, &request.scope.thread_id, "");
 
-    let (workspace, thread) = (&request.workspace_id, &request.thread_id);
+    let workspace = &request.scope.workspace_id;
+    let thread = &request.scope.thread_id;
     let history = world.store.stored_history(workspace, thread, TURNS + 1, READ).await.unwrap();
     assert_eq!(history.items.len() as u64, 2 * READ);
     assert_eq!(history.items[0].0, TURNS - READ + 1, "the newest ones");
@@ -88,6 +90,7 @@ async fn every_old_turn_is_sent_or_summarised() {
     let mut counted = BTreeMap::new();
     let requests = conversation.model.requests();
     requests.iter().for_each(|request| questions(&request.body, &mut counted));
+    // Exactly once: a turn in both places would be sent twice, one in neither would be lost.
     let wrong: Vec<u64> = (1..=TURNS).filter(|number| counted.get(number) != Some(&1)).collect();
     assert_eq!(wrong, [0; 0], "neither sent nor summarised, or both");
     let last = &requests.last().unwrap().body;

@@ -32,7 +32,8 @@ fn stored_parts_rebuild_the_prompt_exactly() {
         let dynamic = Arc::clone(&dynamic);
         move || dynamic.lock().unwrap()[which].clone()
     };
-    let (context, section) = (told(0), told(1));
+    let context = told(0);
+    let section = told(1);
     let context = HookSubscription::new("context", Phase::PrePromptContext, move |_: HookContext| {
         let text = context();
         async move { Ok(vec![PromptSection::new("k", "dynamic_context", "", text).into()]) }

@@ -26,7 +26,8 @@ async fn changed_files_do_not_change_a_saved_session() {
     let next = agent.prepare(&request).await.unwrap().compiled;
     assert!(section(&next, "agents_context").unwrap().contains("Changed before"));
 
-    let (thread_id, state) = (&request.thread_id, session.session.clone());
+    let thread_id = &request.scope.thread_id;
+    let state = session.session.clone();
     world.store.save_session(&world.workspace, thread_id, state, session.stored).await.unwrap();
     fs::remove_file(world.path("repo/AGENTS.md")).unwrap();
     for cwd in [None, Some("a".to_owned())] {
@@ -50,7 +51,7 @@ async fn an_unreadable_session_is_an_error() {
     let request = world.thread().await;
     let mut session = world.agent().prepare(&request).await.unwrap().session.unwrap().session;
     session.schema = 99;
-    world.store.save_session(&world.workspace, &request.thread_id, session, Version(0)).await.unwrap();
+    world.store.save_session(&world.workspace, &request.scope.thread_id, session, Version(0)).await.unwrap();
     let error = world.agent().prepare(&request).await.unwrap_err();
     let unreadable = matches!(error, AgentError::Store(StoreError::Unreadable { what: "session", .. }));
     assert!(unreadable, "{error}");

@@ -110,7 +110,11 @@ async fn chat_tools_can_change_between_rounds() {
     assert_eq!(notes, [&[][..], &[], &[RoundNote::Retry]]);
     let asked = source.asked.lock().unwrap();
     assert_eq!(asked.iter().map(|round| round.round).collect::<Vec<_>>(), [1, 2, 3]);
-    assert!(asked.iter().all(|round| round.actor.as_deref() == Some("ada") && round.directory.is_none()));
+    assert!(
+        asked
+            .iter()
+            .all(|round| round.scope.actor.as_deref() == Some("ada") && round.scope.directory.is_none())
+    );
 }
 
 /// A source that always panics.
@@ -136,8 +140,8 @@ async fn the_manifest_lists_missing_tools() {
     let manifest: PromptManifest =
         chat.agent.manifest(&chat.workspace_id, &ended.turn.id, Some(1)).await.unwrap();
     let said: Vec<&str> = manifest.diagnostics.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
-    assert!(said.contains(&"the source of tools `broken` panicked; its tools are left out"), "{said:?}");
-    let taken = "a tool of the source `growing` is left out: ";
+    assert!(said.contains(&"tool source `broken` panicked; its tools are left out"), "{said:?}");
+    let taken = "a tool of source `growing` is left out: ";
     assert!(said.iter().any(|it| it.starts_with(taken) && it.contains("ping")), "{said:?}");
     let codes = manifest.diagnostics.iter().filter(|it| it.code == PromptDiagnosticCode::ToolsOmitted);
     assert_eq!(codes.count(), 2, "{:?}", manifest.diagnostics);

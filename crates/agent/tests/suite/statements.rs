@@ -42,7 +42,8 @@ async fn statements_after_the_answer(tokens_per_day: Option<NonZeroU64>) -> u64 
     })
     .await;
     let before = Arc::new(AtomicU64::new(0));
-    let (store, asked) = (chat.store.clone(), Arc::clone(&before));
+    let store = chat.store.clone();
+    let asked = Arc::clone(&before);
     chat.model.answer_by(move |_| {
         asked.store(store.statements().statements, Ordering::SeqCst);
         Answer::text("yes")

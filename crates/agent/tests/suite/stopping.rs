@@ -42,7 +42,8 @@ impl ToolSource for Holding {
 async fn a_write_in_flight_during_a_stop_happens_once() {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("foreword.db");
-    let (held, reached) = (Mutex::default(), Notify::new());
+    let held = Mutex::default();
+    let reached = Notify::new();
     let source = Arc::new(Holding { database: database.clone(), held, reached });
     let sources = [Arc::clone(&source) as Arc<dyn ToolSource>];
     let chat = Conversation::chat_on(&Database::Sqlite(database), directory, sources).await;

@@ -1,9 +1,9 @@
 //! `instructions/compare`.
 
-use agent::{ComparedPlace, OwnFiles, Reach};
-use protocol::Role;
+use agent::{CompareTarget, OwnFiles};
 use protocol::error::ErrorObject;
 use protocol::method::{Comparison, InstructionsCompareParams};
+use protocol::{Role, TokenReach};
 
 use crate::access::Actor;
 use crate::error::{from_agent, invalid_params};
@@ -15,7 +15,7 @@ pub(crate) async fn compare(
 ) -> Result<Comparison, ErrorObject> {
     let names = params.agents.as_deref();
     let agents = compare::agents(names).map_err(|error| invalid_params(format!("`agents`: {error}")))?;
-    let place = ComparedPlace {
+    let place = CompareTarget {
         workspace_id: params.workspace_id,
         path: params.path,
         reading: params.reading,
@@ -27,6 +27,6 @@ pub(crate) async fn compare(
 
 /// Returns whether an actor may see files of the user who runs the gateway: only unbound owners may.
 pub(crate) fn own_files(actor: &Actor) -> OwnFiles {
-    let is_unbound_owner = actor.role == Role::Owner && actor.reach() == Reach::Everything;
+    let is_unbound_owner = actor.role == Role::Owner && actor.reach() == TokenReach::Everything;
     if is_unbound_owner { OwnFiles::Shown } else { OwnFiles::Hidden }
 }

@@ -8,6 +8,7 @@ use protocol::method::{
 };
 use protocol::prompt::PromptManifest;
 use protocol::round::ExplainedRound;
+use protocol::{ThreadId, TurnScope, WorkspaceId};
 
 use crate::error::from_agent;
 use crate::handler::turn::may_see;
@@ -17,17 +18,9 @@ pub(crate) async fn preview(
     context: Context,
     params: PromptPreviewParams,
 ) -> Result<PromptResult, ErrorObject> {
-    let request = PromptRequest {
-        workspace_id: params.workspace_id,
-        thread_id: params.thread_id,
-        turn_id: None,
-        cwd: params.cwd,
-        input: params.input,
-        actor: context.actor().map(str::to_owned),
-        reach: context.peer.actor.reach(),
-        skills: Vec::new(),
-        tool_domains: Vec::new(),
-    };
+    let scope =
+        TurnScope { input: params.input, ..caller_scope(&context, params.workspace_id, params.thread_id) };
+    let request = PromptRequest { scope, cwd: params.cwd };
     let preview = context.shared.agent.preview(&request, session_start(params.fresh)).await;
     let mut result: PromptResult = preview.map_err(from_agent)?.into();
     hide_hooks(&context, &mut result.manifest);
@@ -57,17 +50,8 @@ pub(crate) async fn diff(
             (agent.blame(workspace_id, &before, &after, None, reader).await, None)
         }
         None => {
-            let request = PromptRequest {
-                workspace_id: workspace_id.clone(),
-                thread_id: params.thread_id,
-                turn_id: None,
-                cwd: params.cwd,
-                input: None,
-                actor: context.actor().map(str::to_owned),
-                reach: context.peer.actor.reach(),
-                skills: Vec::new(),
-                tool_domains: Vec::new(),
-            };
+            let scope = caller_scope(&context, workspace_id.clone(), params.thread_id);
+            let request = PromptRequest { scope, cwd: params.cwd };
             let preview = agent.preview(&request, session_start(params.fresh)).await.map_err(from_agent)?;
             let next = &preview.compiled;
             let blame = agent.blame(workspace_id, &before, &next.manifest, Some(next), reader).await;
@@ -75,6 +59,15 @@ pub(crate) async fn diff(
         }
     };
     Ok(PromptDiffResult { blame: blame.map_err(from_agent)?, frozen })
+}
+
+/// Returns the scope of a thread's next turn if the caller started it.
+fn caller_scope(context: &Context, workspace_id: WorkspaceId, thread_id: ThreadId) -> TurnScope {
+    TurnScope {
+        actor: context.actor().map(str::to_owned),
+        reach: context.peer.actor.reach(),
+        ..TurnScope::new(workspace_id, thread_id)
+    }
 }
 
 fn session_start(fresh: bool) -> SessionStart {

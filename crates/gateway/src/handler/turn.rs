@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent::{Reach, TurnListener};
+use agent::TurnListener;
 use futures_util::future::BoxFuture;
 use mcp::UnusableServer;
 use protocol::error::{ErrorKind, ErrorObject, ErrorSubject};
@@ -16,7 +16,7 @@ use protocol::method::{
     TurnPageParams, TurnResult, TurnStart, TurnStartParams,
 };
 use protocol::notification::{TurnDelta, TurnRetrying};
-use protocol::{Hint as _, HowDecided, Method as _, Role, TurnId};
+use protocol::{Hint as _, HowDecided, Method as _, Role, TokenReach, TurnId};
 use rpc::Outgoing;
 use serde::Serialize;
 use store::{ApprovalAnswer, TurnActor};
@@ -101,7 +101,7 @@ pub(crate) async fn approve(
     let agent = &context.shared.agent;
     let actor = context.actor().map(str::to_owned);
     let is_unbound_owner =
-        context.peer.actor.role == Role::Owner && context.peer.actor.reach() == Reach::Everything;
+        context.peer.actor.role == Role::Owner && context.peer.actor.reach() == TokenReach::Everything;
     if !is_unbound_owner
         && agent.asks_about_identity(&workspace_id, &turn_id, &call_id).await.map_err(from_agent)?
     {
@@ -159,7 +159,7 @@ pub(crate) async fn resume(
     let SessionResumeParams { workspace_id, thread_id, cwd } = params;
     let found = context.shared.agent.resume(&workspace_id, &thread_id, cwd.as_deref()).await;
     let (session, reminder) = found.map_err(from_agent)?;
-    Ok(SessionResumeResult { session, reminder: reminder.as_ref().map(agent::shown) })
+    Ok(SessionResumeResult { session, reminder: reminder.as_ref().map(agent::turn_reminder) })
 }
 
 /// Connection that started a turn; without one, nothing is sent.

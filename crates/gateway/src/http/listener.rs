@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use agent::Reach;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use http_body_util::BodyExt as _;
@@ -19,7 +18,7 @@ use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use parking_lot::Mutex;
-use protocol::{Role, TokenId};
+use protocol::{Role, TokenId, TokenReach};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
@@ -344,7 +343,7 @@ impl ConnectionSlot {
         &self,
         token_id: &TokenId,
         role: Role,
-        reach: Reach,
+        reach: TokenReach,
     ) -> Result<(), AdmissionError> {
         if !self.is_unauthenticated() {
             return Ok(());
@@ -362,7 +361,7 @@ impl ConnectionSlot {
             }
             return Err(AdmissionError::OfToken { limit: limits.of_token });
         }
-        let may_take_last = role == Role::Owner && reach == Reach::Everything;
+        let may_take_last = role == Role::Owner && reach == TokenReach::Everything;
         if !may_take_last && known >= limits.connections.saturating_sub(limits.unauthenticated) {
             drop(slots);
             if let Some(times) = self.pool.reserved_refused.pass() {
@@ -446,7 +445,7 @@ mod tests {
         }))
     }
 
-    fn is_admitted(slot: &ConnectionSlot, role: Role, reach: Reach) -> bool {
+    fn is_admitted(slot: &ConnectionSlot, role: Role, reach: TokenReach) -> bool {
         slot.mark_authenticated(&TokenId::new(), role, reach).is_ok()
     }
 
@@ -461,13 +460,13 @@ mod tests {
         let greedy = TokenId::new();
         let come = |token_id: &TokenId| {
             let slot = pool.admit(HERE).unwrap();
-            slot.mark_authenticated(token_id, Role::Owner, Reach::Everything).map(|()| slot)
+            slot.mark_authenticated(token_id, Role::Owner, TokenReach::Everything).map(|()| slot)
         };
         let mut open: Vec<_> = (0..3).map(|_| come(&greedy).unwrap()).collect();
         assert_eq!(come(&greedy).err(), Some(AdmissionError::OfToken { limit: 3 }));
         let other = come(&TokenId::new()).unwrap();
         // A second request on an authenticated connection takes no second slot.
-        other.mark_authenticated(&greedy, Role::Owner, Reach::Everything).unwrap();
+        other.mark_authenticated(&greedy, Role::Owner, TokenReach::Everything).unwrap();
         open.pop();
         open.push(come(&greedy).unwrap());
         assert!(come(&greedy).is_err(), "the token is at its limit again");
@@ -488,14 +487,14 @@ mod tests {
         let pool = pool(8, 2);
         let slots: Vec<_> = (0..7)
             .map(|_| pool.admit(HERE).unwrap())
-            .map(|slot| (is_admitted(&slot, Role::Reader, Reach::Everything), slot))
+            .map(|slot| (is_admitted(&slot, Role::Reader, TokenReach::Everything), slot))
             .collect();
         let let_in: Vec<bool> = slots.iter().map(|(let_in, _)| *let_in).collect();
         assert_eq!(let_in, [true, true, true, true, true, true, false]);
         let owner_of_one = pool.admit(HERE).unwrap();
-        assert!(!is_admitted(&owner_of_one, Role::Owner, Reach::Workspace));
+        assert!(!is_admitted(&owner_of_one, Role::Owner, TokenReach::Workspace));
         drop(owner_of_one);
-        assert!(is_admitted(&pool.admit(HERE).unwrap(), Role::Owner, Reach::Everything));
+        assert!(is_admitted(&pool.admit(HERE).unwrap(), Role::Owner, TokenReach::Everything));
     }
 
     /// A flood must be visible in the log without flooding the log itself.
@@ -523,8 +522,9 @@ mod tests {
             let _silent: Vec<_> = (0..100).map(|_| flooded.admit(HERE).unwrap()).collect();
             let full = pool(8, 2);
             let readers = (0..7).map(|_| full.admit(HERE).unwrap());
-            let _readers: Vec<_> =
-                readers.map(|slot| (is_admitted(&slot, Role::Reader, Reach::Everything), slot)).collect();
+            let _readers: Vec<_> = readers
+                .map(|slot| (is_admitted(&slot, Role::Reader, TokenReach::Everything), slot))
+                .collect();
         });
         let text = String::from_utf8(log.0.lock().clone()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
@@ -538,7 +538,7 @@ mod tests {
         let pool = pool(3, 1);
         let known: Vec<_> = (0..3)
             .map(|_| pool.admit(HERE).unwrap())
-            .inspect(|known| assert!(is_admitted(known, Role::Owner, Reach::Everything)))
+            .inspect(|known| assert!(is_admitted(known, Role::Owner, TokenReach::Everything)))
             .collect();
         assert!(pool.admit(HERE).is_none(), "all connections are authenticated");
         assert!(known.iter().all(|slot| !slot.leave.is_cancelled()));

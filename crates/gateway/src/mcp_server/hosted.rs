@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent::SurveyedPlace;
+use agent::SurveyTarget;
 use bridge::mcp::{Address, CompareAsked, DocumentAddress, PlaceAsked, Refusal, SaveAsked, Saving, Source};
 use instructions::Resolution;
 use instructions::path::normalise;
@@ -153,7 +153,7 @@ impl Source for Hosted {
     fn resolve(&self, place: &PlaceAsked) -> Result<Resolution, Refusal> {
         let workspace = self.workspace(place.workspace.as_deref(), place.path.as_deref())?;
         let path = directory(&workspace, place.path.as_deref())?;
-        let place = SurveyedPlace {
+        let place = SurveyTarget {
             file: file(&workspace, place.path.as_deref())?,
             path,
             workspace_id: workspace.id,

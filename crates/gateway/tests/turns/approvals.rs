@@ -1,4 +1,4 @@
-//! Calls that wait for somebody to decide.
+//! Calls that wait for approval.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn waiting(stage: &mut Stage, turn: &str) -> Value {
     answer["approvals"][0].clone()
 }
 
-/// The parameters of the next notification of a kind.
+/// Returns the parameters of the next notification of a kind.
 async fn told(stage: &mut Stage, method: &str) -> Value {
     loop {
         let notification = stage.socket.notification().await;
@@ -32,7 +32,7 @@ async fn told(stage: &mut Stage, method: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_write_waits_for_a_yes() {
+async fn a_write_waits_for_approval() {
     let mut stage = asking().await;
     let mut other = Socket::owner(&stage.gateway).await;
     other.ok("events/subscribe", stage.with(json!({}))).await;
@@ -45,7 +45,7 @@ async fn a_write_waits_for_a_yes() {
     assert_eq!(approval["paths"], json!([stage.path("a.txt")]));
     assert_eq!(approval["rule"], "permissions.write = ask");
     assert_eq!(stage.read("a.txt"), "old");
-    // Somebody else may answer, who learns of it from the notifications.
+    // Another connection may answer, which learns of the call from the notifications.
     let asked = loop {
         let notification = other.notification().await;
         if notification["method"] == "turn/approval_requested" {
@@ -64,14 +64,14 @@ async fn a_write_waits_for_a_yes() {
     assert_eq!(decided["decision"]["decided_by"], "owner");
     let explained = other.ok("turn/explain", stage.with(json!({ "turn_id": turn }))).await;
     assert_eq!(explained["explanation"]["approvals"], json!([decided]));
-    // The turn is over: to say the same again is fine, to change one's mind is not.
+    // The turn is over. Repeating the decision is harmless, but it can no longer be changed.
     other.ok("turn/approve", &answer).await;
     let no = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": false }));
     other.refused(-32011, "turn/approve", no).await;
 }
 
 #[tokio::test]
-async fn after_a_no_the_model_is_told_the_rule() {
+async fn a_denied_call_reports_the_rule() {
     let mut stage = asking().await;
     stage.model.answer(write("new"));
     stage.model.answer(Answer::text("Then not."));
@@ -87,7 +87,7 @@ async fn after_a_no_the_model_is_told_the_rule() {
 }
 
 #[tokio::test]
-async fn how_a_decision_came_about_is_kept_and_told_to_the_model() {
+async fn the_model_learns_how_a_decision_was_made() {
     let mut stage = asking().await;
     stage.model.answer(write("new"));
     stage.model.answer(Answer::text("Then not."));
@@ -95,7 +95,7 @@ async fn how_a_decision_came_about_is_kept_and_told_to_the_model() {
     waiting(&mut stage, &turn).await;
     let say =
         |allow: bool, how: &str| json!({ "turn_id": turn, "call_id": "call_1", "allow": allow, "how": how });
-    // What only the gateway can know, and what contradicts itself.
+    // Outcomes that only the gateway may set, and combinations that contradict themselves.
     for (allow, how) in [(false, "expired"), (true, "unattended")] {
         let params = stage.with(say(allow, how));
         stage.socket.refused(-32602, "turn/approve", params).await;
@@ -110,7 +110,7 @@ async fn how_a_decision_came_about_is_kept_and_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn nobody_answering_is_a_no() {
+async fn an_unanswered_request_is_denied() {
     let turns = agent::TurnSettings { approval_time: Duration::from_millis(200), ..Default::default() };
     let files = &[("a.txt", "old")];
     let mut stage = Stage::set(Setting { mode: "agent", files, turns, ..Setting::default() }).await;
@@ -128,7 +128,7 @@ async fn nobody_answering_is_a_no() {
 }
 
 #[tokio::test]
-async fn what_was_not_asked_cannot_be_answered() {
+async fn only_pending_calls_can_be_decided() {
     let mut stage = asking().await;
     stage.model.answer(Answer::text("Hello."));
     let turn = stage.ask("hello").await["turn"]["id"].clone();
@@ -137,7 +137,7 @@ async fn what_was_not_asked_cannot_be_answered() {
 }
 
 #[tokio::test]
-async fn a_turn_that_waits_can_be_cancelled() {
+async fn a_turn_waiting_for_approval_can_be_cancelled() {
     let mut stage = asking().await;
     stage.model.answer(write("new"));
     let turn = stage.start("write it").await;
@@ -150,7 +150,7 @@ async fn a_turn_that_waits_can_be_cancelled() {
 }
 
 #[tokio::test]
-async fn to_allow_one_call_allows_no_other_whatever_the_model_calls_them() {
+async fn approval_of_one_call_covers_no_other() {
     let mut stage = asking().await;
     let write = |path: &str| json!({ "path": path, "content": "new" }).to_string();
     let answer = Answer::empty().tool_call("same", "write_file", &write("one.txt"));
@@ -165,7 +165,7 @@ async fn to_allow_one_call_allows_no_other_whatever_the_model_calls_them() {
         let params = stage.with(params);
         stage.socket.ok("turn/approve", params).await;
     }
-    // A later call under the same name is another call.
+    // A later call with the same name is a different call.
     let later = stage.until(&turn, |got| got["approvals"].as_array().unwrap().len() == 1).await;
     assert_eq!(later["approvals"][0]["arguments"]["path"], "three.txt");
     let params =
@@ -177,7 +177,7 @@ async fn to_allow_one_call_allows_no_other_whatever_the_model_calls_them() {
 }
 
 #[tokio::test]
-async fn a_question_says_everything_and_names_it_by_a_digest() {
+async fn an_approval_request_is_complete_and_has_a_digest() {
     let mut stage = asking().await;
     stage.socket.ok("events/subscribe", stage.with(json!({}))).await;
     stage.model.answer(write("new\n"));
@@ -207,7 +207,7 @@ async fn a_question_says_everything_and_names_it_by_a_digest() {
 }
 
 #[tokio::test]
-async fn a_file_that_changed_between_question_and_run_asks_again() {
+async fn a_file_changed_during_approval_needs_another_one() {
     let mut stage = asking().await;
     stage.model.answer(write("new"));
     stage.model.answer(Answer::text("Written."));
@@ -232,9 +232,9 @@ async fn a_file_that_changed_between_question_and_run_asks_again() {
     assert_eq!(ended["decided"][0]["decision"]["how"], "standing");
 }
 
-/// Who decides may take hours: what came to apply meanwhile is read before anything is written.
+// A decision may take hours. Instructions that became applicable meanwhile must be read before anything is written.
 #[tokio::test]
-async fn instructions_that_change_while_a_call_waits_hold_it_back() {
+async fn instructions_changed_during_approval_hold_a_call_back() {
     for (before, now) in [(None, "RULE-NEW"), (Some("RULE-OLD"), "RULE-NEW")] {
         let mut stage = asking().await;
         stage.write("sub/n.txt", "old");

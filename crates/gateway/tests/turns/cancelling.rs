@@ -1,4 +1,4 @@
-//! Turns that are stopped, by somebody or by the end of their gateway.
+//! Turns that are stopped by a user or by the end of their gateway.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,12 +20,12 @@ async fn a_turn_is_cancelled_while_its_model_speaks() {
     let params = stage.with(json!({ "turn_id": turn }));
     let cancelled = stage.socket.ok("turn/cancel", &params).await["turn"].clone();
     assert_eq!(cancelled["status"], "cancelled");
-    // What was said is kept, and the provider is no longer listened to.
+    // The text so far is kept, and the provider's stream is closed.
     assert!(cancelled["answer"].as_str().unwrap().starts_with("word "));
     until("the provider to notice", async || stage.model.abandoned() == 1).await;
-    // Once more changes nothing.
+    // Cancelling again changes nothing.
     assert_eq!(stage.socket.ok("turn/cancel", &params).await["turn"], cancelled);
-    // The thread continues, without what was cancelled.
+    // The thread continues without the cancelled turn.
     stage.model.answer(Answer::text("better"));
     stage.ask("briefly").await;
     assert!(!stage.last_body().to_string().contains("everything"));
@@ -77,7 +77,7 @@ async fn a_gateway_that_stops_ends_its_turns_cleanly() {
 }
 
 #[tokio::test]
-async fn a_turn_of_a_dead_gateway_is_failed_and_one_of_a_living_gateway_is_left_alone() {
+async fn only_turns_of_dead_gateways_are_failed() {
     let gateway = TestGateway::start().await.unwrap();
     let workspace = gateway.workspace("w").await.unwrap().id;
     let store = gateway.gateway().store().clone();
@@ -103,12 +103,12 @@ async fn a_turn_of_a_dead_gateway_is_failed_and_one_of_a_living_gateway_is_left_
     assert_eq!(status(&turns[1]).await, protocol::TurnStatus::Running);
 }
 
-/// Where a turn is when it is cancelled.
+/// The point at which a turn is cancelled.
 struct Stop {
     at: &'static str,
-    /// What the model does until then.
+    /// Behavior of the model up to that point.
     answer: fn(&RecordedRequest) -> Answer,
-    /// Whether the turn is there.
+    /// Returns true once the turn has reached that point.
     is_reached: fn(&Stage, &Value) -> bool,
     turns: fn() -> TurnSettings,
 }
@@ -190,7 +190,7 @@ const STOPS: &[Stop] = &[
     },
 ];
 
-/// Every call has its result in the next message, and every result its call in the one before.
+/// Asserts that every call has its result in the next message, and every result its call in the previous one.
 fn assert_paired(body: &Value, at: &str) {
     let ids = |message: Option<&Value>, kind: &str, field: &str| -> Vec<String> {
         let blocks = message.and_then(|message| message["content"].as_array()).into_iter().flatten();
@@ -206,7 +206,7 @@ fn assert_paired(body: &Value, at: &str) {
 }
 
 #[tokio::test]
-async fn a_turn_can_be_cancelled_at_every_stage_and_the_thread_goes_on() {
+async fn a_thread_continues_after_cancelling_at_any_point() {
     for stop in STOPS {
         let at = stop.at;
         let files = &[("a.txt", "text\n"), ("AGENTS.md", "RULE-ROOT")];
@@ -224,7 +224,7 @@ async fn a_turn_can_be_cancelled_at_every_stage_and_the_thread_goes_on() {
         });
         stage.ask("Hello.").await;
         is_calm.store(false, Ordering::SeqCst);
-        // Some stages take more than one turn to be reached.
+        // Some points are only reached after more than one turn.
         let turn = loop {
             let turn = stage.start("Go.").await;
             let mut reached = false;
@@ -253,7 +253,7 @@ async fn a_turn_can_be_cancelled_at_every_stage_and_the_thread_goes_on() {
         let has_changed = at == "after the results of tools";
         assert_eq!(text.contains("files it changed: b.txt."), has_changed, "{at}: {text}");
         assert!(body["system"].to_string().contains("RULE-ROOT"), "{at}");
-        // Said once, and the turn after that is as any other.
+        // The note appears once, and the turn after that is ordinary.
         stage.ask("And then?").await;
         let body = stage.last_body();
         assert_paired(&body, at);

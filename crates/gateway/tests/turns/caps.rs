@@ -1,4 +1,4 @@
-//! More turns than may run at once, or than a day's tokens pay for.
+//! Limits on concurrent turns and on daily tokens.
 
 use std::num::NonZeroU64;
 
@@ -13,7 +13,7 @@ async fn stage(limits: TurnLimits) -> Stage {
     Stage::set(Setting { turns, ..Setting::default() }).await
 }
 
-/// Asks in a thread of its own.
+/// Asks in a new thread.
 async fn ask_in_new_thread(stage: &mut Stage) -> Result<Value, Value> {
     let made = stage.with(json!({ "title": "another", "mode": "chat" }));
     let thread = id(&stage.socket.ok("thread/create", made).await["thread"]);
@@ -21,7 +21,7 @@ async fn ask_in_new_thread(stage: &mut Stage) -> Result<Value, Value> {
     stage.socket.call("turn/start", params).await
 }
 
-/// The error, which must be this one.
+/// Asserts that a turn was rejected for a limit, and returns its details.
 fn limit_of(asked: Result<Value, Value>, what: &str, limit: u64) -> Value {
     let refused = asked.unwrap_err();
     assert_eq!(refused["code"], -32030, "{refused}");
@@ -30,7 +30,7 @@ fn limit_of(asked: Result<Value, Value>, what: &str, limit: u64) -> Value {
 }
 
 #[tokio::test]
-async fn a_workspace_runs_so_many_turns_at_once() {
+async fn a_workspace_has_a_limit_of_running_turns() {
     let mut stage = stage(TurnLimits { running_in_workspace: 2, ..TurnLimits::default() }).await;
     (0..2).for_each(|_| stage.model.answer(Answer::silence()));
     for _ in 0..2 {
@@ -42,7 +42,7 @@ async fn a_workspace_runs_so_many_turns_at_once() {
 }
 
 #[tokio::test]
-async fn a_gateway_runs_so_many_turns_at_once_and_then_others() {
+async fn a_gateway_has_a_limit_of_running_turns() {
     let mut stage = stage(TurnLimits { running: 1, ..TurnLimits::default() }).await;
     stage.model.answer(Answer::silence());
     let first = stage.start("hello").await;
@@ -50,12 +50,12 @@ async fn a_gateway_runs_so_many_turns_at_once_and_then_others() {
     let cancel = stage.with(json!({ "turn_id": first }));
     stage.socket.ok("turn/cancel", cancel).await;
     stage.model.answer(Answer::text("Hello."));
-    // The place is free once the hooks after the turn are done.
+    // The slot is free once the post-turn hooks have finished.
     crate::support::until("a place", async || ask_in_new_thread(&mut stage).await.is_ok()).await;
 }
 
 #[tokio::test]
-async fn a_workspace_uses_so_many_tokens_a_day() {
+async fn a_workspace_has_a_daily_token_limit() {
     let mut stage = stage(TurnLimits { tokens_per_day: NonZeroU64::new(1), ..TurnLimits::default() }).await;
     stage.model.answer(Answer::text("Hello."));
     let first = stage.start("hello").await;
@@ -65,7 +65,7 @@ async fn a_workspace_uses_so_many_tokens_a_day() {
 }
 
 #[tokio::test]
-async fn a_turn_that_uses_up_the_tokens_of_the_day_ends_with_its_answer() {
+async fn a_turn_at_the_token_limit_ends_with_its_answer() {
     let limits = TurnLimits { tokens_per_day: NonZeroU64::new(1), ..TurnLimits::default() };
     let turns = TurnSettings { limits, ..TurnSettings::default() };
     let files = &[("a.txt", "text")];
@@ -78,7 +78,7 @@ async fn a_turn_that_uses_up_the_tokens_of_the_day_ends_with_its_answer() {
 }
 
 #[tokio::test]
-async fn a_turn_that_runs_counts_for_the_tokens_of_the_day() {
+async fn running_turns_count_towards_the_token_limit() {
     let limits = TurnLimits { tokens_per_day: NonZeroU64::new(1), ..TurnLimits::default() };
     let turns = TurnSettings { limits, ..TurnSettings::default() };
     let files = &[("a.txt", "text")];

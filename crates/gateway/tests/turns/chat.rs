@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{MODEL, Setting, Socket, Stage, id, post, texts};
 
 #[tokio::test]
-async fn a_model_is_asked_and_its_answer_is_streamed_and_kept() {
+async fn an_answer_is_streamed_and_stored() {
     let mut stage = Stage::chat().await;
     let tokens = Tokens { input: 50, output: 7, cached_read: 40, cached_write: 0, reasoning: 0 };
     stage.model.answer(Answer::text("The answer is 42.").in_deltas(4).tokens(tokens));
@@ -62,7 +62,7 @@ async fn reasoning_tokens_reach_the_client() {
 }
 
 #[tokio::test]
-async fn a_later_turn_sees_the_earlier_ones_as_they_were_sent() {
+async fn earlier_turns_are_replayed_unchanged() {
     for wire in [Wire::Anthropic, Wire::Openai, Wire::OpenaiCompatible] {
         let mut stage = Stage::set(Setting { wire, ..Setting::default() }).await;
         let effective = stage.with(json!({ "content": "Answer in rhymes." }));
@@ -86,7 +86,7 @@ async fn a_later_turn_sees_the_earlier_ones_as_they_were_sent() {
 }
 
 #[tokio::test]
-async fn a_turn_over_http_goes_on_without_a_connection() {
+async fn a_turn_over_http_outlives_its_connection() {
     let stage = Stage::chat().await;
     stage.model.answer(Answer::text("done").in_deltas(2));
     let secret = stage.gateway.owner_secret().unwrap();
@@ -99,7 +99,7 @@ async fn a_turn_over_http_goes_on_without_a_connection() {
 }
 
 #[tokio::test]
-async fn deltas_go_to_the_connection_that_asked_and_to_nobody_else() {
+async fn only_the_asking_connection_receives_deltas() {
     let mut stage = Stage::chat().await;
     let mut other = Socket::owner(&stage.gateway).await;
     other.ok("events/subscribe", stage.with(json!({}))).await;
@@ -134,7 +134,7 @@ async fn turns_are_listed_newest_first_and_in_pages() {
 }
 
 #[tokio::test]
-async fn another_model_can_be_named() {
+async fn a_turn_can_select_another_model() {
     let mut stage = Stage::chat().await;
     stage.model.answer(Answer::text("yes"));
     stage.ask_with(json!({ "input": "hello", "model": "scripted/claude-haiku-4-5" })).await;
@@ -142,13 +142,13 @@ async fn another_model_can_be_named() {
 }
 
 #[tokio::test]
-async fn an_explanation_names_what_made_the_prompt() {
+async fn an_explanation_lists_the_sources_of_the_prompt() {
     let mut stage = Stage::set(Setting { files: &[("AGENTS.md", "be brief")], ..Setting::default() }).await;
     let save = stage.with(json!({ "content": "Answer in rhymes." }));
     let document = stage.socket.ok("thread/agents_doc/save", save).await["doc"].clone();
     stage.model.answer(Answer::text("yes"));
     let turn = stage.ask("hello").await["turn"]["id"].as_str().unwrap().to_owned();
-    // The store alone must know: nothing is left on disk.
+    // Only the store may be needed, so remove the file from the disk.
     std::fs::remove_file(stage.path("AGENTS.md")).unwrap();
     let params = stage.with(json!({ "turn_id": turn }));
     let explained = stage.socket.ok("turn/explain", params).await["explanation"].clone();

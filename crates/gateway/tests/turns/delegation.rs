@@ -1,4 +1,4 @@
-//! Work that a turn gives to other agents.
+//! Delegated work.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,7 +19,7 @@ fn delegate(id: &str, arguments: Value) -> Answer {
     Answer::empty().tool_call(id, "delegate", &arguments.to_string())
 }
 
-/// What the message that opened a request's turn says.
+/// Returns the text of the message that opened a request's turn.
 fn opening(body: &Value) -> String {
     texts(&body["messages"][0]).join("\n")
 }
@@ -43,7 +43,7 @@ async fn threads(stage: &mut Stage) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_child_works_in_its_own_thread_and_its_answer_comes_back() {
+async fn a_child_answers_from_its_own_thread() {
     let mut stage = Stage::agent(FILES).await;
     stage.socket.ok("thread/agents_doc/save", stage.with(json!({ "content": "Speak of books." }))).await;
     stage.model.answer(delegate("1", json!({ "goal": "Count the books.\nAll of them.", "cwd": "shelf" })));
@@ -57,12 +57,12 @@ async fn a_child_works_in_its_own_thread_and_its_answer_comes_back() {
     let system: Vec<String> = bodies.iter().map(|body| body["system"].to_string()).collect();
     assert!(system[0].contains("## Task Orchestration") && tools(&bodies[0]).contains(&"delegate"));
     assert!(system[0].contains("Speak of books."));
-    // Its goal, and the files of its own directory; not the document, and nothing of the conversation.
+    // The child gets its goal and the files of its own directory, but neither the document nor the conversation.
     assert!(opening(&bodies[1]).starts_with("Count the books.\nAll of them."), "{}", opening(&bodies[1]));
     assert!(system[1].contains("Count twice.") && !system[1].contains("Speak of books."), "{}", system[1]);
     assert!(!bodies[1].to_string().contains("How many?"));
     assert!(last_texts(&bodies[2]).contains("Seven."));
-    // The tree, the turn and its explanation know the child.
+    // The tree, the turn and its explanation all include the child.
     let all = threads(&mut stage).await;
     let child = all.iter().find(|thread| thread.get("parent_thread_id").is_some()).unwrap();
     assert_eq!((&child["parent_thread_id"], &child["parent_turn_id"]), (&json!(stage.thread), &json!(turn)));
@@ -74,7 +74,7 @@ async fn a_child_works_in_its_own_thread_and_its_answer_comes_back() {
         (&delegated["status"], &delegated["created_by"]),
         (&json!("completed"), &answer["turn"]["created_by"])
     );
-    // What the child has cost is part of what its parent has.
+    // The cost of the child is part of its parent's.
     let own: u64 = explanation["rounds"]
         .as_array()
         .unwrap()
@@ -90,13 +90,13 @@ async fn a_child_works_in_its_own_thread_and_its_answer_comes_back() {
         (&left_out["section_id"], &left_out["outcome"]),
         (&json!("agents_md"), &json!("not_inherited"))
     );
-    // What people began is listed, and nothing else.
+    // Only turns started by users are listed.
     let listed = stage.socket.ok("turn/list", stage.with(json!({}))).await;
     assert_eq!(listed["turns"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]
-async fn documents_and_files_say_whom_they_are_for() {
+async fn documents_and_files_can_name_their_audience() {
     let files: &[(&str, &str)] = &[
         ("AGENTS.md", "---\naudience: delegate\n---\nYou are a helper.\n"),
         (".agents/x", ""),
@@ -152,14 +152,14 @@ async fn delegation_ends_at_its_depth() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_delegated_leaves_nothing_behind() {
+async fn rejected_delegation_leaves_no_trace() {
     let mut stage = Stage::agent(FILES).await;
     let refusals = [
         (json!({ "goal": " \n" }), "the goal is empty"),
         (json!({ "goal": "x", "cwd": "../.." }), "not inside the workspace's directory"),
         (json!({ "goal": "x", "cwd": "/etc" }), "not inside the workspace's directory"),
         (json!({ "goal": "x", "cwd": "missing" }), "cannot work in"),
-        (json!({ "goal": "x", "tools": ["read_file", "shell"] }), "you have no tool `shell`"),
+        (json!({ "goal": "x", "tools": ["read_file", "shell"] }), "you do not have tool `shell`"),
         (json!({ "goal": "x", "max_rounds": 0 }), "max_rounds"),
         (json!({ "goal": "x", "depth": 9 }), "depth"),
     ];
@@ -178,7 +178,7 @@ async fn what_cannot_be_delegated_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn a_child_has_no_more_tools_and_rounds_than_it_is_given() {
+async fn a_child_is_limited_to_its_tools_and_rounds() {
     let mut stage = Stage::agent(FILES).await;
     let arguments = json!({ "goal": "x", "tools": ["read_file", "delegate"], "max_rounds": 1 });
     stage.model.answer(delegate("1", arguments));
@@ -195,7 +195,7 @@ async fn a_child_has_no_more_tools_and_rounds_than_it_is_given() {
 }
 
 #[tokio::test]
-async fn a_child_that_fails_is_told_to_its_parent() {
+async fn a_failed_child_is_reported_to_its_parent() {
     let mut stage = Stage::agent(FILES).await;
     stage.model.answer(delegate("1", json!({ "goal": "x" })));
     stage.model.answer(Answer::wrong_key());
@@ -206,7 +206,7 @@ async fn a_child_that_fails_is_told_to_its_parent() {
 }
 
 #[tokio::test]
-async fn a_child_asks_those_who_watch_its_parent() {
+async fn watchers_of_the_parent_see_approvals_of_children() {
     let files: &[(&str, &str)] = &[("a", "x\n")];
     let setting = Setting { mode: "agent", files, turns: TurnSettings::default(), ..Setting::default() };
     let mut stage = Stage::set(setting).await;
@@ -230,7 +230,7 @@ async fn a_child_asks_those_who_watch_its_parent() {
 }
 
 #[tokio::test]
-async fn whoever_stops_a_turn_stops_those_it_gave_work_to_first() {
+async fn stopping_a_turn_stops_its_children_first() {
     let mut stage = Stage::agent(FILES).await;
     stage.socket.ok("events/subscribe", stage.with(json!({}))).await;
     stage.model.answer(delegate("1", json!({ "goal": "one" })));
@@ -255,7 +255,7 @@ async fn whoever_stops_a_turn_stops_those_it_gave_work_to_first() {
 }
 
 #[tokio::test]
-async fn one_that_is_stopped_by_itself_is_told_to_its_parent() {
+async fn a_stopped_child_is_reported_to_its_parent() {
     let mut stage = Stage::agent(FILES).await;
     stage.model.answer(delegate("1", json!({ "goal": "one" })));
     stage.model.answer(Answer::silence());
@@ -267,7 +267,7 @@ async fn one_that_is_stopped_by_itself_is_told_to_its_parent() {
     stage.socket.ok("turn/cancel", params).await;
     let answer = stage.ended(&turn).await;
     assert_eq!(answer["turn"]["status"], "completed");
-    assert!(last_texts(&stage.last_body()).contains("somebody stopped it"));
+    assert!(last_texts(&stage.last_body()).contains("it was stopped"));
 }
 
 #[tokio::test]
@@ -293,7 +293,7 @@ async fn a_child_whose_directory_vanishes_fails_alone() {
     assert!(!shelf.exists());
 }
 
-/// Holds the answers of children until they are released, and answers their parent at once.
+/// Holds back the answers of children until they are released; the parent is answered immediately.
 fn hold_children(stage: &Stage, count: usize) -> Arc<Mutex<Vec<Release>>> {
     let held: Arc<Mutex<Vec<Release>>> = Arc::default();
     let releases = Arc::clone(&held);
@@ -316,7 +316,7 @@ fn hold_children(stage: &Stage, count: usize) -> Arc<Mutex<Vec<Release>>> {
 }
 
 #[tokio::test]
-async fn some_work_at_once_and_others_wait_and_none_takes_a_place() {
+async fn children_are_limited_but_take_no_slots() {
     let mut turns = writing();
     turns.limits.running_in_workspace = 1;
     turns.limits.running = 1;
@@ -325,7 +325,7 @@ async fn some_work_at_once_and_others_wait_and_none_takes_a_place() {
     let held = hold_children(&stage, 6);
     let turn = stage.start("Go.").await;
     until("four to ask", async || held.lock().unwrap().len() == 4).await;
-    // A place is taken before a thread is made: there would be more threads if more were at work.
+    // A slot is taken before the thread is created, so more concurrent children would mean more threads.
     assert_eq!(threads(&mut stage).await.len(), 5);
     held.lock().unwrap().drain(..).for_each(|release| release.now());
     until("the others to ask", async || held.lock().unwrap().len() == 2).await;
@@ -337,18 +337,18 @@ async fn some_work_at_once_and_others_wait_and_none_takes_a_place() {
     assert!(delegated.iter().all(|turn| turn["status"] == "completed"));
 }
 
-/// Texts of the results in a request's last message.
+/// Returns the texts of the results in a request's last message.
 fn last_results(body: &Value) -> Vec<String> {
     let blocks = body["messages"].as_array().unwrap().last().unwrap()["content"].as_array().unwrap().iter();
     blocks.filter(|block| block["type"] == "tool_result").map(ToString::to_string).collect()
 }
 
 #[tokio::test]
-async fn work_that_is_given_out_and_given_out_again_has_an_end() {
+async fn endless_delegation_is_limited() {
     let agent = |settings: &mut AgentSettings| settings.delegation.max_given_out = 5;
     let setting = Setting { mode: "agent", turns: writing(), agent, ..Setting::default() };
     let mut stage = Stage::set(setting).await;
-    // Whoever is asked gives the work to two others, until nobody gets any.
+    // Every agent delegates to two others until the limit stops them.
     stage.model.answer_by(|request: &RecordedRequest| {
         let is_answered = request.body["messages"].as_array().unwrap().len() > 1;
         let has_tool =
@@ -370,13 +370,12 @@ async fn work_that_is_given_out_and_given_out_again_has_an_end() {
         .filter(|body| body["messages"].as_array().unwrap().len() > 1)
         .flat_map(last_results)
         .collect();
-    let refused =
-        told.iter().filter(|text| text.contains("5 pieces of work were given out since the user asked"));
+    let refused = told.iter().filter(|text| text.contains("delegation limit reached: 5 tasks"));
     assert!(refused.count() >= 1, "{told:?}");
 }
 
 #[tokio::test]
-async fn what_is_off_the_record_is_so_for_those_that_work_on_it() {
+async fn children_inherit_off_the_record() {
     let agent = |settings: &mut AgentSettings| settings.memory.hidden = false;
     let setting = Setting { mode: "agent", turns: writing(), agent, ..Setting::default() };
     let mut stage = Stage::set(setting).await;
@@ -392,7 +391,7 @@ async fn what_is_off_the_record_is_so_for_those_that_work_on_it() {
 }
 
 #[tokio::test]
-async fn what_others_have_written_for_a_turn_that_failed_is_told() {
+async fn changes_by_children_of_failed_turns_are_described() {
     let mut stage = Stage::agent(FILES).await;
     stage.model.answer(delegate("1", json!({ "goal": "Write it.", "cwd": "shelf" })));
     let write = json!({ "path": "new.txt", "content": "x" }).to_string();

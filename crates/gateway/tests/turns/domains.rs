@@ -1,4 +1,4 @@
-//! Everything that feeds a prompt besides instructions, together: skills, memory, hidden tools, an MCP server, delegation.
+//! All domains that contribute to a prompt, together: skills, memory, hidden tools, an MCP server, delegation.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn server() -> McpSettings {
     McpSettings { servers: [("echoes".to_owned(), server)].into(), program, ..McpSettings::default() }
 }
 
-/// An agent with every domain, but for what is changed.
+/// Creates an agent with every domain, except for the changes.
 async fn stage(agent: fn(&mut AgentSettings), mcp: McpSettings) -> Stage {
     let setting = Setting { mode: "agent", files: FILES, turns: writing(), mcp, agent, ..Setting::default() };
     let mut stage = Stage::set(setting).await;
@@ -68,10 +68,10 @@ async fn transcript_of_a_turn_with_every_domain() {
             &json!({ "goal": "Count the books in shelf.txt.", "cwd": "library" }).to_string(),
         );
     stage.model.answer(second);
-    // The child.
+    // The child's rounds.
     stage.model.answer(call("read", "read_file", &json!({ "path": "library/shelf.txt" })));
     stage.model.answer(Answer::text("Two books: Emma and Persuasion."));
-    // The parent again.
+    // The parent's next rounds.
     stage.model.answer(call(
         "keep",
         "memory_remember",
@@ -79,16 +79,16 @@ async fn transcript_of_a_turn_with_every_domain() {
     ));
     stage.model.answer(Answer::text("Two books. The release can be cut on Monday."));
     stage.ask("Can the releases go out, and how many books are there?").await;
-    // What was remembered, and what was asked for, is there in the next one.
+    // The next turn still has what was remembered and requested.
     stage.model.answer(Answer::text("Two."));
     stage.ask("How many books were on the shelf?").await;
     transcript::check(&stage, "19-every-domain", SystemText::WithTools);
 }
 
-/// The prompt of a new thread, section by section, by the headings.
+/// Returns the prompt of a new thread as sections by heading.
 async fn sections(stage: &mut Stage) -> BTreeMap<String, String> {
     stage.model.answer(Answer::text("Yes."));
-    // The first turn asks the server what it offers.
+    // The first turn starts the server and learns what it offers.
     stage.ask("Hello?").await;
     let params = stage.with(json!({ "thread_id": stage.thread, "fresh": true, "input": "releases" }));
     let preview = stage.socket.ok("prompt/preview", params).await;
@@ -100,7 +100,7 @@ async fn sections(stage: &mut Stage) -> BTreeMap<String, String> {
     sections.collect()
 }
 
-/// What of some sections is not in others, and what they say instead: each a heading, and the lines that are missing.
+/// Returns the headings of `all` with the lines that are missing in `some`, together with their replacements.
 fn missing(all: &BTreeMap<String, String>, some: &BTreeMap<String, String>) -> Vec<(String, Vec<String>)> {
     let differing = all.iter().filter(|(heading, text)| some.get(*heading) != Some(*text));
     let lines = differing.map(|(heading, text)| {
@@ -112,11 +112,11 @@ fn missing(all: &BTreeMap<String, String>, some: &BTreeMap<String, String>) -> V
     lines.collect()
 }
 
-/// A domain, how it is switched off, the servers that are left, and the sections that change.
+/// A domain, how it is disabled, the servers that are left, and the sections that change.
 type Case = (&'static str, fn(&mut AgentSettings), McpSettings, &'static [&'static str]);
 
 #[tokio::test]
-async fn each_domain_that_is_switched_off_leaves_the_bytes_of_the_others() {
+async fn disabling_a_domain_leaves_other_sections_unchanged() {
     let mut everything = stage(|_| {}, server()).await;
     let all = sections(&mut everything).await;
     for heading in ["Skills Runtime", "Memory Recall", "Hidden Tool Domains", "Task Orchestration"] {

@@ -1,4 +1,4 @@
-//! What a prompt says of a thread's surroundings is true: where it works, what applies there, and who says it.
+//! The prompt describes the environment of a thread correctly: its directory, the rules that apply, and their source.
 
 use scripted_model::{Answer, Wire};
 use serde_json::{Value, json};
@@ -9,13 +9,13 @@ use crate::transcript::{self, SystemText};
 const FILES: &[(&str, &str)] =
     &[("AGENTS.md", "RULE-ROOT"), ("a/AGENTS.md", "RULE-A"), ("a/x.txt", "old"), ("b/x.txt", "text")];
 
-/// The system text of a request as Anthropic has it.
+/// Returns the system text of a request in Anthropic's format.
 fn system(body: &Value) -> String {
     let parts = body["system"].as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap());
     parts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// A section of the system text, without its heading.
+/// Returns a section of the system text without its heading.
 fn section(body: &Value, title: &str) -> Option<String> {
     let text = system(body);
     let (_, rest) = text.split_once(&format!("## {title}\n"))?;
@@ -28,7 +28,7 @@ async fn update(stage: &mut Stage, agents: Value) {
 }
 
 #[tokio::test]
-async fn the_model_is_told_where_it_works_and_that_does_not_change_behind_its_back() {
+async fn the_environment_section_is_correct_and_stable() {
     let mut stage = Stage::agent(FILES).await;
     stage.model.answer(Answer::text("one"));
     stage.ask_with(json!({ "input": "first", "cwd": "a" })).await;
@@ -54,7 +54,7 @@ async fn the_model_is_told_where_it_works_and_that_does_not_change_behind_its_ba
 }
 
 #[tokio::test]
-async fn a_chat_is_told_that_it_has_no_tools() {
+async fn a_chat_prompt_mentions_the_lack_of_tools() {
     let mut stage = Stage::set(Setting { files: FILES, ..Setting::default() }).await;
     stage.model.answer(Answer::text("one"));
     stage.ask("first").await;
@@ -66,7 +66,7 @@ async fn a_chat_is_told_that_it_has_no_tools() {
 }
 
 #[tokio::test]
-async fn guidance_is_made_from_what_holds() {
+async fn guidance_matches_the_settings() {
     let here = "are already here";
     let follows = "you are told which further files apply";
     for (files, agents, expected) in [
@@ -90,7 +90,7 @@ async fn guidance_is_made_from_what_holds() {
 }
 
 #[tokio::test]
-async fn the_chain_of_an_agent_that_has_it_in_a_user_message_is_the_first_one() {
+async fn a_chain_as_user_message_comes_first() {
     for wire in [Wire::Anthropic, Wire::Openai, Wire::OpenaiCompatible] {
         let setting = Setting { mode: "agent", wire, files: FILES, turns: writing(), ..Setting::default() };
         let mut stage = Stage::set(setting).await;
@@ -145,7 +145,7 @@ async fn home_instructions_reach_a_thread_without_a_directory() {
     stage.ask("first").await;
     let first = system(&stage.last_body());
     assert!(first.contains("RULE-HOME-1") && first.contains("\nThere is no working directory.\n"), "{first}");
-    // Nothing can be called or looked for, so nothing is said about that.
+    // There are no tools and no files, so the prompt must not mention them.
     assert!(!first.contains("Tool Recovery Policy") && !first.contains("Do not look for them"), "{first}");
     std::fs::write(&home, format!("RULE-HOME-2\n{}", "Mind the gap. ".repeat(500))).unwrap();
     stage.model.answer(Answer::text("two"));
@@ -161,7 +161,7 @@ async fn home_instructions_reach_a_thread_without_a_directory() {
 }
 
 #[tokio::test]
-async fn files_above_the_workspace_are_named_and_not_read() {
+async fn files_above_the_workspace_are_reported_but_not_read() {
     let mut stage = Stage::agent(&[("AGENTS.md", "RULE-ABOVE"), ("inner/AGENTS.md", "RULE-INNER")]).await;
     let made = json!({ "name": "inner", "root_path": stage.path("inner") });
     stage.workspace = id(&stage.socket.ok("workspace/create", made).await["workspace"]);
@@ -177,7 +177,7 @@ async fn files_above_the_workspace_are_named_and_not_read() {
 }
 
 #[tokio::test]
-async fn a_root_that_is_somewhere_else_leaves_its_instructions_behind() {
+async fn a_moved_root_drops_its_old_instructions() {
     let files = &[("AGENTS.md", "RULE-OF-THE-OLD-ROOT")];
     let mut stage = Stage::set(Setting { mode: "agent", files, ..Setting::default() }).await;
     stage.model.answer_by(|_| Answer::text("yes"));

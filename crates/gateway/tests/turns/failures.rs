@@ -1,4 +1,4 @@
-//! What goes wrong with a model, and with those who ask.
+//! Failures of models, and of clients.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use test_gateway::TestGateway;
 use crate::support::{MODEL, Setting, Socket, Stage, World, id, metric, texts, until, writing};
 
 #[tokio::test]
-async fn without_a_model_the_ways_to_configure_one_are_named() {
+async fn a_missing_model_error_explains_the_configuration() {
     let gateway = TestGateway::start().await.unwrap();
     let world = World::new(&gateway, "w").await;
     let params = world.with(json!({ "thread_id": world.thread, "input": "hello" }));
@@ -28,7 +28,7 @@ async fn without_a_model_the_ways_to_configure_one_are_named() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_a_turn_is_refused_before_it_is_one() {
+async fn invalid_turns_are_rejected_before_they_start() {
     let mut stage = Stage::chat().await;
     let with = |others: serde_json::Value| {
         let mut params = stage.with(json!({ "thread_id": stage.thread, "input": "hello" }));
@@ -56,7 +56,7 @@ async fn what_cannot_be_a_turn_is_refused_before_it_is_one() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_an_unknown_model_and_a_broken_provider_are_told_apart() {
+async fn provider_failures_are_distinguished() {
     let mut stage = Stage::chat().await;
     for (answer, status, words) in [
         (Answer::wrong_key(), 401, "key"),
@@ -70,14 +70,14 @@ async fn a_wrong_key_an_unknown_model_and_a_broken_provider_are_told_apart() {
         assert!(error.to_string().contains(words), "{error}");
         assert!(!error.to_string().contains("key-of-the-test"));
     }
-    // A failed turn leaves nothing behind.
+    // A failed turn leaves no trace in the next request.
     stage.model.answer(Answer::text("fine"));
     stage.ask("again").await;
     assert_eq!(stage.last_body()["messages"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]
-async fn a_busy_provider_is_asked_again() {
+async fn a_busy_provider_is_retried() {
     let mut stage = Stage::chat().await;
     stage.model.answer(Answer::rate_limited("0"));
     stage.model.answer(Answer::failure(503));
@@ -87,7 +87,7 @@ async fn a_busy_provider_is_asked_again() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_fails_the_turn_and_keeps_what_arrived() {
+async fn an_interrupted_answer_keeps_its_partial_text() {
     let mut stage = Stage::chat().await;
     let long = "word ".repeat(40);
     stage.model.answer(Answer::text(&long).in_deltas(20).cut_after_events(12));
@@ -104,7 +104,7 @@ async fn an_answer_that_breaks_off_fails_the_turn_and_keeps_what_arrived() {
 }
 
 #[tokio::test]
-async fn garbage_in_a_stream_is_an_error_and_never_a_panic() {
+async fn garbage_in_a_stream_is_an_error() {
     let mut stage = Stage::chat().await;
     let garbage: [&[u8]; 4] = [
         b"data: {\"type\":\"content_block_delta\",\"del\n\n",
@@ -121,13 +121,13 @@ async fn garbage_in_a_stream_is_an_error_and_never_a_panic() {
             assert_eq!(ended["turn"]["error"]["kind"], "provider_failed");
         }
     }
-    // Half an event, and then nothing.
+    // The connection breaks in the middle of an event.
     stage.model.answer(Answer::text("one two").cut_after_bytes(300));
     assert_eq!(stage.fail("hello").await["kind"], "provider_failed");
 }
 
 #[tokio::test]
-async fn a_provider_that_never_answers_is_given_up() {
+async fn a_silent_provider_times_out() {
     let change = |config: &mut provider::ProviderConfig| {
         config.timeouts.first_byte = Duration::from_millis(200);
         config.timeouts.idle = Duration::from_millis(200);
@@ -141,7 +141,7 @@ async fn a_provider_that_never_answers_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_refusal_and_an_empty_answer_are_no_answers() {
+async fn refusals_and_empty_answers_fail_the_turn() {
     let mut stage = Stage::chat().await;
     stage.model.answer(Answer::empty().stop(Stop::Refused));
     assert_eq!(stage.fail("hello").await["kind"], "refused");
@@ -150,7 +150,7 @@ async fn a_refusal_and_an_empty_answer_are_no_answers() {
 }
 
 #[tokio::test]
-async fn an_empty_answer_after_results_is_asked_for_once_more() {
+async fn an_empty_answer_after_results_is_retried_once() {
     let mut stage = Stage::agent(&[("a.txt", "text")]).await;
     let read =
         |id: &str| Answer::empty().and_text("Let me look.").tool_call(id, "read_file", r#"{"path":"a.txt"}"#);
@@ -161,7 +161,7 @@ async fn an_empty_answer_after_results_is_asked_for_once_more() {
     assert_eq!(answer["turn"]["answer"], "Let me look.\n\nIt says text.");
     let last = stage.last_body()["messages"].as_array().unwrap().last().unwrap().clone();
     assert!(texts(&last).concat().contains("Your answer was empty."), "{last}");
-    // What was said before the results is no answer to them.
+    // Text from before the results does not answer them.
     stage.model.answer(read("call_2"));
     stage.model.answer(Answer::empty());
     stage.model.answer(Answer::empty());
@@ -169,7 +169,7 @@ async fn an_empty_answer_after_results_is_asked_for_once_more() {
 }
 
 #[tokio::test]
-async fn a_cut_answer_is_continued() {
+async fn a_truncated_answer_is_continued() {
     let mut stage = Stage::chat().await;
     stage.model.answer(Answer::text("The first half ").stop(Stop::MaxOutputTokens));
     stage.model.answer(Answer::text("and the second."));
@@ -177,7 +177,7 @@ async fn a_cut_answer_is_continued() {
     assert_eq!(answer["turn"]["answer"], "The first half and the second.");
     let last = stage.last_body()["messages"].as_array().unwrap().last().unwrap().clone();
     assert!(texts(&last).concat().contains("Continue exactly where it stopped"), "{last}");
-    // A model that is cut again and again is not asked for ever.
+    // A model whose answer is truncated again and again is not asked forever.
     stage.model.answer_by(|_| Answer::text("more").stop(Stop::MaxOutputTokens));
     let before = stage.bodies().len();
     stage.ask("tell me more").await;
@@ -185,7 +185,7 @@ async fn a_cut_answer_is_continued() {
 }
 
 #[tokio::test]
-async fn a_question_that_cannot_fit_fails_and_costs_the_thread_nothing() {
+async fn an_oversized_question_fails_without_side_effects() {
     let turns = agent::TurnSettings {
         max_context_tokens: 6_000,
         response_reserve_tokens: 1_000,
@@ -196,14 +196,14 @@ async fn a_question_that_cannot_fit_fails_and_costs_the_thread_nothing() {
     stage.ask(&"the first question ".repeat(400)).await;
     let error = stage.fail(&"far too long ".repeat(3_000)).await;
     assert_eq!(error["kind"], "too_long", "{error}");
-    // One that leaves hardly any room leaves out what was said before, for this once.
+    // An oversized question leaves hardly any space, so this turn drops the earlier ones.
     stage.ask(&"rather long ".repeat(1_800)).await;
     assert!(!stage.last_body().to_string().contains("the first question"));
     stage.ask("and now?").await;
 }
 
 #[tokio::test]
-async fn one_turn_at_a_time_runs_in_a_thread() {
+async fn a_thread_runs_one_turn_at_a_time() {
     let mut stage = Stage::chat().await;
     let (answer, release) = Answer::text("slow answer").in_deltas(10).held_after_events(5);
     stage.model.answer(answer);
@@ -217,7 +217,7 @@ async fn one_turn_at_a_time_runs_in_a_thread() {
 }
 
 #[tokio::test]
-async fn turns_of_a_thread_wait_for_each_other_if_that_is_set() {
+async fn turns_of_a_thread_are_queued_if_configured() {
     let turns = agent::TurnSettings { when_busy: WhenBusy::Queue, ..Default::default() };
     let mut stage = Stage::set(Setting { turns, ..Setting::default() }).await;
     for number in 1..=4 {
@@ -239,7 +239,7 @@ async fn turns_of_a_thread_wait_for_each_other_if_that_is_set() {
 }
 
 #[tokio::test]
-async fn a_turn_that_waits_is_withdrawn_with_its_connection() {
+async fn a_queued_turn_is_dropped_with_its_connection() {
     let turns = agent::TurnSettings { when_busy: WhenBusy::Queue, ..Default::default() };
     let mut stage = Stage::set(Setting { turns, ..Setting::default() }).await;
     let (answer, release) = Answer::text("slow answer").in_deltas(10).held_after_events(5);
@@ -250,7 +250,7 @@ async fn a_turn_that_waits_is_withdrawn_with_its_connection() {
     let params = stage.with(json!({ "thread_id": stage.thread, "input": "left alone" }));
     other.request("turn/start", params).await;
     drop(other);
-    // What it asked for is withdrawn before its connection counts as closed.
+    // The gateway drops the request before it counts the connection as closed.
     let connections = async || metric(&stage.gateway, "foreword_connections").await;
     until("the other to be gone", async || connections().await == Some(1.0)).await;
     release.now();
@@ -263,7 +263,7 @@ async fn a_turn_that_waits_is_withdrawn_with_its_connection() {
     assert_eq!(inputs, ["second", "first"]);
 }
 
-/// An agent whose second turn is queued behind one that does not end by itself, and its workspace's next root.
+/// Creates an agent whose second turn is queued behind one that never ends, and its workspace's next root.
 async fn queued_agent(cwd: &str) -> (Stage, impl Future<Output = String>, tempfile::TempDir) {
     let turns = agent::TurnSettings { when_busy: WhenBusy::Queue, ..writing() };
     let files = &[("AGENTS.md", "The rules."), ("sub/notes.txt", "of the first root")];
@@ -282,7 +282,7 @@ async fn queued_agent(cwd: &str) -> (Stage, impl Future<Output = String>, tempfi
     let written = || stage.gateway.gateway().store().statements().transactions;
     let before = written();
     let request = other.request("turn/start", params).await;
-    // It tries to be written, is refused while the first runs, and tries again.
+    // The queued turn is rejected as long as the first one runs, and polls.
     until("the second to wait behind the first", async || written() > before + 1).await;
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("notes.txt"), "of the other root").unwrap();
@@ -295,7 +295,7 @@ async fn queued_agent(cwd: &str) -> (Stage, impl Future<Output = String>, tempfi
 }
 
 #[tokio::test]
-async fn a_queued_turn_works_where_its_workspace_is_when_its_time_comes() {
+async fn a_queued_turn_uses_the_current_workspace_root() {
     let (mut stage, second, _root) = queued_agent("").await;
     let ended = stage.ended(&second.await).await;
     assert_eq!(ended["turn"]["status"], "completed", "{ended:#}");
@@ -303,7 +303,7 @@ async fn a_queued_turn_works_where_its_workspace_is_when_its_time_comes() {
 }
 
 #[tokio::test]
-async fn a_queued_turn_whose_directory_has_left_the_workspace_fails_and_asks_nobody() {
+async fn a_queued_turn_outside_the_new_root_fails() {
     let (mut stage, second, _root) = queued_agent("sub").await;
     let turn = stage.ended(&second.await).await["turn"].clone();
     assert_eq!(turn["status"], "failed");
@@ -313,7 +313,7 @@ async fn a_queued_turn_whose_directory_has_left_the_workspace_fails_and_asks_nob
 }
 
 #[tokio::test]
-async fn an_answer_that_ends_without_its_end_is_not_asked_for_twice() {
+async fn an_answer_without_end_event_is_not_retried() {
     let anthropic = [
         json!({ "type": "message_start", "message": { "id": "m", "type": "message", "role": "assistant", "content": [],
             "model": MODEL, "usage": { "input_tokens": 1, "output_tokens": 1 } } }),

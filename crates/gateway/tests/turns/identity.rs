@@ -1,4 +1,4 @@
-//! SOUL.md and IDENTITY.md are in the prompt of every workspace, so no workspace alone changes them.
+//! SOUL.md and IDENTITY.md are in the prompt of every workspace, so a token for one workspace must not change them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use tools::{Permission, Permissions};
 
 use crate::support::{Setting, Socket, Stage};
 
-/// An agent that may write what it likes, and has to ask about its identity.
+/// Creates an agent that may write anything, but needs approval for its identity.
 async fn writing() -> Stage {
     let permissions = Permissions { write: Permission::Allow, ..Permissions::default() };
     let turns = agent::TurnSettings { permissions, ..Default::default() };
@@ -26,7 +26,7 @@ fn rewrite(stage: &Stage) {
     stage.model.answer(Answer::text("Done."));
 }
 
-/// Somebody with a token of their own.
+/// Connects with a new token.
 async fn somebody(stage: &mut Stage, name: &str, role: &str, is_bound: bool) -> Socket {
     let mut params = json!({ "name": name, "role": role });
     if is_bound {
@@ -41,7 +41,7 @@ fn evolves(stage: &Stage) -> bool {
 }
 
 #[tokio::test]
-async fn injected_text_with_permission_to_write_does_not_rewrite_the_identity() {
+async fn injected_text_cannot_rewrite_the_identity() {
     let mut stage = writing().await;
     let before = fs::read_to_string(soul(&stage)).unwrap();
     rewrite(&stage);
@@ -53,7 +53,7 @@ async fn injected_text_with_permission_to_write_does_not_rewrite_the_identity() 
     );
     assert!(asked["diff"].as_str().unwrap().ends_with("+Be evil.\n"), "{asked}");
     assert!(evolves(&stage), "this turn could ask");
-    // Only an owner of everything decides.
+    // Only an owner with access to all workspaces may decide.
     let yes =
         stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": true, "digest": asked["digest"] }));
     for (name, role, is_bound) in [("a", "operator", true), ("b", "operator", false), ("c", "owner", true)] {
@@ -68,7 +68,7 @@ async fn injected_text_with_permission_to_write_does_not_rewrite_the_identity() 
 }
 
 #[tokio::test]
-async fn a_token_of_one_workspace_does_not_change_the_identity_of_all() {
+async fn a_workspace_token_cannot_change_the_identity() {
     let mut stage = writing().await;
     let before = fs::read_to_string(soul(&stage)).unwrap();
     stage.socket = somebody(&mut stage, "bound", "operator", true).await;
@@ -82,7 +82,7 @@ async fn a_token_of_one_workspace_does_not_change_the_identity_of_all() {
 }
 
 #[tokio::test]
-async fn a_chat_is_not_told_to_edit_what_it_cannot() {
+async fn a_chat_is_not_invited_to_edit_its_identity() {
     let mut stage = Stage::chat().await;
     stage.model.answer(Answer::text("Hello."));
     stage.ask("hello").await;

@@ -1,4 +1,4 @@
-//! The instructions of every directory a model touches reach it in time, and once.
+//! The instructions of every directory that a model touches reach it in time, exactly once.
 
 use scripted_model::Answer;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn calls(calls: impl IntoIterator<Item = (String, &'static str, String)>) -> Ans
         .fold(Answer::empty(), |answer, (id, name, arguments)| answer.tool_call(&id, name, &arguments))
 }
 
-/// Every text that a request shows, in its order.
+/// Returns every text of a request, in order.
 fn shown(body: &Value) -> String {
     let system =
         body["system"].as_array().unwrap().iter().map(|block| block["text"].as_str().unwrap().to_owned());
@@ -39,7 +39,7 @@ fn shown(body: &Value) -> String {
     system.chain(messages).collect::<Vec<_>>().join("\n")
 }
 
-/// The calls of a turn that did what they were asked to, by their id.
+/// Returns the ids of the calls that succeeded.
 fn done(answer: &Value) -> Vec<String> {
     let steps = answer["steps"].as_array().unwrap();
     let results = steps.iter().flat_map(|step| step["results"].as_array().into_iter().flatten());
@@ -48,12 +48,13 @@ fn done(answer: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn every_instruction_reaches_the_model_before_the_first_edit_in_its_scope_and_none_twice() {
+async fn every_instruction_precedes_the_first_edit_in_its_scope() {
     let mut stage = Stage::agent(MONOREPO).await;
     // From the root into services/a: the first edit is held back, the second runs.
     stage.model.answer(calls([edit("a1", "services/a/main.rs", "old a", "new a")]));
     stage.model.answer(calls([edit("a2", "services/a/main.rs", "old a", "new a")]));
-    // Into services/b with two calls at once: the read announces, the edit waits although it announces nothing itself.
+    // Into services/b with two concurrent calls: the read announces, and the edit waits although it announces nothing
+    // itself.
     stage.model.answer(calls([
         read("b1", "services/b/main.rs"),
         edit("b2", "services/b/main.rs", "old b", "new b"),
@@ -63,7 +64,7 @@ async fn every_instruction_reaches_the_model_before_the_first_edit_in_its_scope_
     let first = stage.ask("change both services").await;
     assert_eq!(done(&first), ["a2", "b1", "b3"]);
 
-    // A file changes meanwhile: its new text is told before the next edit there.
+    // A file changes meanwhile, and its new text arrives before the next edit there.
     stage.model.answer_by({
         let (changed, mut round) = (stage.path("services/a/AGENTS.md"), 0);
         move |_| {
@@ -82,7 +83,7 @@ async fn every_instruction_reaches_the_model_before_the_first_edit_in_its_scope_
     let second = stage.ask("change a again").await;
     assert_eq!(done(&second), ["c1", "c3"]);
 
-    // The session resumes elsewhere.
+    // The session resumes in another directory.
     stage.model.answer(calls([edit("d1", "x.rs", "old x", "new x")]));
     stage.model.answer(Answer::text("Deep change."));
     let third = stage.ask_with(json!({ "input": "go deep", "cwd": "services/b/deep" })).await;
@@ -105,12 +106,12 @@ async fn every_instruction_reaches_the_model_before_the_first_edit_in_its_scope_
     }
     assert!(!diff.contains("services/a/AGENTS.md") && !diff.contains("services/b/AGENTS.md"), "{diff}");
 
-    // Nothing has changed since: nothing is said again.
+    // Nothing has changed since, so nothing is repeated.
     stage.model.answer(Answer::text("Still here."));
     let fourth = stage.ask_with(json!({ "input": "anything new?", "cwd": "services/b/deep" })).await;
     assert!(fourth["steps"][0].get("reminders").is_none());
 
-    // From the recorded requests: each rule is in the request whose answer edits in its scope …
+    // Every rule must be in the request whose answer edits in its scope …
     let bodies = stage.bodies();
     let scopes = [
         ("a2", &["RULE-ROOT-1", "RULE-A-1"][..]),
@@ -119,14 +120,14 @@ async fn every_instruction_reaches_the_model_before_the_first_edit_in_its_scope_
         ("d1", &["RULE-ROOT-1", "RULE-B-1", "services/b/deep/AGENTS.md"]),
     ];
     for (call, rules) in scopes {
-        // The request that was answered by the call is the last one that does not contain it.
+        // The request that a call answers is the last one without the call itself.
         let asked =
             bodies.iter().take_while(|body| !body.to_string().contains(&format!("\"{call}\""))).last();
         for rule in rules {
             assert!(shown(asked.unwrap()).contains(rule), "{rule} before {call}");
         }
     }
-    // … and none twice.
+    // … and none may be there twice.
     let all = shown(bodies.last().unwrap());
     for rule in ["RULE-ROOT-1", "RULE-A-1", "RULE-B-1", "RULE-A-2"] {
         assert_eq!(all.matches(rule).count(), 1, "{rule} in {all}");
@@ -151,7 +152,7 @@ async fn parallel_calls_announce_a_file_once() {
 }
 
 #[tokio::test]
-async fn what_a_failed_turn_told_is_told_again() {
+async fn deliveries_of_a_failed_turn_are_repeated() {
     let mut stage = Stage::agent(MONOREPO).await;
     stage.model.answer(calls([read("1", "services/a/main.rs")]));
     stage.model.answer(Answer::wrong_key());
@@ -165,13 +166,13 @@ async fn what_a_failed_turn_told_is_told_again() {
 }
 
 #[tokio::test]
-async fn what_leaves_the_request_with_earlier_turns_is_told_again_for_calls_that_were_held_back_too() {
+async fn dropped_instructions_are_resent_for_held_back_calls() {
     let mut stage = Stage::agent(MONOREPO).await;
     stage.model.answer(calls([read("1", "services/b/deep/x.rs")]));
     stage.model.answer(Answer::text("read"));
     stage.ask("FIRST QUESTION").await;
-    // The model has RULE-DEEP-1, and is only pointed to what services/b says now: the edit waits. Then the first turn
-    // must go.
+    // The model has RULE-DEEP-1, and only a pointer to the new text of services/b, so the edit waits. Then the first
+    // turn must be dropped.
     stage.write("services/b/AGENTS.md", &format!("RULE-B-2\n{}", "Mind the gap. ".repeat(450)));
     stage.model.answer(calls([edit("2", "services/b/deep/x.rs", "old x", "new x")]));
     stage.model.answer(Answer::context_too_long());
@@ -187,7 +188,7 @@ async fn what_leaves_the_request_with_earlier_turns_is_told_again_for_calls_that
 }
 
 #[tokio::test]
-async fn a_change_between_turns_is_told_once() {
+async fn a_change_between_turns_is_announced_once() {
     let mut stage = Stage::agent(MONOREPO).await;
     stage.model.answer(Answer::text("one"));
     let first = stage.ask("first").await;
@@ -204,14 +205,14 @@ async fn a_change_between_turns_is_told_once() {
     stage.model.answer(Answer::text("three"));
     let third = stage.ask("third").await;
     assert!(third["steps"][0].get("reminders").is_none());
-    // The frozen start is frozen.
+    // The frozen start does not change.
     assert_eq!(shown(&stage.last_body()).matches("RULE-ROOT-1").count(), 1);
     let session = stage.socket.ok("session/get", &resume).await["session"].clone();
     assert!(session["state"]["initial"]["text"].as_str().unwrap().contains("RULE-ROOT-1"));
 }
 
 #[tokio::test]
-async fn an_explanation_says_how_each_file_was_delivered() {
+async fn an_explanation_lists_the_delivery_of_each_file() {
     let mut stage = Stage::agent(MONOREPO).await;
     stage.model.answer(calls([read("1", "services/a/main.rs")]));
     stage.model.answer(Answer::text("Read."));
@@ -243,7 +244,7 @@ async fn an_explanation_says_how_each_file_was_delivered() {
     assert_eq!(explained["rounds"].as_array().unwrap().len(), 2);
 }
 
-/// A stage whose agent may write and run commands without asking, and change instruction files.
+/// Creates a stage whose agent may write, run commands and change instruction files without approval.
 async fn with_shell(files: &'static [(&'static str, &'static str)]) -> Stage {
     let mut turns = crate::support::writing();
     turns.shell = Some(unconfined_shell());
@@ -255,13 +256,13 @@ fn shell(id: &str, command: &str) -> Answer {
     Answer::empty().tool_call(id, "shell", &json!({ "command": command }).to_string())
 }
 
-/// The last message of a request, as text.
+/// Returns the last message of a request as text.
 fn last_message(body: &Value) -> String {
     texts(body["messages"].as_array().unwrap().last().unwrap()).join("\n")
 }
 
 #[tokio::test]
-async fn a_command_waits_for_instructions_that_the_model_has_not_been_given() {
+async fn a_command_waits_for_undelivered_instructions() {
     let mut stage = with_shell(&[("AGENTS.md", "The first rules.")]).await;
     let file = stage.path("AGENTS.md");
     let mut round = 0;
@@ -283,7 +284,7 @@ async fn a_command_waits_for_instructions_that_the_model_has_not_been_given() {
 }
 
 #[tokio::test]
-async fn a_command_waits_for_the_instructions_of_the_paths_it_names() {
+async fn a_command_waits_for_instructions_of_named_paths() {
     let mut stage = with_shell(MONOREPO).await;
     stage.model.answer(shell("1", "cd services/a && echo x >> log; cat ../b/main.rs nowhere/at/all"));
     stage.model.answer(shell("2", "cd services/a && echo x >> log"));
@@ -293,7 +294,7 @@ async fn a_command_waits_for_the_instructions_of_the_paths_it_names() {
     let second = last_message(&stage.bodies()[1]);
     assert!(second.contains("this call did not run") && second.contains("RULE-A-1"), "{second}");
     assert!(!second.contains("RULE-B-1"), "what follows a change of directory cannot be known");
-    // A file that it would make is below a directory that is there.
+    // The file to be created is below an existing directory, whose instructions apply.
     stage.model.answer(shell("3", "echo x > services/b/new"));
     stage.model.answer(Answer::text("waits"));
     stage.ask("more").await;
@@ -303,7 +304,7 @@ async fn a_command_waits_for_the_instructions_of_the_paths_it_names() {
 }
 
 #[tokio::test]
-async fn instructions_that_a_command_changes_come_with_its_result() {
+async fn instructions_changed_by_a_command_follow_its_result() {
     let mut stage = with_shell(MONOREPO).await;
     stage.model.answer(shell("1", "for d in a b; do echo RULE-$d-2 > services/$d/AGENTS.md; done"));
     stage.model.answer(shell("2", "rm -r services/b"));
@@ -320,7 +321,7 @@ async fn instructions_that_a_command_changes_come_with_its_result() {
 }
 
 #[tokio::test]
-async fn a_search_brings_the_instructions_of_what_it_finds() {
+async fn a_search_delivers_instructions_of_its_matches() {
     let mut stage = Stage::agent(MONOREPO).await;
     stage.model.answer(Answer::empty().tool_call("1", "search", r#"{"pattern":"old b"}"#));
     stage.model.answer(calls([edit("2", "services/b/main.rs", "old b", "new b")]));
@@ -335,7 +336,7 @@ async fn a_search_brings_the_instructions_of_what_it_finds() {
 }
 
 #[tokio::test]
-async fn what_changes_between_turns_reaches_a_chat_with_its_text() {
+async fn a_chat_gets_changed_instructions_with_text() {
     let files = &[("AGENTS.md", "RULE-ROOT-1")];
     let mut stage = Stage::set(Setting { files, ..Default::default() }).await;
     stage.model.answer(Answer::text("one"));
@@ -355,7 +356,7 @@ async fn what_changes_between_turns_reaches_a_chat_with_its_text() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_only_pointed_to_holds_a_write_back_in_a_later_turn() {
+async fn an_announced_file_holds_back_later_writes() {
     let mut stage = Stage::agent(&[("AGENTS.md", "root"), ("a/main.rs", "old")]).await;
     stage.write("a/AGENTS.md", &format!("RULE-LONG\n{}", "Mind the gap. ".repeat(450)));
     stage.model.answer(calls([read("1", "a/main.rs")]));
@@ -373,7 +374,7 @@ async fn a_file_that_was_only_pointed_to_holds_a_write_back_in_a_later_turn() {
 }
 
 #[tokio::test]
-async fn a_whole_instruction_file_that_was_read_is_delivered_once() {
+async fn reading_an_instruction_file_delivers_it() {
     let mut stage = Stage::agent(&[("AGENTS.md", "root"), ("a/main.rs", "old")]).await;
     stage.write("a/AGENTS.md", &format!("RULE-LONG\n{}", "Mind the gap. ".repeat(450)));
     let part = json!({ "path": "a/AGENTS.md", "limit": 1 }).to_string();
@@ -394,7 +395,7 @@ async fn a_whole_instruction_file_that_was_read_is_delivered_once() {
     let deliveries =
         explained["files"].as_array().unwrap().iter().map(|file| file["delivery"].as_str().unwrap());
     assert_eq!(deliveries.collect::<Vec<_>>(), ["initial", "pointer", "read"], "{explained:#}");
-    // In a later turn it still counts.
+    // The delivery still counts in a later turn.
     stage.model.answer(calls([edit("4", "a/main.rs", "new", "newer")]));
     stage.model.answer(Answer::text("edited again"));
     let answer = stage.ask_with(json!({ "input": "again", "cwd": "a" })).await;
@@ -424,14 +425,14 @@ async fn a_first_turn_that_fails_freezes_nothing() {
 }
 
 #[tokio::test]
-async fn what_becomes_of_a_file_between_rounds_is_told_or_does_no_harm() {
+async fn file_changes_between_rounds_are_announced_or_harmless() {
     type Change = fn(&std::path::Path);
     let becomes: [(&str, Change); 5] = [
         ("replaced", |file| {
             std::fs::write(file.with_extension("new"), "RULE-A-2").unwrap();
             std::fs::rename(file.with_extension("new"), file).unwrap();
         }),
-        // As by a clock that went back: as long as before, and older.
+        // A clock that was set back: same length, older time.
         ("replaced by an older one", |file| {
             std::fs::write(file, "RULE-A-2").unwrap();
             let opened = std::fs::File::options().write(true).open(file).unwrap();
@@ -486,7 +487,7 @@ async fn what_becomes_of_a_file_between_rounds_is_told_or_does_no_harm() {
 }
 
 #[tokio::test]
-async fn a_root_that_vanishes_in_the_middle_ends_in_answers_and_a_clear_error() {
+async fn a_vanished_root_gives_a_clear_error() {
     let mut stage = Stage::agent(MONOREPO).await;
     let (root, mut round) = (stage.path("x").parent().unwrap().to_owned(), 0);
     let aside = root.with_file_name(format!("{}-aside", root.file_name().unwrap().to_string_lossy()));
@@ -520,7 +521,7 @@ async fn a_root_that_vanishes_in_the_middle_ends_in_answers_and_a_clear_error() 
 }
 
 #[tokio::test]
-async fn a_thread_that_moves_during_a_turn_gets_the_other_document_with_the_next() {
+async fn a_moved_thread_gets_its_new_document_next_turn() {
     let mut stage = with_shell(MONOREPO).await;
     let folder = stage.with(json!({ "name": "elsewhere" }));
     let folder = stage.socket.ok("thread/folder/create", folder).await["folder"]["id"].clone();
@@ -546,7 +547,7 @@ async fn a_thread_that_moves_during_a_turn_gets_the_other_document_with_the_next
 }
 
 #[tokio::test]
-async fn an_edit_waits_for_imports_and_rules_and_a_changed_import_is_told() {
+async fn an_edit_waits_for_imports_and_rules() {
     let mut stage = Stage::agent(&[
         ("AGENTS.md", "RULE-ROOT @docs/style.md"),
         ("docs/style.md", "RULE-STYLE"),

@@ -1,4 +1,4 @@
-//! Tools of an MCP server in turns, with the server that the tests of `mcp` attack us with.
+//! Tools of an MCP server in turns, with the misbehaving server from the tests of `mcp`.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ fn results(turn: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_turn_that_names_a_server_has_its_tools_at_once_and_calls_ask() {
+async fn selecting_a_server_makes_its_tools_visible() {
     let mut stage = stage(Permission::Ask).await;
     let unknown = json!({ "thread_id": stage.thread, "input": "x", "mcp": ["even"] });
     let data = stage.socket.refused(-32004, "turn/start", stage.with(unknown)).await;
@@ -52,7 +52,7 @@ async fn a_turn_that_names_a_server_has_its_tools_at_once_and_calls_ask() {
     stage.socket.ok("turn/approve", allowed).await;
     let ended = stage.ended(&turn).await;
     assert_eq!(results(&ended), ["hello"]);
-    // The next turn names none, and has them still.
+    // The next turn selects no server and keeps the tools that were requested.
     stage.model.answer(Answer::text("Yes."));
     stage.ask("still there?").await;
     for body in stage.bodies() {
@@ -68,7 +68,7 @@ async fn a_turn_that_names_a_server_has_its_tools_at_once_and_calls_ask() {
 }
 
 #[tokio::test]
-async fn a_hidden_server_is_listed_and_given_to_whoever_may_have_it() {
+async fn a_hidden_server_is_listed_but_access_is_checked() {
     let mut stage = stage(Permission::Allow).await;
     let request = r#"{"tools":["mcp__odd__echo"]}"#;
     stage.model.answer(Answer::empty().tool_call("a", "request_tools", request));
@@ -82,7 +82,7 @@ async fn a_hidden_server_is_listed_and_given_to_whoever_may_have_it() {
     );
     assert_eq!((listed(&bodies[0]).len(), listed(&bodies[1]).len()), (0, 1));
 
-    // Somebody who reaches this workspace only has the same list, and not the tool.
+    // A token for this workspace gets the same list of tools, but not the tool.
     let made = stage.with(json!({ "name": "bound", "role": "operator" }));
     let made = stage.socket.ok("token/create", made).await;
     let secret = made["secret"].as_str().unwrap().to_owned();
@@ -99,7 +99,7 @@ async fn a_hidden_server_is_listed_and_given_to_whoever_may_have_it() {
 }
 
 #[tokio::test]
-async fn whoever_looks_at_the_next_prompt_starts_no_server() {
+async fn a_preview_starts_no_server() {
     let mut stage = stage(Permission::Allow).await;
     let asked = stage.with(json!({ "thread_id": stage.thread }));
     let preview = stage.socket.ok("prompt/preview", &asked).await;

@@ -1,4 +1,4 @@
-//! Two gateways on one PostgreSQL: whoever is asked can say, decide and stop, wherever a turn runs.
+//! Two gateways on one PostgreSQL: each can show, decide about and stop turns that run on the other.
 
 use gateway::Database;
 use scripted_model::{Answer, ScriptedModel};
@@ -8,7 +8,7 @@ use test_postgres::{TestDatabase, test_database};
 
 use crate::support::{Setting, Socket, id, until, with_model};
 
-/// Two gateways, somebody at each, and an agent's thread.
+/// Two gateways, a client of each, and an agent's thread.
 struct Nodes {
     model: ScriptedModel,
     here: Socket,
@@ -95,7 +95,7 @@ async fn a_turn_is_cancelled_through_another_gateway() {
 }
 
 #[tokio::test]
-async fn a_thread_has_one_turn_whichever_gateway_is_asked() {
+async fn a_thread_runs_one_turn_across_gateways() {
     let Some(mut nodes) = Nodes::start().await else { return };
     nodes.model.answer(Answer::silence());
     nodes.begin().await;

@@ -1,4 +1,4 @@
-//! What `prompt/preview` says before a turn is what the turn then does.
+//! `prompt/preview` predicts what the next turn sends.
 
 use scripted_model::Answer;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ async fn preview(stage: &mut Stage, others: Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_the_next_turn_will_be_told_of_a_changed_file_is_what_it_is_told() {
+async fn the_preview_predicts_announcements() {
     let mut stage = Stage::agent(&[("AGENTS.md", "One.\nTwo.\n")]).await;
     let before = preview(&mut stage, json!({})).await;
     assert!(before.get("frozen").is_none(), "{before:#}");
@@ -41,7 +41,7 @@ async fn what_the_next_turn_will_be_told_of_a_changed_file_is_what_it_is_told() 
 }
 
 #[tokio::test]
-async fn the_sizes_are_those_of_the_request_that_is_sent() {
+async fn preview_sizes_match_the_request() {
     let mut stage = Stage::agent(&[]).await;
     stage.model.answer(Answer::text("first"));
     stage.ask("Begin.").await;
@@ -58,7 +58,7 @@ async fn the_sizes_are_those_of_the_request_that_is_sent() {
     };
     assert_eq!(names(&sizes["tools"]), names(&stage.last_body()["tools"]));
     let sum = |list: &Value| -> u64 {
-        // What an earlier turn says is counted there.
+        // Text of earlier turns is counted as history.
         let sent = list.as_array().unwrap().iter().filter(|it| it["said_earlier"] != true);
         sent.map(|it| it["tokens"].as_u64().unwrap()).sum()
     };

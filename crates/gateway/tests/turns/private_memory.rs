@@ -1,4 +1,4 @@
-//! What somebody has remembered for themselves, in turns that others can read.
+//! Private memory in turns that other users can read.
 
 use scripted_model::Answer;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{Setting, Socket, Stage};
 
 #[tokio::test]
-async fn what_is_somebodys_own_is_shown_to_nobody_else() {
+async fn private_memory_is_hidden_from_other_readers() {
     let mut stage = Stage::set(Setting::default()).await;
     let own = stage.with(json!({ "scope": "user", "category": "preference", "text": "Pays in pesos" }));
     stage.socket.ok("memory/add", own).await;

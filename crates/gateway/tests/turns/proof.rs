@@ -1,4 +1,4 @@
-//! What every round was asked with, told, called and cost, afterwards and from the store alone.
+//! Records of rounds: what each one sent, called and cost, from the store alone.
 
 use agent::TurnSettings;
 use scripted_model::{Answer, Tokens, Wire};
@@ -14,7 +14,7 @@ async fn explained(stage: &mut Stage, turn: &str) -> Value {
     explanation
 }
 
-/// Rounds as `turn/manifest` answers with them.
+/// Removes texts from rounds, which leaves the form of `turn/manifest`.
 fn without_texts(rounds: &Value) -> Value {
     let mut rounds = rounds.clone();
     for round in rounds.as_array_mut().unwrap() {
@@ -61,7 +61,7 @@ fn call(id: &str, tool: &str, arguments: Value, tokens: Tokens) -> Answer {
 }
 
 #[tokio::test]
-async fn every_round_says_what_it_had_and_what_it_cost() {
+async fn every_round_records_its_inputs_and_cost() {
     let files = &[("AGENTS.md", "At the root.\n"), ("a/AGENTS.md", "In a.\n"), ("a/x.txt", "x\n")];
     let mut stage = Stage::set(Setting { mode: "agent", files, ..Setting::default() }).await;
     let cost = |input, cached_read| Tokens { input, output: 7, cached_read, cached_write: 3, reasoning: 0 };
@@ -122,7 +122,7 @@ async fn every_round_says_what_it_had_and_what_it_cost() {
 }
 
 #[tokio::test]
-async fn a_last_round_says_that_nothing_could_be_called_and_why() {
+async fn the_last_round_records_why_tools_were_off() {
     let turns = TurnSettings { max_rounds: 1, ..crate::support::writing() };
     let files = &[("a.txt", "a\n")];
     let mut stage = Stage::set(Setting { mode: "agent", files, turns, ..Setting::default() }).await;
@@ -150,7 +150,7 @@ async fn reasoning_and_the_cache_key_are_in_the_record() {
 }
 
 #[tokio::test]
-async fn a_request_that_was_too_long_has_a_record_and_so_has_the_shorter_one() {
+async fn a_rejected_request_and_its_successor_are_recorded() {
     let mut stage = Stage::chat().await;
     for number in 1..=4 {
         stage.model.answer(Answer::text(&format!("answer {number}")));
@@ -164,7 +164,7 @@ async fn a_request_that_was_too_long_has_a_record_and_so_has_the_shorter_one() {
     assert_eq!(rounds.len(), 2, "{rounds:#?}");
     let read = [0, 1].map(|round| rounds[round]["outcome"]["usage"]["input"].as_u64());
     assert_eq!(read, [Some(0), Some(100)], "refused, then answered");
-    // The date was said by a turn that has left the request, so the shorter one says it itself.
+    // The turn that carried the date was dropped from the request, so the shorter request contains it itself.
     let params = stage.with(json!({ "turn_id": turn }));
     let kept = stage.socket.ok("turn/manifest", params).await;
     let says_the_date = |round: u64| {

@@ -1,4 +1,4 @@
-//! Commands and what they must not touch, as users hear of it.
+//! Commands and the files they must not touch, as clients see it.
 
 use protocol::WorkspaceId;
 use protocol::method::WorkspaceUpdateParams;
@@ -20,7 +20,7 @@ fn last_result(stage: &Stage) -> String {
 }
 
 #[tokio::test]
-async fn a_protected_file_that_a_command_changed_is_told_to_everybody() {
+async fn changes_to_protected_files_are_reported() {
     let mut turns = writing();
     turns.shell = Some(unconfined_shell());
     let files = &[("AGENTS.md", "be brief")];
@@ -57,7 +57,7 @@ async fn a_protected_file_that_a_command_changed_is_told_to_everybody() {
 }
 
 #[tokio::test]
-async fn whoever_decides_about_a_command_is_told_its_level() {
+async fn an_approval_request_shows_the_sandbox_level() {
     let turns = agent::TurnSettings { shell: Some(unconfined_shell()), ..Default::default() };
     let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
     stage.model.answer(shell("touch ran"));
@@ -71,9 +71,9 @@ async fn whoever_decides_about_a_command_is_told_its_level() {
     assert!(!stage.path("ran").exists());
 }
 
-/// As root there is no sandbox, which is a machine that cannot give one.
+// Root cannot create a sandbox, so running as root stands for a machine without one.
 #[tokio::test]
-async fn a_machine_without_a_sandbox_lists_the_shell_and_asks_nobody() {
+async fn without_a_sandbox_the_shell_is_listed_but_denied() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -91,7 +91,7 @@ async fn a_machine_without_a_sandbox_lists_the_shell_and_asks_nobody() {
 }
 
 #[tokio::test]
-async fn a_root_from_which_the_gateways_files_could_be_reached_is_refused() {
+async fn a_root_containing_gateway_files_is_rejected() {
     let mut stage = Stage::agent(&[]).await;
     let data = stage.gateway.data().to_owned();
     for root in [&data, &data.join("home"), &data.join("new"), data.parent().unwrap()] {
@@ -104,9 +104,9 @@ async fn a_root_from_which_the_gateways_files_could_be_reached_is_refused() {
     }
 }
 
-/// A root may have been set before there was a rule, or the data directory moved into it.
+// The root may be older than the rule, or the data directory may have moved into it.
 #[tokio::test]
-async fn the_gateways_files_are_out_of_reach_wherever_the_root_is() {
+async fn gateway_files_are_unreachable_from_any_root() {
     let mut turns = writing();
     turns.permissions.protected = tools::Permission::Allow;
     let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
@@ -127,7 +127,7 @@ async fn the_gateways_files_are_out_of_reach_wherever_the_root_is() {
     assert!(result.contains("out of reach of every tool"), "{result}");
 }
 
-/// Why another gateway fails a turn.
+/// The error of a turn that another gateway failed.
 fn gateway_gone() -> protocol::TurnError {
     protocol::TurnError {
         kind: protocol::TurnErrorKind::Interrupted,
@@ -139,15 +139,15 @@ fn gateway_gone() -> protocol::TurnError {
     }
 }
 
-/// Whether a gateway that was frozen runs what it had in its hands is tested where its lease is.
+// The case of a gateway that was frozen during a call is tested in the module of the lease.
 #[tokio::test]
-async fn nothing_is_allowed_in_the_name_of_a_turn_that_another_gateway_has_ended() {
+async fn an_ended_turn_allows_no_more_calls() {
     let turns = agent::TurnSettings { shell: Some(unconfined_shell()), ..Default::default() };
     let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
     stage.model.answer(shell("touch ran"));
     let turn = stage.start("go").await;
     stage.until(&turn, |answer| !answer["approvals"][0].is_null()).await;
-    // Another gateway takes the turn for dead; this one has not looked yet when the answer comes.
+    // Another gateway declares the turn dead, and this one has not checked yet when the answer arrives.
     let store = stage.gateway.gateway().store().clone();
     let allowed = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": true }));
     let (workspace_id, turn_id) = (stage.workspace.parse().unwrap(), turn.parse().unwrap());
@@ -163,7 +163,7 @@ async fn nothing_is_allowed_in_the_name_of_a_turn_that_another_gateway_has_ended
     assert!(!stage.path("ran").exists());
 }
 
-/// A turn that is stopped in the middle of a command which has rewritten AGENTS.md.
+/// Returns a turn that is stopped during a command which has rewritten AGENTS.md.
 async fn meddling() -> (Stage, String) {
     let mut turns = writing();
     turns.shell = Some(unconfined_shell());
@@ -189,7 +189,7 @@ fn put_back() -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn cancelling_a_command_puts_back_what_it_did_to_protected_files() {
+async fn cancelling_a_command_restores_protected_files() {
     let (mut stage, turn) = meddling().await;
     let cancelled = stage.with(json!({ "turn_id": turn }));
     stage.socket.ok("turn/cancel", cancelled.clone()).await;
@@ -208,7 +208,7 @@ async fn cancelling_a_command_puts_back_what_it_did_to_protected_files() {
 }
 
 #[tokio::test]
-async fn what_a_command_did_is_told_although_another_of_the_same_answer_was_cancelled() {
+async fn effects_survive_cancelling_another_call() {
     let mut turns = writing();
     turns.shell = Some(unconfined_shell());
     let files = &[("AGENTS.md", "be brief")];
@@ -228,30 +228,30 @@ async fn what_a_command_did_is_told_although_another_of_the_same_answer_was_canc
 }
 
 #[tokio::test]
-async fn a_shutdown_puts_back_what_a_command_did_to_protected_files() {
+async fn a_shutdown_restores_protected_files() {
     let (stage, _) = meddling().await;
     stage.gateway.gateway().shutdown().await;
     assert_eq!(stage.read("AGENTS.md"), "be brief");
     assert!(!stage.path("AGENTS.override.md").exists());
 }
 
-/// Another gateway has ended the turn, so that nothing can be told in its name; the files are put back all the same.
+// Another gateway has ended the turn, so no effects can be recorded. The files are restored all the same.
 #[tokio::test]
-async fn a_lost_lease_puts_back_what_a_command_did_to_protected_files() {
+async fn a_lost_lease_restores_protected_files() {
     let (stage, _) = meddling().await;
     let store = stage.gateway.gateway().store().clone();
     let later = protocol::Timestamp::from_milliseconds(protocol::Timestamp::now().milliseconds() + 60_000);
     assert_eq!(store.fail_expired_turns(later, 10, &[], &gateway_gone()).await.unwrap().len(), 1);
-    // While it is put back, it may not be there.
+    // The file may be missing for a moment while it is restored.
     let text = || std::fs::read_to_string(stage.path("AGENTS.md")).ok();
     while text().as_deref() != Some("be brief") || stage.path("AGENTS.override.md").exists() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
 }
 
-/// What AGENTS.md imports says what the next session obeys, as AGENTS.md itself does.
+// The next session obeys an imported file just like AGENTS.md, so it needs the same protection.
 #[tokio::test]
-async fn a_file_that_instructions_import_is_protected_like_them() {
+async fn imported_files_are_protected_like_instructions() {
     let mut turns = writing();
     turns.shell = Some(unconfined_shell());
     let files = &[
@@ -283,9 +283,9 @@ async fn a_file_that_instructions_import_is_protected_like_them() {
     assert!(sent.contains("that was undone: docs/style.md (removed, put back)"), "{sent}");
 }
 
-/// A database may be kept anywhere, and has the documents of every workspace in it.
+// A database may be stored anywhere, and contains the documents of every workspace.
 #[tokio::test]
-async fn a_database_outside_of_the_data_directory_is_out_of_reach() {
+async fn an_external_database_is_unreachable() {
     let elsewhere = tempfile::tempdir().unwrap();
     let database = elsewhere.path().join("work/foreword.db");
     std::fs::create_dir(elsewhere.path().join("work")).unwrap();
@@ -303,7 +303,7 @@ async fn a_database_outside_of_the_data_directory_is_out_of_reach() {
         let message = refused["message"].as_str().unwrap();
         assert!(message.contains("foreword.db, where the gateway keeps its own files"), "{message}");
     }
-    // A root that was set before there was a rule.
+    // A root that is older than the rule.
     let workspace_id: WorkspaceId = stage.workspace.parse().unwrap();
     let root_path = Some(elsewhere.path().to_string_lossy().into_owned());
     let change = WorkspaceUpdateParams { root_path, ..WorkspaceUpdateParams::unchanged(workspace_id) };

@@ -1,4 +1,4 @@
-//! Skills over the wire: which there are, turns that name them, and paths that a thread has touched.
+//! Skills over the wire: listing them, selecting them for a turn, and paths that a thread has touched.
 
 use scripted_model::Answer;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ const FILES: &[(&str, &str)] = &[
     (".agents/skills/lend/SKILL.md", "---\nname: lend\ndescription: Lend\n---\nAsk for the card.\n"),
 ];
 
-/// A project with a skill that nobody has trusted, and two skills of the user.
+/// Creates a project with an untrusted skill and two skills of the user.
 async fn stage() -> Stage {
     let stage = Stage::agent(FILES).await;
     for (name, more) in [("asked", "disable-model-invocation: true\n"), ("rust", "paths: '*.rs'\n")] {
@@ -22,7 +22,7 @@ async fn stage() -> Stage {
     stage
 }
 
-/// Slugs with what became of them.
+/// Returns slugs with their outcomes.
 fn outcomes(list: &Value) -> Vec<String> {
     let skills = list.as_array().unwrap().iter();
     let slug = |skill: &Value| skill.get("slug").or(skill.get("id")).unwrap().clone();
@@ -35,7 +35,7 @@ fn system(body: &Value) -> String {
 }
 
 #[tokio::test]
-async fn skills_are_listed_with_what_became_of_them() {
+async fn skills_are_listed_with_their_outcomes() {
     let mut stage = stage().await;
     let listed = stage.socket.ok("skill/list", stage.with(json!({}))).await;
     assert_eq!(
@@ -64,7 +64,7 @@ async fn skills_are_listed_with_what_became_of_them() {
 }
 
 #[tokio::test]
-async fn a_turn_gets_the_skills_that_it_names() {
+async fn a_turn_gets_its_selected_skills() {
     let mut stage = stage().await;
     for (code, slug, hint) in [(-32004, "none", "foreword skill list"), (-32011, "lend", "foreword trust")] {
         let named = json!({ "thread_id": stage.thread, "input": "hi", "skills": ["asked", slug] });
@@ -81,7 +81,7 @@ async fn a_turn_gets_the_skills_that_it_names() {
         outcomes(&explained["explanation"]["left_out"]),
         ["lend untrusted never_trusted", "rust disabled no_path_matched"]
     );
-    // The next turn names none, and cannot read it either.
+    // The next turn does not select it, and cannot read it either.
     stage.model.answer(Answer::empty().tool_call("1", "read_skill", r#"{"slug":"asked"}"#));
     stage.model.answer(Answer::text("two"));
     stage.ask("hi").await;
@@ -96,7 +96,7 @@ async fn a_turn_gets_the_skills_that_it_names() {
 }
 
 #[tokio::test]
-async fn a_file_that_a_thread_touched_makes_a_skill_apply_from_its_next_turn_on() {
+async fn touched_files_activate_skills_in_the_next_turn() {
     let mut stage = stage().await;
     stage.model.answer(Answer::empty().tool_call("1", "read_file", r#"{"path":"src/lib.rs"}"#));
     stage.model.answer(Answer::text("read"));

@@ -1,4 +1,4 @@
-//! Others than the asker follow a turn.
+//! Watching turns from other connections.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Setting, Socket, Stage, post};
 
-/// An answer of which one half is said, and the other when the test lets it.
+/// Returns an answer whose second half is held back until the test releases it.
 fn halved(words: usize) -> (String, Answer, Release) {
     let text: String = (0..words).map(|word| format!("word {word} ")).collect();
     let answer = Answer::text(&text).in_deltas(words).drip(Duration::from_millis(1));
@@ -15,7 +15,7 @@ fn halved(words: usize) -> (String, Answer, Release) {
     (text, answer, release)
 }
 
-/// The text so far and everything after it, as a watcher puts it together, with a check that no piece is missing.
+/// Joins the text so far with all later pieces as a watcher would, and asserts that none is missing.
 async fn follow(socket: &mut Socket, watched: &Value) -> String {
     let mut text = watched["text"].as_str().unwrap().to_owned();
     let mut next = watched["next_index"].as_u64().unwrap();
@@ -34,7 +34,7 @@ async fn follow(socket: &mut Socket, watched: &Value) -> String {
 }
 
 #[tokio::test]
-async fn a_second_connection_gets_the_text_so_far_and_every_piece_after_it() {
+async fn a_watcher_gets_the_text_so_far_and_the_rest() {
     let mut stage = Stage::chat().await;
     let (text, answer, release) = halved(60);
     stage.model.answer(answer);
@@ -49,14 +49,14 @@ async fn a_second_connection_gets_the_text_so_far_and_every_piece_after_it() {
     release.now();
     assert_eq!(follow(&mut other, &watched).await, text);
 
-    // What has ended is answered with all of it, and nothing follows.
+    // A finished turn is returned completely, without further pieces.
     let watched = other.ok("turn/watch", &params).await;
     assert_eq!((&watched["turn"]["status"], &watched["text"]), (&json!("completed"), &json!(text)));
     assert!(watched.get("next_index").is_none(), "{watched}");
 }
 
 #[tokio::test]
-async fn every_watcher_gets_every_piece_whenever_they_came() {
+async fn every_watcher_gets_every_piece() {
     let mut stage = Stage::chat().await;
     let text: String = (0..60).map(|word| format!("word {word} ")).collect();
     let answer = Answer::text(&text).in_deltas(60).drip(Duration::from_millis(1));
@@ -76,7 +76,7 @@ async fn every_watcher_gets_every_piece_whenever_they_came() {
         let watched = socket.ok("turn/watch", &params).await;
         watchers.push((socket, watched));
     }
-    // One of them leaves, which the others do not notice.
+    // One watcher leaves without affecting the others.
     drop(watchers.remove(0));
     release.now();
     for (socket, watched) in &mut watchers {
@@ -85,7 +85,7 @@ async fn every_watcher_gets_every_piece_whenever_they_came() {
 }
 
 #[tokio::test]
-async fn whoever_watches_twice_or_asked_is_told_once() {
+async fn duplicate_watchers_get_each_piece_once() {
     let mut stage = Stage::chat().await;
     let (text, answer, release) = halved(40);
     stage.model.answer(answer);
@@ -126,7 +126,7 @@ async fn whoever_watches_twice_or_asked_is_told_once() {
 }
 
 #[tokio::test]
-async fn nobody_hears_a_turn_of_a_workspace_that_is_not_theirs() {
+async fn turns_of_other_workspaces_cannot_be_watched() {
     let mut stage = Stage::chat().await;
     let (_, answer, release) = halved(40);
     stage.model.answer(answer);
@@ -154,7 +154,7 @@ async fn a_reader_may_watch_but_not_without_a_connection() {
     let params = stage.with(json!({ "turn_id": turn }));
     let mut reader = Socket::connect(&stage.gateway, &secret).await;
     reader.ok("turn/watch", &params).await;
-    // One that leaves costs the turn nothing.
+    // A watcher that leaves does not affect the turn.
     drop(reader);
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "turn/watch", "params": params }).to_string();
     let answer = post(&stage.gateway, &secret, call).await;
@@ -165,7 +165,7 @@ async fn a_reader_may_watch_but_not_without_a_connection() {
 }
 
 #[tokio::test]
-async fn whoever_comes_later_is_told_what_waits() {
+async fn a_late_watcher_sees_pending_approvals() {
     let mut stage = Stage::set(Setting { mode: "agent", ..Setting::default() }).await;
     let arguments = json!({ "path": "a.txt", "content": "new" }).to_string();
     stage.model.answer(Answer::text("I write.").tool_call("call_1", "write_file", &arguments));

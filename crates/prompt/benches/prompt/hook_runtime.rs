@@ -8,7 +8,7 @@ use hooks::{
 };
 use measure::tokio;
 use measure::{Comparison, Effort, Rounds, show_time};
-use protocol::{ThreadId, ThreadMode, WorkspaceId};
+use protocol::{ThreadId, TurnScope, WorkspaceId};
 
 const HOOKS: u32 = 50;
 
@@ -34,7 +34,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     let mut registry = HookRegistry::new();
     registry.register(package)?;
     let runtime = HookRuntime::new(registry, Arc::new(Nowhere), HookLimits::default());
-    let turn = Arc::new(TurnContext::new(WorkspaceId::new(), ThreadId::new(), ThreadMode::Agent));
+    let turn = Arc::new(TurnContext::new(TurnScope::new(WorkspaceId::new(), ThreadId::new())));
     let figures = Comparison::against("50 tasks spawned and awaited", async || {
         let tasks: Vec<_> = (0..HOOKS).map(|_| tokio::spawn(async {})).collect();
         for task in tasks {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use instructions::path::normalise;
 use parking_lot::RwLock;
-use protocol::{CallEffects, ThreadId, TurnId, WorkspaceId};
+use protocol::{CallEffects, TurnScope};
 use rustix::fs::Stat;
 use tokio_util::sync::CancellationToken;
 
@@ -32,8 +32,6 @@ pub struct ToolContext {
     /// Resolved paths that no call may read.
     hidden: Arc<[PathBuf]>,
     permissions: Permissions,
-    /// True if the actor has access to this workspace only.
-    is_bound: bool,
     protected_names: Arc<[String]>,
     /// Files that are protected although their names do not show it, relative to the root. Shared by all calls of a turn,
     /// which may discover more of them.
@@ -47,27 +45,12 @@ pub struct ToolContext {
     unreported: UnreportedEffects,
     /// Directory for a command's versions of protected files that were restored.
     set_aside: Option<Arc<Path>>,
-    /// Owner of the calls. `None` if no tool needs it.
-    caller: Option<Arc<ToolCaller>>,
+    /// The turn that makes the calls. `None` if no tool needs it.
+    scope: Option<Arc<TurnScope>>,
     /// Id and tool of this call.
     call: Option<Arc<(String, String)>>,
     /// Resolved paths that this call may write.
     granted: Arc<[PathBuf]>,
-}
-
-/// Owner of the calls, for tools that work on data with an owner.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolCaller {
-    /// Workspace of the turn.
-    pub workspace_id: WorkspaceId,
-    /// Thread of the turn.
-    pub thread_id: ThreadId,
-    /// Turn that makes the calls.
-    pub turn_id: TurnId,
-    /// Actor who started the turn.
-    pub actor: Option<String>,
-    /// Slugs of the skills that the turn selects.
-    pub skills: Vec<String>,
 }
 
 /// Error opening the directories of a context.
@@ -119,7 +102,6 @@ impl ToolContext {
             home: None,
             hidden: Arc::new([]),
             permissions: Permissions::default(),
-            is_bound: false,
             protected_names: Arc::new([]),
             protected_paths: Arc::default(),
             protected_trees: Arc::new([]),
@@ -129,7 +111,7 @@ impl ToolContext {
             cancellation: CancellationToken::new(),
             unreported: UnreportedEffects::default(),
             set_aside: None,
-            caller: None,
+            scope: None,
             call: None,
             granted: Arc::new([]),
         }
@@ -161,26 +143,20 @@ impl ToolContext {
         self
     }
 
-    /// Marks the actor as bound to this workspace: what all workspaces share becomes read-only.
-    pub fn bound_to_workspace(mut self) -> Self {
-        self.is_bound = true;
-        self
-    }
-
-    /// Returns true if the actor has access to this workspace only.
+    /// Returns true if the turn's user can access this workspace only, so that everything shared is read-only.
     pub fn is_bound(&self) -> bool {
-        self.is_bound
+        self.scope.as_ref().is_some_and(|scope| scope.is_bound())
     }
 
-    /// Sets the owner of the calls.
-    pub fn with_caller(mut self, caller: ToolCaller) -> Self {
-        self.caller = Some(Arc::new(caller));
+    /// Sets the turn whose calls they are.
+    pub fn with_scope(mut self, scope: Arc<TurnScope>) -> Self {
+        self.scope = Some(scope);
         self
     }
 
-    /// Returns the owner of the calls, if set.
-    pub fn caller(&self) -> Option<&ToolCaller> {
-        self.caller.as_deref()
+    /// Returns the turn whose calls they are, if it was set.
+    pub fn scope(&self) -> Option<&TurnScope> {
+        self.scope.as_deref()
     }
 
     /// Protects files with additional names, such as configured fallback names of instruction files.
@@ -409,7 +385,7 @@ impl ToolContext {
         let real = place.real();
         let name = real.strip_prefix(home.real()).ok().filter(|below| is_home_file(below))?.display();
         let permission = self.permissions.identity;
-        Some(if self.is_bound {
+        Some(if self.is_bound() {
             let why = "every workspace shares it, and the token of this turn is for one";
             (Permission::Deny, format!("permissions.identity ({name}: {why})"))
         } else {

@@ -1,75 +1,37 @@
 //! Sources of tools.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _, ready};
-use protocol::{ThreadId, ThreadMode, TurnId, WorkspaceId};
+use protocol::{ThreadId, ThreadMode, TokenReach, TurnId, TurnScope, WorkspaceId};
 
 use crate::{Shell, ShellSettings, Toolbox};
 
-/// The round of a turn that needs tools. Unlike the context of hooks, it belongs to one round and knows nothing of hooks.
+/// The round of a turn that tools are collected for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoundContext {
-    /// Workspace of the turn.
-    pub workspace_id: WorkspaceId,
-    /// Thread of the turn.
-    pub thread_id: ThreadId,
-    /// Turn that the round belongs to.
-    pub turn_id: TurnId,
-    /// Chat or agent.
-    pub mode: ThreadMode,
-    /// Directory of the workspace. `None` if it has none.
-    pub root: Option<PathBuf>,
-    /// Working directory of the turn. `None` in a workspace without a directory.
-    pub directory: Option<PathBuf>,
-    /// Actor who started the turn.
-    pub actor: Option<String>,
-    /// True if the actor has access to this workspace only.
-    pub is_bound: bool,
-    /// Hidden domains selected when the turn was started. All their tools count as requested.
-    pub chosen_domains: Vec<String>,
-    /// User's message of the turn.
-    pub input: Option<String>,
-    /// True if the turn can see any memories. `None` if this was not checked in the round.
-    pub has_memories: Option<bool>,
-    /// Number of the round in its turn, from 1.
+    /// The turn.
+    pub scope: Arc<TurnScope>,
+    /// Number of the round, starting at 1.
     pub round: u32,
-    /// Use of the tools.
-    pub purpose: RoundPurpose,
-    /// True if the user wants nothing of the turn remembered.
-    pub is_off_the_record: bool,
 }
 
 impl RoundContext {
-    /// Returns a round of a chat without an actor, in a workspace without a directory.
+    /// Returns a round of an anonymous chat in a workspace without a directory.
     pub fn of_chat(round: u32) -> Self {
-        Self {
-            workspace_id: WorkspaceId::new(),
-            thread_id: ThreadId::new(),
-            turn_id: TurnId::new(),
-            mode: ThreadMode::Chat,
-            root: None,
-            directory: None,
-            actor: None,
-            is_bound: false,
-            chosen_domains: Vec::new(),
-            input: None,
-            has_memories: None,
-            round,
-            purpose: RoundPurpose::Turn,
-            is_off_the_record: false,
-        }
+        let scope = TurnScope {
+            turn_id: Some(TurnId::new()),
+            reach: TokenReach::Everything,
+            ..TurnScope::new(WorkspaceId::new(), ThreadId::new())
+        };
+        Self { scope: Arc::new(scope), round }
     }
-}
 
-/// Use of a round's tools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RoundPurpose {
-    /// A turn, which may call them.
-    Turn,
-    /// A preview, for which nothing is started.
-    Preview,
+    /// Returns true if the tools are only shown, so that nothing should be started for them.
+    pub fn is_preview(&self) -> bool {
+        self.scope.turn_id.is_none()
+    }
 }
 
 /// Offers tools to turns.
@@ -161,7 +123,7 @@ impl ToolSource for ShellToolSource {
 
 /// Returns the toolbox for agents with a directory, and an empty one for chats and turns without a directory.
 fn in_directory(toolbox: &Toolbox, round: &RoundContext) -> Toolbox {
-    match (round.mode, &round.directory) {
+    match (round.scope.mode, &round.scope.directory) {
         (ThreadMode::Agent, Some(_)) => toolbox.clone(),
         _ => Toolbox::new(),
     }

@@ -51,7 +51,8 @@ async fn asked(mut agent: Command, decision: &'static str) -> (String, String) {
     let output = output.await.unwrap();
     let text =
         |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(&root.display().to_string(), "/shop");
-    let (said, beside) = (text(output.stdout), text(output.stderr));
+    let said = text(output.stdout);
+    let beside = text(output.stderr);
     assert!(output.status.success(), "{beside}");
     let wrote = root.join("notes.md").exists();
     assert_eq!(wrote, decision == "yes\n", "{beside}");

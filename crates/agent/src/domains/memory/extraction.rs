@@ -14,7 +14,7 @@ use serde_json::json;
 use store::{ClaimedJob, MemoryPlace, NewMemory};
 
 use crate::agent::Agent;
-use crate::background_jobs::JobDone;
+use crate::background_jobs::JobResult;
 use crate::domains::memory::MemoryDomain;
 use crate::error::AgentError;
 
@@ -43,7 +43,7 @@ struct ExtractHook(Arc<MemoryDomain>);
 impl Hook for ExtractHook {
     async fn run(&self, context: HookContext) -> HookResult {
         let turn = &context.turn;
-        let policy = Policy::of(&self.0.settings, turn.is_off_the_record);
+        let policy = Policy::of(&self.0.settings, turn.scope.off_the_record);
         // The input of a delegated turn was written by a model, which may have read it anywhere, so it is not the
         // user's statement.
         let is_persons = turn.audience == Audience::Main;
@@ -55,8 +55,9 @@ impl Hook for ExtractHook {
 
 impl Agent {
     /// Asks a model for facts to remember: the summary model, or else the model of the turn.
-    pub(crate) async fn extract(&self, job: &ClaimedJob) -> Result<JobDone, AgentError> {
-        if let Some(limit) = self.spent_limit(&job.workspace_id).await? {
+    pub(crate) async fn extract(&self, job: &ClaimedJob) -> Result<JobResult, AgentError> {
+        // Extraction spends tokens of the workspace as well, so the same limit applies.
+        if let Some(limit) = self.exhausted_token_limit(&job.workspace_id).await? {
             return Err(AgentError::TokensSpent { limit });
         }
         let turn = self.turn_view(&job.workspace_id, &job.turn_id).await?.turn;
@@ -72,6 +73,7 @@ impl Agent {
         request.max_output_tokens = MAX_ANSWER_TOKENS;
         let response =
             provider.complete(&request).await.map_err(|error| AgentError::Provider(Box::new(error)))?;
+        // Before parsing, because the tokens are spent even if the answer is unusable.
         self.store.add_job_usage(job, response.usage).await?;
         let items = extracted(&response.message.text()).ok_or(AgentError::NoList)?;
         let memories = items.into_iter().map(|Extracted { category, text }| NewMemory {
@@ -82,6 +84,6 @@ impl Agent {
             expires_at: None,
             supersedes: None,
         });
-        Ok(JobDone { memories: memories.collect(), actor: turn.created_by })
+        Ok(JobResult { memories: memories.collect(), actor: turn.created_by })
     }
 }

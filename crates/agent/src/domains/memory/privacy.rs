@@ -7,25 +7,11 @@ use protocol::message::TurnMessage;
 use protocol::prompt::PromptManifest;
 use protocol::round::ExplainedRound;
 
-use crate::prompt::prepare::Reach;
-
 /// Replacements for items of other users.
 const HIDDEN: Redaction = Redaction {
     note: "[foreword: left out: what was recalled here includes what another user has remembered for themselves]",
     result: "[foreword: left out: this includes what another user has remembered for themselves]",
 };
-
-impl Reach {
-    /// Returns the user whose private memory is visible. A token bound to a workspace sees none, because its name
-    /// alone does not identify a user.
-    pub fn memory_owner(self, actor: Option<&str>) -> Option<&str> {
-        actor.filter(|_| self == Reach::Everything)
-    }
-
-    pub(crate) fn of_token(is_bound: bool) -> Self {
-        if is_bound { Reach::Workspace } else { Reach::Everything }
-    }
-}
 
 /// Returns true if an item of `owner` must be hidden from `reader`.
 pub(crate) fn is_hidden(owner: Option<&str>, reader: Option<&str>) -> bool {
@@ -41,6 +27,7 @@ pub(crate) fn hide_memory_of_others(entries: &mut [TurnMessage], reader: Option<
         .map(|attached| attached.call_id.clone())
         .collect();
     let has_hidden = |entry: &TurnMessage| entry.notes.iter().any(|note| is_hidden(&note.owner));
+    // Redacting rewrites a message, so leave alone the many that have nothing private.
     for entry in entries.iter_mut().filter(|entry| !calls.is_empty() || has_hidden(entry)) {
         entry.redact(HIDDEN, |note| is_hidden(&note.owner), |call_id| calls.contains(call_id));
     }

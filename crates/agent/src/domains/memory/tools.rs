@@ -5,23 +5,20 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use memory::{MemorySettings, Policy, QueryTerms};
 use protocol::limits::DEFAULT_MEMORY_SEARCH;
-use protocol::{CallEffects, MemoryItem, MemoryItemId, MemoryScope, ToolSpec};
+use protocol::{CallEffects, MemoryItem, MemoryItemId, MemoryScope, ToolSpec, TurnScope};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use store::{MemoryFilter, MemoryPlace, MemoryView, NewMemory, StoreError, WordMatch};
-use tools::{
-    Needs, RoundContext, Tool, ToolArguments, ToolCaller, ToolContext, ToolOutput, ToolSource, Toolbox,
-};
+use tools::{Needs, RoundContext, Tool, ToolArguments, ToolContext, ToolOutput, ToolSource, Toolbox};
 
-use crate::domains::memory::MemoryDomain;
-use crate::prompt::prepare::Reach;
+use crate::domains::memory::{MemoryDomain, view};
 
 /// Maximum number of items per answer.
 const MAX_ITEMS: u32 = 50;
 /// The tool that a user can switch off for a turn.
 const REMEMBER: &str = "memory_remember";
 /// Answer to a call without a caller. Calls of turns always have one.
-const NO_CALLER: &str = "memory cannot be used here: it is not known whose turn this is";
+const NO_SCOPE: &str = "memory is not available: the call has no turn";
 
 /// Offers the memory tools, in chats as well.
 pub(crate) struct MemoryTools {
@@ -69,27 +66,22 @@ impl ToolSource for MemoryTools {
     }
 
     fn refusal(&self, round: &RoundContext, tool: &str) -> Option<String> {
-        let is_refused = tool == REMEMBER && !Policy::of(&self.settings, round.is_off_the_record).remember;
+        let is_refused = tool == REMEMBER && !Policy::of(&self.settings, round.scope.off_the_record).remember;
         is_refused.then(|| "the user asked not to remember anything of this turn".to_owned())
     }
 }
 
 /// The memory that a call can see.
-struct Seen<'a> {
+struct VisibleMemory<'a> {
     domain: &'a MemoryDomain,
-    caller: &'a ToolCaller,
+    scope: &'a TurnScope,
     view: MemoryView,
 }
 
-fn seen<'a>(memory: &'a Memory, context: &'a ToolContext) -> Option<Seen<'a>> {
-    let (domain, caller) = (memory.as_deref()?, context.caller()?);
-    let reach = Reach::of_token(context.is_bound());
-    let view = MemoryView {
-        workspace_id: caller.workspace_id.clone(),
-        owner: reach.memory_owner(caller.actor.as_deref()).map(str::to_owned),
-        thread_id: Some(caller.thread_id.clone()),
-    };
-    Some(Seen { domain, caller, view })
+fn visible_memory<'a>(memory: &'a Memory, context: &'a ToolContext) -> Option<VisibleMemory<'a>> {
+    let domain = memory.as_deref()?;
+    let scope = context.scope()?;
+    Some(VisibleMemory { domain, scope, view: view(scope) })
 }
 
 /// Returns an answer with items and records their ids. Forgetting an item later finds the answer, and private items
@@ -144,13 +136,14 @@ impl Tool for SearchMemory {
             Ok(parameters) => parameters,
             Err(error) => return ToolOutput::failed(&error),
         };
-        let Some(Seen { domain, view, .. }) = seen(&self.0, &context) else {
-            return ToolOutput::error(NO_CALLER);
+        let Some(VisibleMemory { domain, view, .. }) = visible_memory(&self.0, &context) else {
+            return ToolOutput::error(NO_SCOPE);
         };
         let terms = QueryTerms::of(&query);
         let limit = u64::from(limit.unwrap_or(DEFAULT_MEMORY_SEARCH).min(MAX_ITEMS));
+        // Prefer items with all words, but fall back to any: a model's query often has words that no item contains.
         match domain.store.search_memory(&view, &terms, WordMatch::AllElseAny, limit).await {
-            Ok(items) if items.is_empty() => ToolOutput::text("nothing remembered has these words"),
+            Ok(items) if items.is_empty() => ToolOutput::text("no remembered item matches these words"),
             Ok(items) => answer(&view, shown(&items), &items),
             Err(error) => failed(&error),
         }
@@ -188,8 +181,8 @@ impl Tool for ListMemory {
             Ok(before) => before,
             Err(unknown) => return *unknown,
         };
-        let Some(Seen { domain, view, .. }) = seen(&self.0, &context) else {
-            return ToolOutput::error(NO_CALLER);
+        let Some(VisibleMemory { domain, view, .. }) = visible_memory(&self.0, &context) else {
+            return ToolOutput::error(NO_SCOPE);
         };
         let filter = MemoryFilter { category, before, limit: MAX_ITEMS.into(), ..MemoryFilter::default() };
         match domain.store.memories(&view, filter).await {
@@ -226,11 +219,13 @@ impl Tool for GetMemory {
             Ok(Err(unknown)) => return *unknown,
             Err(error) => return ToolOutput::failed(&error),
         };
-        let Some(Seen { domain, view, .. }) = seen(&self.0, &context) else {
-            return ToolOutput::error(NO_CALLER);
+        let Some(VisibleMemory { domain, view, .. }) = visible_memory(&self.0, &context) else {
+            return ToolOutput::error(NO_SCOPE);
         };
         match domain.store.memory(&view, &id).await {
-            Ok(item) if item.text.is_none() => ToolOutput::error("this was forgotten, and its text is gone"),
+            Ok(item) if item.text.is_none() => {
+                ToolOutput::error("this item was forgotten, and its text is gone")
+            }
             Ok(item) => answer(&view, shown(std::slice::from_ref(&item)), std::slice::from_ref(&item)),
             Err(error) => failed(&error),
         }
@@ -240,7 +235,7 @@ impl Tool for GetMemory {
 /// Parses an id written by a model.
 fn item_id(id: &str) -> Result<MemoryItemId, Box<ToolOutput>> {
     let unknown =
-        |_| Box::new(ToolOutput::error("that is no id; use one as memory_search or memory_list shows it"));
+        |_| Box::new(ToolOutput::error("invalid id; use one shown by memory_search or memory_list"));
     id.parse().map_err(unknown)
 }
 
@@ -276,22 +271,22 @@ impl Tool for Remember {
             Ok(supersedes) => supersedes,
             Err(unknown) => return *unknown,
         };
-        let Some(Seen { domain, caller, view }) = seen(&self.0, &context) else {
-            return ToolOutput::error(NO_CALLER);
+        let Some(VisibleMemory { domain, scope: turn, view }) = visible_memory(&self.0, &context) else {
+            return ToolOutput::error(NO_SCOPE);
         };
         let scope = scope.unwrap_or_default();
-        let thread_id = (scope == MemoryScope::Thread).then(|| caller.thread_id.clone());
+        let thread_id = (scope == MemoryScope::Thread).then(|| turn.thread_id.clone());
         let Ok(place) = MemoryPlace::of(&view, scope, thread_id) else {
             return ToolOutput::error(
-                "whoever started this turn is bound to one workspace, and has no memory of their own; \
+                "the token of this turn is bound to one workspace and has no private memory; \
                  use the scope workspace or thread",
             );
         };
-        let source_turn = Some(caller.turn_id.clone());
+        let source_turn = turn.turn_id.clone();
         let new = NewMemory { place, category, text, source_turn, expires_at: None, supersedes };
-        match domain.store.add_memory(&view, new, caller.actor.as_deref()).await {
+        match domain.store.add_memory(&view, new, turn.actor.as_deref()).await {
             Ok(added) if added.was_there => {
-                let text = format!("this was remembered already, as {}", added.item.id);
+                let text = format!("already remembered as {}", added.item.id);
                 answer(&view, text, std::slice::from_ref(&added.item))
             }
             Ok(added) => {
@@ -320,11 +315,11 @@ impl Tool for Forget {
             Ok(Err(unknown)) => return *unknown,
             Err(error) => return ToolOutput::failed(&error),
         };
-        let Some(Seen { domain, caller, view }) = seen(&self.0, &context) else {
-            return ToolOutput::error(NO_CALLER);
+        let Some(VisibleMemory { domain, scope: turn, view }) = visible_memory(&self.0, &context) else {
+            return ToolOutput::error(NO_SCOPE);
         };
-        match domain.store.forget_memory(&view, &id, caller.actor.as_deref()).await {
-            Ok(_) => ToolOutput::text("forgotten; what you have said of it in this conversation stays"),
+        match domain.store.forget_memory(&view, &id, turn.actor.as_deref()).await {
+            Ok(_) => ToolOutput::text("forgotten; your own words about it in this conversation remain"),
             Err(error) => failed(&error),
         }
     }

@@ -8,9 +8,9 @@ use skills::{Activation, MAX_SKILLS};
 
 use crate::agent::Agent;
 use crate::blocking::blocking;
-use crate::domains::skills::SkillPlace;
+use crate::domains::skills::SkillLocation;
 use crate::error::AgentError;
-use crate::subject::Subject;
+use crate::subject::PromptSubject;
 
 impl Agent {
     /// Lists all skills of a location with their outcomes; empty if skills are disabled.
@@ -58,9 +58,10 @@ impl Agent {
             None => None,
         };
         let directory = self.directory(&workspace, cwd).await?;
+        // Paths touched by the thread activate skills, so the answer depends on its stored session.
         let touched = session.map(|stored| stored.state.touched.into_iter().collect()).unwrap_or_default();
         let root = directory.as_ref().and_then(|directory| directory.settings.bounds.workspace());
-        let place = SkillPlace {
+        let place = SkillLocation {
             root: root.map(std::path::Path::to_owned),
             cwd: directory.as_ref().map(|directory| directory.cwd.clone()),
             touched,
@@ -70,13 +71,13 @@ impl Agent {
     }
 
     /// Rejects a turn that selects an unusable skill.
-    pub(crate) async fn check_skills(&self, subject: &Subject) -> Result<(), AgentError> {
-        let selected = subject.request.skills.clone();
+    pub(crate) async fn check_skills(&self, subject: &PromptSubject) -> Result<(), AgentError> {
+        let selected = subject.scope.skills.clone();
         if selected.is_empty() {
             return Ok(());
         }
         let domain = self.skills.as_ref().ok_or(AgentError::SkillsOff)?;
-        let activation = domain.activation(SkillPlace::of_turn(&subject.turn_context())).await;
+        let activation = domain.activation(SkillLocation::of_turn(&subject.turn_context())).await;
         for slug in selected {
             if activation.catalogue().usable(&slug).is_none() {
                 return Err(match activation.catalogue().why_not(&slug) {
@@ -92,7 +93,7 @@ impl Agent {
 fn problems(activation: &Activation) -> Vec<String> {
     let catalogue = activation.catalogue();
     let cut =
-        catalogue.is_cut().then(|| format!("there are more skills than the {MAX_SKILLS} that are looked at"));
+        catalogue.is_cut().then(|| format!("more than {MAX_SKILLS} skills were found; the rest are ignored"));
     catalogue.trust_problem().map(str::to_owned).into_iter().chain(cut).collect()
 }
 

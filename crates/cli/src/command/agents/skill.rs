@@ -65,7 +65,7 @@ fn show(context: &Context, slug: &str, path: Option<&Path>) -> Result<Exit, Fail
         let failure = Failure::usage(format!("there is no skill `{}` here", one_line(slug, 64)));
         return Err(match protocol::similar(slug, slugs) {
             Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
-            None => failure.hint("`foreword skill list` shows those there are"),
+            None => failure.hint("`foreword skill list` lists the available skills"),
         });
     };
     context.output.data(&skill, || {

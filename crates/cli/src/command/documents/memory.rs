@@ -57,7 +57,7 @@ pub(crate) async fn run(context: Context, command: Memory) -> Result<Exit, Failu
             let result = client.call::<MemorySearch>(&params).await?;
             output.data(&result, || listed(&result.items))?;
             if result.items.is_empty() {
-                output.note("nothing remembered has these words");
+                output.note("no remembered item matches these words");
             }
         }
         Memory::Forget { id, workspace: of } => {

@@ -47,7 +47,7 @@ fn items_are_added_found_and_forgotten() {
     let found = machine.run("memory search MONDAYS release --format json").object();
     assert_eq!(found["items"].as_array().unwrap().len(), 1, "none has both words, so any counts: {found}");
     assert_eq!(found["items"][0]["id"], json!(id));
-    machine.check("memory search nothing", "", "nothing remembered has these words\n");
+    machine.check("memory search nothing", "", "no remembered item matches these words\n");
 
     let said = machine.run(&format!("memory forget {id}"));
     let expected = "forgotten; nothing else carried it\n\

@@ -1,4 +1,4 @@
-//! What a request says once: the date and other texts of one turn, which later turns replay.
+//! Turn sections, such as the date, appear once in a request, and later turns replay them.
 
 use agent::TurnSettings;
 use protocol::message::{Block, Message, MessageNote, TurnItem, TurnMessage};
@@ -15,7 +15,7 @@ fn dates(body: &Value) -> usize {
 }
 
 #[tokio::test]
-async fn transcript_of_what_is_said_once() {
+async fn transcript_of_turn_sections_sent_once() {
     let mut stage = Stage::agent(&[("a.txt", "text\n")]).await;
     stage.model.answer(Answer::empty().tool_call("call_1", "read_file", r#"{"path":"missing.txt"}"#));
     stage.model.answer(Answer::text("It is not there,").stop(Stop::MaxOutputTokens));
@@ -26,7 +26,7 @@ async fn transcript_of_what_is_said_once() {
     let bodies = stage.bodies();
     assert!(bodies.iter().all(|body| dates(body) == 1));
 
-    // The proof says which turn has said it.
+    // The manifest shows which turn carried the text.
     for (answer, said_earlier) in [(&first, false), (&second, true)] {
         let params = stage.with(json!({ "turn_id": answer["turn"]["id"] }));
         let manifest = stage.socket.ok("turn/manifest", params).await["manifests"][0]["manifest"].clone();
@@ -34,17 +34,17 @@ async fn transcript_of_what_is_said_once() {
         assert_eq!(date.unwrap()["said_earlier"] == true, said_earlier, "{manifest}");
     }
 
-    // People are shown what was said, and nothing of ours.
+    // Clients see the conversation without our notes.
     let texts = |answer: &Value| {
         let steps = answer["steps"].as_array().unwrap().iter();
         steps.filter_map(|step| step["text"].as_str().map(str::to_owned)).collect::<Vec<_>>()
     };
     assert_eq!(texts(&first), ["What does missing.txt say?", "It is not there,", "so I cannot say."]);
     assert_eq!(texts(&second), ["And a.txt?", "It says text."]);
-    // What was cut off goes on where it stopped.
+    // A truncated answer continues where it stopped.
     assert_eq!(first["turn"]["answer"], "It is not there,so I cannot say.");
 
-    // A past prompt and the next one have what their requests have: the date stands in the first turn.
+    // Past prompts and previews agree with their requests: only the first turn carries the date.
     let section = |prompt: &Value| {
         let text = prompt["full_text"].as_str().unwrap();
         (text.contains("## Current Context"), prompt["turn_text"].as_str().unwrap().contains("Date: "))
@@ -66,7 +66,7 @@ async fn transcript_of_what_is_said_once() {
     transcript::check(&stage, "13-said-once", SystemText::Headings);
 }
 
-/// Stores a question and its answer as if a gateway had, on some day.
+/// Stores a completed turn of some day as a gateway would.
 async fn past_turn(stage: &Stage, date: &str) {
     let (workspace, thread): (WorkspaceId, ThreadId) =
         (stage.workspace.clone().try_into().unwrap(), stage.thread.clone().try_into().unwrap());
@@ -84,7 +84,7 @@ async fn past_turn(stage: &Stage, date: &str) {
 }
 
 #[tokio::test]
-async fn another_date_is_said_also_when_the_clock_went_back() {
+async fn an_earlier_date_is_sent_again() {
     for date in ["2001-01-01", "2999-12-31"] {
         let mut stage = Stage::chat().await;
         past_turn(&stage, date).await;
@@ -99,7 +99,7 @@ async fn another_date_is_said_also_when_the_clock_went_back() {
 }
 
 #[tokio::test]
-async fn what_was_summarised_away_is_said_again() {
+async fn summarised_turn_sections_are_sent_again() {
     let turns = TurnSettings { max_context_tokens: 6_000, response_reserve_tokens: 1_000, ..writing() };
     let mut stage = Stage::set(Setting { turns, ..Setting::default() }).await;
     stage.model.answer_by(|request| {

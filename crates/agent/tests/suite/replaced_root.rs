@@ -1,13 +1,13 @@
-//! A workspace's directory that is another one in the middle of a turn.
+//! A workspace directory that is replaced while a turn runs.
 
 use scripted_model::Answer;
 use serde_json::json;
 
-use crate::support::{Stage, texts};
+use crate::stage::{Stage, texts};
 
 #[tokio::test]
-async fn a_root_that_is_replaced_in_the_middle_is_neither_read_nor_written() {
-    let mut stage = Stage::agent(&[("AGENTS.md", "RULE-OLD"), ("a.txt", "old\n")]).await;
+async fn a_root_replaced_during_a_turn_is_left_alone() {
+    let stage = Stage::agent(&[("AGENTS.md", "RULE-OLD"), ("a.txt", "old\n")]).await;
     let root = stage.path("a.txt").parent().unwrap().to_owned();
     let aside = root.with_file_name(format!("{}-aside", root.file_name().unwrap().to_string_lossy()));
     let mut round = 0;
@@ -43,14 +43,14 @@ async fn a_root_that_is_replaced_in_the_middle_is_neither_read_nor_written() {
         assert_eq!(result["is_error"], true, "{result}");
         assert!(text.contains("was moved, removed or replaced since this turn began"), "{result}");
     }
-    // Neither of the two is touched, and the one's instructions are not told of the other.
+    // The turn was started in the old directory. It must not act on the new one, and its instructions are for the next turn.
     for (place, text) in [(&root, "new\n"), (&aside, "old\n")] {
         assert_eq!(std::fs::read_to_string(place.join("a.txt")).unwrap(), text);
     }
     let told = texts(stage.last_body()["messages"].as_array().unwrap().last().unwrap()).concat();
     assert!(!told.contains("RULE-NEW"), "{told}");
 
-    // The next turn works in the new one, and is told what changed.
+    // The next turn works in the new directory and gets its instructions.
     stage.model.answer(Answer::empty().tool_call("6", "read_file", r#"{"path":"a.txt"}"#));
     stage.model.answer(Answer::text("new"));
     let next = stage.ask("and now?").await;

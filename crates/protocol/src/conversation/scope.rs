@@ -1,0 +1,88 @@
+//! The scope of a turn, shared by hooks, tools and delegation.
+
+use std::path::PathBuf;
+
+use crate::{ThreadId, ThreadMode, TurnId, WorkspaceId};
+
+/// The workspace, thread, directory and user that a turn belongs to.
+///
+/// It is made once per turn and shared behind an `Arc`. Hooks, sources of tools and calls embed it and add only the
+/// fields that they alone need.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnScope {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// The thread.
+    pub thread_id: ThreadId,
+    /// The turn; `None` for a preview of the next one.
+    pub turn_id: Option<TurnId>,
+    /// The mode of the thread.
+    pub mode: ThreadMode,
+    /// The root directory of the workspace; `None` if it has none.
+    pub root: Option<PathBuf>,
+    /// The directory the turn works in; `None` if the workspace has none.
+    pub directory: Option<PathBuf>,
+    /// Name of the user who started the turn.
+    pub actor: Option<String>,
+    /// The workspaces that the user's token gives access to.
+    pub reach: TokenReach,
+    /// Slugs of the skills selected for the turn.
+    pub skills: Vec<String>,
+    /// Hidden tool domains that are visible from the first round on.
+    pub tool_domains: Vec<String>,
+    /// The user's input.
+    pub input: Option<String>,
+    /// True if the user asked to remember nothing of the turn.
+    pub off_the_record: bool,
+    /// True if there is memory that the turn can see; `None` if that was not checked.
+    pub has_memories: Option<bool>,
+}
+
+impl TurnScope {
+    /// Creates the scope of a thread; everything else is empty.
+    pub fn new(workspace_id: WorkspaceId, thread_id: ThreadId) -> Self {
+        Self {
+            workspace_id,
+            thread_id,
+            turn_id: None,
+            mode: ThreadMode::default(),
+            root: None,
+            directory: None,
+            actor: None,
+            reach: TokenReach::default(),
+            skills: Vec::new(),
+            tool_domains: Vec::new(),
+            input: None,
+            off_the_record: false,
+            has_memories: None,
+        }
+    }
+
+    /// Returns true if the user can access this workspace only.
+    pub fn is_bound(&self) -> bool {
+        self.reach == TokenReach::Workspace
+    }
+
+    /// Returns the user whose private memory is visible to the turn.
+    pub fn memory_owner(&self) -> Option<&str> {
+        self.reach.memory_owner(self.actor.as_deref())
+    }
+}
+
+/// The workspaces that a token gives access to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum TokenReach {
+    /// One workspace.
+    #[default]
+    Workspace,
+    /// All workspaces, and what they share: the model's identity.
+    Everything,
+}
+
+impl TokenReach {
+    /// Returns the user whose private memory is visible. A token bound to a workspace sees none, because its name
+    /// alone does not identify a user.
+    pub fn memory_owner(self, actor: Option<&str>) -> Option<&str> {
+        actor.filter(|_| self == TokenReach::Everything)
+    }
+}
