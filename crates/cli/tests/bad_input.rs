@@ -190,7 +190,7 @@ fn a_token_that_opens_nothing_and_one_that_opens_too_little() {
         })
     };
     let said = wrong("fwt_wrong", "workspace list");
-    complains(&said, FAILED, "wrong", "the gateway does not know the token, or it was revoked");
+    complains(&said, FAILED, "wrong", "the gateway rejected the token: it is unknown or revoked");
     let reader = machine.run("token create guest").word();
     let said = wrong(&reader, "folder create services");
     complains(&said, FAILED, "weak", "hint: use a token with a stronger role");

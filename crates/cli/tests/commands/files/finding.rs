@@ -112,7 +112,7 @@ fn something_else_at_the_address_is_not_taken_for_a_gateway() {
     command.env("FOREWORD_CLIENT_URL", format!("http://{address}")).env("FOREWORD_TOKEN", "x");
     assert_eq!(
         finish(command, b"").failed(3),
-        "error: the gateway refused the connection: it answered with status 404, which no gateway does\n"
+        "error: the gateway rejected the connection: status 404, which is not a gateway's answer\n"
     );
     answering.join().unwrap();
 }

@@ -69,7 +69,7 @@ fn a_revoked_or_made_up_token_opens_nothing() {
     let secret = machine.run("token create bob").word();
     run_as(&machine, &secret, "doc get").failed(1);
     machine.run("token revoke bob").done();
-    let refused = "error: the gateway does not know the token, or it was revoked\n\
+    let refused = "error: the gateway rejected the token: it is unknown or revoked\n\
                    hint: ask an owner for one made with `foreword token create`; a gateway that starts without the \
                    file owner.token in its data directory makes a new owner's token\n";
     assert_eq!(run_as(&machine, &secret, "doc get").failed(3), refused);
