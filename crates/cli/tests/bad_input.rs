@@ -208,7 +208,7 @@ fn a_token_that_opens_nothing_and_one_that_opens_too_little() {
         &said,
         FAILED,
         "nobody there",
-        "hint: start a gateway there with `foreword serve`, or mend client.url",
+        "hint: start a gateway there with `foreword serve`, or correct client.url",
     );
 }
 
