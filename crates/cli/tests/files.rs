@@ -1,4 +1,4 @@
-//! What the command makes is for its user alone, and a database is never used twice or replaced by an empty one.
+//! Private files, and protection against reusing or replacing a database by mistake.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

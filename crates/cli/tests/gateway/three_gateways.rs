@@ -1,4 +1,4 @@
-//! Three gateways on one PostgreSQL, one of them killed: nobody misses, repeats or loses anything.
+//! Three gateways on one PostgreSQL, one of them killed: no client misses, repeats or loses anything.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ const WRITERS: usize = 6;
 const FOLLOWERS: usize = 6;
 const SAVES: usize = 40;
 
-/// Where the gateways are; a client that loses one goes to the next.
+/// Addresses of the gateways; a client that loses one connects to the next.
 #[derive(Clone)]
 struct Places(Arc<Vec<Target>>);
 
@@ -70,7 +70,7 @@ async fn write(
     texts
 }
 
-/// Follows the workspace from its beginning to a last change that is told later.
+/// Follows the workspace from its start to a last change, which is announced later.
 async fn follow(
     places: Places,
     mut place: usize,

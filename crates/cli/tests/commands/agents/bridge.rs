@@ -98,10 +98,7 @@ fn settings_that_cannot_be_understood_are_left_alone_and_shown_what_to_add() {
     );
     assert_eq!(std::fs::read_to_string(settings).unwrap(), "{ \"a\": 1,, }\n");
     let err = machine.run("install claude").failed(2);
-    assert!(
-        err.contains("there is no agent `claude`") && err.contains("did you mean `claude-code`?"),
-        "{err}"
-    );
+    assert!(err.contains("unknown agent `claude`") && err.contains("did you mean `claude-code`?"), "{err}");
 }
 
 #[test]
@@ -113,7 +110,7 @@ fn a_tree_is_synced_checked_and_put_back() {
     let shown = machine.run("sync").done();
     assert!(shown.starts_with("link CLAUDE.md -> AGENTS.md\nlink sub/CLAUDE.md -> AGENTS.md\n"), "{shown}");
     assert_eq!(machine.run("sync --check").done(), "");
-    // Whoever is below the root means the whole project.
+    // A path below the root refers to the whole project.
     assert_eq!(machine.run("sync sub --check").code, Some(0));
     let text = machine.run("show sub --profile claude-code").done();
     assert!(text.contains("ROOT RULES") && text.contains("SUB RULES"), "{text}");
@@ -123,7 +120,7 @@ fn a_tree_is_synced_checked_and_put_back() {
     assert_eq!(machine.run("sync nowhere").code, Some(2));
 }
 
-/// What an MCP server answers to these messages.
+/// Returns the answers of an MCP server to these messages.
 fn talk(machine: &Machine, words: &str, messages: &[serde_json::Value]) -> Vec<serde_json::Value> {
     let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
     let out = machine.run_with(words, input).done();
@@ -172,7 +169,7 @@ fn instructions_are_served_over_mcp() {
     assert_eq!(answers[3]["result"]["structuredContent"]["profile"], "foreword");
     assert_eq!(answers[4]["result"]["structuredContent"]["agents"].as_array().unwrap().len(), 2);
     assert!(
-        answers[5]["result"]["isError"] == true && text(5).contains("there is no agent `nobody`"),
+        answers[5]["result"]["isError"] == true && text(5).contains("unknown agent `nobody`"),
         "{}",
         text(5)
     );

@@ -18,11 +18,7 @@ fn machine() -> Machine {
 #[test]
 fn skills_are_listed_with_what_became_of_them() {
     let machine = machine();
-    machine.check(
-        "skill list",
-        "",
-        "there are no skills here; make one in ~/home/skills or in .agents/skills\n",
-    );
+    machine.check("skill list", "", "no skills found; create one in ~/home/skills or in .agents/skills\n");
     assert_eq!(machine.run("skill list --format json").object(), json!({ "skills": [] }));
     skill(&machine, "home/skills/own", "own", "");
     skill(&machine, "home/skills/rust", "rust", "paths: src/**\n");
@@ -116,16 +112,16 @@ fn one_skill_is_shown_with_everything_that_it_says() {
 fn a_check_fails_when_something_is_wrong() {
     let machine = machine();
     skill(&machine, "project/.agents/skills/lend", "lend", "");
-    machine.check("skill check", "", "1 skill: nothing is wrong\n");
+    machine.check("skill check", "", "1 skill: no problems\n");
     machine.write("project/.agents/skills/broken/SKILL.md", "---\nname: Broken One\n---\n");
     let said = machine.run("skill check");
-    assert_eq!((said.code, said.err.as_str()), (Some(1), "2 skills: 1 to mend\n"), "{said:?}");
+    assert_eq!((said.code, said.err.as_str()), (Some(1), "2 skills: 1 problems\n"), "{said:?}");
     assert!(said.out.contains("`Broken One` is not a valid name"), "{said:?}");
     let object = machine.run("skill check --format json");
     assert_eq!(object.code, Some(1));
     let object = object.object();
     assert_eq!((&object["checked"], &object["findings"][0]["reason"]), (&2.into(), &"bad_name".into()));
-    // One by its folder or its file, which nobody need have trusted.
+    // A skill is found by its folder or file, trusted or not.
     assert_eq!(machine.run("skill check .agents/skills/broken").code, Some(1));
     machine.run("skill check .agents/skills/lend/SKILL.md").done();
     assert!(machine.run("skill check nowhere").failed(2).contains("nowhere"));
@@ -137,7 +133,7 @@ fn trust_shows_what_it_trusts_and_asks() {
     skill(&machine, "project/.agents/skills/lend", "lend", "");
     machine.write("project/.agents/skills/lend/run.sh", "echo \u{202e}hidden\n");
     machine.write("project/.agents/skills/lend/data", b"\0");
-    // Nobody can be asked here.
+    // There is no terminal to ask on.
     let said = machine.run("trust .");
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(

@@ -32,7 +32,7 @@ fn tokens_are_made_listed_and_revoked() {
         "token revoke bob",
         2,
         "",
-        "error: there is no token `bob`\nhint: `foreword token list` shows those there are\n",
+        "error: there is no token `bob`\nhint: list tokens with `foreword token list`\n",
     );
     machine.check_code(
         "token create ann",
@@ -112,5 +112,5 @@ fn the_audit_says_who_did_what_without_secrets() {
     let later = machine.run("audit --since 2999-01-01T00:00:00Z --format json").object();
     assert_eq!(later["entries"].as_array().unwrap().len(), 0);
     let err = machine.run("audit --since yesterday").failed(2);
-    assert!(err.contains("expected how long ago, such as `7 days`"), "{err}");
+    assert!(err.contains("expected an age, such as `7 days`"), "{err}");
 }

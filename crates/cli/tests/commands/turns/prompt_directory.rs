@@ -84,7 +84,7 @@ fn a_prompt_in_a_file_is_what_a_directory_is_compared_with() {
     assert!(lines[1].contains("project/AGENTS.md sha256 "), "{text}");
     for (words, why) in [
         ("", "a directory has no turns: name a THREAD, or with --since a file to compare with"),
-        ("--since AGENTS.md", "AGENTS.md holds no prompt: "),
+        ("--since AGENTS.md", "AGENTS.md does not contain a prompt: "),
     ] {
         let error = machine.run(&format!("prompt diff {words}")).failed(2);
         assert!(error.starts_with(&format!("error: {why}")), "{error}");

@@ -1,4 +1,4 @@
-//! What is shown of turns and of what they are asked with: the tools, what a watcher sees, and how instruction files came.
+//! Views of turns and requests: tools, watching, and instruction files.
 
 use std::io::Read as _;
 
@@ -74,7 +74,7 @@ fn who_watches_sees_what_came_before_what_waits_and_what_happens() {
     assert_eq!(eventually("its end", || watching.try_wait().unwrap()).code(), Some(0));
     assert_eq!(eventually("the turn's end", || asking.try_wait().unwrap()).code(), Some(0));
     let told = talk.machine.tidy(&String::from_utf8(told).unwrap());
-    // What varies: until when it waits, and what the digest of the call is.
+    // Replace what varies: the expiry time and the digest of the call.
     let told: Vec<String> = told
         .lines()
         .map(|line| match line.strip_prefix("waiting until ") {
@@ -139,7 +139,7 @@ fn a_session_says_how_each_file_came() {
             .map(|(path, how)| (path.to_owned(), how.to_owned()))
     };
     assert_eq!(came(), expected("at the start"));
-    // What came later is not what the thread began with.
+    // Files added later are not part of the thread's start.
     talk.machine.write("project/AGENTS.md", "Be very brief.\n");
     talk.model.answer(Answer::text("Noted."));
     talk.ask("Again.").done();
