@@ -48,7 +48,8 @@ fn run(machine: &Machine, words: &str) -> Said {
     let begun = Instant::now();
     let said = machine.run(words);
     let took = begun.elapsed();
-    let (code, bytes) = (said.code, said.out.len() + said.err.len());
+    let code = said.code;
+    let bytes = said.out.len() + said.err.len();
     let _ = writeln!(std::io::stderr(), "{took:>8.1?}  {bytes:>8} bytes  {code:?}  {words}");
     assert!(said.code.is_some(), "{words} was ended by a signal: {}", said.err);
     assert!(!machine.project().join(PLANTED).exists(), "{words} ran something");

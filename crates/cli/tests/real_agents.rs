@@ -271,7 +271,8 @@ async fn run(agent: &Agent) {
         .map(|request| request.body.to_string())
         .collect();
     assert!(turns.len() >= 2, "{} made {} requests", agent.name, turns.len());
-    let (first, second) = (&turns[0], &turns[1]);
+    let first = &turns[0];
+    let second = &turns[1];
     assert!(first.contains("ROOT-RULES"), "{} reads it by itself: {first}", agent.name);
     assert!(!first.contains("SUB-RULES") && !first.contains("DEEP-RULES"), "nothing touched it yet: {first}");
     assert!(second.contains("agents.resolve.paths"), "{second}");

@@ -138,8 +138,9 @@ mod tests {
     #[test]
     fn marker_like_lines_in_a_text_survive() {
         let about = "<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n";
-        let (base, yours, theirs) =
-            (format!("{about}end\n"), format!("{about}mine\n"), format!("{about}theirs\n"));
+        let base = format!("{about}end\n");
+        let yours = format!("{about}mine\n");
+        let theirs = format!("{about}theirs\n");
         let Merged::Marked { text, marks } = merge(&base, &yours, &theirs) else { panic!() };
         assert_eq!(text, format!("{about}<<<<<<<< yours\nmine\n========\ntheirs\n>>>>>>>> theirs\n"));
         assert!(

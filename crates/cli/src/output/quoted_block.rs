@@ -15,7 +15,8 @@ pub(crate) fn add_block(rows: &mut Vec<String>, text: &str, columns: Option<usiz
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(width(MARGIN)).max(MIN_COLUMNS));
     for line in text.split('\n') {
         let mut margin = MARGIN;
-        let (mut row, mut used) = (String::new(), 0);
+        let mut row = String::new();
+        let mut used = 0;
         for character in visible(line).chars() {
             let needed = columns_of(character);
             if used + needed > room {

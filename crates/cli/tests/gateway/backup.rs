@@ -24,7 +24,9 @@ async fn a_backup_made_during_saves_is_restored_and_continues() {
 
     let enough = Arc::new(AtomicBool::new(false));
     let saving = tokio::spawn({
-        let (enough, workspace, place) = (Arc::clone(&enough), workspace.clone(), place.clone());
+        let enough = Arc::clone(&enough);
+        let workspace = workspace.clone();
+        let place = place.clone();
         async move {
             let mut number = 1;
             while !enough.load(Ordering::Relaxed) {

@@ -135,7 +135,8 @@ async fn a_killed_gateway_is_replaced_by_the_others_without_a_gap() {
         .iter()
         .enumerate()
         .map(|(place, folder_id)| {
-            let (workspace_id, folder_id) = (workspace_id.clone(), folder_id.clone());
+            let workspace_id = workspace_id.clone();
+            let folder_id = folder_id.clone();
             tokio::spawn(write(places.clone(), place, workspace_id, folder_id, Arc::clone(&saved)))
         })
         .collect();

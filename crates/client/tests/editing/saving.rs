@@ -221,7 +221,8 @@ fn characters_are_compared_with_the_prompt_limit() {
 #[test]
 fn a_late_answer_to_an_abandoned_request_is_ignored() {
     let start = Instant::now();
-    let (known, later) = (document(1, "a"), start + AUTOSAVE_AFTER);
+    let known = document(1, "a");
+    let later = start + AUTOSAVE_AFTER;
     // The save is abandoned, for example because everything is reloaded, and the document is fetched.
     let given_up = || {
         let mut editing = Editing::new(Some(&known));

@@ -55,7 +55,8 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let (gateway, tree) = (Gateway::new(2), LiveTree::new(workspace()));
+        let gateway = Gateway::new(2);
+        let tree = LiveTree::new(workspace());
         let now = Instant::now();
         Self { gateway, tree, requests: Vec::new(), answers: Vec::new(), heard: None, names: 0, now }
     }

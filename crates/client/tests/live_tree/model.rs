@@ -170,7 +170,8 @@ impl Gateway {
 
     fn document_changed(&mut self, scope: &Scope, summary: Option<DocumentSummary>) {
         let seq = Sequence(self.log.len() as u64 + 1);
-        let (workspace_id, folder_id) = (workspace(), scope.clone());
+        let workspace_id = workspace();
+        let folder_id = scope.clone();
         let change = DocumentChanged { seq, workspace_id, folder_id, summary, effective_changed: true };
         self.log.push(Event::Document(change));
         self.changed(TreeChange::AgentsDoc, scope.clone(), None);
@@ -226,7 +227,9 @@ impl Gateway {
         let mut places: Vec<Scope> = vec![params.folder_id.clone()];
         places.extend(folders.iter().map(|folder| Some(folder.id.clone())));
         let limit = self.threads_at_once.min(params.thread_limit.unwrap() as usize);
-        let (mut threads, mut placements, mut more) = (Vec::new(), Vec::new(), Vec::new());
+        let mut threads = Vec::new();
+        let mut placements = Vec::new();
+        let mut more = Vec::new();
         for scope in &places {
             let mut here = self.threads_in(scope);
             let missing = here.len().saturating_sub(limit) as u64;

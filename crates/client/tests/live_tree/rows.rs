@@ -51,7 +51,9 @@ fn a_row_shows_where_its_instructions_come_from() {
     let (mut gateway, services, api) = sample();
     let mut tree = loaded(&gateway);
     open_all(&mut tree, &gateway);
-    let (root, services, api) = (None, Some(services), Some(api));
+    let root = None;
+    let services = Some(services);
+    let api = Some(api);
     assert_eq!(tree.document_state(&root), DocumentState::Active);
     assert_eq!(tree.document_state(&services), DocumentState::Inherited(None));
     assert_eq!(tree.document_state(&api), DocumentState::Draft);
@@ -165,7 +167,8 @@ fn transient_failures_are_retried_automatically() {
 fn permanent_failures_wait_for_the_user() {
     let (mut gateway, services, _) = sample();
     let mut tree = loaded(&gateway);
-    let (now, known) = (Instant::now(), gateway.log.len());
+    let now = Instant::now();
+    let known = gateway.log.len();
     gateway.rename_folder(&services, "renamed");
     announce(&mut tree, &gateway.log[known]);
     let request = tree.poll(now).unwrap();

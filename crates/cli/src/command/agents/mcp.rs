@@ -114,7 +114,8 @@ impl Source for Local<'_> {
         let cwd = self.directory(place.path.as_deref());
         let asked = place.profile.map(|profile| compare::settings_for(profile, &self.settings));
         let settings = asked.as_ref().unwrap_or(&self.settings);
-        let (request, file) = (Request { cwd: &cwd, settings }, self.file(place.path.as_deref(), &cwd));
+        let request = Request { cwd: &cwd, settings };
+        let file = self.file(place.path.as_deref(), &cwd);
         let found = match &file {
             Some(file) => survey_for(&request, file),
             None => survey(&request),

@@ -124,7 +124,8 @@ fn check(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
         matches!(skill.outcome, Invalid | ChangedSinceTrusted | MissingDependency)
     };
     let findings: Vec<SkillSummary> = summaries.into_iter().filter(is_wrong).collect();
-    let (wrong, result) = (findings.len(), Checked { findings, checked });
+    let wrong = findings.len();
+    let result = Checked { findings, checked };
     if context.output.is_json() {
         context.output.json(&result)?;
     } else {
@@ -162,7 +163,8 @@ struct Here {
 impl Here {
     fn find(context: &Context, path: Option<&Path>) -> Result<Self, Failure> {
         let settings = &context.configuration.sections().skills;
-        let (files, cwd) = (Files::new(context)?, directory(path)?);
+        let files = Files::new(context)?;
+        let cwd = directory(path)?;
         let resolution = instructions::resolve(&files.request(&cwd), None);
         let root = resolution.map_err(|error| files.failure(&error))?.root.clone();
         let request = SkillRequest {
@@ -222,8 +224,9 @@ fn entry(skill: &SkillSummary, base: &Path) -> String {
 }
 
 fn appearance(outcome: SkillOutcome) -> (&'static str, Style) {
-    let (good, poor, bad) =
-        (AnsiColor::Green.on_default(), AnsiColor::Yellow.on_default(), AnsiColor::Red.on_default());
+    let good = AnsiColor::Green.on_default();
+    let poor = AnsiColor::Yellow.on_default();
+    let bad = AnsiColor::Red.on_default();
     match outcome {
         SkillOutcome::Active => ("+", good),
         SkillOutcome::Shadowed | SkillOutcome::Disabled => ("-", Style::new()),

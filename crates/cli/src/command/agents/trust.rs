@@ -178,7 +178,8 @@ fn list(context: &Context, trusted: &Trusted, path: Option<&Path>) -> Result<Exi
     let listed = TrustedSkills { skills };
     context.output.data(&listed, || {
         let rows = listed.skills.iter().map(|skill| {
-            let (slug, folder) = (seen_line(&skill.slug), seen_line(&skill.folder));
+            let slug = seen_line(&skill.slug);
+            let folder = seen_line(&skill.folder);
             vec![slug, skill.files.to_string(), skill.trusted_at.to_string(), folder]
         });
         crate::output::table(&["skill", "files", "trusted", "folder"], rows)

@@ -51,7 +51,8 @@ pub(crate) async fn run(context: Context, command: Doc) -> Result<Exit, Failure>
             diff::run(&context, &client, from.map(Version), to.map(Version), &scope).await
         }
         Doc::Restore { version, expected_version, message, scope } => {
-            let (version, expected) = (Version(version), expected_version.map(Version));
+            let version = Version(version);
+            let expected = expected_version.map(Version);
             restore(&context, &client, version, expected, message, &scope).await
         }
         Doc::Archive { expected_version, scope } => {

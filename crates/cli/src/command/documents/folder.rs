@@ -158,7 +158,8 @@ impl Folders {
                     Some(doc) => format!("{} characters", doc.char_count),
                     None => "-".to_owned(),
                 };
-                let (deleted_at, id) = (time(deleted.deleted_at), deleted.folder.id.to_string());
+                let deleted_at = time(deleted.deleted_at);
+                let id = deleted.folder.id.to_string();
                 vec![folders.path(deleted), deleted_at, document, id]
             });
             table(&["path", "deleted", "document", "id"], rows)

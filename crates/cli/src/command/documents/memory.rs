@@ -35,7 +35,8 @@ pub(crate) async fn run(context: Context, command: Memory) -> Result<Exit, Failu
         Memory::List { scope, thread, status, limit, workspace: of } => {
             let workspace_id = workspace(&of).await?;
             let thread_id = in_thread(&client, &workspace_id, thread.as_deref()).await?;
-            let (status, limit) = (Some(status), Some(limit));
+            let status = Some(status);
+            let limit = Some(limit);
             let params = MemoryListParams { workspace_id, scope, thread_id, status, before: None, limit };
             let result = client.call::<MemoryList>(&params).await?;
             output.data(&result, || listed(&result.items))?;

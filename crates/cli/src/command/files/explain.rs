@@ -96,8 +96,9 @@ fn survey(context: &Context, files: &Files, cwd: &Path) -> Result<Resolution, Fa
 pub(super) fn appearance(outcome: Outcome) -> (&'static str, &'static str, Style) {
     let plain = Style::new();
     let faint = plain.dimmed();
-    let (good, poor, bad) =
-        (AnsiColor::Green.on_default(), AnsiColor::Yellow.on_default(), AnsiColor::Red.on_default());
+    let good = AnsiColor::Green.on_default();
+    let poor = AnsiColor::Yellow.on_default();
+    let bad = AnsiColor::Red.on_default();
     match outcome {
         Outcome::Used => ("+", "used", good),
         Outcome::Truncated => ("~", "truncated", poor),

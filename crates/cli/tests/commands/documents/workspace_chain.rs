@@ -58,7 +58,8 @@ struct Case {
 
 impl Stage {
     async fn new() -> Self {
-        let (machine, tree) = (Machine::new(), Tree::new());
+        let machine = Machine::new();
+        let tree = Tree::new();
         let mut command = machine.command("serve --listen 127.0.0.1:0");
         command.env("HOME", tree.directory("home"));
         let server = Server::start(&machine, command);
@@ -183,7 +184,8 @@ impl Case {
 async fn show_with_a_root_and_a_workspace_with_that_root_agree_in_every_case() {
     let stage = Stage::new().await;
     let cases = CASES.iter().flat_map(|cases| serde_json::from_str::<Vec<Value>>(cases).unwrap());
-    let (mut failures, mut compared) = (Vec::new(), 0);
+    let mut failures = Vec::new();
+    let mut compared = 0;
     for case in cases {
         let case = stage.set(&case);
         // A workspace's settings are strict: they cannot disable reading.
@@ -191,7 +193,8 @@ async fn show_with_a_root_and_a_workspace_with_that_root_agree_in_every_case() {
             continue;
         }
         compared += 1;
-        let (shown, prompt) = (stage.show(&case), stage.preview(&case).await);
+        let shown = stage.show(&case);
+        let prompt = stage.preview(&case).await;
         let (shown, prompt) = match (shown, prompt) {
             (Ok(shown), Ok(prompt)) => (shown, prompt),
             (Err(_), Err(_)) => continue,
@@ -224,7 +227,8 @@ async fn show_with_a_root_and_a_workspace_with_that_root_agree_in_every_case() {
             continue;
         }
         if !is_same {
-            let (user, session) = (&prompt.user_text, &prompt.session_text);
+            let user = &prompt.user_text;
+            let session = &prompt.session_text;
             failures.push(format!("{}: show {expected:?}\n  prompt {user:?} {session:?}", case.name));
         }
     }

@@ -33,7 +33,8 @@ impl Terminal {
         command.env("TERM", "dumb").stdin(std::process::Stdio::piped());
         let mut child = start(command);
         let shown = Arc::<Mutex<Vec<u8>>>::default();
-        let (mut out, kept) = (child.stdout.take().unwrap(), Arc::clone(&shown));
+        let mut out = child.stdout.take().unwrap();
+        let kept = Arc::clone(&shown);
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = out.read(&mut bytes) {

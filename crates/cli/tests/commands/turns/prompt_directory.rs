@@ -37,7 +37,8 @@ fn it_says_how_much_of_the_window_tools_and_sections_take() {
     let sum = |list: &serde_json::Value| -> u64 {
         list.as_array().unwrap().iter().map(|item| item["tokens"].as_u64().unwrap()).sum()
     };
-    let (sections, tools) = (sum(&printed["sections"]), sum(&printed["sizes"]["tools"]));
+    let sections = sum(&printed["sections"]);
+    let tools = sum(&printed["sizes"]["tools"]);
     assert_eq!(printed["sizes"]["request_tokens"], sections + tools);
     assert!(printed["sizes"].get("history").is_none(), "a directory has no earlier turns: {printed}");
     let text = machine.run("prompt sections").done();

@@ -18,7 +18,8 @@ fn the_tools_are_printed_as_the_model_gets_them() {
     let printed = talk.machine.run("prompt show Talk --tools").done();
     let mut rest = printed.as_str();
     for tool in &sent {
-        let (name, description) = (tool["name"].as_str().unwrap(), tool["description"].as_str().unwrap());
+        let name = tool["name"].as_str().unwrap();
+        let description = tool["description"].as_str().unwrap();
         let first_line = description.lines().next().unwrap();
         let head = format!("{name}\n  {first_line}\n");
         rest = rest.split_once(&head).unwrap_or_else(|| panic!("no {head:?} in {rest}")).1;
@@ -63,7 +64,8 @@ fn who_watches_sees_what_came_before_what_waits_and_what_happens() {
         is_open.then(|| turn["turn"]["id"].as_str().unwrap().to_owned())
     });
     let mut watching = start(talk.machine.command(&format!("turn watch {turn}")));
-    let (mut told, mut byte) = (Vec::new(), [0]);
+    let mut told = Vec::new();
+    let mut byte = [0];
     let error = watching.stderr.as_mut().unwrap();
     while !String::from_utf8_lossy(&told).contains("refuses it\n") {
         error.read_exact(&mut byte).unwrap();

@@ -40,7 +40,8 @@ pub(super) fn describe(last: &Resolution, now: &Resolution, at: Timestamp) -> St
 
 fn describe_size(last: &Resolution, now: &Resolution) -> String {
     let of = |resolution: &Resolution| resolution.text.as_deref().map_or(0, tokens) as u64;
-    let (before, after) = (of(last), of(now));
+    let before = of(last);
+    let after = of(now);
     let after_words = count(after, "token");
     if before == after {
         format!("text about {after_words}")

@@ -115,7 +115,8 @@ fn describe_delegated(number: usize, turn: &Turn, all: &[Turn]) -> String {
     let spent = describe_spent(turn).map(|spent| format!(", tokens: {spent}")).unwrap_or_default();
     let parent = |turn: &Turn| all.iter().find(|other| Some(&other.id) == turn.parent_turn_id.as_ref());
     let depth = std::iter::successors(parent(turn), |above| parent(above)).count();
-    let (indent, goal) = ("  ".repeat(depth), one_line(&turn.input, WIDTH));
+    let indent = "  ".repeat(depth);
+    let goal = one_line(&turn.input, WIDTH);
     format!("{indent}{number}  {}  {}{spent}  {goal}", turn.id, status_name(turn.status))
 }
 

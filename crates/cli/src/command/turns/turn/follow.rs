@@ -328,7 +328,8 @@ impl<'a> Live<'a> {
 
     /// Loads the turn and its later steps, reconnecting as often as necessary.
     async fn get_after(&mut self, after: Option<u32>) -> Result<TurnGetResult, Failure> {
-        let (workspace_id, turn_id) = (self.workspace_id.clone(), self.turn_id.clone());
+        let workspace_id = self.workspace_id.clone();
+        let turn_id = self.turn_id.clone();
         let mut params = TurnPageParams { workspace_id, turn_id, after };
         let mut whole: Option<TurnGetResult> = None;
         loop {

@@ -265,7 +265,8 @@ mod tests {
     #[test]
     fn a_call_is_described_by_its_main_argument() {
         let call = |arguments: &str| {
-            let (id, name) = ("1".to_owned(), "search".to_owned());
+            let id = "1".to_owned();
+            let name = "search".to_owned();
             describe_call(&ToolCall { id, name, arguments: arguments.to_owned() })
         };
         assert_eq!(call(r#"{"glob": "*", "path": "src"}"#), "search src");

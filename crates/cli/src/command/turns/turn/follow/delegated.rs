@@ -34,8 +34,8 @@ impl Live<'_> {
             TurnToolFinished::NAME => {
                 if let Ok(finished) = serde_json::from_str::<TurnToolFinished>(params) {
                     self.questions.forget(self.output, Some(&finished.turn_id), &finished.call_id);
-                    let (tool, effects) =
-                        (one_line(&finished.tool, TOOL_WIDTH), explain::describe_effects(&finished.effects));
+                    let tool = one_line(&finished.tool, TOOL_WIDTH);
+                    let effects = explain::describe_effects(&finished.effects);
                     let outcome = steps::outcome(finished.is_error, finished.reminders.iter().copied());
                     if !self.output.is_json() {
                         self.tell_progress(number, format!("tool {tool} {outcome}{effects}"));

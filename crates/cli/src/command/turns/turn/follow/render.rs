@@ -132,7 +132,8 @@ impl Live<'_> {
 
     /// Warns that standard output was closed; the answer is stored all the same.
     pub(super) fn tell_unread(&mut self) {
-        let (flags, turn_id) = (&self.context.repeated_flags, &self.turn_id);
+        let flags = &self.context.repeated_flags;
+        let turn_id = &self.turn_id;
         let hint = format!(
             "`foreword{flags} turn show {turn_id}` has its answer, `foreword{flags} turn cancel {turn_id}` stops it"
         );
