@@ -69,7 +69,7 @@ fn wrong_spellings_of_commands_flags_and_values() {
             ("explain --max-bytes -1", USAGE, "unexpected argument '-1' found"),
             ("explain nowhere", USAGE, "hint: the nearest directory that exists is ~/project"),
             ("show --root nowhere", USAGE, "the root ~/project/nowhere (from flag `--root`) does not exist"),
-            ("show --fallback a/b.md", USAGE, "hint: fallback names are looked for in every directory"),
+            ("show --fallback a/b.md", USAGE, "hint: fallback names are searched in every directory"),
             ("watch nowhere", USAGE, "the nearest directory that exists"),
             ("session show s.json", USAGE, "there is no session file s.json"),
             ("prompt show --section agentsmd", USAGE, "hint: "),
@@ -136,7 +136,7 @@ fn names_that_are_not_there_or_are_several() {
             ("doc save nowhere.md", FAILED, "could not read nowhere.md"),
             ("thread get Plna", USAGE, "hint: did you mean `Plan`?"),
             ("thread get Plan", USAGE, "`Plan` matches 2 threads; use an id"),
-            ("turn show 9 --thread Talk", USAGE, "there is no turn 9 in thread `Talk`; it has one turn"),
+            ("turn show 9 --thread Talk", USAGE, "turn 9 not found in thread `Talk`; it has one turn"),
             ("turn show first", USAGE, "hint: a turn is named by its number"),
             ("turn approve last nobody", USAGE, "nobody"),
             ("turn start Talk Really? --model other", USAGE, "write provider/model"),
@@ -195,7 +195,7 @@ fn a_token_that_opens_nothing_and_one_that_opens_too_little() {
     let said = wrong(&reader, "folder create services");
     complains(&said, FAILED, "weak", "hint: use a token with a stronger role");
     machine.run("token revoke guest").done();
-    complains(&wrong(&reader, "workspace list"), FAILED, "revoked", "or it was revoked");
+    complains(&wrong(&reader, "workspace list"), FAILED, "revoked", "unknown or revoked");
     let said = run_with(&machine, "workspace list", |command| {
         command.env("FOREWORD_CLIENT_URL", "http://127.0.0.1:9");
     });
@@ -248,7 +248,7 @@ fn configuration_that_cannot_be_used() {
     let cases: [(&[u8], i32, &str); 5] = [
         (b"[gateway\n", USAGE, "~/home/config.toml:1"),
         (b"gateway.listne = 'x'\n", USAGE, "the nearest known key is `gateway.listen`"),
-        (b"gateway.listen = 5\n", USAGE, "must be a string"),
+        (b"gateway.listen = 5\n", USAGE, "must be a non-empty string"),
         (b"\xff\xfe\n", USAGE, "~/home/config.toml"),
         (b"[model]\ndefault = 'antropic/x'\n", USAGE, "which is not configured"),
     ];

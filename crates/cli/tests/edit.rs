@@ -149,7 +149,7 @@ fn edits_of_different_lines_are_merged_and_shown_before_they_are_saved() {
     let said = edit(&machine, "doc edit -m both", &first_then(first, "cp \"$1\" merged"));
     assert!(
         said.err.starts_with(
-            "owner saved version 2 meanwhile; both edits were merged, please review the text; yours alone"
+            "owner saved version 2 meanwhile; both edits were merged, please review the text; your own text is in"
         ),
         "{}",
         said.err
@@ -171,7 +171,7 @@ fn edits_of_one_line_are_marked_and_nothing_is_saved_until_the_marks_are_gone() 
     assert_eq!(said.code, Some(1));
     let marked = "<<<<<<< yours\nmine\n=======\ntheirs\n>>>>>>> theirs\n";
     let path = kept(&machine, &said.err, marked);
-    assert!(said.err.contains("changed the same lines; choose between the marks; your own text is in "));
+    assert!(said.err.contains("changed the same lines; resolve the conflict markers; your own text is in "));
     assert!(said.err.contains("was not saved: the text still contains conflict markers"), "{}", said.err);
     assert_eq!(std::fs::read_to_string(path.with_extension("mine")).unwrap(), "mine\n");
     assert_eq!(machine.run("doc get").done(), "theirs\n");
@@ -200,7 +200,7 @@ fn a_document_that_was_archived_meanwhile_is_made_anew_only_after_another_look()
     let first = "\"$foreword\" doc archive 2>/dev/null; echo mine >\"$1\"";
     let said = edit(&machine, "doc edit", &first_then(first, "echo anew >\"$1\""));
     assert!(
-        said.err.starts_with("somebody archived the document meanwhile; saving recreates it;"),
+        said.err.starts_with("another user archived the document meanwhile; saving recreates it;"),
         "{}",
         said.err
     );

@@ -154,7 +154,7 @@ fn a_server_that_cannot_be_used_is_told_to_whoever_asks() {
     let doctor = talk.machine.run("doctor").out;
     for line in [
         "warn  mcp: server `gone`: the program `no-such-program` is not on PATH\n      hint: install it, or write its whole path\n",
-        "warn  mcp: server `gone`: the environment variable NO_SUCH_VARIABLE (`env`) is not set\n      hint: set it in the gateway's environment\n",
+        "warn  mcp: server `gone`: the environment variable NO_SUCH_VARIABLE (`env`) is not set\n      hint: set it where the gateway starts\n",
     ] {
         assert!(doctor.contains(line), "{line}: {doctor}");
     }

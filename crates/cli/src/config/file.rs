@@ -295,10 +295,7 @@ mod tests {
     #[test]
     fn wrong_types_report_expected_and_actual() {
         let cases = [
-            (
-                "gateway.listen = 4670",
-                "gateway.listen` must be a string that is not empty, found the integer 4670",
-            ),
+            ("gateway.listen = 4670", "gateway.listen` must be a non-empty string, found the integer 4670"),
             (
                 "gateway.allow_remote = \"yes\"",
                 "gateway.allow_remote` must be true or false, found the string \"yes\"",
@@ -323,7 +320,7 @@ mod tests {
                 "client.token_file = \"\"",
                 "client.token_file` must be a path in a string, found the string \"\"",
             ),
-            ("gateway.listen.port = 1", "gateway.listen` must be a string that is not empty, found a table"),
+            ("gateway.listen.port = 1", "gateway.listen` must be a non-empty string, found a table"),
             ("gateway = 1", "gateway` must be a table, found the integer 1"),
             ("[[gateway]]", "gateway` must be a table, found a list"),
         ];

@@ -153,7 +153,7 @@ fn project_files_that_cannot_be_read_or_written() {
     }
     fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
 
-    user.while_mode("project/billing", 0o000, &[("init billing", "could not read ~/project/billing: ")]);
+    user.while_mode("project/billing", 0o000, &[("init billing", "could not look into ~/project/billing: ")]);
     fs::remove_file(user.machine.project().join("AGENTS.md")).unwrap();
     user.machine.write("project/go.mod", "module x\n\ngo 1.24\n");
     fs::set_permissions(user.machine.project(), Permissions::from_mode(0o555)).unwrap();

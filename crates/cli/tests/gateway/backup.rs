@@ -79,7 +79,7 @@ async fn a_backup_made_during_saves_is_restored_and_continues() {
             let mut command = other.command("workspace list");
             command.env("FOREWORD_TOKEN", old);
             let err = crate::support::finish(command, b"").failed(3);
-            assert!(err.contains("does not know the token, or it was revoked"), "{err}");
+            assert!(err.contains("rejected the token: it is unknown or revoked"), "{err}");
         }
         let audited = other.run("audit --since '1 day' --format json").object();
         let entries = audited["entries"].as_array().unwrap().iter();

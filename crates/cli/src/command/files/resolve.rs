@@ -202,7 +202,8 @@ fn check_rules(session: &Session, files: &Files, flags: &FileFlags) -> Result<()
 
 /// Returns true if a flag contradicts the session. Flags that the profile ignores never do.
 fn differs(session: &Session, files: &Files, flag: &Flag) -> Result<bool, Failure> {
-    let (profile, remembered) = (files.settings.profile, session.overlay_on(FileSettings::default()));
+    let profile = files.settings.profile;
+    let remembered = session.overlay_on(FileSettings::default());
     Ok(match (&flag.value, flag.key.path) {
         // Where an empty list means the defaults, `--no-markers` changes nothing.
         (Value::List(markers), "agents.root.markers") => {
@@ -256,7 +257,7 @@ mod tests {
             failure.message,
             format!("another process has held {} for 0 seconds", lock_path.display())
         );
-        assert_eq!(failure.hints, ["end that process and try again, or name another session file"]);
+        assert_eq!(failure.hints, ["end that process and retry, or name another session file"]);
         let waiting = format!("waiting for {}, which another process holds", lock_path.display());
         assert_eq!(said.take(), [waiting], "once");
         drop(held);

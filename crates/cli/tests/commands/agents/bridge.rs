@@ -98,7 +98,10 @@ fn settings_that_cannot_be_understood_are_left_alone_and_shown_what_to_add() {
     );
     assert_eq!(std::fs::read_to_string(settings).unwrap(), "{ \"a\": 1,, }\n");
     let err = machine.run("install claude").failed(2);
-    assert!(err.contains("unknown agent `claude`") && err.contains("did you mean `claude-code`?"), "{err}");
+    assert!(
+        err.contains("there is no agent `claude`") && err.contains("did you mean `claude-code`?"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -169,7 +172,7 @@ fn instructions_are_served_over_mcp() {
     assert_eq!(answers[3]["result"]["structuredContent"]["profile"], "foreword");
     assert_eq!(answers[4]["result"]["structuredContent"]["agents"].as_array().unwrap().len(), 2);
     assert!(
-        answers[5]["result"]["isError"] == true && text(5).contains("unknown agent `nobody`"),
+        answers[5]["result"]["isError"] == true && text(5).contains("there is no agent `nobody`"),
         "{}",
         text(5)
     );

@@ -115,7 +115,7 @@ fn a_check_fails_when_something_is_wrong() {
     machine.check("skill check", "", "1 skill: no problems\n");
     machine.write("project/.agents/skills/broken/SKILL.md", "---\nname: Broken One\n---\n");
     let said = machine.run("skill check");
-    assert_eq!((said.code, said.err.as_str()), (Some(1), "2 skills: 1 problems\n"), "{said:?}");
+    assert_eq!((said.code, said.err.as_str()), (Some(1), "2 skills: 1 problem\n"), "{said:?}");
     assert!(said.out.contains("`Broken One` is not a valid name"), "{said:?}");
     let object = machine.run("skill check --format json");
     assert_eq!(object.code, Some(1));
@@ -137,7 +137,7 @@ fn trust_shows_what_it_trusts_and_asks() {
     let said = machine.run("trust .");
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(
-        said.err.contains("there is no terminal to ask on") && said.err.contains("foreword trust --yes"),
+        said.err.contains("no terminal to ask on") && said.err.contains("foreword trust --yes"),
         "{said:?}"
     );
     assert!(said.out.starts_with("lend: not trusted yet\n"), "{said:?}");
@@ -189,7 +189,7 @@ fn a_change_is_shown_and_not_used_until_it_is_trusted() {
 fn what_cannot_be_trusted_is_said() {
     let machine = machine();
     let err = machine.run("trust .").failed(2);
-    assert!(err.contains("there are no skills of a project in") && err.contains(".agents/skills"), "{err}");
+    assert!(err.contains("no project skills found in") && err.contains(".agents/skills"), "{err}");
     assert!(machine.run("trust nowhere").failed(3).contains("nowhere"));
     machine.run("trust").failed(2);
     machine.write("project/.agents/skills/broken/SKILL.md", "broken");

@@ -31,7 +31,7 @@ fn a_document_of_a_folder_hides_the_one_above_it() {
         "doc get --folder services/api",
         1,
         "",
-        "folder `services/api` has no document of its own and inherits from the workspace root: \
+        "folder `services/api` has no document of its own and inherits from the workspace root; \
          see `foreword doc effective`\n",
     );
     let saved = "version 1, saved TIME by owner\n";

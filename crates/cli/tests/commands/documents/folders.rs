@@ -32,7 +32,7 @@ fn folders_are_made_listed_renamed_moved_and_deleted_by_path() {
         "folder delete 'a b/services'",
         "",
         "deleted folder `a b/services`; what it held is now in its parent; \
-         restore it with `foreword folder restore ID` brings it back\n",
+         `foreword folder restore ID` brings it back\n",
     );
     assert_eq!(paths(&machine), ["a b", "a b/core"]);
 }
@@ -123,7 +123,7 @@ fn a_deleted_folder_is_listed_read_and_restored() {
     machine.run("folder create service").done();
     let deleted = |named: &str| {
         format!(
-            "error: folder `{named}` is deleted\nhint: restore it with `foreword folder restore {named}` brings it back\n"
+            "error: folder `{named}` is deleted\nhint: restore it with `foreword folder restore {named}`\n"
         )
     };
     machine.check_code("doc archive --folder services/api", 2, "", &deleted("services/api"));

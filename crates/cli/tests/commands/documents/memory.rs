@@ -80,7 +80,7 @@ fn what_is_exported_can_be_imported() {
     assert!(said.err.contains("warning: item 0 was rejected: `text` must not be blank"), "{}", said.err);
     let said = machine.run_with("memory import", "no JSON");
     assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("standard input is not what `foreword memory export` prints"), "{}", said.err);
+    assert!(said.err.contains("standard input is not an export of `foreword memory export`"), "{}", said.err);
 }
 
 #[test]

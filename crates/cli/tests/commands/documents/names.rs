@@ -29,7 +29,7 @@ fn threads_and_turns_are_named_by_title_number_and_last() {
     shows(&format!("turn show {}", &id[..id.len() - 1]), "two");
     assert_eq!(run("turn list last --format json").object()["turns"].as_array().unwrap().len(), 1);
     let err = run("turn show 7 --thread Talk").failed(2);
-    assert_eq!(err, "error: there is no turn 7 in thread `Talk`; its turns are 1 to 2\n");
+    assert_eq!(err, "error: turn 7 not found in thread `Talk`; its turns are 1 to 2\n");
     let err = run("turn show first").failed(2);
     assert!(err.starts_with("error: there is no turn `first`\n"), "{err}");
     let err = run("turn list Takl").failed(2);

@@ -108,7 +108,7 @@ fn archived_workspaces_of_one_name_are_told_apart_and_found_from_their_directory
     let line = several.lines().find(|line| line.contains(&second)).unwrap();
     assert!(line.contains("  shop  archived ") && line.ends_with(&format!(", of {root}")), "{several}");
     let hint = format!(
-        "hint: `shop`, the workspace of this directory, is archived; restore it with `foreword workspace restore {second}` brings it back\n"
+        "hint: `shop`, the workspace of this directory, is archived; restore it with `foreword workspace restore {second}`\n"
     );
     let in_shop = || {
         let mut command = machine.command("doc get");

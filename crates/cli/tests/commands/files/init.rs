@@ -117,7 +117,7 @@ fn what_cannot_be_understood_is_said_and_an_empty_project_gets_nothing() {
     machine.check("init --yes", "", &format!("{NO_GATEWAY}{nothing}"));
     machine.write("project/package.json", "{");
     let said = machine.run("init --yes");
-    assert!(said.err.contains("warning: left out package.json: EOF while parsing"), "{said:?}");
+    assert!(said.err.contains("warning: skipped package.json: EOF while parsing"), "{said:?}");
     assert!(!machine.project().join("AGENTS.md").exists());
     machine.check_code("init nowhere", 2, "", "error: ~/project/nowhere is not a directory\n");
 }

@@ -154,7 +154,7 @@ fn looking_confirms_nothing_and_leaves_no_session() {
         let said = machine.run("resolve --session s.json --peek a/x");
         assert_eq!(
             machine.tidy(&said.err),
-            "there is no session in s.json contains no session yet; this is for a new one in ~/project\n"
+            "s.json contains no session yet; this is for a new one in ~/project\n"
         );
         assert!(!machine.project().join("s.json").exists());
         assert!(!machine.project().join("s.json.lock").exists());
@@ -280,7 +280,7 @@ fn flags_do_not_change_the_rules_of_a_session() {
             "",
             &format!(
                 "error: the session was started with another `{flag}`, or without one\n\
-                 hint: leave {flag}, or name another session file\n"
+                 hint: omit {flag}, or name another session file\n"
             ),
         );
     }
