@@ -198,7 +198,7 @@ fn what_cannot_be_trusted_is_said() {
     assert!(said.out.starts_with("broken: cannot be trusted\n"), "{said:?}");
     machine.write("home/trusted-skills.json", "{");
     let err = machine.run("trust .").failed(3);
-    assert!(err.contains("trusted-skills.json") && err.contains("hint: mend the file"), "{err}");
+    assert!(err.contains("trusted-skills.json") && err.contains("hint: fix the file"), "{err}");
     skill(&machine, "project/.agents/skills/lend", "lend", "");
     let said = machine.run("skill list");
     assert!(said.err.contains("trusted-skills.json") && said.out.contains("! lend  untrusted"), "{said:?}");
