@@ -137,7 +137,7 @@ fn names_that_are_not_there_or_are_several() {
             ("thread get Plna", USAGE, "hint: did you mean `Plan`?"),
             ("thread get Plan", USAGE, "`Plan` matches 2 threads; use an id"),
             ("turn show 9 --thread Talk", USAGE, "turn 9 not found in thread `Talk`; it has one turn"),
-            ("turn show first", USAGE, "hint: a turn is named by its number"),
+            ("turn show first", USAGE, "hint: name a turn by its number"),
             ("turn approve last nobody", USAGE, "nobody"),
             ("turn start Talk Really? --model other", USAGE, "write provider/model"),
             ("turn start Talk Really? --model nobody/x", USAGE, "hint: there are anthropic, openai"),

@@ -189,7 +189,7 @@ fn edits_of_one_line_are_marked_and_nothing_is_saved_until_the_marks_are_gone() 
         "doc edit --resume",
         2,
         "",
-        "error: no draft of the workspace root\n\
+        "error: no draft of the workspace root found\n\
          hint: list drafts with `foreword doc drafts`\n",
     );
 }

@@ -21,9 +21,9 @@ impl TryFrom<usize> for Marks {
 
     fn try_from(length: usize) -> Result<Self, String> {
         if (1..=MAX_DOCUMENT_BYTES).contains(&length) {
-            Err(format!("conflict markers cannot be {length} characters long"))
+            Ok(Self { length })
         } else {
-            Err(format!("marks are not {length} characters long"))
+            Err(format!("conflict markers cannot be {length} characters long"))
         }
     }
 }

@@ -254,7 +254,8 @@ fn the_documented_commands_of_postgresql_bring_everything_back() {
         return;
     }
     let page = include_str!("../../../../docs/operations.md");
-    let (_, rest) = page.split_once("On PostgreSQL use its own tools:\n\n```sh").unwrap();
+    let (_, rest) = page.split_once("On PostgreSQL use its own tools.").unwrap();
+    let (_, rest) = rest.split_once("```sh").unwrap();
     let (_, rest) = rest.split_once('\n').unwrap();
     let (commands, _) = rest.split_once("```").unwrap();
 

@@ -145,7 +145,7 @@ fn trust_shows_what_it_trusts_and_asks() {
         said.out.contains("  │ Do lend.\n") && said.out.contains("  │ echo \\u{202e}hidden\n"),
         "{said:?}"
     );
-    assert!(said.out.contains("no text, or too long to show"), "{said:?}");
+    assert!(said.out.contains("binary or too long to show"), "{said:?}");
     assert!(machine.run("skill list").done().contains("! lend  untrusted"));
     let said = machine.run("trust --list");
     assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{said:?}");

@@ -147,7 +147,7 @@ fn a_deleted_folder_is_listed_read_and_restored() {
         "folder restore nothing",
         2,
         "",
-        "error: deleted folder `nothing`\nhint: list deleted folders with `foreword folder deleted`\n",
+        "error: deleted folder `nothing` not found\nhint: list deleted folders with `foreword folder deleted`\n",
     );
     machine.run("folder create services").done();
     let restored = machine.run("folder restore services");

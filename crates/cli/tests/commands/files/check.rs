@@ -77,7 +77,7 @@ fn what_can_be_mended_is() {
     assert!(said.out.contains("`foreword check --fix` fixes 1"), "{}", said.out);
     let said = machine.run("check --agent codex --strict --fix");
     assert_eq!(said.code, Some(0), "{}", said.out);
-    assert!(said.err.contains("mended") && said.err.contains("FW014"), "{}", said.err);
+    assert!(said.err.contains("fixed") && said.err.contains("FW014"), "{}", said.err);
     assert!(machine.run("show").done().contains("zerowidth"));
 }
 
