@@ -1,4 +1,4 @@
-//! The command line as clap reads it.
+//! Definition of the command line.
 
 mod bridge;
 mod check;
@@ -37,7 +37,7 @@ use crate::arguments::expiry::Since;
 use crate::config::flag::{FileFlags, ServeFlags};
 use crate::output::{Color, Format};
 
-/// Decides what a coding agent reads first, shows why, lets people edit it together, and keeps the proof.
+/// Show, explain, edit and verify the instructions that coding agents read first
 #[derive(Debug, Parser)]
 #[command(name = "foreword", version, arg_required_else_help = true)]
 pub(crate) struct Arguments {
@@ -47,187 +47,188 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// Flags that every command has.
+/// Flags of every command.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Globals {
     /// Read this configuration file instead of the one in the home directory
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Where configuration and your own instruction files are [env: FOREWORD_HOME]
+    /// Directory of the configuration and your own instruction files [env: FOREWORD_HOME]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
-    /// Where the gateway keeps its database and token [env: FOREWORD_DATA]
+    /// Directory of the gateway's database and token [env: FOREWORD_DATA]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// How to print data
+    /// Output format
     #[arg(long, global = true, value_enum, default_value = "text")]
     pub(crate) format: Format,
-    /// When to use colours
+    /// When to use colors
     #[arg(long, global = true, value_enum, default_value = "auto")]
     pub(crate) color: Color,
-    /// Say more on standard error; twice for even more
+    /// Increase verbosity (repeatable)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Print exactly the instruction text an agent started in a directory would get
+    /// Print exactly the instruction text that an agent started in a directory gets
     Show {
-        /// The directory
+        /// Directory to start in
         path: Option<PathBuf>,
         #[command(flatten)]
         files: FileFlags,
     },
-    /// Explain which instruction files are used there, which are not, and why
+    /// Explain which instruction files an agent uses in a directory, and why
     Explain {
-        /// The directory
+        /// Directory to explain
         path: Option<PathBuf>,
-        /// List candidates that are not there, too
+        /// Include candidates that do not exist
         #[arg(long)]
         all: bool,
-        /// Exit with 1 when text of a file is lost
+        /// Exit with 1 if text of a file is lost
         #[arg(long)]
         check: bool,
         #[command(flatten)]
         files: FileFlags,
     },
-    /// Look for what is wrong with the instruction files of a tree, for every agent; exit with 1 on errors
-    Check(Check),
-    /// Compare what agents would each read in a directory
+    /// Check a tree's instruction files for every agent
     ///
-    /// Exits with 1 when one of them would not start there.
+    /// Exits with 1 on errors.
+    Check(Check),
+    /// Compare what agents read in a directory
+    ///
+    /// Exits with 1 if one of them would not start there.
     Compare(CompareArguments),
-    /// Print what an agent would read in every directory of a tree
+    /// Show what an agent reads in every directory of a tree
     Map(MapArguments),
-    /// Look at the agents whose rules are known
+    /// List and describe supported agents
     #[command(subcommand)]
     Profile(ProfileCommand),
-    /// Say what newly applies to paths, for a session that is kept in a file
+    /// Show what newly applies to paths, for a session kept in a file
     Resolve(Resolve),
-    /// Look at a session that is kept in a file
+    /// Inspect a session kept in a file
     #[command(subcommand)]
     Session(Session),
-    /// Explain, and again whenever something that matters changes
+    /// Explain a directory again whenever something relevant changes
     Watch {
-        /// The directory
+        /// Directory to watch
         path: Option<PathBuf>,
         #[command(flatten)]
         files: FileFlags,
     },
-    /// Answer another agent's command hook: its JSON on standard input, its JSON on standard output
+    /// Run as another agent's command hook
     ///
-    /// Says what newly applies to the path that the agent's tool touched, as far as the agent does not load it by itself. The
-    /// exit code is 0, or 1 when it cannot run; never 2, which would block the tool.
+    /// Reads the hook's JSON from standard input and prints the instructions that newly apply to the path of the tool call,
+    /// unless the agent loads them itself. Exits with 0, or with 1 if it cannot run; never with 2, which would block the tool.
     Hook(Hook),
-    /// Connect another agent with Foreword in its own settings
+    /// Add Foreword to another agent's settings
     ///
-    /// The change is shown before it is made.
+    /// Shows the change before making it.
     Install(Install),
-    /// Let agents with other habits find the project's AGENTS.md files
+    /// Make a project's AGENTS.md files visible to other agents
     ///
-    /// Each AGENTS.md gets a CLAUDE.md that leads to it, and Gemini CLI's project settings name AGENTS.md. A file with a text of
-    /// its own is never touched.
+    /// Adds a CLAUDE.md link beside each AGENTS.md, and names AGENTS.md in Gemini CLI's project settings. Files with their own
+    /// text are never changed.
     Sync(Sync),
-    /// Serve instructions and documents to an agent, as an MCP server on standard input and output
+    /// Serve instructions and documents as an MCP server over standard input and output
     Mcp(Mcp),
-    /// Look at skills, and check them
+    /// List, show and check skills
     #[command(subcommand)]
     Skill(SkillCommand),
-    /// Look at a project's skills, and let them be used as they are now
+    /// Trust a project's skills in their current state
     Trust(Trust),
-    /// Take trust back from the skills at a path and below it
+    /// Revoke trust for skills under a path
     Untrust {
-        /// The project, a directory in it, or the skill
+        /// Project, directory in it, or skill
         path: PathBuf,
     },
-    /// Make a workspace for a project, and propose a first AGENTS.md from what the repository shows
+    /// Create a workspace for a project and propose a first AGENTS.md
     ///
-    /// The workspace is made without asking, where a gateway runs; AGENTS.md is written once you agree, or with --yes.
+    /// The workspace is created if a gateway is running. AGENTS.md is written after you confirm, or with --yes.
     Init(Init),
     /// Start the gateway
     Serve(Serve),
-    /// Say what runs, where, and with what
+    /// Show the gateway's status
     Status,
-    /// Check a set-up and say what to mend
+    /// Diagnose the installation
     Doctor,
-    /// Copy the embedded database into a file, while a gateway may use it
+    /// Back up the embedded database, even while a gateway uses it
     Backup {
-        /// The file to make
+        /// File to create
         file: PathBuf,
-        /// Overwrite a file that is already there
+        /// Overwrite an existing file
         #[arg(long)]
         force: bool,
     },
-    /// Put a backup into a data directory that has no database
+    /// Restore a backup into a data directory without a database
     Restore {
-        /// The backup
+        /// Backup file
         file: PathBuf,
-        /// Let the tokens in it stay valid; without this all are revoked
+        /// Keep the tokens in the backup valid; by default all are revoked
         #[arg(long)]
         keep_tokens: bool,
     },
-    /// Make and look at workspaces
+    /// Manage workspaces
     #[command(subcommand)]
     Workspace(Workspace),
-    /// Arrange the folders of a thread tree
+    /// Manage the folders of the thread tree
     #[command(subcommand)]
     Folder(Folder),
-    /// Make, arrange and look at threads
+    /// Manage threads
     #[command(subcommand)]
     Thread(Thread),
     /// Read and edit AGENTS.md documents
     #[command(subcommand)]
     Doc(Doc),
-    /// Ask a model in a thread, and see how turns went
+    /// Run turns and inspect them
     #[command(subcommand)]
     Turn(Turn),
-    /// Print the prompt of a thread's next turn or of a directory, without asking a model
+    /// Print the prompt of a thread's next turn, or of a directory
     #[command(subcommand)]
     Prompt(Prompt),
-    /// Look at what is remembered for later turns, add to it, and forget
+    /// Manage memories
     #[command(subcommand)]
     Memory(Memory),
-    /// Make and revoke access tokens
+    /// Manage access tokens
     #[command(subcommand)]
     Token(Token),
-    /// Print who came in, who was turned away, and who decided what, oldest first
+    /// Print the audit log, oldest first
     Audit {
-        /// Since when: how long ago, such as `7 days`, or a time such as `2027-01-31T00:00:00Z`; the last 50 entries when
-        /// absent
+        /// Start time, as an age such as `7 days` or a time such as `2027-01-31T00:00:00Z` [default: the last 50 entries]
         #[arg(long, value_name = "TIME")]
         since: Option<Since>,
     },
-    /// Follow what changes in a workspace
+    /// Follow the changes of a workspace
     Events(Events),
-    /// Print the JSON Schemas of the protocol as one document, or write them into a directory
+    /// Print the JSON Schemas of the protocol, or write them to a directory
     Schema {
-        /// The directory to write them to, a file for each type
+        /// Directory for one file per type
         directory: Option<PathBuf>,
     },
-    /// Print the configuration that holds, and where each value came from
+    /// Print the effective configuration and its sources
     Config,
-    /// Print the manual page, or write all of them into a directory
+    /// Print the manual page, or write all pages to a directory
     Man {
-        /// The directory to write them to, a page for each command
+        /// Directory for one page per command
         directory: Option<PathBuf>,
     },
-    /// Print the script that lets a shell complete commands, flags and names
+    /// Print the completion script of a shell
     Completions {
-        /// The shell
+        /// Shell to complete in
         shell: clap_complete::Shell,
     },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// The project's directory; the present one when absent
+    /// Directory of the project [default: the current directory]
     pub(crate) directory: Option<PathBuf>,
-    /// What to call the workspace; the directory's name when absent
+    /// Name of the workspace [default: the directory's name]
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Write the proposed AGENTS.md without asking; never over one that is there
+    /// Write the proposed AGENTS.md without asking; never overwrites one
     #[arg(short, long)]
     pub(crate) yes: bool,
 }
@@ -236,28 +237,28 @@ pub(crate) struct Init {
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) flags: ServeFlags,
-    /// Accept another database, or an empty one, in the place of the one that the data directory was used with
+    /// Accept another or an empty database than the data directory was used with
     #[arg(long)]
     pub(crate) new_database: bool,
-    /// Speak JSON-RPC on standard input and output; beside a running gateway, pass everything on to it
+    /// Speak JSON-RPC on standard input and output; forwards to the gateway if one is running
     #[arg(long)]
     pub(crate) stdio: bool,
 }
 
-/// The workspace a command is about.
+/// Workspace of a command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct InWorkspace {
-    /// Name or id of the workspace; when absent the one whose directory this is, or the only one [env: FOREWORD_WORKSPACE]
+    /// Name or id of the workspace [default: the one of this directory, or the only one] [env: FOREWORD_WORKSPACE]
     #[arg(short, long)]
     pub(crate) workspace: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Events {
-    /// First print what happened after this sequence number; 0: everything
+    /// Start after this sequence number; 0 prints all changes
     #[arg(long, value_name = "SEQ")]
     pub(crate) since: Option<u64>,
-    /// Stop after this many
+    /// Stop after this many changes
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
     #[command(flatten)]

@@ -1,7 +1,7 @@
-//! What could come next on a command line: the shell's script runs this program and asks.
+//! Shell completion: the shell's script runs this program to get candidates.
 //!
-//! Names of the gateway's things are asked of the gateway. Whoever presses a key does not wait for it, and wants no
-//! error: what does not come in time, or cannot be had, is left out.
+//! Names are requested from the gateway. Pressing a key must not hang or print errors, so late or missing answers are
+//! silently left out.
 
 use std::time::Duration;
 
@@ -18,17 +18,16 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::output::{Output, print};
 
-/// How long a key that was pressed may go unanswered.
+/// Maximum time to answer a completion request.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// Threads that are offered; a longer list helps nobody.
+/// Maximum number of threads to offer.
 const THREADS: u32 = 200;
 const NAME: &str = "foreword";
 
-/// Finds what an argument could be.
+/// Returns the candidates for an argument.
 type Candidates = fn() -> Vec<CompletionCandidate>;
 
-/// The arguments that can be completed, by their id, perhaps with the command they are of, and with what. The first row
-/// that fits counts.
+/// Completable arguments by id, optionally preceded by their command, with their candidates. The first matching row wins.
 const CANDIDATES: &[(&str, Candidates)] = &[
     ("workspace restore workspace", archived_workspaces),
     ("folder restore folder", deleted_folders),
@@ -44,20 +43,20 @@ const CANDIDATES: &[(&str, Candidates)] = &[
     ("turn", || vec![CompletionCandidate::new("last").help(Some("the newest turn".into()))]),
 ];
 
-/// Answers a shell's question and ends the process, if one is asked.
+/// Answers a completion request and exits, if the shell made one.
 pub(crate) fn answer_if_asked() {
     if std::env::var_os(COMPLETE_VARIABLE).is_some_and(|shell| !shell.is_empty()) {
         CompleteEnv::with_factory(|| with_candidates(command_line(), "")).var(COMPLETE_VARIABLE).complete();
     }
 }
 
-/// Prints the script that makes a shell ask.
+/// Prints the completion script of a shell.
 pub(crate) fn script(shell: clap_complete::Shell) -> Result<Exit, Failure> {
     let shell = shell.to_string();
     let mut script = Vec::new();
     let shells = Shells::builtins();
     let Some(completer) = shells.completer(&shell) else {
-        return Err(Failure::usage(format!("there are no completions for {shell}")));
+        return Err(Failure::usage(format!("no completions are available for {shell}")));
     };
     completer
         .write_registration(COMPLETE_VARIABLE, NAME, NAME, NAME, &mut script)
@@ -66,7 +65,7 @@ pub(crate) fn script(shell: clap_complete::Shell) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The command with what completes its arguments; `path` is the commands that lead to it.
+/// Adds candidates to a command's arguments; `path` is the names of its parent commands.
 fn with_candidates(command: Command, path: &str) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     let command = command.mut_args(|arg| {
@@ -131,22 +130,22 @@ fn threads() -> Vec<CompletionCandidate> {
             ThreadTreeParams { thread_limit: Some(THREADS), ..ThreadTreeParams::whole(workspace_id) };
         let tree = TreeModel::from(client.call::<ThreadTree>(&params).await?);
         let titles = tree.threads().map(|(thread, _)| candidate(&thread.title));
-        let last = CompletionCandidate::new("last").help(Some("the thread whose turn ran last".into()));
+        let last = CompletionCandidate::new("last").help(Some("the thread with the latest turn".into()));
         Ok(std::iter::once(last).chain(titles).collect())
     })
 }
 
-/// The workspace that the command line names, or that is meant without.
+/// Returns the workspace given on the command line, or the default one.
 async fn workspace(context: &Context, client: &Client) -> Result<WorkspaceId, Failure> {
     let named = InWorkspace { workspace: flag_value(&["-w", "--workspace"]) };
     Ok(context.workspace(client, &named).await?.id)
 }
 
-/// Asks the gateway that the command line means.
+/// Queries the gateway selected by the command line.
 fn ask(
     question: impl AsyncFnOnce(Client, Context) -> Result<Vec<CompletionCandidate>, Failure>,
 ) -> Vec<CompletionCandidate> {
-    // What a line that is not complete yet says about where the gateway is.
+    // The line being completed is usually incomplete, so only the flags that locate the gateway are parsed.
     let mut words = vec![NAME.to_owned()];
     for flag in ["--config", "--home", "--data"] {
         words.extend(flag_value(&[flag]).into_iter().flat_map(|value| [flag.to_owned(), value]));
@@ -166,7 +165,7 @@ fn ask(
     answer.ok().and_then(Result::ok).unwrap_or_default()
 }
 
-/// The value of a flag on the line that is being typed, which comes after `--`.
+/// Returns the value of a flag on the line being completed, which follows `--`.
 fn flag_value(names: &[&str]) -> Option<String> {
     let words: Vec<String> = std::env::args().skip_while(|word| word != "--").skip(1).collect();
     let value = words.iter().enumerate().find_map(|(index, word)| {
@@ -179,7 +178,7 @@ fn flag_value(names: &[&str]) -> Option<String> {
     value.map(|value| value.replace(['\\', '\'', '"'], ""))
 }
 
-/// A name as it can stand on a command line: other shells quote what they insert, bash does not.
+/// Returns a candidate, escaped if necessary: other shells quote what they insert, bash does not.
 fn candidate(name: &str) -> CompletionCandidate {
     let is_bash = std::env::var_os("_CLAP_COMPLETE_COMP_TYPE").is_some();
     if is_bash { CompletionCandidate::new(escaped(name)) } else { CompletionCandidate::new(name) }
@@ -201,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_bash_would_take_apart_is_escaped() {
+    fn shell_metacharacters_are_escaped_for_bash() {
         assert_eq!(escaped("services/billing"), "services/billing");
         assert_eq!(escaped("it's $HOME\n"), "it\\'s\\ \\$HOME");
     }

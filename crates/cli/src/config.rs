@@ -1,8 +1,8 @@
-//! Configuration: layers of settings, each value with the place it came from.
+//! Configuration: layers of settings, each value with its origin.
 //!
-//! Lowest to highest: built in, the system's file, the user's file, the project's file, environment variables,
-//! flags. A higher layer replaces a value as a whole, lists too. What keys there are, and what each layer may do
-//! with them, is one table in [`table`]; everything else here reads it.
+//! From lowest to highest: built-in values, the system file, the user file, the project file, environment variables, flags.
+//! A higher layer replaces whole values, including lists. All keys and the layers that may set them are rows of one table
+//! in [`table`], which everything else here reads.
 
 mod check;
 pub(crate) mod directories;
@@ -32,38 +32,38 @@ use table::Sections;
 
 use crate::failure::Failure;
 
-/// Where to look for settings.
+/// Sources of settings.
 #[derive(Debug)]
 pub(crate) struct Sources<Environment> {
-    /// The machine's file; may be absent.
+    /// System file; may be absent.
     pub(crate) system: PathBuf,
-    /// The user's file in the home directory; may be absent.
+    /// User file in the home directory; may be absent.
     pub(crate) user: PathBuf,
-    /// The file of `--config`, which is read instead of the user's and must exist.
+    /// File given with `--config`, which replaces the user file and must exist.
     pub(crate) named: Option<PathBuf>,
-    /// What relative paths of flags and variables count from; absolute.
+    /// Base of relative paths in flags and variables; absolute.
     pub(crate) working_directory: PathBuf,
-    /// Where the search for the project's root starts.
+    /// Start of the search for the project root.
     pub(crate) project_start: PathBuf,
-    /// Environment variables, ours and others.
+    /// All environment variables.
     pub(crate) environment: Environment,
-    /// Settings given by flags; the last one for a key holds.
+    /// Settings given as flags. The last one for a key wins.
     pub(crate) flags: Vec<Flag>,
 }
 
-/// Something that does no harm but is probably not what the user wanted.
+/// A harmless problem that is probably not intended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Warning {
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
 }
 
-/// The settings in force.
+/// The effective settings.
 #[derive(Debug)]
 pub(crate) struct Configuration(Layers);
 
 impl Configuration {
-    /// Reads all layers. Nothing is printed: warnings are for the caller to show.
+    /// Reads all layers and returns warnings for the caller to print.
     pub(crate) fn load<Environment>(sources: Sources<Environment>) -> Result<(Self, Vec<Warning>), Failure>
     where
         Environment: Iterator<Item = (OsString, OsString)>,
@@ -79,7 +79,7 @@ impl Configuration {
         is_there(Layer::System, &here.join(&sources.system))?;
         if !is_there(Layer::User, &user_file)? && sources.named.is_some() {
             let message = format!("the configuration file {} does not exist", user_file.display());
-            return Err(Failure::usage(message).hint("create the file, or leave out `--config`"));
+            return Err(Failure::usage(message).hint("create the file, or omit `--config`"));
         }
 
         let others = [&*sources.system, &*sources.user, &*user_file];
@@ -99,7 +99,8 @@ impl Configuration {
             }
             project::profile(&layers)
         };
-        // Flags twice: one of them may choose the profile, and with it the variables that they win over.
+        // Apply flags twice: one of them may choose the profile and thereby the agent's own variables, which rank between
+        // our variables and the flags.
         apply(variables);
         let profile = apply(flags.clone());
         let prefix = profile.map_or(key::VARIABLE_PREFIX, |profile| profile.search.variable_prefix);
@@ -118,12 +119,12 @@ impl Configuration {
         &self.0.sections
     }
 
-    /// Where a key was set, to say so when its value turns out to be unusable.
+    /// Returns the origin of a key, for messages about its value.
     pub(crate) fn origin(&self, path: &str) -> Origin {
         self.0.origin(path)
     }
 
-    /// Every key with its value and origin.
+    /// Returns every key with its value and origin.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         self.0.entries()
     }
@@ -146,7 +147,7 @@ mod tests {
     const LISTEN: &str = "gateway.listen";
 
     #[test]
-    fn without_any_layer_the_built_in_values_hold() {
+    fn built_in_values_apply_without_any_layer() {
         let fixture = Fixture::new();
         let (configuration, warnings) = fixture.load().unwrap();
         assert_eq!(warnings, []);
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn each_layer_wins_over_those_below_it() {
+    fn each_layer_overrides_those_below_it() {
         let mut fixture = Fixture::new();
         let profile = "agents.profile";
         let mut check = |expected: &str, layer: Layer, prepare: &dyn Fn(&mut Fixture)| {
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agents_own_variables_hold_with_its_rules_below_flags_and_above_ours() {
+    fn an_agents_own_variables_rank_between_ours_and_flags() {
         let mut fixture = Fixture::new();
         fixture.variable("CODELIA_AGENTS_INITIAL_MAX_BYTES", "100");
         fixture.variable("CODELIA_AGENTS_MARKERS", ".top,.git");
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_that_chooses_an_agent_chooses_its_variables() {
+    fn the_profile_flag_selects_the_agents_variables() {
         let mut fixture = Fixture::new();
         fixture.variable("CODELIA_AGENTS_ENABLED", "no");
         assert!(fixture.load().unwrap().0.sections().files.enabled());
@@ -225,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_config_is_read_instead_of_the_users_and_must_exist() {
+    fn config_replaces_the_user_file_and_must_exist() {
         let mut fixture = Fixture::new();
         fixture.user("gateway.listen = \"user:1\"");
         fixture.named = Some("other.toml".into());
         let error = fixture.load().unwrap_err();
         let path = fixture.path("project/other.toml");
         assert_eq!(error.to_string(), format!("the configuration file {} does not exist", path.display()));
-        assert_eq!(error.hints[0], "create the file, or leave out `--config`");
+        assert_eq!(error.hints[0], "create the file, or omit `--config`");
 
         fixture.write("project/other.toml", "gateway.listen = \"other:1\"");
         let (configuration, _) = fixture.load().unwrap();
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn relative_paths_count_from_the_file_or_from_the_working_directory() {
+    fn relative_paths_resolve_against_their_layers_directory() {
         let mut fixture = Fixture::new();
         fixture.user("client.token_file = \"my.token\"");
         fixture.variable("FOREWORD_AGENTS_ROOT", "./up");
@@ -265,14 +266,14 @@ mod tests {
     }
 
     #[test]
-    fn the_json_has_every_key_with_value_origin_and_source() {
+    fn the_json_lists_every_key_with_its_source() {
         let mut fixture = Fixture::new();
         fixture.user("[gateway]\ndatabase = \"postgres://me:secret@db/x\"");
         fixture.variable("FOREWORD_WORKSPACE", "docs");
         let values = crate::command::gateway::reference::values(&fixture.load().unwrap().0);
         let known = table::KEYS.iter().filter(|key| !key.is_named_by_user());
         let addresses = provider::BuiltIn::TABLE.len();
-        assert_eq!(values.len(), known.count() + addresses, "and where prompts go");
+        assert_eq!(values.len(), known.count() + addresses, "provider addresses are listed too");
         let value = |key: &str| values.iter().find(|value| value["key"] == key).unwrap().clone();
         let user_file = fixture.path("home/config.toml");
         assert_eq!(

@@ -1,14 +1,14 @@
-//! Asks whoever sits at the terminal, whatever standard input is.
+//! Confirmation on the terminal, independent of standard input.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
 
-/// The terminal that controls this process.
+/// The controlling terminal of this process.
 const TERMINAL: &str = "/dev/tty";
 
-/// Yes or no from the controlling terminal; none where nobody can be asked. Only a plain yes is one.
+/// Asks a yes/no question on the controlling terminal. `None` if there is no terminal. Only an explicit yes counts.
 pub(crate) fn confirm(question: &str) -> Option<bool> {
-    // Whoever sends our messages elsewhere does not wait for questions.
+    // If standard error is redirected, the user would not see the question.
     if !std::io::stderr().is_terminal() {
         return None;
     }

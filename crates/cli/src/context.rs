@@ -1,4 +1,4 @@
-//! What every command needs: directories, configuration, and a way to the gateway.
+//! State shared by all commands: directories, configuration, and the connection to the gateway.
 
 mod folder;
 mod names;
@@ -28,14 +28,14 @@ use crate::failure::{Exit, Failure};
 use crate::output::Output;
 use crate::shell_quote::shell_word;
 
-/// What a command works with.
+/// State shared by all commands.
 pub(crate) struct Context {
     pub(crate) output: Output,
     pub(crate) directories: Directories,
-    /// The flags that a later command needs to reach the same gateway, such as ` --data DIR`.
+    /// Flags that a suggested command needs to reach the same gateway, such as ` --data DIR`.
     pub(crate) repeated_flags: String,
     pub(crate) configuration: Configuration,
-    /// The machine's file and the user's, or the one that was named instead, whether or not they are there.
+    /// The system and user configuration files, whether or not they exist.
     pub(crate) configuration_files: [PathBuf; 2],
 }
 
@@ -44,7 +44,7 @@ impl Context {
         let globals = &arguments.globals;
         let here = working_directory()?;
         let directories = find_directories(globals)?;
-        // What is wrong with the file is for the command to say.
+        // The command itself reports an unreadable session file, so ignore errors here.
         let session =
             session_file(&arguments.command).and_then(|path| SessionFile::peek(path).ok().flatten());
         let user_file = globals.config.as_ref().map(|named| here.join(named));
@@ -63,7 +63,7 @@ impl Context {
         for warning in warnings {
             output.warning(&warning.message, warning.hint.as_deref());
         }
-        // A variable, too: another terminal may not have it.
+        // A directory from the environment counts too: another terminal may lack the variable.
         let variable = std::env::var_os(DATA_VARIABLE).filter(|value| !value.is_empty());
         let is_named = globals.data.is_some() || variable.is_some();
         let repeated_flags = if is_named {
@@ -74,7 +74,7 @@ impl Context {
         Ok(Self { output, directories, repeated_flags, configuration, configuration_files })
     }
 
-    /// Which gateway to talk to, and with which token.
+    /// Returns the gateway to connect to and the token to use.
     pub(crate) fn target(&self) -> Result<Target, Failure> {
         let data = || self.directories.data.clone();
         match (&self.configuration.sections().client.url, self.token()?) {
@@ -82,14 +82,14 @@ impl Context {
             (None, Some(token)) => Ok(Target::LocalWith { data: data(), token }),
             (Some(url), Some(token)) => Ok(Target::Address { url: url.clone(), token }),
             (Some(url), None) => {
-                let message = format!("there is no token for the gateway at {url}");
+                let message = format!("no token is set for the gateway at {url}");
                 Err(Failure::usage(message)
                     .hint(format!("set {TOKEN_VARIABLE}, or client.token_file in the configuration")))
             }
         }
     }
 
-    /// The database of a gateway with this configuration.
+    /// Returns the database of a gateway with this configuration.
     pub(crate) fn database(&self) -> Result<Database, Failure> {
         let Some(address) = &self.configuration.sections().database else {
             return Ok(Database::Sqlite(self.directories.data.join(DATABASE_FILE)));
@@ -99,7 +99,7 @@ impl Context {
         parsed.map_err(|error| Failure::usage(format!("{error} (from {origin})")))
     }
 
-    /// The token that was given, if one was.
+    /// Returns the configured token, if any.
     fn token(&self) -> Result<Option<SecretString>, Failure> {
         let token = match (std::env::var(TOKEN_VARIABLE), &self.configuration.sections().client.token_file) {
             (Ok(token), _) if !token.trim().is_empty() => token,
@@ -110,12 +110,12 @@ impl Context {
         Ok(Some(SecretString::from(token.trim().to_owned())))
     }
 
-    /// A connection to the gateway.
+    /// Connects to the gateway.
     pub(crate) async fn connect(&self) -> Result<Client, Failure> {
         Ok(Client::connect(&self.target()?).await?)
     }
 
-    /// The workspace and folder a document command is about.
+    /// Returns the workspace and folder that a document command works on.
     pub(crate) async fn scope(
         &self,
         client: &Client,
@@ -130,14 +130,14 @@ impl Context {
     }
 }
 
-/// The directories that flags and variables name, or those that are used otherwise.
+/// Returns the directories from flags, variables and defaults.
 pub(crate) fn find_directories(globals: &Globals) -> Result<Directories, Failure> {
     let flags = DirectoryFlags { home: globals.home.clone(), data: globals.data.clone() };
     Directories::find(flags, |name| std::env::var_os(name), &working_directory()?)
 }
 
-/// What relative paths count from. Where the directory is gone, the shell's word for it: what is named absolutely
-/// needs none, and nothing is found below it by mistake.
+/// Returns the base of relative paths. If the current directory was deleted, falls back to the shell's `PWD`, so that
+/// commands with absolute paths still work and relative paths are not found in the wrong place.
 fn working_directory() -> Result<PathBuf, Failure> {
     std::env::current_dir().or_else(|error| {
         let shells = std::env::var_os("PWD").map(PathBuf::from).filter(|path| path.is_absolute());
@@ -145,7 +145,7 @@ fn working_directory() -> Result<PathBuf, Failure> {
     })
 }
 
-/// A directory as the gateway wants it: absolute, and without `..`, which is taken lexically like everywhere else.
+/// Returns a directory as the gateway needs it: absolute, with `..` resolved lexically.
 pub(crate) fn absolute_directory(path: &Path) -> Result<String, Failure> {
     let absolute = std::path::absolute(path).map_err(|error| Failure::file("find", path, error))?;
     let absolute = normalise(&absolute, Path::new(""));
@@ -158,7 +158,7 @@ pub(crate) fn absolute_directory(path: &Path) -> Result<String, Failure> {
         .map_err(|path| Failure::usage(format!("{} is not valid UTF-8", PathBuf::from(path).display())))
 }
 
-/// Where the project of a command is, if not here.
+/// Returns the project directory of a command, if it differs from the current one.
 fn project_start(command: &Command, session: Option<&StoredSession>) -> Option<PathBuf> {
     let where_it_is =
         |cwd: &Option<PathBuf>| cwd.clone().or_else(|| session.map(|session| session.cwd.clone()));
@@ -178,7 +178,7 @@ fn project_start(command: &Command, session: Option<&StoredSession>) -> Option<P
     }
 }
 
-/// The session file that a command continues.
+/// Returns the session file that a command continues.
 fn session_file(command: &Command) -> Option<&Path> {
     match command {
         Command::Resolve(resolve) => Some(&resolve.session),
@@ -187,7 +187,7 @@ fn session_file(command: &Command) -> Option<&Path> {
     }
 }
 
-/// What a command's flags set. A session keeps the rules it was started with.
+/// Returns the settings given by a command's flags. A session keeps the rules it was started with.
 fn command_flags(command: &Command, session: Option<&StoredSession>) -> Vec<Flag> {
     let of_session = session.map(session_flags).unwrap_or_default();
     let flags = match command {
@@ -210,7 +210,8 @@ fn session_flags(session: &StoredSession) -> Vec<Flag> {
     };
     let keys = KEYS.iter().filter(|key| key.path.starts_with("agents."));
     let set = keys.filter_map(|key| Some((key, key.load(&remembered, key.path)?)));
-    // The profile is always remembered; of the others, those that are as if nobody had set them are nobody's.
+    // The profile is always stored in a session. Other settings that equal their default count as unset, so that other
+    // layers can still set them.
     let set =
         set.filter(|(key, value)| key.path == "agents.profile" || key.built_in().as_ref() != Some(value));
     set.map(|(key, value)| Flag { name: "--session".to_owned(), key, value }).collect()

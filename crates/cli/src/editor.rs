@@ -1,4 +1,4 @@
-//! Edits a text in the user's editor.
+//! Editing a text in the user's editor.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,40 +13,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::{Exit, Failure};
 
-/// The editor where none is chosen.
+/// Default editor.
 const FALLBACK: &str = "vi";
 
-/// A text in a file that the editor is opened on. Kept when something goes wrong, removed when all is well.
+/// A file opened in the editor. It is deleted on success and kept if anything fails.
 ///
-/// Beside it a second file says what it was made from, so that the edit can be continued later.
+/// A second file beside it records the text's origin, so that the edit can be continued later.
 pub(crate) struct Draft {
     path: PathBuf,
     origin: Option<DraftOrigin>,
 }
 
-/// What a draft was made from.
+/// Origin of a draft.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DraftOrigin {
-    /// The scope in words.
+    /// Description of the scope.
     pub(crate) scope: String,
     pub(crate) workspace_id: WorkspaceId,
     pub(crate) folder_id: Option<FolderId>,
-    /// The version that was opened, or merged last; 0 when there was no document.
+    /// Version that was opened or last merged; 0 if there was no document.
     pub(crate) version: Version,
-    /// Its text.
+    /// Text of that version.
     pub(crate) base: String,
-    /// The marks of merges that were put into the draft.
+    /// Conflict markers that merges left in the draft.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) marks: Vec<Marks>,
 }
 
-/// Where drafts are kept.
+/// Returns the directory of drafts.
 pub(crate) fn drafts_directory(data: &Path) -> PathBuf {
     data.join(DRAFTS_DIRECTORY)
 }
 
 impl Draft {
-    /// Writes a text to a new file, which only this user can read, below a directory of ours.
+    /// Writes a text to a new private file in our directory.
     pub(crate) fn new(directory: &Path, text: &str, origin: DraftOrigin) -> Result<Self, Failure> {
         create_private(directory).map_err(|error| Failure::file("create", directory, error))?;
         let file = tempfile::Builder::new().prefix("AGENTS-").suffix(".md").tempfile_in(directory);
@@ -59,14 +59,14 @@ impl Draft {
         Ok(draft)
     }
 
-    /// A draft that an earlier edit has left behind.
+    /// Opens a draft left by an earlier edit.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         fs::metadata(path).map_err(|error| Failure::file("read", path, error))?;
         let origin = fs::read(origin_path(path)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         Ok(Self { path: path.to_owned(), origin })
     }
 
-    /// The drafts of a directory, the one that was changed last first.
+    /// Returns the drafts of a directory, most recently changed first.
     pub(crate) fn list(directory: &Path) -> Result<Vec<Self>, Failure> {
         let entries = match fs::read_dir(directory) {
             Ok(entries) => entries,
@@ -84,7 +84,7 @@ impl Draft {
         self.origin.as_ref()
     }
 
-    /// Says what the text is to be compared with from now on.
+    /// Sets the origin that the text is compared with from now on.
     pub(crate) fn set_origin(&mut self, origin: DraftOrigin) -> Result<(), Failure> {
         let path = origin_path(&self.path);
         let text = serde_json::to_vec(&origin)
@@ -94,12 +94,12 @@ impl Draft {
         Ok(())
     }
 
-    /// Puts another text into the file.
+    /// Replaces the text in the file.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
         write_private(&self.path, text.as_bytes()).map_err(|error| Failure::file("write", &self.path, error))
     }
 
-    /// Keeps the user's own text beside one that it was merged into; says where.
+    /// Saves the user's own text beside a merged one and returns its path.
     pub(crate) fn keep_own(&self, text: &str) -> Result<PathBuf, Failure> {
         let path = own_path(&self.path);
         write_private(&path, text.as_bytes()).map_err(|error| Failure::file("write", &path, error))?;
@@ -116,15 +116,15 @@ impl Draft {
         fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
     }
 
-    /// Where the text is.
+    /// Returns the path of the text.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens the editor, waits for it, and reads what it left.
+    /// Runs the editor and returns the edited text.
     pub(crate) fn edit(&self) -> Result<String, Failure> {
         let editor = chosen_editor().unwrap_or_else(|| FALLBACK.into());
-        // Editors are often given with flags ("code --wait"), so a shell splits the words.
+        // EDITOR often contains arguments ("code --wait"), so let a shell split it.
         let status = Command::new("sh")
             .arg("-c")
             .arg(format!("{} \"$1\"", editor.to_string_lossy()))
@@ -132,10 +132,10 @@ impl Draft {
             .arg(&self.path)
             .status()
             .map_err(|error| Failure::caused_by(Exit::Failed, "could not start the editor", error))?;
-        let kept = format!("your text is kept in {}", self.path.display());
+        let kept = format!("the text is kept in {}", self.path.display());
         if !status.success() {
             let message =
-                format!("the editor `{}` ended with {status}; nothing was saved", editor.to_string_lossy());
+                format!("the editor `{}` exited with {status}; nothing was saved", editor.to_string_lossy());
             return Err(Failure::new(Exit::Failed, message)
                 .hint(kept)
                 .hint("set VISUAL or EDITOR to choose another editor"));
@@ -149,7 +149,7 @@ impl Draft {
         })
     }
 
-    /// Removes the file: its text is safe elsewhere.
+    /// Deletes the files once the text is stored elsewhere.
     pub(crate) fn discard(self) {
         let _ = fs::remove_file(&self.path);
         let _ = fs::remove_file(origin_path(&self.path));
@@ -165,7 +165,7 @@ fn own_path(path: &Path) -> PathBuf {
     path.with_extension("mine")
 }
 
-/// Writes a file that only this user can read.
+/// Writes a private file.
 fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut options = fs::File::options();
     options.write(true).create(true).truncate(true);
@@ -185,14 +185,13 @@ fn create_private(directory: &Path) -> std::io::Result<()> {
     fs::create_dir_all(directory)
 }
 
-/// Refuses where the editor that everybody has would wait for somebody who is not there. Who has chosen one knows
-/// what it needs.
+/// Fails if the default editor would wait at a terminal that does not exist. A user who chose an editor knows its needs.
 pub(crate) fn check_editor() -> Result<(), Failure> {
     let is_attended = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if is_attended || chosen_editor().is_some() {
         return Ok(());
     }
-    Err(Failure::new(Exit::Failed, format!("there is no terminal for the editor `{FALLBACK}`"))
+    Err(Failure::new(Exit::Failed, format!("no terminal for the editor `{FALLBACK}`"))
         .hint("save a file with `foreword doc save FILE`, or set VISUAL or EDITOR to a program that needs no terminal"))
 }
 

@@ -1,11 +1,11 @@
-//! Names of enum variants, as serde spells them.
+//! Names of enum variants as serde spells them.
 
 use std::fmt;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::{self, DeserializeOwned, IntoDeserializer as _, Visitor};
 
-/// The names that an enum is deserialised from: they are written down nowhere else.
+/// Returns the names that an enum deserializes from, so that they are written only once.
 pub(crate) fn enum_names<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut names = Names(&[]);
     let _ = T::deserialize(&mut names);
@@ -17,13 +17,13 @@ pub(crate) fn parse_enum<T: DeserializeOwned>(name: &str) -> Option<T> {
     T::deserialize(name).ok()
 }
 
-/// Empty only for a variant that cannot be deserialised.
+/// Returns the name of a variant; empty for a variant that cannot be deserialized.
 pub(crate) fn enum_str<T: DeserializeOwned + PartialEq>(variant: &T) -> &'static str {
     let is_its = |name: &&&str| parse_enum(name).as_ref() == Some(variant);
     enum_names::<T>().iter().find(is_its).copied().unwrap_or_default()
 }
 
-/// Lets clap take one of an enum's names.
+/// Returns a clap parser that accepts the names of an enum.
 pub(crate) fn one_of<T>() -> impl TypedValueParser<Value = T>
 where
     T: DeserializeOwned + Clone + Send + Sync + 'static,
@@ -31,7 +31,7 @@ where
     PossibleValuesParser::new(enum_names::<T>()).try_map(|name| parse_enum(&name).ok_or(Unnamed))
 }
 
-/// Learns the names of an enum when that is deserialised, and gives it none.
+/// Deserializer that records an enum's names and returns no value.
 struct Names(&'static [&'static str]);
 
 #[derive(Debug)]
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_enum_says_its_own_names() {
+    fn an_enum_provides_its_own_names() {
         assert_eq!(enum_names::<Role>(), ["reader", "editor", "operator", "owner"]);
         assert_eq!(parse_enum("owner"), Some(Role::Owner));
         assert_eq!(parse_enum::<Role>("owners"), None);

@@ -1,4 +1,4 @@
-//! Why a command did not do what it was asked, and the exit code that says so.
+//! Failures of commands and their exit codes.
 
 use std::error::Error;
 use std::fmt;
@@ -12,17 +12,17 @@ use protocol::error::{ErrorData, ErrorSubject};
 use protocol::local::OWNER_TOKEN_FILE;
 use rpc::websocket::ConnectError;
 
-/// HTTP's status for a token that opens nothing.
+/// HTTP status of a rejected token.
 const UNAUTHENTICATED: u16 = 401;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Done,
-    /// The answer is "no": findings, a failed check, nothing there.
+    /// Negative result: findings, a failed check, nothing found.
     CheckFailed,
     /// Wrong usage or bad input.
     Usage,
-    /// Could not be done: I/O, network, denied.
+    /// Failure of I/O, the network or authorization.
     Failed,
 }
 
@@ -37,15 +37,15 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What went wrong, and what to do: the one shape in which every part of the command says so.
+/// Error message of a command with hints.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
     pub(crate) message: String,
     pub(crate) hints: Vec<String>,
-    /// What the message is about, for the log.
+    /// Underlying error, for the log.
     source: Option<Box<dyn Error + Send + Sync>>,
-    /// What the gateway said, for scripts.
+    /// Error data of the gateway, for scripts.
     pub(crate) data: Option<Box<ErrorData>>,
 }
 
@@ -54,7 +54,7 @@ impl Failure {
         Self { exit, message: message.into(), hints: Vec::new(), source: None, data: None }
     }
 
-    /// What could not be done, and why.
+    /// Creates a failure with an action and its cause.
     pub(crate) fn caused_by(exit: Exit, what: &str, source: impl Error + Send + Sync + 'static) -> Self {
         let message = format!("{what}: {source}");
         Self { source: Some(Box::new(source)), ..Self::new(exit, message) }
@@ -69,13 +69,13 @@ impl Failure {
         self
     }
 
-    /// Each line of another room's hint.
+    /// Adds each line of another crate's hint.
     pub(crate) fn hints(mut self, hint: Option<&str>) -> Self {
         self.hints.extend(hint.unwrap_or_default().lines().map(str::to_owned));
         self
     }
 
-    /// Something the file system refused.
+    /// Creates a failure of a file operation.
     pub(crate) fn file(action: &str, path: &Path, error: io::Error) -> Self {
         Self::caused_by(Exit::Failed, &format!("could not {action} {}", path.display()), error)
     }
@@ -122,16 +122,16 @@ fn hint(error: &ClientError) -> Option<String> {
             "start one with `foreword serve`, or name the data directory of a running one with --data"
         }
         ClientError::Connect(ConnectError::Refused { status: UNAUTHENTICATED, .. }) => {
-            "ask an owner for one made with `foreword token create`; a gateway that starts without the file \
-             owner.token in its data directory makes a new owner's token"
+            "ask an owner for a new token (`foreword token create`); to recreate the owner's token, delete owner.token \
+             in the gateway's data directory and restart it"
         }
         ClientError::Connect(ConnectError::Unreachable { .. }) => {
-            "start a gateway there with `foreword serve`, or mend client.url (FOREWORD_CLIENT_URL)"
+            "start a gateway there with `foreword serve`, or correct client.url (FOREWORD_CLIENT_URL)"
         }
         ClientError::File { path, source }
             if path.ends_with(OWNER_TOKEN_FILE) && source.kind() == io::ErrorKind::NotFound =>
         {
-            "stop the gateway and start it again: it then makes a new token"
+            "restart the gateway: it creates a new token"
         }
         ClientError::Refused(refused) => {
             let data = refused.data.as_ref()?;
@@ -145,10 +145,10 @@ fn hint(error: &ClientError) -> Option<String> {
 fn hint_of_refusal(data: &ErrorData) -> Option<String> {
     let hint = match data.kind {
         ErrorKind::VersionConflict => match data.actual {
-            Some(0) | None => "leave out --expected-version, or give 0, to save a new one",
+            Some(0) | None => "omit --expected-version, or pass 0, to save a new document",
             Some(actual) => {
                 return Some(format!(
-                    "see what changed with `foreword doc diff`, then try again with --expected-version {actual}"
+                    "review the changes with `foreword doc diff`, then retry with --expected-version {actual}"
                 ));
             }
         },
@@ -156,15 +156,15 @@ fn hint_of_refusal(data: &ErrorData) -> Option<String> {
         ErrorKind::Forbidden => "use a token with a stronger role, or ask an owner for one",
         ErrorKind::AlreadyExists => "choose another name",
         ErrorKind::NotFound => match data.what? {
-            ErrorSubject::Workspace => "`foreword workspace list` shows those there are",
-            ErrorSubject::Folder => "`foreword folder list` shows those there are",
-            ErrorSubject::Thread => "`foreword thread tree` shows those there are",
-            ErrorSubject::Revision => "`foreword doc history` shows those there are",
-            ErrorSubject::Token => "`foreword token list` shows those there are",
-            ErrorSubject::MemoryItem => "`foreword memory list` shows those there are",
-            ErrorSubject::Turn => "`foreword turn list THREAD` shows those there are",
+            ErrorSubject::Workspace => "list workspaces with `foreword workspace list`",
+            ErrorSubject::Folder => "list folders with `foreword folder list`",
+            ErrorSubject::Thread => "list threads with `foreword thread tree`",
+            ErrorSubject::Revision => "list revisions with `foreword doc history`",
+            ErrorSubject::Token => "list tokens with `foreword token list`",
+            ErrorSubject::MemoryItem => "list memories with `foreword memory list`",
+            ErrorSubject::Turn => "list turns with `foreword turn list THREAD`",
             ErrorSubject::PromptText => {
-                "prompt.keep_texts and retention.prompt_texts of the gateway decide what is kept"
+                "the gateway's settings prompt.keep_texts and retention.prompt_texts decide which texts are kept"
             }
             _ => return None,
         },

@@ -1,4 +1,4 @@
-//! What the commands about files on disk share: rules, settings and directories from the configuration.
+//! Rules, settings and directories shared by the commands about files on disk.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::output::relative_path::Viewpoint;
 /// Everything a resolution needs besides the directory.
 pub(crate) struct Files {
     pub(crate) settings: FileSettings,
-    /// Where the root was set, if it was.
+    /// Origin of the root setting.
     root_origin: String,
 }
 
@@ -36,14 +36,14 @@ impl Files {
         Request { cwd, settings: &self.settings }
     }
 
-    /// What cannot be resolved.
+    /// Converts a resolution error.
     pub(crate) fn failure(&self, error: &instructions::ResolveError) -> Failure {
         use instructions::{ResolveError, SettingsError};
         let exit = match error {
             ResolveError::Directory { source, .. } if source.kind() != std::io::ErrorKind::NotFound => {
                 Exit::Failed
             }
-            // The agent's own files are no mistake of whoever asks.
+            // A broken settings file of the agent is a finding, not a usage error.
             ResolveError::SettingsFile(_) => Exit::CheckFailed,
             _ => Exit::Usage,
         };
@@ -51,7 +51,7 @@ impl Files {
         match error {
             ResolveError::NotADirectory { path } => match path.parent() {
                 Some(parent) => {
-                    failure.hint(format!("for what applies to that file, name {}", parent.display()))
+                    failure.hint(format!("to see what applies to that file, name {}", parent.display()))
                 }
                 None => failure,
             },
@@ -64,7 +64,7 @@ impl Files {
                 }
             }
             ResolveError::Settings(SettingsError::FallbackName { .. }) => failure
-                .hint("fallback names are looked for in every directory; give plain names such as NOTES.md"),
+                .hint("fallback names are searched in every directory; use plain names such as NOTES.md"),
             ResolveError::Settings(SettingsError::RootElsewhere { root, .. }) => {
                 let origin = &self.root_origin;
                 let message = match std::fs::metadata(root) {
@@ -74,22 +74,22 @@ impl Files {
                         format!("the root {} (from {origin}) does not exist", root.display())
                     }
                     Err(source) => {
-                        format!("cannot look at the root {} (from {origin}): {source}", root.display())
+                        format!("cannot access the root {} (from {origin}): {source}", root.display())
                     }
                 };
                 Failure::new(exit, message).hint("name a root above the working directory, or none")
             }
             ResolveError::SettingsFile(_) => {
-                failure.hint("mend the file, or set CODEX_HOME to another directory")
+                failure.hint("fix the file, or set CODEX_HOME to another directory")
             }
             _ => failure,
         }
     }
 }
 
-/// A directory named on the command line, taken lexically; the present one when none is named.
+/// Resolves a directory argument lexically; defaults to the current directory.
 pub(crate) fn directory(path: Option<&Path>) -> Result<PathBuf, Failure> {
-    // With absolute paths only, the working directory may be gone.
+    // Absolute paths must work even if the current directory was deleted.
     let here = match path {
         Some(path) if path.is_absolute() => PathBuf::new(),
         _ => std::env::current_dir().map_err(|error| {
@@ -102,7 +102,7 @@ pub(crate) fn directory(path: Option<&Path>) -> Result<PathBuf, Failure> {
     })
 }
 
-/// Where every agent keeps its user's own files.
+/// Returns the directories of every agent's user files.
 fn homes(context: &Context) -> Result<HomeDirectories, Failure> {
     let mut named = HashMap::new();
     let of_agents = instructions::PROFILES.iter().filter_map(|profile| profile.search.home_directory);
@@ -119,14 +119,14 @@ fn profile(context: &Context, name: &str) -> Result<&'static Profile, Failure> {
     named_profile(name, context.configuration.origin("agents.profile"))
 }
 
-/// A profile by the name that something gave.
+/// Returns the profile with this name.
 pub(crate) fn named_profile(name: &str, origin: impl std::fmt::Display) -> Result<&'static Profile, Failure> {
     if let Some(profile) = Profile::find(name) {
         return Ok(profile);
     }
     let known: Vec<&str> = instructions::PROFILES.iter().map(|profile| profile.name).collect();
-    let failure = Failure::usage(format!("there is no profile `{name}` (from {origin})"));
-    // Somebody who knows the agent's name often leaves out the rest of the profile's.
+    let failure = Failure::usage(format!("unknown profile `{name}` (from {origin})"));
+    // Users who know the agent's name often omit the suffix of its profile.
     let is_begun = |known: &&str| name.len() > 2 && known.starts_with(name);
     let meant = known.iter().copied().find(is_begun).or_else(|| similar(name, known.iter().copied()));
     let failure = match meant {
@@ -136,7 +136,7 @@ pub(crate) fn named_profile(name: &str, origin: impl std::fmt::Display) -> Resul
     Err(failure.hint(format!("the profiles are {}", known.join(", "))))
 }
 
-/// Says when a flag has no effect on the rules in use; a setting may be meant for other rules.
+/// Warns about flags that the profile ignores. Settings are not reported, because they may be meant for other profiles.
 fn warn_of_ignored_flags(context: &Context, profile: &Profile) {
     let ignored = [
         ("agents.root.project_root_override", profile.search.root_override == RootOverride::Ignored),
@@ -150,7 +150,7 @@ fn warn_of_ignored_flags(context: &Context, profile: &Profile) {
     }
 }
 
-/// Says what was found on the way, with its place.
+/// Prints diagnostics with their locations.
 pub(crate) fn warn(context: &Context, viewpoint: Viewpoint<'_>, diagnostics: &[instructions::Diagnostic]) {
     for diagnostic in diagnostics {
         let line = diagnostic.line.map_or_else(String::new, |line| format!(":{line}"));
@@ -159,7 +159,7 @@ pub(crate) fn warn(context: &Context, viewpoint: Viewpoint<'_>, diagnostics: &[i
     }
 }
 
-/// A warning about a file: for programs with its whole path.
+/// Prints a warning about a file, with its absolute path in JSON.
 fn warn_about(context: &Context, viewpoint: Viewpoint<'_>, path: Option<&Path>, line: &str, message: &str) {
     let is_json = context.output.is_json();
     let path = path.map(|path| if is_json { path.display().to_string() } else { viewpoint.path(path) });
@@ -168,14 +168,14 @@ fn warn_about(context: &Context, viewpoint: Viewpoint<'_>, path: Option<&Path>, 
     context.output.warning(&format!("{place}{message}"), None);
 }
 
-/// What text that is lost means for a command's exit code.
+/// Effect of lost text on the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LostText {
     IsReported,
     Fails,
 }
 
-/// Says which text is lost, and why; how much was found to be.
+/// Prints which text is lost and why. Returns the number of losses.
 pub(crate) fn warn_of_lost_text(context: &Context, resolution: &Resolution) -> usize {
     use instructions::{DiagnosticCode, Outcome};
     let viewpoint = Viewpoint::of(resolution);
@@ -184,7 +184,7 @@ pub(crate) fn warn_of_lost_text(context: &Context, resolution: &Resolution) -> u
         let what = match decision.outcome {
             Outcome::Truncated => "part of its text is lost",
             Outcome::OverBudget | Outcome::TooDeep | Outcome::OutsideRoot => "its text is lost",
-            // A diagnostic says so already.
+            // Already reported by a diagnostic.
             Outcome::Unreadable => {
                 losses += 1;
                 continue;
@@ -195,7 +195,7 @@ pub(crate) fn warn_of_lost_text(context: &Context, resolution: &Resolution) -> u
         warn_about(context, viewpoint, Some(&decision.path), "", &format!("{what}{why}"));
         losses += 1;
     }
-    // Nobody knows what those further imports are.
+    // The text behind skipped imports is unknown, so count each diagnostic as one loss.
     let unread = |diagnostic: &&instructions::Diagnostic| diagnostic.code == DiagnosticCode::TooManyImports;
     losses + resolution.diagnostics.iter().filter(unread).count()
 }

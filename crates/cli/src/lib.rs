@@ -1,6 +1,6 @@
-//! The `foreword` command: parse, call, print.
+//! The `foreword` command: parses arguments, calls the crates, prints results.
 //!
-//! A library of one function, so that it is compiled while the crates that it uses still are; a program would wait for them.
+//! A library with one function, so that it compiles in parallel with its dependencies. A binary would wait for them.
 
 mod arguments;
 mod command;
@@ -30,12 +30,12 @@ use crate::output::Output;
 
 /// Runs the command with the arguments of this process.
 pub fn main() -> ExitCode {
-    // Before there is a second thread, or a line of any log.
+    // Must run before any thread is started or anything is logged, because it may replace this process.
     if let Some(exit) = sandbox::run_if_asked() {
         return exit;
     }
     completion::answer_if_asked();
-    // Whatever the matches hold, clap has checked it against the same definition.
+    // clap has checked the matches against the same definition, so conversion errors are usage errors.
     let matches = command_line().try_get_matches();
     let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
@@ -52,13 +52,13 @@ pub fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(failure) => {
             output.failure(&failure);
-            // An agent takes any other code for more than a hook that cannot run.
+            // Agents treat any other code as more than a hook that cannot run; 2 would even block the tool call.
             if is_hook { Exit::CheckFailed.into() } else { failure.exit.into() }
         }
     }
 }
 
-/// Whether a command line that clap does not take asks for `foreword hook`.
+/// Returns true if a rejected command line was meant for `foreword hook`.
 fn is_hook(words: impl Iterator<Item = OsString>) -> bool {
     const WITH_VALUE: &[&str] = &["--config", "--home", "--data", "--format", "--color"];
     let mut words = words.skip(1);
@@ -75,7 +75,7 @@ fn is_hook(words: impl Iterator<Item = OsString>) -> bool {
 fn run(arguments: Arguments, output: Output) -> Result<Exit, Failure> {
     start_log(arguments.globals.verbose, output);
     let context = match Context::new(&arguments, output) {
-        // What is wrong with the configuration is what it was asked.
+        // `doctor` exists to report a broken configuration, so only other commands fail here.
         Err(failure) if !matches!(arguments.command, Command::Doctor) => return Err(failure),
         context => context,
     };
@@ -92,15 +92,15 @@ fn run(arguments: Arguments, output: Output) -> Result<Exit, Failure> {
             }
         }
     });
-    // A read of standard input that never ends must not keep the command alive.
+    // A blocked read of standard input must not keep the process alive.
     runtime.shutdown_background();
     exit
 }
 
-/// What is never in the log.
+/// Log targets that are always disabled.
 const SILENT: &[&str] = &["rmcp=off"];
 
-/// The log goes to standard error: warnings, with `-v` more, or what `FOREWORD_LOG` says.
+/// Starts logging to standard error: warnings by default, more with `-v`, or as set by `FOREWORD_LOG`.
 fn start_log(verbose: u8, output: Output) {
     let level = match verbose {
         0 => "warn",
@@ -116,7 +116,7 @@ fn start_log(verbose: u8, output: Output) {
         }),
         _ => default(),
     };
-    // Whatever is wanted: the library that speaks to MCP servers writes down what it is answered, keys included.
+    // This overrides every filter: the MCP library logs whole responses, which may contain keys.
     let filter =
         SILENT.iter().filter_map(|target| target.parse().ok()).fold(filter, EnvFilter::add_directive);
     let _ = tracing_subscriber::fmt()

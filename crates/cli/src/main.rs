@@ -1,4 +1,4 @@
-//! The program; what it does is in the library.
+//! Entry point of the command; the implementation is in the library.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Data on standard output, everything else on standard error.
+//! Output: data to standard output, everything else to standard error.
 
 pub(crate) mod progress;
 pub(crate) mod quoted_block;
@@ -16,22 +16,22 @@ use serde_json::json;
 use crate::failure::{Exit, Failure};
 use crate::output::terminal::{columns, columns_of, wrap};
 
-/// How data is printed.
+/// Format of printed data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
     /// For people.
     Text,
-    /// For programs: one object, or one a line where there is no end.
+    /// For programs: one object, or one per line in a stream.
     Json,
-    /// For tools that collect findings; only `check` has some.
+    /// For tools that collect findings; only supported by `check`.
     #[value(skip)]
     Sarif,
-    /// For GitHub's workflows, the same.
+    /// For GitHub workflows; only supported by `check`.
     #[value(skip)]
     Github,
 }
 
-/// When colours are used.
+/// Use of colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal, unless NO_COLOR is set.
@@ -57,11 +57,11 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
-/// Where a command's words go.
+/// Destination of a command's output.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
     format: Format,
-    /// Whether nothing but data is printed.
+    /// True if only data is printed.
     is_silent: bool,
 }
 
@@ -70,7 +70,7 @@ impl Output {
         Self { format, is_silent: false }
     }
 
-    /// One that says nothing, for where nobody would know who speaks.
+    /// Creates an output that prints no messages, for completion.
     pub(crate) fn silent() -> Self {
         Self { format: Format::Text, is_silent: true }
     }
@@ -79,7 +79,7 @@ impl Output {
         self.format == Format::Json
     }
 
-    /// Prints a result: as JSON for programs, as `text` says for people.
+    /// Prints a result as JSON for programs, or as text for people.
     pub(crate) fn data(
         self,
         result: &impl Serialize,
@@ -91,18 +91,18 @@ impl Output {
         }
     }
 
-    /// Prints one JSON object on a line of its own.
+    /// Prints a JSON object on one line.
     pub(crate) fn json(self, value: &impl Serialize) -> Result<Reader, Failure> {
         let text = serde_json::to_string(value)
             .map_err(|error| Failure::caused_by(Exit::Failed, "could not print", error))?;
         print(&format!("{text}\n"))
     }
 
-    /// Says something that is not data.
+    /// Prints a message that is not data.
     pub(crate) fn note(self, message: impl AsRef<str>) {
         if !self.is_json() && !self.is_silent {
             let columns = columns_of(io::stderr());
-            // What is indented is there to be copied, or fits already.
+            // Indented lines are meant to be copied, or already fit.
             let fitted =
                 |line: &str| if line.starts_with(' ') { line.to_owned() } else { wrap(line, columns, 0) };
             let lines: Vec<String> = message.as_ref().split('\n').map(fitted).collect();
@@ -110,13 +110,13 @@ impl Output {
         }
     }
 
-    /// Says something that an answer follows on the same line.
+    /// Prints a prompt and leaves the cursor on its line.
     pub(crate) fn ask(self, question: &str) {
         let mut stderr = anstream::stderr();
         let _ = write!(stderr, "{question}").and_then(|()| stderr.flush());
     }
 
-    /// Says something that the user should look at.
+    /// Prints a warning.
     pub(crate) fn warning(self, message: &str, hint: Option<&str>) {
         if self.is_silent {
             return;
@@ -132,7 +132,7 @@ impl Output {
         }
     }
 
-    /// Says why the command failed.
+    /// Prints the reason why a command failed.
     pub(crate) fn failure(self, failure: &Failure) {
         let mut stderr = anstream::stderr();
         if self.is_json() {
@@ -153,18 +153,18 @@ impl Output {
     }
 }
 
-/// A message behind a word that says what kind it is of, as wide as the terminal that it goes to.
+/// Returns a message behind a colored label, wrapped to the terminal.
 fn labelled(style: Style, label: &str, message: &str) -> String {
     wrap(&format!("{style}{label}:{style:#} {message}"), columns_of(io::stderr()), GAP)
 }
 
 /// Columns between two columns of a table.
 const GAP: usize = 2;
-/// As wide as a column can be without being looked at for its width.
+/// Minimum useful width of a column with long text.
 const READABLE: usize = 12;
 
-/// A table without lines. In a pipe its columns are wide enough for their longest cell; on a terminal what does not fit
-/// its width continues in the next line of its column.
+/// Returns a borderless table. In a pipe, columns fit their longest cell; on a terminal, long cells wrap within their
+/// column.
 pub(crate) fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     table_within(columns(), headings, rows)
 }
@@ -204,8 +204,8 @@ fn table_within(
     format!("{}\n", lines.join("\n"))
 }
 
-/// How wide each column must be, so that no word is broken, which could then not be copied, and long texts are not a word
-/// a line.
+/// Returns the minimum width of each column: words stay unbroken so that they can be copied, and long texts get a readable
+/// width.
 fn least_widths(headings: &[String], rows: &[Vec<String>]) -> Vec<usize> {
     let cells = |index: usize| {
         let cells = rows.iter().filter_map(move |row| row.get(index));
@@ -222,7 +222,7 @@ fn least_widths(headings: &[String], rows: &[Vec<String>]) -> Vec<usize> {
         .collect()
 }
 
-/// The rows one below the other, for a terminal that a table does not fit.
+/// Returns the rows as blocks of lines, for a terminal that is too narrow for the table.
 fn records(columns: Option<usize>, headings: &[String], rows: &[Vec<String>]) -> String {
     let width = headings.iter().map(|heading| heading.chars().count()).max().unwrap_or(0);
     let records = rows.iter().map(|row| {
@@ -236,16 +236,16 @@ fn records(columns: Option<usize>, headings: &[String], rows: &[Vec<String>]) ->
     records.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether somebody still reads standard output.
+/// State of the reader of standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
-    /// As far as we know.
+    /// Still reading, as far as known.
     Listening,
-    /// It has had enough, like `head`. That is no failure, but nothing more need be printed.
+    /// The reader has closed its end, like `head`. That is not a failure, but nothing more needs to be printed.
     Gone,
 }
 
-/// Prints data as it is: in a pipe or file, a document keeps even its control characters.
+/// Prints data unchanged: in a pipe or file, documents keep even their control characters.
 pub(crate) fn print(text: &str) -> Result<Reader, Failure> {
     let written = if is_coloured() {
         let mut stdout = anstream::stdout().lock();
@@ -261,13 +261,13 @@ pub(crate) fn print(text: &str) -> Result<Reader, Failure> {
     }
 }
 
-/// Whether somebody still reads standard output, without printing anything.
+/// Returns the state of standard output's reader without printing anything.
 pub(crate) fn reader() -> Reader {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdout = io::stdout();
     let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
-    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    match poll(&mut asked, Some(&at_once)) {
+    let no_wait = Timespec { tv_sec: 0, tv_nsec: 0 };
+    match poll(&mut asked, Some(&no_wait)) {
         Ok(_) if asked[0].revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) => {
             Reader::Gone
         }
@@ -275,23 +275,23 @@ pub(crate) fn reader() -> Reader {
     }
 }
 
-/// Whether what is printed may have colours.
+/// Returns true if standard output may have colors.
 pub(crate) fn is_coloured() -> bool {
     anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
-/// Somebody's text as it may be printed: on a terminal, what would steer the terminal is made visible instead.
+/// Escapes control characters of untrusted text on a terminal. Elsewhere text is printed unchanged.
 pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     if io::stdout().is_terminal() { visible(text) } else { text.into() }
 }
 
-/// The same of a text that is looked at to see what exactly is in it: also what has no width or changes the order is made
-/// visible. Not for what is only read: such characters belong to some languages.
+/// Like [`shown`], but also escapes zero-width and reordering characters. For text whose exact content matters; in prose,
+/// some languages need such characters.
 pub(crate) fn shown_exactly(text: &str) -> Cow<'_, str> {
     if io::stdout().is_terminal() { all_visible(text) } else { text.into() }
 }
 
-/// Somebody's name, whole and on one line, so that none can pass for another.
+/// Escapes a name so that it stays on one line and cannot be mistaken for another name.
 pub(crate) fn shown_name(name: &str) -> String {
     let mut shown = String::with_capacity(name.len());
     for character in name.chars() {
@@ -304,8 +304,8 @@ pub(crate) fn shown_name(name: &str) -> String {
     shown
 }
 
-/// Somebody's text on one line of so many characters, for messages: nothing in it steers a terminal, ends the line
-/// or changes the order in which it is read.
+/// Shortens untrusted text to one line of at most `width` characters that cannot control the terminal, end the line or
+/// change the reading order.
 pub(crate) fn one_line(text: &str, width: usize) -> String {
     let mut result = String::new();
     let mut characters = text.trim().chars();
@@ -324,12 +324,12 @@ pub(crate) fn one_line(text: &str, width: usize) -> String {
     result
 }
 
-/// A path as it may be printed, whole and on one line: its name may have been chosen to look like lines of ours.
+/// Escapes a path so that it stays on one line. Its name may have been chosen to imitate our output.
 pub(crate) fn shown_path(path: impl AsRef<std::path::Path>) -> String {
     plain(path.as_ref().to_string_lossy())
 }
 
-/// Somebody else's words, whole, that cannot break their line.
+/// Escapes untrusted text so that it stays on one line.
 pub(crate) fn plain(text: impl AsRef<str>) -> String {
     let text = text.as_ref();
     text.chars().fold(String::with_capacity(text.len()), |mut plain, character| {
@@ -342,7 +342,7 @@ pub(crate) fn plain(text: impl AsRef<str>) -> String {
     })
 }
 
-/// A line of somebody who wants it to be believed, in which everything can be seen.
+/// Makes every character of a line visible, for text that a user must be able to judge.
 pub(crate) fn seen_line(line: &str) -> String {
     let mut seen = String::with_capacity(line.len());
     for character in line.chars() {
@@ -356,12 +356,12 @@ pub(crate) fn seen_line(line: &str) -> String {
     seen
 }
 
-/// The same text without what would steer a terminal; lines and tabs stay.
+/// Escapes control characters except line breaks and tabs.
 fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, char::is_control)
 }
 
-/// The same text with all that cannot be seen made visible; lines and tabs stay.
+/// Escapes all invisible characters except line breaks and tabs.
 fn all_visible(text: &str) -> Cow<'_, str> {
     escaped(text, instructions::is_unseen)
 }
@@ -382,7 +382,7 @@ fn escaped(text: &str, is_meant: impl Fn(char) -> bool) -> Cow<'_, str> {
     result.into()
 }
 
-/// A number of things: `1 byte`, `2 bytes`.
+/// Formats a number with its noun: `1 byte`, `2 bytes`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
@@ -393,17 +393,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_steer_a_terminal_is_made_visible() {
+    fn control_characters_are_escaped() {
         assert_eq!(visible("\ta\u{1b}[2Jb\u{9b}\n"), "\ta\\u{1b}[2Jb\\u{9b}\n");
         assert!(matches!(visible("a\tb\n"), Cow::Borrowed(_)));
-        // A joiner belongs to some languages, and is shown where somebody looks for it.
+        // Some languages need joiners, so they are escaped only where exact content matters.
         assert_eq!(visible("a\u{200d}b\u{202e}"), "a\u{200d}b\u{202e}");
         assert_eq!(all_visible("\ta\u{200d}\u{1b}b\u{202e}é日\n"), "\ta\\u{200d}\\u{1b}b\\u{202e}é日\n");
         assert!(matches!(all_visible("a\té日\n"), Cow::Borrowed(_)));
     }
 
     #[test]
-    fn no_name_passes_for_another() {
+    fn a_name_cannot_imitate_another() {
         for name in ["owner\u{200b}", "ow\u{ad}ner", "owner\u{a0}", "x\u{202e}y", "a\nb", "a\u{1b}[2J"] {
             let shown = shown_name(name);
             assert!(shown.contains("\\u{") && !shown.contains(instructions::is_unseen), "{shown}");
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn where_words_would_be_broken_rows_are_one_below_the_other() {
+    fn a_narrow_terminal_gets_one_block_per_row() {
         let id = "0190b6a5-0000-7000-8000-000000000000";
         let rows = || [vec!["demo".into(), id.into(), "/tmp".into()], vec!["b".into(), id.into(), "".into()]];
         let table = |columns| table_within(Some(columns), &["name", "id", "root"], rows());
@@ -443,12 +443,12 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_one_line_and_whole() {
+    fn a_path_stays_whole_on_one_line() {
         assert_eq!(shown_path("/a/e\u{1b}[2J\nrounds\u{202e}é"), "/a/e\\u{1b}[2J\\nrounds\\u{202e}é");
     }
 
     #[test]
-    fn one_line_is_one_line() {
+    fn text_is_cut_to_one_escaped_line() {
         assert_eq!(one_line(" a\nb\u{1b}[2J\r\u{202e}c\n", 80), "a b\\u{1b}[2J\\u{d}\\u{202e}c");
         assert_eq!(one_line("abcdef", 3), "abc…");
         assert_eq!(one_line("äöü", 3), "äöü");

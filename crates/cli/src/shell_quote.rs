@@ -1,8 +1,8 @@
-//! Quoting for commands that people copy from our messages.
+//! Quoting for commands that users copy from our messages.
 
 use std::borrow::Cow;
 
-/// A word as a shell takes it literally, for commands that people copy from our messages.
+/// Quotes a word for a shell.
 pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
     let plain = |character: char| character.is_ascii_alphanumeric() || "-_./:=@%+,".contains(character);
     if !text.is_empty() && text.chars().all(plain) {
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_a_shell_would_take_apart_is_quoted() {
+    fn only_special_characters_cause_quoting() {
         assert_eq!(shell_word("/tmp/a-b_c.md"), "/tmp/a-b_c.md");
         assert_eq!(shell_word("my team"), "'my team'");
         assert_eq!(shell_word("it's $HOME"), "'it'\\''s $HOME'");

@@ -1,8 +1,8 @@
-//! Polite requests to end.
+//! Requests to stop: Ctrl-C and SIGTERM.
 
 use crate::failure::{Exit, Failure};
 
-/// Ctrl-C, or another polite request to end.
+/// Receiver of Ctrl-C and SIGTERM.
 pub(crate) struct StopSignals {
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
@@ -11,7 +11,7 @@ pub(crate) struct StopSignals {
 }
 
 impl StopSignals {
-    /// Ends as asked, but does not insist on doing so properly.
+    /// Waits for an orderly shutdown, unless a second signal asks to stop immediately.
     pub(crate) async fn unless_asked_again<T>(
         &mut self,
         ending: impl Future<Output = T>,
@@ -25,7 +25,7 @@ impl StopSignals {
 
 #[cfg(unix)]
 impl StopSignals {
-    /// Listens from now on: a signal between two questions is not lost.
+    /// Starts listening. Signals that arrive between two calls of [`next`](Self::next) are not lost.
     pub(crate) fn listen() -> Result<Self, Failure> {
         use tokio::signal::unix::{SignalKind, signal};
         let failed = |error| Failure::caused_by(Exit::Failed, "could not listen for signals", error);

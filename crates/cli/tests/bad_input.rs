@@ -1,4 +1,4 @@
-//! What goes wrong in the first hour: each is one clear message on standard error, the right exit code, and no data.
+//! Common mistakes of new users: each gives one clear message on standard error, the right exit code, and no data.
 
 mod instruction_files;
 mod permissions;
@@ -19,7 +19,7 @@ use crate::support::{Machine, Said, finish};
 const USAGE: i32 = 2;
 const FAILED: i32 = 3;
 
-/// One message: it begins as every error does, says what is expected, and nothing of how the program is made.
+/// Checks that there is one error message that states the expectation without implementation details.
 #[track_caller]
 fn complains(said: &Said, code: i32, words: &str, expected: &str) {
     assert_eq!((said.code, said.out.as_str()), (Some(code), ""), "{words}: {said:?}");
@@ -37,7 +37,7 @@ fn is_no_accident(said: &Said, words: &str) {
     }
 }
 
-/// Runs each row on a machine and looks at what it says.
+/// Runs each row on a machine and checks its output.
 #[track_caller]
 fn check(machine: &Machine, rows: &[(&str, i32, &str)]) {
     for (words, code, expected) in rows {
@@ -69,7 +69,7 @@ fn wrong_spellings_of_commands_flags_and_values() {
             ("explain --max-bytes -1", USAGE, "unexpected argument '-1' found"),
             ("explain nowhere", USAGE, "hint: the nearest directory that exists is ~/project"),
             ("show --root nowhere", USAGE, "the root ~/project/nowhere (from flag `--root`) does not exist"),
-            ("show --fallback a/b.md", USAGE, "hint: fallback names are looked for in every directory"),
+            ("show --fallback a/b.md", USAGE, "hint: fallback names are searched in every directory"),
             ("watch nowhere", USAGE, "the nearest directory that exists"),
             ("session show s.json", USAGE, "there is no session file s.json"),
             ("prompt show --section agentsmd", USAGE, "hint: "),
@@ -125,25 +125,25 @@ fn names_that_are_not_there_or_are_several() {
             ("workspace update demo", USAGE, "hint: give --name or --root"),
             ("workspace create other --root nowhere", USAGE, "~/project/nowhere is not a directory"),
             ("folder get servces", USAGE, "hint: did you mean `services`?"),
-            ("folder get web", USAGE, "`web` could be 2 folders; name one by its id"),
-            (&prefix, USAGE, "; name one by its id"),
+            ("folder get web", USAGE, "`web` matches 2 folders; use an id"),
+            (&prefix, USAGE, "; use an id"),
             ("folder restore services", USAGE, "folder `services` is not deleted"),
             ("folder move services services/inner", USAGE, "which is itself or is below it"),
             ("doc get --folder servces", USAGE, "hint: did you mean `services`?"),
-            ("doc get --version 9", USAGE, "hint: `foreword doc history` shows those there are"),
-            ("doc restore 9", USAGE, "hint: `foreword doc history` shows those there are"),
+            ("doc get --version 9", USAGE, "hint: list revisions with `foreword doc history`"),
+            ("doc restore 9", USAGE, "hint: list revisions with `foreword doc history`"),
             ("doc diff 1 9", USAGE, "9"),
             ("doc save nowhere.md", FAILED, "could not read nowhere.md"),
             ("thread get Plna", USAGE, "hint: did you mean `Plan`?"),
-            ("thread get Plan", USAGE, "`Plan` could be 2 threads; name one by its id"),
-            ("turn show 9 --thread Talk", USAGE, "there is no turn 9 in thread `Talk`; it has one turn"),
-            ("turn show first", USAGE, "hint: a turn is named by its number"),
+            ("thread get Plan", USAGE, "`Plan` matches 2 threads; use an id"),
+            ("turn show 9 --thread Talk", USAGE, "turn 9 not found in thread `Talk`; it has one turn"),
+            ("turn show first", USAGE, "hint: name a turn by its number"),
             ("turn approve last nobody", USAGE, "nobody"),
             ("turn start Talk Really? --model other", USAGE, "write provider/model"),
             ("turn start Talk Really? --model nobody/x", USAGE, "hint: there are anthropic, openai"),
             ("turn start Talk Really? --cwd nowhere", USAGE, "nowhere"),
             ("turn start Talk Really? --cwd /", FAILED, "is not inside the workspace's directory"),
-            ("token revoke nobody", USAGE, "hint: `foreword token list` shows those there are"),
+            ("token revoke nobody", USAGE, "hint: list tokens with `foreword token list`"),
             ("events --since 99999", USAGE, "the newest change of this workspace is"),
             ("prompt diff Talk --since 9", USAGE, "it has one turn"),
         ],
@@ -190,12 +190,12 @@ fn a_token_that_opens_nothing_and_one_that_opens_too_little() {
         })
     };
     let said = wrong("fwt_wrong", "workspace list");
-    complains(&said, FAILED, "wrong", "the gateway does not know the token, or it was revoked");
+    complains(&said, FAILED, "wrong", "the gateway rejected the token: it is unknown or revoked");
     let reader = machine.run("token create guest").word();
     let said = wrong(&reader, "folder create services");
     complains(&said, FAILED, "weak", "hint: use a token with a stronger role");
     machine.run("token revoke guest").done();
-    complains(&wrong(&reader, "workspace list"), FAILED, "revoked", "or it was revoked");
+    complains(&wrong(&reader, "workspace list"), FAILED, "revoked", "unknown or revoked");
     let said = run_with(&machine, "workspace list", |command| {
         command.env("FOREWORD_CLIENT_URL", "http://127.0.0.1:9");
     });
@@ -208,7 +208,7 @@ fn a_token_that_opens_nothing_and_one_that_opens_too_little() {
         &said,
         FAILED,
         "nobody there",
-        "hint: start a gateway there with `foreword serve`, or mend client.url",
+        "hint: start a gateway there with `foreword serve`, or correct client.url",
     );
 }
 
@@ -234,7 +234,7 @@ fn a_postgresql_without_the_database_says_how_to_make_it() {
     let (server, _) = database.url().rsplit_once('/').unwrap();
     let words = format!("serve --listen 127.0.0.1:0 --database {server}/not_made_yet");
     let said = machine.run(&words);
-    // A server that takes more than a second to say so is waited for, and that is said.
+    // A server that takes longer than a second is awaited with a notice.
     let (waiting, error) = said.err.split_once('\n').unwrap();
     let err = if waiting.starts_with("waiting for the database ") { error } else { &said.err };
     let said = Said { err: err.to_owned(), ..said.clone() };
@@ -248,7 +248,7 @@ fn configuration_that_cannot_be_used() {
     let cases: [(&[u8], i32, &str); 5] = [
         (b"[gateway\n", USAGE, "~/home/config.toml:1"),
         (b"gateway.listne = 'x'\n", USAGE, "the nearest known key is `gateway.listen`"),
-        (b"gateway.listen = 5\n", USAGE, "must be a string"),
+        (b"gateway.listen = 5\n", USAGE, "must be a non-empty string"),
         (b"\xff\xfe\n", USAGE, "~/home/config.toml"),
         (b"[model]\ndefault = 'antropic/x'\n", USAGE, "which is not configured"),
     ];
@@ -264,7 +264,7 @@ fn configuration_that_cannot_be_used() {
     check(&machine, &[("config", FAILED, "cannot read the configuration file ~/home/config.toml")]);
 }
 
-/// A directory in which nobody can make anything, not even root.
+/// A directory in which no user can create files, not even root.
 fn read_only(machine: &Machine) -> PathBuf {
     let system = Path::new("/sys/kernel");
     if system.is_dir() {
@@ -331,7 +331,7 @@ fn without_home_and_without_utf_8() {
         let text = said.done();
         assert!(words != "show" || text.contains("Grüße 你好"), "{text}");
     }
-    // Nobody to ask for a home directory either.
+    // There is no user to look up a home directory for, either.
     let said = run_with(&machine, "config", |command| {
         command.env("HOME", "").env_remove("FOREWORD_HOME").env_remove("FOREWORD_DATA");
     });

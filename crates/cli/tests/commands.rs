@@ -1,4 +1,4 @@
-//! Each command: what it prints for people and for programs, and how it says no.
+//! Tests of each command's output for people and programs, and of its errors.
 
 mod agents;
 mod documents;

@@ -97,7 +97,7 @@ fn a_gateway_that_is_not_ready_is_not_said_to_be_well() {
     let found = verdicts(&machine, "gateway", 1);
     let (verdict, message) = &found[0];
     assert_eq!(verdict, "fail", "{message}");
-    assert!(message.starts_with(&format!("runs at {}, and is not ready: ", server.url)), "{message}");
+    assert!(message.starts_with(&format!("runs at {}, but is not ready: ", server.url)), "{message}");
     std::fs::rename(machine.data().join("gone.db"), &database).unwrap();
     assert_eq!(verdicts(&machine, "gateway", 0)[0].0, "ok");
 }
@@ -157,7 +157,7 @@ fn a_status_needs_no_gateway_and_names_the_one_that_runs() {
     let status = machine.run("status --format json").object();
     assert_eq!((&status["running"], status.get("url")), (&Value::Bool(false), None));
     let out = machine.run("status").done();
-    assert!(out.starts_with("gateway    does not run; start it with `foreword serve`\n"), "{out}");
+    assert!(out.starts_with("gateway    not running; start it with `foreword serve`\n"), "{out}");
     let server = machine.serve();
     machine.run("workspace create demo").done();
     let status = machine.run("status --format json").object();

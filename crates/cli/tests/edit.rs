@@ -44,7 +44,7 @@ fn drafts(machine: &Machine) -> Vec<PathBuf> {
 fn kept(machine: &Machine, err: &str, text: impl AsRef<[u8]>) -> PathBuf {
     let path = err
         .lines()
-        .find_map(|line| line.strip_prefix("hint: your text is kept in "))
+        .find_map(|line| line.strip_prefix("hint: the text is kept in "))
         .unwrap_or_else(|| panic!("no kept text in {err}"));
     assert_eq!(drafts(machine), [Path::new(path)]);
     assert_eq!(std::fs::read(path).unwrap(), text.as_ref());
@@ -104,7 +104,7 @@ fn an_editor_that_fails_saves_nothing_and_keeps_the_text() {
     let editor = machine.root().join("editor");
     assert!(
         err.starts_with(&format!(
-            "error: the editor `{}` ended with exit status: 7; nothing was saved\n",
+            "error: the editor `{}` exited with exit status: 7; nothing was saved\n",
             editor.display()
         )),
         "{err}"
@@ -120,7 +120,7 @@ fn an_editor_that_does_not_exist_is_named() {
     let mut command = machine.command("doc edit");
     command.env("EDITOR", "no-such-editor");
     let err = finish(command, b"").failed(3);
-    assert!(err.contains("error: the editor `no-such-editor` ended with exit status: 127"), "{err}");
+    assert!(err.contains("error: the editor `no-such-editor` exited with exit status: 127"), "{err}");
     assert_eq!(version(&machine), 1);
 }
 
@@ -149,7 +149,7 @@ fn edits_of_different_lines_are_merged_and_shown_before_they_are_saved() {
     let said = edit(&machine, "doc edit -m both", &first_then(first, "cp \"$1\" merged"));
     assert!(
         said.err.starts_with(
-            "owner saved version 2 meanwhile; both edits are in the text, look it over; yours alone"
+            "owner saved version 2 meanwhile; both edits were merged, please review the text; your own text is in"
         ),
         "{}",
         said.err
@@ -171,15 +171,15 @@ fn edits_of_one_line_are_marked_and_nothing_is_saved_until_the_marks_are_gone() 
     assert_eq!(said.code, Some(1));
     let marked = "<<<<<<< yours\nmine\n=======\ntheirs\n>>>>>>> theirs\n";
     let path = kept(&machine, &said.err, marked);
-    assert!(said.err.contains("changed the same lines; choose between the marks; yours alone is in "));
-    assert!(said.err.contains("was not saved: the text still has the marks of a conflict"), "{}", said.err);
+    assert!(said.err.contains("changed the same lines; resolve the conflict markers; your own text is in "));
+    assert!(said.err.contains("was not saved: the text still contains conflict markers"), "{}", said.err);
     assert_eq!(std::fs::read_to_string(path.with_extension("mine")).unwrap(), "mine\n");
     assert_eq!(machine.run("doc get").done(), "theirs\n");
     let listed = machine.run("doc drafts").done();
     let row: Vec<&str> = listed.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!((row[0], row.last()), (path.to_str().unwrap(), Some(&"2")), "{listed}");
-    // What the hint says works, word by word, and so does the short form.
-    let hint = said.err.lines().find_map(|line| line.strip_prefix("hint: to go on: foreword ")).unwrap();
+    // The command in the hint works, and so does its short form.
+    let hint = said.err.lines().find_map(|line| line.strip_prefix("hint: resume with: foreword ")).unwrap();
     assert_eq!(hint, format!("--data {} doc edit --resume {}", machine.data().display(), path.display()));
     assert_eq!(edit(&machine, "doc edit --resume", "echo both >\"$1\"").done(), "3\n");
     assert_eq!(machine.run("doc get").done(), "both\n");
@@ -189,8 +189,8 @@ fn edits_of_one_line_are_marked_and_nothing_is_saved_until_the_marks_are_gone() 
         "doc edit --resume",
         2,
         "",
-        "error: there is no draft of the workspace root\n\
-         hint: `foreword doc drafts` lists all that were left behind\n",
+        "error: no draft of the workspace root found\n\
+         hint: list drafts with `foreword doc drafts`\n",
     );
 }
 
@@ -200,7 +200,7 @@ fn a_document_that_was_archived_meanwhile_is_made_anew_only_after_another_look()
     let first = "\"$foreword\" doc archive 2>/dev/null; echo mine >\"$1\"";
     let said = edit(&machine, "doc edit", &first_then(first, "echo anew >\"$1\""));
     assert!(
-        said.err.starts_with("somebody archived the document meanwhile; saving makes it anew;"),
+        said.err.starts_with("another user archived the document meanwhile; saving recreates it;"),
         "{}",
         said.err
     );
@@ -214,7 +214,7 @@ fn programs_get_a_conflict_as_an_error_with_the_other_text() {
     let script = "echo theirs | \"$foreword\" doc save --force >/dev/null 2>&1; echo mine >\"$1\"";
     let error = edit(&machine, "doc edit --format json", script).error(1);
     assert_eq!(error["data"]["current"]["content"], "theirs\n");
-    assert!(error["hint"].as_str().unwrap().starts_with("your text is kept in /"), "{error}");
+    assert!(error["hint"].as_str().unwrap().starts_with("the text is kept in /"), "{error}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the command makes is for its user alone, and a database is never used twice or replaced by an empty one.
+//! Private files, and protection against reusing or replacing a database by mistake.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -92,7 +92,8 @@ fn a_second_gateway_on_one_database_is_refused_under_another_data_directory_too(
 fn a_database_that_vanished_is_not_replaced_by_an_empty_one() {
     let (machine, server) = Machine::with_workspace();
     assert_eq!(server.stop("TERM").code(), Some(0));
-    let (database, aside) = (machine.data().join("foreword.db"), machine.data().join("aside.db"));
+    let database = machine.data().join("foreword.db");
+    let aside = machine.data().join("aside.db");
     std::fs::rename(&database, &aside).unwrap();
     let refused = "error: the database sqlite://~/data/foreword.db is gone: it was used from ~/data before, and is missing \
          or empty now\n\

@@ -15,9 +15,9 @@ use tokio::runtime::Runtime;
 use self::repository::{ORDER, PLANTED};
 use crate::support::{Machine, Said, finish};
 
-/// Most that a command may say; a repository of any size must not make it more.
+/// Maximum size of a command's output, however large the repository is.
 const MAX_SAID_BYTES: usize = 4 << 20;
-/// What a command may say of a terminal's own characters: they are no business of a model's.
+/// Allowed output of control characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TerminalControls {
     /// It prints exactly the text that an agent gets, and not to a terminal.
@@ -29,7 +29,7 @@ fn file_count() -> usize {
     std::env::var("FOREWORD_TEST_FILES").ok().and_then(|count| count.parse().ok()).unwrap_or(5_000)
 }
 
-/// What must be true of whatever is said about the repository.
+/// Checks invariants of all output about the repository.
 #[track_caller]
 fn check(what: &str, text: &str, controls: TerminalControls) {
     assert!(text.len() <= MAX_SAID_BYTES, "{what}: {} bytes", text.len());
@@ -42,20 +42,21 @@ fn check(what: &str, text: &str, controls: TerminalControls) {
     }
 }
 
-/// Runs a command, which may take as long as any in these tests, and says how long it took.
+/// Runs a command within the usual time limit and returns its duration.
 #[track_caller]
 fn run(machine: &Machine, words: &str) -> Said {
     let begun = Instant::now();
     let said = machine.run(words);
     let took = begun.elapsed();
-    let (code, bytes) = (said.code, said.out.len() + said.err.len());
+    let code = said.code;
+    let bytes = said.out.len() + said.err.len();
     let _ = writeln!(std::io::stderr(), "{took:>8.1?}  {bytes:>8} bytes  {code:?}  {words}");
     assert!(said.code.is_some(), "{words} was ended by a signal: {}", said.err);
     assert!(!machine.project().join(PLANTED).exists(), "{words} ran something");
     said
 }
 
-/// What a command prints to a terminal and nothing else; none where there is no program that gives it one.
+/// Returns a command's output on a terminal alone. `None` without the program that provides one.
 fn on_terminal(machine: &Machine, words: &str) -> Option<String> {
     let script = format!(
         "command -v script >/dev/null || exit 99; \

@@ -21,7 +21,7 @@ fn own(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp_servers").join(name)
 }
 
-/// What the last request's newest message says.
+/// Returns the newest message of the last request.
 fn last_message(talk: &scripted_model::ScriptedModel) -> String {
     let body = talk.requests().pop().unwrap().body;
     body["messages"].as_array().unwrap().last().unwrap().to_string()
@@ -29,7 +29,7 @@ fn last_message(talk: &scripted_model::ScriptedModel) -> String {
 
 #[test]
 fn a_server_in_a_sandbox_works_and_reaches_nothing_else() {
-    // Where the machine can isolate, `confined` is isolated too.
+    // On machines that support isolation, `confined` is isolated too.
     for level in ["isolated", "confined"] {
         let talk = Ordinary::with(level, |machine| {
             let script = std::fs::read_to_string(hostile_server()).unwrap();
@@ -83,7 +83,7 @@ fn a_gateway_that_is_killed_in_a_call_takes_its_server_along() {
     talk.server.take().unwrap().kill();
     eventually("the server to end", || processes_with(&mark).is_empty().then_some(()));
     asking.wait().unwrap();
-    // The next gateway knows what the server offers, starts it when it is called, and says what became of the turn.
+    // The next gateway knows the server's tools, starts it on a call, and reports the turn's outcome.
     talk.server = Some(talk.machine.serve());
     let shown = talk.machine.run("turn explain last").done();
     assert!(shown.contains("mcp__odd__hang"), "{shown}");

@@ -32,7 +32,7 @@ fn the_overview_is_the_one_that_is_drawn() {
     );
 }
 
-/// What the session shows is what the commands say, but for figures that depend on where a project is.
+/// The session shows actual output, except for figures that depend on the project's path.
 #[test]
 fn the_session_is_what_the_commands_say() {
     let session = recorded::session();

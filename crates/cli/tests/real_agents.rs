@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::support::{FOREWORD, Machine};
 
-/// Where npm has put the agents.
+/// Directory of agents installed by npm.
 const AGENTS: &str = "FOREWORD_TEST_AGENTS";
 /// Set in the network of its own.
 const INSIDE: &str = "FOREWORD_TEST_INSIDE";
@@ -98,7 +98,7 @@ fn qwen_code_gets_nested_instructions() {
     });
 }
 
-/// What the client does, and prints.
+/// Script and output of the client.
 const CLIENT: &str = r#"
 import { appendFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -144,7 +144,7 @@ fn an_mcp_client_uses_our_server() {
     );
 }
 
-/// What the client does at a gateway, and prints.
+/// Script and output of the client at a gateway.
 const HTTP_CLIENT: &str = r#"
 import { appendFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -250,7 +250,7 @@ async fn run(agent: &Agent) {
     let mut command = Command::new(program(agent.program));
     command.args(agent.arguments).env_clear().current_dir(machine.project());
     command.env("HOME", machine.root()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    // The hook has its data where the test has; it is told so as a user would.
+    // The hook finds the test's data directory through a variable, as a user would set it.
     command.env("FOREWORD_DATA", machine.data()).env("FOREWORD_HOME", machine.home());
     (agent.variables)(&url, &mut command);
     let mut child =
@@ -271,7 +271,8 @@ async fn run(agent: &Agent) {
         .map(|request| request.body.to_string())
         .collect();
     assert!(turns.len() >= 2, "{} made {} requests", agent.name, turns.len());
-    let (first, second) = (&turns[0], &turns[1]);
+    let first = &turns[0];
+    let second = &turns[1];
     assert!(first.contains("ROOT-RULES"), "{} reads it by itself: {first}", agent.name);
     assert!(!first.contains("SUB-RULES") && !first.contains("DEEP-RULES"), "nothing touched it yet: {first}");
     assert!(second.contains("agents.resolve.paths"), "{second}");

@@ -43,7 +43,7 @@ impl Ordinary {
         machine.write("home/config.toml", settings);
         machine.write("project/AGENTS.md", "Be brief.\n");
         machine.write("outside", "secret\n");
-        // The build's own directory may be one that nobody else can enter.
+        // The build directory may be inaccessible to the other user.
         let program = machine.root().join("foreword");
         let built = env!("CARGO_BIN_EXE_foreword");
         fs::hard_link(built, &program).or_else(|_| fs::copy(built, &program).map(|_| ())).unwrap();
@@ -106,7 +106,7 @@ fn a_command_is_isolated_and_everybody_is_told() {
     );
 }
 
-/// Where the machine can isolate, `confined` is isolated too: what confines alone is tried in the sandbox's own tests.
+/// On machines that support isolation, `confined` is isolated too; confinement alone is tested in the sandbox crate.
 #[test]
 fn cancelling_a_command_puts_protected_files_back_at_every_level() {
     for (level, changed) in [("isolated", false), ("confined", false), ("off", true)] {

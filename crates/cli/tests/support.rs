@@ -1,4 +1,4 @@
-//! What the tests share: a machine of its own for each, and what a command said on it.
+//! Shared by the tests: a machine for each test, and the output of its commands.
 
 mod machine;
 mod record;
@@ -14,7 +14,7 @@ pub(crate) use server::Server;
 
 use std::time::{Duration, Instant};
 
-/// How long anything is waited for before a test fails; machines that build something else at the same time are slow.
+/// Time limit of any wait, generous because machines may be busy with builds.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits until something is there.

@@ -120,7 +120,7 @@ fn machine() -> Machine {
     machine
 }
 
-/// What a command prints, with the names of the page for directories that are called otherwise here.
+/// Returns a command's output with the page's names for directories.
 fn recorded(machine: &Machine, scene: &Scene) -> String {
     let mut command = machine.command(scene.words);
     command.envs(scene.variables.iter().copied());

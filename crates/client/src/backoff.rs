@@ -1,13 +1,13 @@
-//! How long to wait before another try.
+//! Pauses between retries.
 
 use std::time::Duration;
 
 /// The pause after the first failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
-/// No pause is longer.
+/// Longest pause.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// The pause after so many tries that failed in a row.
+/// Returns the pause after `failures` consecutive failures.
 pub(crate) fn pause(failures: u32) -> Duration {
     let doublings = failures.saturating_sub(1).min(16);
     (FIRST_PAUSE * 2_u32.pow(doublings)).min(LONGEST_PAUSE)

@@ -1,4 +1,4 @@
-//! A client that is connected to a gateway, with typed calls.
+//! A connected client with typed calls.
 
 use protocol::Method;
 use rpc::{Caller, ConnectionLimits, Notification, websocket};
@@ -17,7 +17,7 @@ impl Client {
     /// Connects to a gateway.
     pub async fn connect(target: &Target) -> Result<Self, ClientError> {
         let local = target.clone();
-        // Files say where a local gateway is, and reading them may wait for a disk.
+        // Locating a local gateway reads files and may block on the disk.
         let located = tokio::task::spawn_blocking(move || local.locate())
             .await
             .map_err(|_| ClientError::NotConnected)??;
@@ -30,7 +30,7 @@ impl Client {
         Ok(Self::over(endpoint))
     }
 
-    /// Talks over an endpoint that is already there, such as one end of an in-memory pair.
+    /// Creates a client over an existing endpoint, such as one end of an in-memory pair.
     pub fn over(endpoint: rpc::Endpoint) -> Self {
         let (caller, notifications) = Caller::new(endpoint);
         Self { caller, notifications }
@@ -41,12 +41,12 @@ impl Client {
         Ok(self.caller.call(M::NAME, params).await?)
     }
 
-    /// The next notification; none when the connection has ended.
+    /// Returns the next notification, or `None` once the connection has ended.
     pub async fn notification(&mut self) -> Option<Notification> {
         self.notifications.recv().await
     }
 
-    /// For calls that have no type here, such as a test's malformed ones.
+    /// Returns the untyped caller, for calls that have no type here.
     pub fn caller(&self) -> &Caller {
         &self.caller
     }

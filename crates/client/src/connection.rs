@@ -1,7 +1,7 @@
-//! The connection to one gateway: when to connect, when to wait, and what to catch up on.
+//! State machine of the connection to one gateway: when to connect, when to wait and where to resume.
 //!
-//! Pure: whoever owns it makes the connections that [`Connection::poll`] asks for and reports what became of them. Every
-//! connection has a number, its generation, so that a late report about one that is gone changes nothing.
+//! The machine is pure: its owner makes the connections that [`Connection::poll`] requests and reports the results. Each
+//! connection has a generation number, so a late report about an old connection changes nothing.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -10,65 +10,65 @@ use protocol::{InstanceId, Sequence, WorkspaceId};
 
 use crate::{Failure, backoff};
 
-/// What to tell the user about a connection.
+/// State of a connection, as shown to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConnectionState {
-    /// Nobody wants one.
+    /// No connection is wanted.
     Stopped,
-    /// One is being made.
+    /// A connection attempt is running.
     Connecting {
-        /// Which try it is, from 1.
+        /// Number of the attempt, from 1.
         attempt: u32,
     },
-    /// There is one.
+    /// The connection is open.
     Connected,
-    /// The last try failed, and there will be another.
+    /// The last attempt failed and another one is scheduled.
     Waiting {
-        /// When.
+        /// Time of the next attempt.
         until: Instant,
-        /// How many tries have failed.
+        /// Number of failed attempts.
         attempt: u32,
-        /// Why.
+        /// Reason for the last failure.
         message: String,
     },
-    /// The gateway does not let us in; somebody has to do something first.
+    /// The gateway rejected the connection; retrying needs a user action.
     Refused {
-        /// Why.
+        /// Reason for the rejection.
         message: String,
     },
 }
 
-/// What to do for a connection.
+/// Action that the owner of a connection must take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConnectionRequest {
-    /// Connect and call `initialize`; report by [`Connection::connected`] or [`Connection::failed`].
+    /// Connect and call `initialize`, then report with [`Connection::connected`] or [`Connection::failed`].
     Connect {
-        /// The number of the connection.
+        /// Generation of the connection.
         generation: u64,
     },
-    /// Close it.
+    /// Close the connection.
     Disconnect {
-        /// The number of the connection.
+        /// Generation of the connection.
         generation: u64,
     },
-    /// Follow a workspace from a change on.
+    /// Subscribe to a workspace's changes.
     Subscribe {
-        /// The number of the connection.
+        /// Generation of the connection.
         generation: u64,
         /// The workspace.
         workspace_id: WorkspaceId,
-        /// The last change that is known.
+        /// Last known change.
         since: Sequence,
     },
-    /// Follow it no longer.
+    /// Cancel the subscription of a workspace.
     Unsubscribe {
-        /// The number of the connection.
+        /// Generation of the connection.
         generation: u64,
         /// The workspace.
         workspace_id: WorkspaceId,
     },
-    /// Load everything about a workspace again, then [`follow`](Connection::follow) it: the log no longer reaches back, or
-    /// it is another one.
+    /// Load a workspace from scratch, then [`follow`](Connection::follow) it: the change log was pruned or belongs to
+    /// another database.
     Reload {
         /// The workspace.
         workspace_id: WorkspaceId,
@@ -78,11 +78,11 @@ pub enum ConnectionRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Subscription {
     Wanted,
-    Asked,
+    Sent,
     Active,
-    /// It failed temporarily.
+    /// Failed temporarily.
     RetriesAt(Instant),
-    /// It failed for good.
+    /// Failed permanently.
     Failed,
 }
 
@@ -92,18 +92,18 @@ struct Followed {
     subscription: Subscription,
 }
 
-/// A connection that is kept.
+/// A connection that reconnects automatically.
 #[derive(Debug, Clone)]
 pub struct Connection {
     state: ConnectionState,
-    /// The number of the connection that is there or is being made.
+    /// Generation of the current or pending connection.
     generation: u64,
-    /// Tries that failed since a connection last held.
+    /// Failed attempts since a connection last lasted.
     failures: u32,
     connected_at: Option<Instant>,
     instance: Option<InstanceId>,
     followed: BTreeMap<WorkspaceId, Followed>,
-    /// What to do before anything else.
+    /// Requests to send before any other.
     pending: Vec<ConnectionRequest>,
 }
 
@@ -122,22 +122,22 @@ impl Default for Connection {
 }
 
 impl Connection {
-    /// What to tell the user.
+    /// Returns the state to show to the user.
     pub fn state(&self) -> &ConnectionState {
         &self.state
     }
 
-    /// Whether there is a connection.
+    /// Returns true if the connection is open.
     pub fn is_connected(&self) -> bool {
         self.state == ConnectionState::Connected
     }
 
-    /// The number of the connection that is there or is being made.
+    /// Returns the generation of the current or pending connection.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Wants a connection from now on.
+    /// Starts connecting, and keeps reconnecting until [`stop`](Self::stop).
     pub fn start(&mut self) {
         if self.state == ConnectionState::Stopped {
             self.failures = 0;
@@ -145,7 +145,7 @@ impl Connection {
         }
     }
 
-    /// Wants none any more.
+    /// Closes the connection and stops reconnecting.
     pub fn stop(&mut self) {
         if matches!(self.state, ConnectionState::Connected | ConnectionState::Connecting { .. }) {
             self.pending.push(ConnectionRequest::Disconnect { generation: self.generation });
@@ -154,7 +154,7 @@ impl Connection {
         self.connected_at = None;
     }
 
-    /// Tries now instead of later, or again after a refusal.
+    /// Retries immediately after a failure or a rejection.
     pub fn retry_now(&mut self) {
         if matches!(self.state, ConnectionState::Waiting { .. } | ConnectionState::Refused { .. }) {
             self.connect();
@@ -167,7 +167,7 @@ impl Connection {
         self.pending.push(ConnectionRequest::Connect { generation: self.generation });
     }
 
-    /// What to do now.
+    /// Returns the next action to take.
     pub fn poll(&mut self, now: Instant) -> Option<ConnectionRequest> {
         if let ConnectionState::Waiting { until, .. } = self.state
             && until <= now
@@ -185,17 +185,18 @@ impl Connection {
             let is_due = match followed.subscription {
                 Subscription::Wanted => true,
                 Subscription::RetriesAt(at) => at <= now,
-                Subscription::Asked | Subscription::Active | Subscription::Failed => false,
+                Subscription::Sent | Subscription::Active | Subscription::Failed => false,
             };
             is_due.then(|| {
-                followed.subscription = Subscription::Asked;
-                let (workspace_id, since) = (workspace_id.clone(), followed.since);
+                followed.subscription = Subscription::Sent;
+                let workspace_id = workspace_id.clone();
+                let since = followed.since;
                 ConnectionRequest::Subscribe { generation, workspace_id, since }
             })
         })
     }
 
-    /// When to call [`poll`](Self::poll) although nothing happened.
+    /// Returns the time of the next [`poll`](Self::poll) if nothing happens before.
     pub fn wake_at(&self) -> Option<Instant> {
         match self.state {
             ConnectionState::Waiting { until, .. } => Some(until),
@@ -210,7 +211,7 @@ impl Connection {
         }
     }
 
-    /// A connection was made, to a gateway with this database.
+    /// Reports an open connection to a gateway with this database.
     pub fn connected(&mut self, generation: u64, instance: &InstanceId, now: Instant) {
         if !self.is_connecting(generation) {
             return;
@@ -220,7 +221,8 @@ impl Connection {
         let is_other = self.instance.as_ref().is_some_and(|known| known != instance);
         self.instance = Some(instance.clone());
         if is_other {
-            // Its numbers would count something else, even where they happen to fit.
+            // Sequence numbers of another database mean something else, even if they look plausible. Resuming from them
+            // would silently skip or repeat changes.
             for workspace_id in std::mem::take(&mut self.followed).into_keys() {
                 self.pending.push(ConnectionRequest::Reload { workspace_id });
             }
@@ -230,19 +232,20 @@ impl Connection {
         }
     }
 
-    /// A connection could not be made.
+    /// Reports a failed connection attempt.
     pub fn failed(&mut self, generation: u64, failure: Failure, now: Instant) {
         if self.is_connecting(generation) {
             self.give_up(failure, now);
         }
     }
 
-    /// The connection that was there is gone.
+    /// Reports that the open connection was lost.
     pub fn lost(&mut self, generation: u64, message: impl Into<String>, now: Instant) {
         if generation != self.generation || !self.is_connected() {
             return;
         }
-        // One that is gone as soon as it was there does not count as a success.
+        // A connection that drops right after opening does not reset the backoff. Otherwise a proxy that accepts and
+        // then closes connections would be retried in a tight loop.
         if self.connected_at.take().is_some_and(|since| now.duration_since(since) >= backoff::LONGEST_PAUSE) {
             self.failures = 0;
         }
@@ -263,27 +266,28 @@ impl Connection {
         generation == self.generation && matches!(self.state, ConnectionState::Connecting { .. })
     }
 
-    /// Follows a workspace from a change on, such as that of a tree that was just loaded.
+    /// Subscribes to a workspace from a change on, such as that of a freshly loaded tree.
     pub fn follow(&mut self, workspace_id: WorkspaceId, since: Sequence) {
         self.followed.insert(workspace_id, Followed { since, subscription: Subscription::Wanted });
     }
 
-    /// Follows a workspace no longer.
+    /// Cancels the subscription of a workspace.
     pub fn unfollow(&mut self, workspace_id: &WorkspaceId) {
         if self.followed.remove(workspace_id).is_some() && self.is_connected() {
-            let (generation, workspace_id) = (self.generation, workspace_id.clone());
+            let generation = self.generation;
+            let workspace_id = workspace_id.clone();
             self.pending.push(ConnectionRequest::Unsubscribe { generation, workspace_id });
         }
     }
 
-    /// The gateway follows a workspace for us.
+    /// Reports a successful subscription.
     pub fn subscribed(&mut self, generation: u64, workspace_id: &WorkspaceId) {
         if let Some(followed) = self.asked(generation, workspace_id) {
             followed.subscription = Subscription::Active;
         }
     }
 
-    /// The gateway's log does not reach back to what we know.
+    /// Reports that the gateway's change log no longer contains the last known change.
     pub fn log_pruned(&mut self, generation: u64, workspace_id: &WorkspaceId) {
         if self.asked(generation, workspace_id).is_some() {
             self.followed.remove(workspace_id);
@@ -291,7 +295,7 @@ impl Connection {
         }
     }
 
-    /// The gateway does not follow a workspace for us.
+    /// Reports a failed subscription.
     pub fn subscribe_failed(
         &mut self,
         generation: u64,
@@ -311,11 +315,11 @@ impl Connection {
     fn asked(&mut self, generation: u64, workspace_id: &WorkspaceId) -> Option<&mut Followed> {
         let is_current = generation == self.generation && self.is_connected();
         let followed = self.followed.get_mut(workspace_id).filter(|_| is_current)?;
-        (followed.subscription == Subscription::Asked).then_some(followed)
+        (followed.subscription == Subscription::Sent).then_some(followed)
     }
 
-    /// A change of a workspace was announced. False when it is known already, or comes over a connection that is gone, or
-    /// about a workspace that nobody follows: then it is to be dropped.
+    /// Records an announced change. Returns false if the change must be dropped: it is already known, arrived over an old
+    /// connection, or belongs to a workspace that is not followed.
     pub fn event(&mut self, generation: u64, workspace_id: &WorkspaceId, seq: Sequence) -> bool {
         let is_current = generation == self.generation && self.is_connected();
         match self.followed.get_mut(workspace_id) {

@@ -1,10 +1,10 @@
-//! Deleted folders as people look at them: by the path they had.
+//! Deleted folders, addressed by the path they had.
 
 use protocol::{DeletedFolder, FolderId};
 
 use crate::TreeModel;
 
-/// The deleted folders of a workspace, and the tree they were in.
+/// Deleted folders of a workspace and the tree they were in.
 #[derive(Debug, Clone)]
 pub struct DeletedFolders {
     tree: TreeModel,
@@ -12,17 +12,17 @@ pub struct DeletedFolders {
 }
 
 impl DeletedFolders {
-    /// From the answers of `thread/tree` and `thread/folder/deleted`.
+    /// Creates the list from the results of `thread/tree` and `thread/folder/deleted`.
     pub fn new(tree: TreeModel, folders: Vec<DeletedFolder>) -> Self {
         Self { tree, folders }
     }
 
-    /// All of them, the last one deleted first.
+    /// Iterates over the folders, most recently deleted first.
     pub fn iter(&self) -> impl Iterator<Item = &DeletedFolder> {
         self.folders.iter()
     }
 
-    /// Names of the folders down to this one, joined by `/`, through folders that are deleted themselves.
+    /// Returns the folder's former path joined by `/`, including deleted ancestors.
     pub fn path(&self, deleted: &DeletedFolder) -> String {
         let mut names = vec![deleted.folder.name.as_str()];
         let mut parent = deleted.folder.parent_folder_id.as_ref();
@@ -32,7 +32,7 @@ impl DeletedFolders {
                 living = self.tree.path(id);
                 break;
             };
-            // Two answers of different moments may contradict each other.
+            // The two results were read at different moments, so their parents may form a cycle.
             if names.len() > self.folders.len() {
                 break;
             }
@@ -46,7 +46,7 @@ impl DeletedFolders {
         names.join("/")
     }
 
-    /// Those that an id or a path leads to; several, because names may repeat.
+    /// Returns the folders with this id or path. Several folders can match because names may repeat.
     pub fn find(&self, named: &str) -> Vec<&DeletedFolder> {
         if let Some(folder) = named.parse().ok().and_then(|id| self.get(&id)) {
             return vec![folder];
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn found_by_the_path_they_had() {
+    fn deleted_folders_are_found_by_former_path() {
         let tree = TreeModel::from(ThreadTreeResult {
             workspace_id: "w".parse().unwrap(),
             seq: Sequence(1),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn parents_in_a_circle_end_a_path() {
+    fn a_cycle_of_parents_ends_the_path() {
         let tree = TreeModel::from(ThreadTreeResult {
             workspace_id: "w".parse().unwrap(),
             seq: Sequence(1),

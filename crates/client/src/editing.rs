@@ -1,13 +1,13 @@
-//! The state of editing one document: what is saved, what is not, and what to do when somebody else saved.
+//! State machine for editing one document: saves, drafts and conflicts with other editors.
 //!
-//! Pure: it holds no connection, reads no clock and draws nothing. Whoever owns it feeds it what the user typed, what the
-//! gateway answered and announced, and what time it is; [`Editing::poll`] says what to send next. At most one request is
-//! awaited. [`Editing::disconnected`] gives it up; every request has a number, so that an answer which comes all the same
-//! is not taken for that of the request after it.
+//! The machine is pure: it holds no connection, reads no clock and draws nothing. Its owner feeds it the user's edits, the
+//! gateway's answers and announcements, and the time; [`Editing::poll`] returns the next request. At most one request is
+//! in flight. [`Editing::disconnected`] abandons it; requests are numbered, so a late answer to an abandoned request is
+//! not mistaken for an answer to the next one.
 //!
-//! Three texts matter: the *base* is what the gateway last confirmed and the user's text grew from, the *text* is what the
-//! user sees, and the *remote* is what the gateway has instead of the base. Nothing typed is lost: the text changes only by
-//! the user's hand, by their choice in a conflict, or while it is the base.
+//! It keeps three texts: the *base* is the last text confirmed by the gateway that the user's text derives from, the *text*
+//! is what the user sees, and the *remote* is a conflicting text on the gateway. User input is never lost: the text only
+//! changes when the user edits it, when the user resolves a conflict, or while it equals the base.
 
 mod draft;
 mod resolution;
@@ -22,95 +22,95 @@ use crate::{Failure, Marks, RequestNumber, backoff};
 
 pub use draft::{DraftChange, LocalDraft};
 
-/// How long after the last key a text is saved.
+/// Delay between the last edit and an automatic save.
 pub const AUTOSAVE_AFTER: Duration = Duration::from_millis(700);
 
-/// What to ask the gateway for, and how to report what became of it.
+/// A request to the gateway and the number to report its result with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditingRequest {
-    /// Its number, which the report names.
+    /// Number of the request.
     pub number: RequestNumber,
-    /// What to ask for.
+    /// Method to call.
     pub call: EditingCall,
 }
 
-/// What to ask the gateway for.
+/// A call to the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EditingCall {
     /// Save a text.
     Save(Save),
-    /// Get the scope's own document.
+    /// Fetch the scope's own document.
     Fetch,
 }
 
 /// A text to save.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Save {
-    /// The text.
+    /// The full text.
     pub content: String,
-    /// The version it is based on.
+    /// Version that the text is based on.
     pub expected_version: Version,
-    /// Why it is saved.
+    /// Reason recorded for the save.
     pub reason: SaveReason,
 }
 
-/// What to tell the user about an edited document.
+/// Status of an edited document, as shown to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EditingStatus {
-    /// The document has not come yet.
+    /// The document has not been loaded yet.
     Loading,
-    /// What the user sees is what the gateway has.
+    /// The text equals the gateway's document.
     Saved,
-    /// Something was typed and will be saved soon.
+    /// The text has edits that will be saved soon.
     Unsaved,
-    /// A save is under way.
+    /// A save is in flight.
     Saving,
-    /// There is no connection; what is not saved is kept as a local draft.
+    /// The connection is lost; unsaved text is kept as a local draft.
     Offline,
-    /// Somebody else changed the document under local edits; the user has to choose.
+    /// The document was changed elsewhere while it had local edits; the user must resolve the conflict.
     Conflict,
-    /// A merge left marks in the text; it is saved once they are gone.
+    /// The text contains conflict markers; it is saved once they are removed.
     Unmerged,
-    /// The text is longer than a gateway takes; it is kept as a local draft and saved once it is shorter.
+    /// The text exceeds the size limit; it is kept as a local draft until it is shorter.
     TooLong {
-        /// Bytes of the text.
+        /// Size of the text in bytes.
         bytes: usize,
-        /// Bytes that a gateway takes.
+        /// Size limit in bytes.
         limit: usize,
     },
-    /// The gateway did not save, or did not answer with the document.
+    /// A save or fetch failed.
     Failed {
-        /// What happened.
+        /// Error message.
         message: String,
-        /// When it is tried again; none: when the user changes the text or asks for it.
+        /// Time of the next attempt. `None` if it needs a user action.
         retries_at: Option<Instant>,
     },
 }
 
-/// How long a text is, against what a prompt carries of it.
+/// Length of a text compared with the share of it that fits in a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CharacterCount {
-    /// Characters of the text.
+    /// Characters in the text.
     pub count: usize,
-    /// Characters that a prompt carries.
+    /// Characters that a prompt can carry.
     pub limit: usize,
 }
 
 impl CharacterCount {
-    /// Whether a prompt would cut the text.
+    /// Returns true if a prompt would truncate the text.
     pub fn is_over(self) -> bool {
         self.count > self.limit
     }
 }
 
-/// A text of a scope and its version; version 0 is a scope without a document.
+/// Text and version of a scope. Version 0 means that there is no document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Known {
+struct KnownText {
     text: String,
     version: Version,
 }
 
-impl Known {
+impl KnownText {
     fn of(document: Option<&Document>) -> Self {
         document.map_or_else(Self::default, |document| Self {
             text: document.content.clone(),
@@ -123,27 +123,27 @@ impl Known {
     }
 }
 
-/// A request that has no answer yet.
+/// A request without an answer.
 #[derive(Debug, Clone)]
-struct UnderWay {
+struct InFlight {
     number: RequestNumber,
-    asked: Asked,
+    asked: Sent,
 }
 
 #[derive(Debug, Clone)]
-enum Asked {
+enum Sent {
     Save { text: String },
     Fetch,
 }
 
-/// What a notification said about the gateway's document that this editor does not have.
+/// Newer state of the gateway's document, known from a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Announced {
-    /// There is this version.
+    /// A newer version exists.
     Version(Version),
-    /// There is none any more.
+    /// The document was archived.
     Archived,
-    /// The connection was away, or the document has never come: there may be anything.
+    /// The state is unknown: the connection was lost, or the document was never loaded.
     Anything,
 }
 
@@ -153,15 +153,14 @@ enum Attempt {
     Fetch,
 }
 
-/// When to save, and why.
+/// Time and reason of the next save.
 #[derive(Debug, Clone, Copy)]
-struct Due {
+struct ScheduledSave {
     at: Instant,
     reason: SaveReason,
 }
 
-/// Why the last try failed. Saves and fetches fail for different reasons: whoever may not save can still follow the
-/// document.
+/// Last failure. Saves and fetches fail for different reasons: a user without write access can still follow the document.
 #[derive(Debug, Clone)]
 struct Problem {
     of: Attempt,
@@ -170,36 +169,36 @@ struct Problem {
     retries_at: Option<Instant>,
 }
 
-/// One document being edited.
+/// State of one edited document.
 #[derive(Debug, Clone)]
 pub struct Editing {
     text: String,
-    /// Counts the times the text was replaced by something else than the user's typing.
+    /// Number of times the text was replaced by anything but the user's edits.
     text_epoch: u64,
-    base: Known,
-    /// In a conflict, what the gateway has.
-    remote: Option<Known>,
+    base: KnownText,
+    /// Conflicting text of the gateway.
+    remote: Option<KnownText>,
     is_loaded: bool,
     is_offline: bool,
-    /// The marks of merges that were taken, as far as they are still in the text.
+    /// Conflict markers of accepted merges that may still be in the text.
     marks: Vec<Marks>,
-    under_way: Option<UnderWay>,
-    /// The number of the last request.
+    in_flight: Option<InFlight>,
+    /// Number of the last request.
     last_request: RequestNumber,
-    /// A save whose answer was lost: it may have happened or not, or still be about to. So it stays until a save is answered,
-    /// or its text turns up.
+    /// Text of a save without an answer: it may have succeeded, failed, or still be on its way. It is kept until a later
+    /// save is answered or the text appears on the gateway.
     unconfirmed: Option<String>,
     announced: Option<Announced>,
-    due: Option<Due>,
+    due: Option<ScheduledSave>,
     problem: Option<Problem>,
-    /// The draft as the owner last heard of it.
-    told_draft: Option<LocalDraft>,
+    /// Draft that the owner was last given.
+    reported_draft: Option<LocalDraft>,
 }
 
 impl Editing {
-    /// Starts with a scope's own document, or with nothing.
+    /// Starts with the scope's own document, or with an empty text.
     pub fn new(document: Option<&Document>) -> Self {
-        let base = Known::of(document);
+        let base = KnownText::of(document);
         Self {
             text: base.text.clone(),
             text_epoch: 0,
@@ -208,72 +207,73 @@ impl Editing {
             is_loaded: true,
             is_offline: false,
             marks: Vec::new(),
-            under_way: None,
+            in_flight: None,
             last_request: RequestNumber::default(),
             unconfirmed: None,
             announced: None,
             due: None,
             problem: None,
-            told_draft: None,
+            reported_draft: None,
         }
     }
 
-    /// Starts before the document is there, with the draft that an earlier run left behind, if any. It is fetched first.
+    /// Starts before the document is loaded, with a draft of an earlier run if there is one. The document is fetched first.
     pub fn open(draft: Option<LocalDraft>) -> Self {
         let mut editing = Self { is_loaded: false, announced: Some(Announced::Anything), ..Self::new(None) };
         if let Some(draft) = draft {
-            editing.base = Known { text: draft.base_text.clone(), version: draft.base_version };
+            editing.base = KnownText { text: draft.base_text.clone(), version: draft.base_version };
             editing.text.clone_from(&draft.text);
             editing.marks.clone_from(&draft.marks);
-            // It may have been on its way to the gateway when the program ended.
+            // The earlier run may have sent this text right before it ended. Treating it as unconfirmed lets `compare`
+            // recognize it in the fetched document instead of reporting a conflict with our own save.
             editing.unconfirmed = Some(draft.text.clone());
-            editing.told_draft = Some(draft);
+            editing.reported_draft = Some(draft);
         }
         editing
     }
 
-    /// The text the user sees.
+    /// Returns the text that the user sees.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Grows whenever [`text`](Self::text) was replaced by something else than [`edit`](Self::edit): then an editor has to
-    /// show it anew.
+    /// Returns a counter that increases whenever [`text`](Self::text) changes other than by [`edit`](Self::edit). A view
+    /// must then redraw the text.
     pub fn text_epoch(&self) -> u64 {
         self.text_epoch
     }
 
-    /// The text that the gateway last confirmed and that the user's grew from.
+    /// Returns the last confirmed text that the user's text derives from.
     pub fn base(&self) -> &str {
         &self.base.text
     }
 
-    /// The version of the base; 0 when there was no document.
+    /// Returns the version of the base, or 0 if there was no document.
     pub fn version(&self) -> Version {
         self.base.version
     }
 
-    /// In a conflict, what the gateway has: a text, or nothing where the document was archived.
+    /// Returns the gateway's text during a conflict. The inner `None` means that the document was archived.
     pub fn remote(&self) -> Option<Option<&str>> {
         self.remote.as_ref().map(|remote| remote.exists().then_some(remote.text.as_str()))
     }
 
-    /// Whether the user's text is another one than the gateway confirmed.
+    /// Returns true if the text differs from the last confirmed one.
     pub fn has_unsaved(&self) -> bool {
         normalise(&self.text) != self.base.text
     }
 
-    /// Whether there is nothing to save, nothing to decide and nothing under way.
+    /// Returns true if nothing is unsaved, in conflict or in flight.
     pub fn is_settled(&self) -> bool {
-        self.under_way.is_none() && self.remote.is_none() && !self.has_unsaved() && self.unconfirmed.is_none()
+        self.in_flight.is_none() && self.remote.is_none() && !self.has_unsaved() && self.unconfirmed.is_none()
     }
 
-    /// How long the text is.
+    /// Returns the length of the text.
     pub fn characters(&self) -> CharacterCount {
         CharacterCount { count: self.text.chars().count(), limit: PROMPT_DOCUMENT_CHARACTERS }
     }
 
-    /// What to tell the user.
+    /// Returns the status to show to the user.
     pub fn status(&self) -> EditingStatus {
         if self.remote.is_some() {
             return EditingStatus::Conflict;
@@ -299,7 +299,7 @@ impl Editing {
         if self.has_unsaved() { EditingStatus::Unsaved } else { EditingStatus::Saved }
     }
 
-    /// The user changed the text.
+    /// Replaces the text after a user edit.
     pub fn edit(&mut self, text: impl Into<String>, now: Instant) {
         let text = text.into();
         if text == self.text {
@@ -307,48 +307,48 @@ impl Editing {
         }
         self.text = text;
         self.marks.retain(|marks| marks.are_in(&self.text));
-        // Typing what the gateway has leaves nothing to choose between.
+        // Typing exactly the gateway's text resolves the conflict.
         if let Some(remote) = self.remote.take_if(|remote| normalise(&self.text) == remote.text) {
             self.base = remote;
         }
         if !self.has_unsaved() {
-            self.forget_failed_save();
+            self.drop_failed_save();
         }
-        self.due = Some(Due { at: now + AUTOSAVE_AFTER, reason: SaveReason::Autosave });
-        // What could not be saved was another text.
+        self.due = Some(ScheduledSave { at: now + AUTOSAVE_AFTER, reason: SaveReason::Autosave });
+        // A permanent failure belongs to the previous text, so the new one deserves another attempt.
         if self.problem.as_ref().is_some_and(|problem| problem.retries_at.is_none()) {
             self.problem = None;
         }
     }
 
-    /// The user looks elsewhere, closes the document or opens another one: what is unsaved is saved now.
+    /// Schedules an immediate save because the user leaves the document.
     pub fn leave(&mut self, now: Instant) {
         if self.has_unsaved() && self.due.is_none_or(|due| due.at > now) {
             let reason = self.due.map_or(SaveReason::Autosave, |due| due.reason);
-            self.due = Some(Due { at: now, reason });
+            self.due = Some(ScheduledSave { at: now, reason });
         }
     }
 
-    /// The user asks for a save: now, also after a failure, and with marks of a merge in the text.
+    /// Saves now on the user's request, even after a failure or with conflict markers in the text.
     pub fn save(&mut self, now: Instant) {
         self.marks.clear();
         self.problem = None;
         if self.has_unsaved() {
-            self.due = Some(Due { at: now, reason: SaveReason::Manual });
+            self.due = Some(ScheduledSave { at: now, reason: SaveReason::Manual });
         }
     }
 
-    /// The user asks for another try of what failed. Unlike [`save`](Self::save) it leaves a text with marks of a merge alone.
+    /// Retries a failed request. Unlike [`save`](Self::save), it does not save a text with conflict markers.
     pub fn retry(&mut self, now: Instant) {
         self.problem = None;
         if self.has_unsaved() {
-            self.due = Some(Due { at: now, reason: SaveReason::Manual });
+            self.due = Some(ScheduledSave { at: now, reason: SaveReason::Manual });
         }
     }
 
-    /// What to ask the gateway for now.
+    /// Returns the next request for the gateway.
     pub fn poll(&mut self, now: Instant) -> Option<EditingRequest> {
-        if self.is_offline || self.under_way.is_some() {
+        if self.is_offline || self.in_flight.is_some() {
             return None;
         }
         if self.announced.is_some() {
@@ -356,36 +356,37 @@ impl Editing {
                 return None;
             }
             self.announced = None;
-            return Some(self.request(Asked::Fetch, EditingCall::Fetch));
+            return Some(self.request(Sent::Fetch, EditingCall::Fetch));
         }
         if self.retry_of(Attempt::Save).is_some_and(|at| at.is_none_or(|at| at > now)) {
             return None;
         }
         let due = self.due.filter(|due| due.at <= now && self.may_save())?;
         self.due = None;
-        let (content, expected_version) = (self.text.clone(), self.base.version);
-        let asked = Asked::Save { text: content.clone() };
+        let content = self.text.clone();
+        let expected_version = self.base.version;
+        let asked = Sent::Save { text: content.clone() };
         Some(self.request(asked, EditingCall::Save(Save { content, expected_version, reason: due.reason })))
     }
 
-    fn request(&mut self, asked: Asked, call: EditingCall) -> EditingRequest {
+    fn request(&mut self, asked: Sent, call: EditingCall) -> EditingRequest {
         let number = self.last_request.next();
-        self.under_way = Some(UnderWay { number, asked });
+        self.in_flight = Some(InFlight { number, asked });
         EditingRequest { number, call }
     }
 
-    /// The text of the save that a report is about; none when it was given up, or is another request.
+    /// Takes the text of the save with this number. `None` if it was abandoned or is another request.
     fn take_save(&mut self, number: RequestNumber) -> Option<String> {
-        let is_it = |it: &mut UnderWay| it.number == number && matches!(it.asked, Asked::Save { .. });
-        match self.under_way.take_if(is_it)?.asked {
-            Asked::Save { text } => Some(text),
-            Asked::Fetch => None,
+        let is_it = |it: &mut InFlight| it.number == number && matches!(it.asked, Sent::Save { .. });
+        match self.in_flight.take_if(is_it)?.asked {
+            Sent::Save { text } => Some(text),
+            Sent::Fetch => None,
         }
     }
 
-    /// When to call [`poll`](Self::poll) although nothing happened.
+    /// Returns the time of the next [`poll`](Self::poll) if nothing happens before.
     pub fn wake_at(&self) -> Option<Instant> {
-        if self.is_offline || self.under_way.is_some() {
+        if self.is_offline || self.in_flight.is_some() {
             return None;
         }
         if self.announced.is_some() {
@@ -398,57 +399,58 @@ impl Editing {
         }
     }
 
-    /// The gateway saved.
+    /// Reports a successful save.
     pub fn saved(&mut self, number: RequestNumber, document: &Document, now: Instant) {
         let Some(text) = self.take_save(number) else { return };
         self.problem = None;
         self.unconfirmed = None;
-        self.base = Known::of(Some(document));
+        self.base = KnownText::of(Some(document));
         if self.text == text {
-            // The gateway may have normalised line ends; what the user has not touched since follows it.
+            // The gateway may have normalized line endings. Adopt its text only if the user has not typed since, because
+            // replacing it later would discard input.
             self.replace_text(document.content.clone());
         }
-        self.forget_announced();
-        self.still_unsaved(now);
+        self.drop_announced();
+        self.reschedule_save(now);
     }
 
-    /// The gateway said that somebody else saved first.
+    /// Reports a conflict: the document was saved elsewhere first.
     pub fn conflicted(&mut self, number: RequestNumber, current: Option<&Document>, now: Instant) {
         if self.take_save(number).is_none() {
             return;
         }
         self.problem = None;
-        self.compare(Known::of(current), now);
-        self.forget_announced();
+        self.compare(KnownText::of(current), now);
+        self.drop_announced();
     }
 
-    /// The document as the gateway has it now, which was asked for.
+    /// Reports the fetched document.
     pub fn fetched(&mut self, number: RequestNumber, document: Option<&Document>, now: Instant) {
-        let is_it = |it: &mut UnderWay| it.number == number && matches!(it.asked, Asked::Fetch);
-        if self.under_way.take_if(is_it).is_none() {
+        let is_it = |it: &mut InFlight| it.number == number && matches!(it.asked, Sent::Fetch);
+        if self.in_flight.take_if(is_it).is_none() {
             return;
         }
         self.problem.take_if(|problem| problem.of == Attempt::Fetch);
         self.is_loaded = true;
-        self.compare(Known::of(document), now);
-        self.forget_announced();
+        self.compare(KnownText::of(document), now);
+        self.drop_announced();
     }
 
-    /// A request failed, for another reason than a conflict. The text stays to be saved again.
+    /// Reports a failed request other than a conflict. An unsaved text stays scheduled.
     pub fn failed(&mut self, number: RequestNumber, failure: Failure, now: Instant) {
-        let Some(under_way) = self.under_way.take_if(|it| it.number == number) else { return };
-        let of = match under_way.asked {
-            Asked::Fetch => {
+        let Some(in_flight) = self.in_flight.take_if(|it| it.number == number) else { return };
+        let of = match in_flight.asked {
+            Sent::Fetch => {
                 self.announced = Some(Announced::Anything);
                 Attempt::Fetch
             }
-            Asked::Save { text } => {
+            Sent::Save { text } => {
                 if failure.is_outcome_unknown {
-                    // The next save would be a conflict with our own text if this one happened.
+                    // If this save did succeed, the next one would conflict with our own text, so fetch first.
                     self.unconfirmed = Some(text);
                     self.announced = Some(Announced::Anything);
                 }
-                self.due.get_or_insert(Due { at: now, reason: SaveReason::Autosave });
+                self.due.get_or_insert(ScheduledSave { at: now, reason: SaveReason::Autosave });
                 Attempt::Save
             }
         };
@@ -458,7 +460,7 @@ impl Editing {
         self.problem = Some(Problem { of, message: failure.message, attempts, retries_at });
     }
 
-    /// The gateway announced a change of the scope's document; none: it was archived.
+    /// Reports an announced change of the scope's document. `None` means that it was archived.
     pub fn remote_changed(&mut self, summary: Option<&DocumentSummary>) {
         let announced = match summary {
             Some(summary) => Announced::Version(summary.version),
@@ -468,35 +470,35 @@ impl Editing {
             Some(Announced::Anything) => Some(Announced::Anything),
             _ => Some(announced),
         };
-        if self.under_way.is_none() {
-            self.forget_announced();
+        if self.in_flight.is_none() {
+            self.drop_announced();
         }
     }
 
-    /// The connection is gone, and with it the answer that was awaited.
+    /// Reports the loss of the connection. The request in flight is abandoned.
     pub fn disconnected(&mut self) {
         self.is_offline = true;
-        match self.under_way.take().map(|under_way| under_way.asked) {
-            Some(Asked::Save { text }) => self.unconfirmed = Some(text),
-            Some(Asked::Fetch) => self.announced = Some(Announced::Anything),
+        match self.in_flight.take().map(|in_flight| in_flight.asked) {
+            Some(Sent::Save { text }) => self.unconfirmed = Some(text),
+            Some(Sent::Fetch) => self.announced = Some(Announced::Anything),
             None => {}
         }
     }
 
-    /// The connection is back: first comes what happened meanwhile.
+    /// Reports a new connection. The document is fetched before anything is saved.
     pub fn reconnected(&mut self, now: Instant) {
         self.is_offline = false;
         self.announced = Some(Announced::Anything);
         self.problem = None;
-        self.still_unsaved(now);
+        self.reschedule_save(now);
     }
 
-    /// Holds what the gateway has against the base and the user's text.
-    fn compare(&mut self, remote: Known, now: Instant) {
+    /// Reconciles the gateway's document with the base and the user's text.
+    fn compare(&mut self, remote: KnownText, now: Instant) {
         let has_unsaved = self.has_unsaved();
         let is_sent = |sent: &mut String| remote.exists() && normalise(sent) == remote.text;
         if self.unconfirmed.take_if(is_sent).is_some() {
-            // The save whose answer was lost did happen; what was typed since grew from it.
+            // The unanswered save did succeed, so later edits are based on it.
             self.base = remote;
             self.problem = None;
             self.remote = None;
@@ -506,34 +508,34 @@ impl Editing {
             self.base = remote;
             self.remote = None;
             self.marks.clear();
-            self.forget_failed_save();
+            self.drop_failed_save();
         } else if remote.text == self.base.text && remote.exists() == self.base.exists() {
             self.base = remote;
             self.remote = None;
         } else {
-            // The gateway is past the version that the lost save was based on: it would be refused by now.
+            // The gateway has moved past the version that the lost save was based on, so that save can no longer succeed.
             self.unconfirmed = None;
             self.remote = Some(remote);
         }
-        self.still_unsaved(now);
+        self.reschedule_save(now);
     }
 
-    /// What could not be saved is not wanted any more, or is to be tried anew.
-    fn forget_failed_save(&mut self) {
+    /// Clears a save failure that no longer matters.
+    fn drop_failed_save(&mut self) {
         self.problem.take_if(|problem| problem.of == Attempt::Save);
     }
 
-    /// Sees to it that an unsaved text is saved some time, and a saved one is not.
-    fn still_unsaved(&mut self, now: Instant) {
+    /// Schedules a save if the text is unsaved, and cancels it otherwise.
+    fn reschedule_save(&mut self, now: Instant) {
         if !self.has_unsaved() {
             self.due = None;
         } else if self.due.is_none() {
-            self.due = Some(Due { at: now, reason: SaveReason::Autosave });
+            self.due = Some(ScheduledSave { at: now, reason: SaveReason::Autosave });
         }
     }
 
-    /// Drops an announcement of what is known already.
-    fn forget_announced(&mut self) {
+    /// Drops an announcement of a version that is already known.
+    fn drop_announced(&mut self) {
         let known = self.remote.as_ref().unwrap_or(&self.base);
         let is_known = match self.announced {
             Some(Announced::Version(version)) => version <= known.version,
@@ -545,7 +547,7 @@ impl Editing {
         }
     }
 
-    /// When something that failed may be tried again; outer none: it did not fail, inner none: not by itself.
+    /// Returns the retry time of a failed attempt. `None` if it did not fail, `Some(None)` if it is not retried automatically.
     fn retry_of(&self, of: Attempt) -> Option<Option<Instant>> {
         self.problem.as_ref().filter(|problem| problem.of == of).map(|problem| problem.retries_at)
     }
@@ -558,7 +560,7 @@ impl Editing {
             && !self.is_too_long()
     }
 
-    /// Whether a gateway would refuse the text; one that is far too long would cost the connection.
+    /// Returns true if the gateway would reject the text. A message far over the limit would even close the connection.
     fn is_too_long(&self) -> bool {
         normalise(&self.text).len() > MAX_DOCUMENT_BYTES
     }
@@ -568,7 +570,7 @@ impl Editing {
     }
 
     fn is_saving(&self) -> bool {
-        self.under_way.as_ref().is_some_and(|under_way| matches!(under_way.asked, Asked::Save { .. }))
+        self.in_flight.as_ref().is_some_and(|in_flight| matches!(in_flight.asked, Sent::Save { .. }))
     }
 
     fn replace_text(&mut self, text: String) {

@@ -1,4 +1,4 @@
-//! Why a call of the gateway has no result.
+//! Errors of gateway calls.
 
 use std::path::PathBuf;
 
@@ -6,58 +6,58 @@ use protocol::ErrorKind;
 use protocol::error::{ErrorObject, InternalReason};
 use rpc::websocket::ConnectError;
 
-/// The status of a refused token.
+/// HTTP status of a rejected token.
 const UNAUTHENTICATED: u16 = 401;
 
-/// What went wrong between this program and the gateway, or what the gateway said.
+/// Failure between this program and the gateway, or an error answered by the gateway.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// No gateway runs on the data directory.
+    /// No gateway is running on the data directory.
     #[error("no gateway is running on {}", data.display())]
     NotRunning {
         /// The data directory.
         data: PathBuf,
     },
-    /// A file in the data directory, or the token's file, cannot be read.
+    /// A file in the data directory, or the token file, cannot be read.
     #[error("could not read {}: {source}", path.display())]
     File {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// What the gateway on this machine wrote about where it listens cannot be understood.
-    #[error("a gateway runs, but {} does not say where: {source}", path.display())]
+    /// The local gateway's address file cannot be parsed.
+    #[error("a gateway is running, but its address file {} is invalid: {source}", path.display())]
     Announcement {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Parse error.
         source: serde_json::Error,
     },
-    /// The gateway cannot be reached, or does not let us in.
+    /// The gateway cannot be reached or rejected the connection.
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// The gateway answered with an error.
     #[error("{}", .0.message)]
     Refused(ErrorObject),
-    /// The connection ended before the answer came.
+    /// The connection was lost before the answer arrived.
     #[error(
         "the connection to the gateway was lost before it answered; whether the change was made is not known"
     )]
     Lost,
-    /// There was no connection, so the gateway was not asked.
-    #[error("there is no connection to the gateway; it was not asked")]
+    /// There was no connection, so nothing was sent.
+    #[error("not connected to the gateway; the request was not sent")]
     NotConnected,
-    /// The gateway has another database than before, so nothing that this program knows holds any more.
+    /// The gateway uses another database than before, so everything known about it is invalid.
     #[error("the gateway has another database than before; load the workspace again")]
     OtherInstance,
-    /// The gateway sent something this program does not understand.
-    #[error("the gateway sent something unexpected: {0}")]
+    /// The gateway sent an unexpected message.
+    #[error("unexpected answer from the gateway: {0}")]
     Unexpected(#[source] serde_json::Error),
 }
 
 impl ClientError {
-    /// The gateway's word for what went wrong, if it was the gateway that said no.
+    /// Returns the gateway's error kind, if the gateway answered with an error.
     pub fn kind(&self) -> Option<ErrorKind> {
         match self {
             ClientError::Refused(error) => error.kind(),
@@ -65,34 +65,32 @@ impl ClientError {
         }
     }
 
-    /// What happened, in words for people: also where something that is no gateway answered in its place.
+    /// Returns the message for people, also if something other than a gateway answered.
     pub fn words(&self) -> String {
         match self {
             ClientError::Connect(ConnectError::Refused { status: UNAUTHENTICATED, .. }) => {
-                "the gateway does not know the token, or it was revoked".to_owned()
+                "the gateway rejected the token: it is unknown or revoked".to_owned()
             }
             ClientError::Connect(ConnectError::Refused { status, body }) => {
-                format!("the gateway refused the connection: {}", refusal(*status, body))
+                format!("the gateway rejected the connection: {}", refusal(*status, body))
             }
             _ => self.to_string(),
         }
     }
 
-    /// What to do about it, where there is something that holds for every program.
+    /// Returns advice that applies to every program, if there is any.
     pub fn hint(&self) -> Option<&str> {
         match self {
-            ClientError::Announcement { .. } => {
-                Some("stop the gateway and start it again: it then writes the file anew")
-            }
+            ClientError::Announcement { .. } => Some("restart the gateway to rewrite the file"),
             ClientError::Refused(error) => error.data.as_ref()?.hint.as_deref(),
             _ => None,
         }
     }
 
-    /// Whether another try may succeed without anybody doing anything.
+    /// Returns true if a retry may succeed without a user action.
     pub fn is_transient(&self) -> bool {
         match self {
-            // The next gateway on the directory takes away what the last one left there.
+            // The next gateway on the directory removes what a dead one left behind.
             ClientError::NotRunning { .. } | ClientError::Announcement { .. } => true,
             ClientError::Lost | ClientError::NotConnected => true,
             ClientError::Refused(error) => error.data.as_ref().is_some_and(|data| {
@@ -108,7 +106,7 @@ impl ClientError {
     }
 }
 
-/// What a gateway said instead of opening a connection; something else may have answered in its place.
+/// Returns the reason of a rejected connection. Something other than a gateway may have answered.
 fn refusal(status: u16, body: &str) -> String {
     #[derive(serde::Deserialize)]
     struct Refusal {
@@ -116,7 +114,7 @@ fn refusal(status: u16, body: &str) -> String {
     }
     match serde_json::from_str::<Refusal>(body) {
         Ok(refusal) => refusal.error.message,
-        Err(_) => format!("it answered with status {status}, which no gateway does"),
+        Err(_) => format!("status {status}, which is not a gateway's answer"),
     }
 }
 
@@ -139,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_by_itself_is_told_from_what_does_not() {
+    fn transient_errors_are_distinguished() {
         assert!(ClientError::Lost.is_transient() && ClientError::NotConnected.is_transient());
         assert!(refused(ErrorKind::RateLimited, None).is_transient());
         assert!(refused(ErrorKind::InternalError, Some(InternalReason::DatabaseUnavailable)).is_transient());
@@ -148,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_connection_is_told_in_words() {
+    fn rejected_connections_have_readable_messages() {
         let refused = |status, body: &str| {
             ClientError::Connect(ConnectError::Refused { status, body: body.to_owned() }).words()
         };
-        assert_eq!(refused(401, "{}"), "the gateway does not know the token, or it was revoked");
+        assert_eq!(refused(401, "{}"), "the gateway rejected the token: it is unknown or revoked");
         let body = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32030,"message":"too many connections"}}"#;
-        assert_eq!(refused(503, body), "the gateway refused the connection: too many connections");
+        assert_eq!(refused(503, body), "the gateway rejected the connection: too many connections");
         let strange = refused(404, "<html>");
-        assert!(strange.ends_with("it answered with status 404, which no gateway does"), "{strange}");
+        assert!(strange.ends_with("status 404, which is not a gateway's answer"), "{strange}");
     }
 }

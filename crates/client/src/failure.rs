@@ -1,17 +1,17 @@
-//! An error as the state machines take it: in words, and whether time alone may mend it.
+//! Errors as the state machines take them: a message, and whether a retry may help.
 
 use protocol::error::with_hint;
 
 use crate::ClientError;
 
-/// Why something failed.
+/// A failed request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// What happened, with hints below it.
+    /// Error message with its hints.
     pub message: String,
-    /// Whether another try may succeed without anybody doing anything.
+    /// True if a retry may succeed without a user action.
     pub is_transient: bool,
-    /// Whether what was asked for may have been done all the same.
+    /// True if the request may have been executed all the same.
     pub is_outcome_unknown: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The gateways that somebody works with. Where their tokens are kept is for the program to decide.
+//! List of the gateways that a user works with. The program decides where tokens are stored.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -8,28 +8,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ClientError, Target};
 
-/// The gateways that somebody works with, in their order.
+/// Gateways in the user's order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayList {
-    /// Each has its own name.
+    /// Entries with unique names.
     gateways: Vec<GatewayEntry>,
 }
 
-/// One gateway.
+/// An entry of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayEntry {
-    /// What the user calls it.
+    /// Name chosen by the user.
     pub name: String,
-    /// Where it is.
+    /// Location of the gateway.
     #[serde(flatten)]
     pub place: GatewayPlace,
 }
 
-/// Where a gateway is.
+/// Location of a gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GatewayPlace {
-    /// On this machine, with this data directory; its own files say at which address, and hold its token.
+    /// On this machine, by data directory. Files in it hold the address and the owner's token.
     #[serde(rename = "data")]
     Local(PathBuf),
     /// At an address.
@@ -37,45 +37,45 @@ pub enum GatewayPlace {
     Address(String),
 }
 
-/// Why a gateway cannot be listed.
+/// Reason why a gateway cannot be listed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidGateway {
-    /// It has no name.
+    /// The name is empty.
     #[error("a gateway needs a name")]
     NoName,
-    /// Another one has the name.
-    #[error("there is a gateway `{0}` already")]
+    /// The name is taken.
+    #[error("gateway `{0}` already exists")]
     NameTaken(String),
-    /// There is none of the name.
-    #[error("there is no gateway `{0}`")]
+    /// No gateway has this name.
+    #[error("gateway `{0}` does not exist")]
     Unknown(String),
-    /// The address is none.
+    /// The address is invalid.
     #[error("`{address}` is not the address of a gateway: {problem}")]
     Address {
-        /// What was given.
+        /// Address as typed.
         address: String,
-        /// What is wrong with it.
+        /// Description of the error.
         problem: &'static str,
     },
 }
 
 impl GatewayList {
-    /// All of them.
+    /// Iterates over all gateways.
     pub fn iter(&self) -> impl Iterator<Item = &GatewayEntry> {
         self.gateways.iter()
     }
 
-    /// One by its name.
+    /// Returns the gateway with this name.
     pub fn get(&self, name: &str) -> Option<&GatewayEntry> {
         self.gateways.iter().find(|gateway| gateway.name == name)
     }
 
-    /// Adds one on this machine.
+    /// Adds a gateway on this machine.
     pub fn add_local(&mut self, name: &str, data: PathBuf) -> Result<&GatewayEntry, InvalidGateway> {
         self.add(name, GatewayPlace::Local(data))
     }
 
-    /// Adds one by its address.
+    /// Adds a gateway by address.
     pub fn add_address(&mut self, name: &str, address: &str) -> Result<&GatewayEntry, InvalidGateway> {
         let url = base_url(address)?;
         self.add(name, GatewayPlace::Address(url))
@@ -88,7 +88,7 @@ impl GatewayList {
         Ok(&self.gateways[last])
     }
 
-    /// Gives one another name.
+    /// Renames a gateway.
     pub fn rename(&mut self, name: &str, new: &str) -> Result<(), InvalidGateway> {
         if name == new.trim() {
             return Ok(());
@@ -99,7 +99,7 @@ impl GatewayList {
         Ok(())
     }
 
-    /// Takes one from the list, and gives it back so that its token can be removed too.
+    /// Removes a gateway and returns it, so that its token can be deleted too.
     pub fn remove(&mut self, name: &str) -> Result<GatewayEntry, InvalidGateway> {
         let index = self.gateways.iter().position(|gateway| gateway.name == name);
         let index = index.ok_or_else(|| InvalidGateway::Unknown(name.to_owned()))?;
@@ -119,7 +119,7 @@ impl GatewayList {
 }
 
 impl GatewayPlace {
-    /// What to connect to; none where an address has no token. A local gateway has its owner's unless another is given.
+    /// Returns the connection target. `None` if an address has no token. A local gateway uses its owner's token by default.
     pub fn target(&self, token: Option<SecretString>) -> Option<Target> {
         match (self, token) {
             (GatewayPlace::Local(data), None) => Some(Target::Local { data: data.clone() }),
@@ -129,8 +129,8 @@ impl GatewayPlace {
         }
     }
 
-    /// Whether a gateway runs here now; none for an address, which only connecting can tell. It reads files, and may wait
-    /// for a disk.
+    /// Returns true if a local gateway is running. `None` for an address, which is only known to be up after connecting. Reads files and
+    /// may block on the disk.
     pub fn is_running(&self) -> Option<Result<bool, ClientError>> {
         let GatewayPlace::Local(data) = self else { return None };
         let found = Target::Local { data: data.clone() }.locate();
@@ -141,7 +141,7 @@ impl GatewayPlace {
         })
     }
 
-    /// Whether others on the way can read the token and everything else.
+    /// Returns true if the connection is unencrypted and leaves this machine.
     pub fn is_readable_by_others(&self) -> bool {
         match self {
             GatewayPlace::Local(_) => false,
@@ -153,7 +153,7 @@ impl GatewayPlace {
     }
 }
 
-/// The HTTP base address of what somebody typed.
+/// Normalizes a typed address to an HTTP base URL.
 fn base_url(address: &str) -> Result<String, InvalidGateway> {
     let address = address.trim();
     let invalid = |problem| InvalidGateway::Address { address: address.to_owned(), problem };
@@ -167,13 +167,13 @@ fn base_url(address: &str) -> Result<String, InvalidGateway> {
         return Err(invalid("it names no host"));
     }
     if authority.contains('@') {
-        return Err(invalid("a token does not belong into an address"));
+        return Err(invalid("a token must not be part of the address"));
     }
     if authority.contains(['/', '?', '#']) {
-        return Err(invalid("a gateway has no path below its host"));
+        return Err(invalid("it must not have a path"));
     }
     if authority.chars().any(|character| character.is_whitespace() || character.is_control()) {
-        return Err(invalid("it has white space in it"));
+        return Err(invalid("it contains white space"));
     }
     let port = authority.strip_prefix(host(authority)).unwrap_or_default();
     if !(port.is_empty() || port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok())) {
@@ -183,14 +183,14 @@ fn base_url(address: &str) -> Result<String, InvalidGateway> {
         Some("http" | "ws") => "http",
         Some("https" | "wss") => "https",
         Some(_) => return Err(invalid("it must begin with https:// or http://")),
-        // A token is not sent in the clear unless somebody says so.
+        // Default to an encrypted connection, because the token is sent with every request.
         None if is_loopback(host(authority)) => "http",
         None => "https",
     };
     Ok(format!("{scheme}://{authority}"))
 }
 
-/// The host of `host:port`, brackets of an IPv6 address included.
+/// Returns the host of `host:port`, including the brackets of an IPv6 address.
 fn host(authority: &str) -> &str {
     match authority.rfind(']') {
         Some(end) if authority.starts_with('[') => &authority[..=end],
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_as_people_type_them() {
+    fn typed_addresses_are_normalized() {
         let cases = [
             ("127.0.0.1:4670", "http://127.0.0.1:4670"),
             ("localhost:1/", "http://localhost:1"),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_not_sent_in_the_clear_unnoticed() {
+    fn unencrypted_remote_addresses_are_reported() {
         let place = |url: &str| GatewayPlace::Address(url.to_owned());
         assert!(place("http://gateway.example").is_readable_by_others());
         assert!(!place("https://gateway.example").is_readable_by_others());
@@ -236,12 +236,12 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_the_list_is_kept_as_text() {
+    fn names_are_unique_and_the_list_serializes() {
         let mut list = GatewayList::default();
         list.add_local("this machine", "/data".into()).unwrap();
         list.add_address(" team ", "gateway.example").unwrap();
         let taken = list.add_address("team", "other.example").unwrap_err();
-        assert_eq!(taken.to_string(), "there is a gateway `team` already");
+        assert_eq!(taken.to_string(), "gateway `team` already exists");
         assert_eq!(list.add_address(" ", "other.example").unwrap_err(), InvalidGateway::NoName);
         list.rename("team", "work").unwrap();
         assert!(list.rename("team", "again").is_err() && list.rename("work", "this machine").is_err());
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_without_a_gateway_has_none_running() {
+    fn an_empty_directory_has_no_running_gateway() {
         let empty = GatewayPlace::Local(std::env::temp_dir().join("foreword-no-such-directory"));
         assert!(!empty.is_running().unwrap().unwrap());
         assert!(GatewayPlace::Address("https://a".to_owned()).is_running().is_none());

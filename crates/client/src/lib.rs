@@ -1,5 +1,5 @@
-//! A client of a Foreword gateway: typed calls, events that survive a lost connection, and, without any user
-//! interface, what an editor of documents needs.
+//! A client of a Foreword gateway: typed calls, automatic reconnection, and the state machines behind a document editor,
+//! without any user interface.
 //!
 //! [`Client`] connects to a [`Target`] and calls the methods of [`protocol::method`]:
 //!
@@ -19,12 +19,12 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`TreeModel`] arranges the answer of `thread/tree`, [`DeletedFolders`] finds what is no longer in it.
+//! [`TreeModel`] arranges a result of `thread/tree`; [`DeletedFolders`] finds folders that are no longer in it.
 //!
-//! What a window needs is here as state machines without a clock, a connection or a screen: they are told what happened and
-//! what time it is, and say what to ask for. [`Connection`] knows when to connect and what to catch up on, [`LiveTree`] is a
-//! workspace's tree while others change it, [`Editing`] one document that somebody edits, [`WatchedTurn`] a turn while it
-//! runs, and [`GatewayList`] the gateways that somebody works with.
+//! The state machines have no clock, connection or screen: their owner reports events and the time, and they return the
+//! next request. [`Connection`] decides when to connect and where to resume, [`LiveTree`] is a workspace's tree while
+//! others change it, [`Editing`] is one edited document, [`WatchedTurn`] a running turn, and [`GatewayList`] the user's
+//! gateways.
 //!
 //! ```
 //! use std::time::Instant;
@@ -34,12 +34,12 @@
 //! let start = Instant::now();
 //! let mut editing = Editing::new(None);
 //! editing.edit("# Rules\n", start);
-//! assert_eq!(editing.poll(start), None, "not before a pause in typing");
+//! assert_eq!(editing.poll(start), None, "waits for a pause in typing");
 //! let request = editing.poll(start + AUTOSAVE_AFTER).unwrap();
 //! let EditingCall::Save(save) = request.call else { panic!() };
 //! assert_eq!((save.content.as_str(), save.expected_version.0), ("# Rules\n", 0));
 //!
-//! // The connection is lost before the answer comes; the text stays, and the document is looked at when it is back.
+//! // The connection is lost before the answer arrives. The text stays, and the document is fetched on reconnection.
 //! editing.disconnected();
 //! assert_eq!(editing.status(), EditingStatus::Offline);
 //! editing.reconnected(start + AUTOSAVE_AFTER);

@@ -1,10 +1,10 @@
-//! The thread tree of a workspace as a sidebar shows it, while others change it.
+//! The thread tree of a workspace, as a sidebar shows it while others change it.
 //!
-//! Pure: it is fed by parts of the tree and by notifications, [`LiveTree::poll`] says which parts to ask for next, and the
-//! visible rows are found by their index. A folder's threads are one run of rows however many they are, so the cost of a
-//! change is that of the folders that can be seen.
+//! The tree is pure: its owner feeds it parts of the tree and notifications, [`LiveTree::poll`] returns the next request,
+//! and visible rows are looked up by index. All threads of a folder form one run of rows, so a change costs as much as the
+//! number of visible folders, not the number of threads.
 //!
-//! [`TreeModel`](crate::TreeModel) is apart because it arranges one whole answer for a command that ends after it.
+//! [`TreeModel`](crate::TreeModel) is separate because it arranges one complete answer for a command that ends after it.
 
 mod events;
 mod failures;
@@ -24,18 +24,18 @@ pub use rows::{DocumentRow, DocumentState, FolderRow, RowKey, TreeRow, TreeRowKi
 use place::Place;
 use rows::Runs;
 
-/// A place that has a document of its own: a folder, or the workspace root.
+/// A scope with its own document: a folder, or `None` for the workspace root.
 pub type Scope = Option<FolderId>;
 
-/// A workspace's tree, as far as it is known.
+/// The known part of a workspace's tree.
 #[derive(Debug, Clone)]
 pub struct LiveTree {
     workspace_id: WorkspaceId,
     places: HashMap<Scope, Place>,
     thread_places: HashMap<ThreadId, Scope>,
-    /// The newest change that the first part contains.
+    /// Newest change contained in the first part.
     seq: Option<Sequence>,
-    /// The newest change of folders or threads that was announced.
+    /// Newest announced change of folders or threads.
     newest_change: Sequence,
     fetching: fetching::Fetching,
     open_editors: BTreeSet<Scope>,
@@ -45,7 +45,7 @@ pub struct LiveTree {
 }
 
 impl LiveTree {
-    /// A tree of which nothing is known yet.
+    /// Creates an empty tree that loads its root first.
     pub fn new(workspace_id: WorkspaceId) -> Self {
         let mut tree = Self {
             workspace_id,
@@ -63,27 +63,27 @@ impl LiveTree {
         tree
     }
 
-    /// The workspace.
+    /// Returns the workspace's id.
     pub fn workspace_id(&self) -> &WorkspaceId {
         &self.workspace_id
     }
 
-    /// Whether the first part has come.
+    /// Returns true once the first part has been loaded.
     pub fn is_loaded(&self) -> bool {
         self.seq.is_some()
     }
 
-    /// The newest change that the first part contains: follow the workspace from here.
+    /// Returns the newest change in the first part. Subscribe to the workspace from here.
     pub fn seq(&self) -> Option<Sequence> {
         self.seq
     }
 
-    /// A folder that is known.
+    /// Returns a loaded folder.
     pub fn folder(&self, id: &FolderId) -> Option<&Folder> {
         self.places.get(&Some(id.clone()))?.folder.as_ref()
     }
 
-    /// Names of the folders down to a scope, root first.
+    /// Returns the names of the folders down to a scope, root first.
     pub fn path(&self, scope: &Scope) -> Vec<&str> {
         let mut names: Vec<&str> =
             self.ancestors(scope).filter_map(|place| Some(place.folder.as_ref()?.name.as_str())).collect();
@@ -91,17 +91,17 @@ impl LiveTree {
         names
     }
 
-    /// The scope's own document, as far as it is known.
+    /// Returns the scope's own document, if one is known.
     pub fn document(&self, scope: &Scope) -> Option<&DocumentSummary> {
         self.places.get(scope)?.document.as_ref()
     }
 
-    /// Where a thread is; none when it is not known.
+    /// Returns the scope of a thread. `None` if the thread is not loaded.
     pub fn place_of(&self, thread_id: &ThreadId) -> Option<&Scope> {
         self.thread_places.get(thread_id)
     }
 
-    /// What a scope's own row says.
+    /// Returns the state of the document that applies to a scope.
     pub fn document_state(&self, scope: &Scope) -> DocumentState {
         match self.document(scope).map(|document| document.status) {
             Some(DocumentStatus::Active) => DocumentState::Active,
@@ -113,7 +113,7 @@ impl LiveTree {
         }
     }
 
-    /// The nearest scope above with an active document.
+    /// Returns the nearest ancestor scope with an active document.
     pub fn inherits_from(&self, scope: &Scope) -> Option<Scope> {
         let above = self.ancestors(scope).skip(1);
         let mut active = above.filter(|place| {
@@ -122,35 +122,35 @@ impl LiveTree {
         active.next().map(Place::scope)
     }
 
-    /// An editor is open for a scope, which has a row from now on whether it has a document or not.
+    /// Opens an editor for a scope. The scope then has a row even without a document.
     pub fn open_editor(&mut self, scope: Scope) {
         self.open_editors.insert(scope);
         self.arrange();
     }
 
-    /// The editor of a scope is closed.
+    /// Closes the editor of a scope.
     pub fn close_editor(&mut self, scope: &Scope) {
         self.open_editors.remove(scope);
         self.arrange();
     }
 
-    /// Shows what is in a folder.
+    /// Expands a folder.
     pub fn expand(&mut self, id: &FolderId) {
         self.set_expanded(id, true);
     }
 
-    /// Hides what is in a folder.
+    /// Collapses a folder.
     pub fn collapse(&mut self, id: &FolderId) {
         self.set_expanded(id, false);
     }
 
-    /// Shows or hides what is in a folder.
+    /// Expands or collapses a folder.
     pub fn toggle(&mut self, id: &FolderId) {
         let is_expanded = self.places.get(&Some(id.clone())).is_some_and(|place| place.is_expanded);
         self.set_expanded(id, !is_expanded);
     }
 
-    /// The folders that are expanded, to be remembered for the next start.
+    /// Iterates over the expanded folders, so that they can be restored on the next start.
     pub fn expanded(&self) -> impl Iterator<Item = &FolderId> {
         self.places.iter().filter(|(_, place)| place.is_expanded).filter_map(|(scope, _)| scope.as_ref())
     }
@@ -165,7 +165,7 @@ impl LiveTree {
         self.arrange();
     }
 
-    /// Only rows whose name contains the text, and those above them; empty: all.
+    /// Shows only rows whose name contains `filter`, and their ancestors. An empty filter shows all rows.
     pub fn set_filter(&mut self, filter: &str) {
         self.filter = filter.trim().to_lowercase();
         if !self.filter.is_empty() {
@@ -174,29 +174,29 @@ impl LiveTree {
         self.arrange();
     }
 
-    /// The filter, in lower case; empty: none.
+    /// Returns the filter in lower case; empty if there is none.
     pub fn filter(&self) -> &str {
         &self.filter
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.runs.len()
     }
 
-    /// Whether there are no rows.
+    /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many runs the rows are kept in: finding one costs as much as finding its run among them.
+    /// Returns the number of runs. Looking up a row costs a search among the runs.
     pub fn run_count(&self) -> usize {
         self.runs.count()
     }
 
-    /// These rows are on the screen: what they leave out is asked for.
+    /// Requests missing content of the rows on the screen.
     pub fn shown(&mut self, rows: Range<usize>) {
-        for scope in self.runs.left_out_in(rows) {
+        for scope in self.runs.incomplete_in(rows) {
             let Some(place) = self.places.get(&scope) else { continue };
             if place.missing_threads > 0 {
                 self.fetching.want_page(scope);
@@ -204,7 +204,7 @@ impl LiveTree {
         }
     }
 
-    /// Whether something can be moved to a scope: not to where it is, and no folder into itself.
+    /// Returns true if an item can be moved to a scope: not to its own scope, and no folder into itself.
     pub fn can_move(&self, key: &RowKey, to: &Scope) -> bool {
         if !self.places.contains_key(to) {
             return false;
@@ -220,10 +220,11 @@ impl LiveTree {
         }
     }
 
-    /// The place itself, then what is above it, up to the root.
+    /// Iterates over the place and its ancestors up to the root.
     fn ancestors<'a>(&'a self, scope: &Scope) -> impl Iterator<Item = &'a Place> {
         let mut next = self.places.get(scope);
-        // Answers of different moments may contradict each other, so that parents could form a circle.
+        // Answers read at different moments may contradict each other, so parents could form a cycle. The counter
+        // guarantees that the iteration ends.
         let mut left = self.places.len();
         std::iter::from_fn(move || {
             let place = next.filter(|_| left > 0)?;
@@ -233,12 +234,12 @@ impl LiveTree {
         })
     }
 
-    /// Finds the rows anew; every change of what can be seen ends with it.
+    /// Recomputes the rows. Call it after every change that may be visible.
     fn arrange(&mut self) {
         self.runs = Runs::of(self);
     }
 
-    /// Threads by place, for the rows of a filter.
+    /// Returns the threads that match the filter, by scope.
     fn matches(&self) -> BTreeMap<Scope, Vec<u32>> {
         let mut matches = BTreeMap::new();
         for (scope, place) in &self.places {

@@ -1,21 +1,21 @@
-//! Two edits of one text, merged: what only one of them changed is taken, what both changed differently is marked.
+//! Three-way merge: accepts changes of only one side and marks lines that both sides changed.
 
 use diffy::{ConflictStyle, IncompleteHunkStyle, MergeOptions};
 use protocol::limits::MAX_DOCUMENT_BYTES;
 use serde::{Deserialize, Serialize};
 
-/// How long marks are where no line of the texts looks like one.
+/// Length of conflict markers unless a text has similar lines.
 const USUAL_LENGTH: usize = 7;
 
-/// The lines that stand before and after what both changed. They are told apart by their length from everything that stands
-/// in the texts, such as what explains how to read marks.
+/// Conflict markers around lines that both sides changed. Their length distinguishes them from similar lines in the texts,
+/// such as an explanation of conflict markers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "usize", into = "usize")]
 pub struct Marks {
     length: usize,
 }
 
-/// A draft on the disk may say anything; no text that is saved has a longer line.
+/// Limits the length, because a draft file may contain any number. No saved text has a longer line.
 impl TryFrom<usize> for Marks {
     type Error = String;
 
@@ -23,7 +23,7 @@ impl TryFrom<usize> for Marks {
         if (1..=MAX_DOCUMENT_BYTES).contains(&length) {
             Ok(Self { length })
         } else {
-            Err(format!("marks are not {length} characters long"))
+            Err(format!("conflict markers cannot be {length} characters long"))
         }
     }
 }
@@ -35,7 +35,7 @@ impl From<Marks> for usize {
 }
 
 impl Marks {
-    /// Marks that none of the texts has a line like.
+    /// Returns markers that are longer than any similar line in the texts.
     fn for_texts(texts: [&str; 3]) -> Self {
         let lines = texts.iter().flat_map(|text| text.lines());
         let longest = lines.map(run_of_mark).max().unwrap_or_default();
@@ -46,35 +46,36 @@ impl Marks {
         format!("{} {name}", String::from_iter(std::iter::repeat_n(sign, self.length)))
     }
 
-    /// Whether some of them still stand in a text.
+    /// Returns true if the text still contains one of these markers.
     pub fn are_in(self, text: &str) -> bool {
-        let (yours, theirs) = (self.line('<', "yours"), self.line('>', "theirs"));
+        let yours = self.line('<', "yours");
+        let theirs = self.line('>', "theirs");
         text.lines().any(|line| line == yours || line == theirs)
     }
 }
 
-/// How many signs of a mark a line begins with.
+/// Returns the length of the marker characters at the start of a line.
 fn run_of_mark(line: &str) -> usize {
     let Some(first) = line.chars().next().filter(|first| ['<', '=', '>'].contains(first)) else { return 0 };
     line.chars().take_while(|sign| *sign == first).count()
 }
 
-/// What two edits of one text come to.
+/// Result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merged {
-    /// They do not touch each other.
+    /// The edits do not overlap.
     Clean(String),
-    /// Both changed the same lines: both versions stand in the text, between marks.
+    /// Both sides changed the same lines, which are enclosed in conflict markers.
     Marked {
-        /// The text.
+        /// The merged text.
         text: String,
-        /// How its marks look.
+        /// The markers in the text.
         marks: Marks,
     },
 }
 
 impl Merged {
-    /// The text, with marks or without.
+    /// Returns the merged text, with or without markers.
     pub fn text(&self) -> &str {
         match self {
             Self::Clean(text) | Self::Marked { text, .. } => text,
@@ -84,7 +85,7 @@ impl Merged {
 
 /// Merges two edits of a common text, line by line.
 pub fn merge(base: &str, yours: &str, theirs: &str) -> Merged {
-    // What one side left alone is the other's, whatever it looks like, marks included.
+    // An unchanged side accepts the other one literally, even if it contains lines that look like markers.
     if base == yours || yours == theirs {
         return Merged::Clean(theirs.to_owned());
     }
@@ -100,8 +101,9 @@ pub fn merge(base: &str, yours: &str, theirs: &str) -> Merged {
     match options.merge(base, yours, theirs) {
         Ok(text) => Merged::Clean(text),
         Err(text) => {
-            // The library's name for it means nothing to whoever edits.
-            let (ours, named) = (marks.line('<', "ours"), marks.line('<', "yours"));
+            // The library calls the first side "ours", which means nothing to the user.
+            let ours = marks.line('<', "ours");
+            let named = marks.line('<', "yours");
             let lines = text.split('\n').map(|line| if line == ours { named.as_str() } else { line });
             Merged::Marked { text: lines.collect::<Vec<_>>().join("\n"), marks }
         }
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_of_one_line_stand_between_marks() {
+    fn edits_of_one_line_get_conflict_markers() {
         let merged = merge("a\nb\nc\n", "a\nmine\nc\n", "a\nyours\nc\n");
         let marked = "a\n<<<<<<< yours\nmine\n=======\nyours\n>>>>>>> theirs\nc\n";
         let Merged::Marked { text, marks } = merged else { panic!("{merged:?}") };
@@ -128,26 +130,30 @@ mod tests {
     }
 
     #[test]
-    fn marks_stand_in_lines_of_their_own_where_no_line_ends_the_text() {
+    fn markers_have_their_own_lines_without_a_final_newline() {
         let merged = merge("a", "mine", "theirs");
         assert_eq!(merged.text(), "<<<<<<< yours\nmine\n=======\ntheirs\n>>>>>>> theirs\n");
     }
 
     #[test]
-    fn a_text_about_marks_keeps_its_own() {
+    fn marker_like_lines_in_a_text_survive() {
         let about = "<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n";
-        let (base, yours, theirs) =
-            (format!("{about}end\n"), format!("{about}mine\n"), format!("{about}theirs\n"));
+        let base = format!("{about}end\n");
+        let yours = format!("{about}mine\n");
+        let theirs = format!("{about}theirs\n");
         let Merged::Marked { text, marks } = merge(&base, &yours, &theirs) else { panic!() };
         assert_eq!(text, format!("{about}<<<<<<<< yours\nmine\n========\ntheirs\n>>>>>>>> theirs\n"));
-        assert!(marks.are_in(&text) && !marks.are_in(&yours), "its own lines are no marks of the merge");
-        // A merge of a text with marks in it has other marks.
+        assert!(
+            marks.are_in(&text) && !marks.are_in(&yours),
+            "the text's own lines are not markers of the merge"
+        );
+        // Merging a text that contains markers needs longer ones.
         let Merged::Marked { text, marks: longer } = merge(&theirs, &text, &base) else { panic!() };
         assert!(longer != marks && longer.are_in(&text), "{text}");
     }
 
     #[test]
-    fn what_one_side_left_alone_is_the_others() {
+    fn an_unchanged_side_accepts_the_other_side() {
         assert_eq!(merge("a\n", "a\n", "b"), Merged::Clean("b".to_owned()));
         assert_eq!(merge("a\n", "", "a\n"), Merged::Clean(String::new()));
         assert_eq!(merge("a", "b", "b"), Merged::Clean("b".to_owned()));

@@ -1,12 +1,11 @@
-//! The number of a request.
+//! Request numbers.
 
-/// Which of a state machine's requests an answer is about. A request that was given up may be answered all the same, when
-/// another one is under way.
+/// Identifies a request of a state machine. An abandoned request may still be answered while another one is in flight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestNumber(u64);
 
 impl RequestNumber {
-    /// The number of another request.
+    /// Returns the next number.
     pub(crate) fn next(&mut self) -> Self {
         self.0 += 1;
         *self

@@ -1,4 +1,4 @@
-//! Which gateway to talk to, and how the one on this machine is found.
+//! Location of a gateway, including the one on this machine.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -10,41 +10,41 @@ use secrecy::SecretString;
 
 use crate::ClientError;
 
-/// A gateway to talk to.
+/// The gateway to connect to.
 #[derive(Debug, Clone)]
 pub enum Target {
-    /// The one that runs on a data directory of this machine.
+    /// The gateway on a data directory of this machine, with its owner's token.
     Local {
         /// The data directory.
         data: PathBuf,
     },
-    /// The same, with another token than the owner's.
+    /// The gateway on a data directory of this machine, with another token.
     LocalWith {
         /// The data directory.
         data: PathBuf,
-        /// The token to show it.
+        /// Token sent to the gateway.
         token: SecretString,
     },
-    /// One at a known address.
+    /// A gateway at a known address.
     Address {
         /// HTTP base address.
         url: String,
-        /// The token to show it.
+        /// Token sent to the gateway.
         token: SecretString,
     },
 }
 
-/// A gateway's address and the token it takes.
+/// Address and token of a gateway.
 #[derive(Debug, Clone)]
 pub struct Located {
     /// HTTP base address.
     pub url: String,
-    /// The token to show it.
+    /// Token sent to the gateway.
     pub token: SecretString,
 }
 
 impl Target {
-    /// Where the gateway is now.
+    /// Locates the gateway.
     pub fn locate(&self) -> Result<Located, ClientError> {
         match self {
             Target::Address { url, token } => Ok(Located { url: url.clone(), token: token.clone() }),
@@ -55,7 +55,7 @@ impl Target {
 }
 
 impl Located {
-    /// The WebSocket address of the gateway.
+    /// Returns the gateway's WebSocket URL.
     pub fn websocket_url(&self) -> String {
         let base = self.url.trim_end_matches('/');
         let base = match base.split_once("://") {
@@ -68,30 +68,30 @@ impl Located {
     }
 }
 
-/// Where the gateway on a data directory says that it listens.
+/// Returns the address announced by the gateway on a data directory.
 fn announced(data: &Path) -> Result<String, ClientError> {
     let not_running = || ClientError::NotRunning { data: data.to_owned() };
-    // Only the lock says that a gateway lives: a file left behind may name a port that is now a stranger's. It is
-    // looked at first, because whoever takes the lock removes what the last one left.
+    // Only the lock proves that a gateway is alive: a leftover address file may name a port that now belongs to another
+    // program. Check the lock first, because the next gateway removes leftover files only after taking it.
     if !is_locked(&data.join(LOCK_FILE))? {
         return Err(not_running());
     }
     let path = data.join(GATEWAY_FILE);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
-        // It holds the lock, but does not answer yet, or no longer.
+        // The gateway holds the lock but is still starting or already stopping.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(not_running()),
         Err(source) => return Err(ClientError::File { path, source }),
     };
     match serde_json::from_str::<GatewayFile>(&text) {
-        Ok(file) => Ok(from_here(file.url)),
+        Ok(file) => Ok(reachable_url(file.url)),
         Err(source) => Err(ClientError::Announcement { path, source }),
     }
 }
 
-/// The address by which this machine reaches its own gateway: one that listens on every address of the machine
-/// listens on the loopback address, too, and is called by that name.
-fn from_here(url: String) -> String {
+/// Returns the address for connecting from this machine. A gateway that listens on all addresses is reached through
+/// loopback.
+fn reachable_url(url: String) -> String {
     let address = url.strip_prefix("http://").and_then(|authority| authority.parse::<SocketAddr>().ok());
     match address {
         Some(SocketAddr::V4(address)) if address.ip().is_unspecified() => {
@@ -112,7 +112,7 @@ fn owner_token(data: &Path) -> Result<SecretString, ClientError> {
     }
 }
 
-/// Whether a gateway holds the lock. Looking takes a shared lock for a moment, so lookers do not see each other.
+/// Returns true if a gateway holds the lock. The check takes a shared lock, so concurrent checks do not disturb each other.
 fn is_locked(path: &Path) -> Result<bool, ClientError> {
     let failed = |source| ClientError::File { path: path.to_owned(), source };
     let file = match File::open(path) {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gateway_on_every_address_is_reached_on_the_loopback_one() {
+    fn a_wildcard_address_is_reached_through_loopback() {
         let cases = [
             ("http://0.0.0.0:4670", "http://127.0.0.1:4670"),
             ("http://[::]:4670", "http://[::1]:4670"),
@@ -144,24 +144,24 @@ mod tests {
             ("http://192.168.1.5:4670", "http://192.168.1.5:4670"),
         ];
         for (announced, reached) in cases {
-            assert_eq!(from_here(announced.to_owned()), reached);
+            assert_eq!(reachable_url(announced.to_owned()), reached);
         }
     }
 
     #[test]
-    fn what_cannot_be_understood_is_not_taken_for_nothing() {
+    fn an_unreadable_address_file_is_an_error() {
         let data = tempfile::tempdir().unwrap();
         let lock = File::create(data.path().join(LOCK_FILE)).unwrap();
         fs::write(data.path().join(GATEWAY_FILE), "{\"url\":").unwrap();
         let locate = || announced(data.path());
-        assert!(matches!(locate(), Err(ClientError::NotRunning { .. })), "nobody holds the lock");
+        assert!(matches!(locate(), Err(ClientError::NotRunning { .. })), "the lock is not held");
         lock.lock().unwrap();
         let error = locate().unwrap_err();
         assert!(matches!(error, ClientError::Announcement { .. }) && error.is_transient(), "{error}");
     }
 
     #[test]
-    fn addresses() {
+    fn websocket_urls_follow_the_base_url() {
         assert_eq!(websocket("http://127.0.0.1:4670"), "ws://127.0.0.1:4670/rpc");
         assert_eq!(websocket("https://gateway.example/"), "wss://gateway.example/rpc");
         assert_eq!(websocket("127.0.0.1:1"), "ws://127.0.0.1:1/rpc");

@@ -1,11 +1,11 @@
-//! The thread tree as people look at it: folders in folders, threads and documents in their places.
+//! A complete thread tree: folders, threads and documents by scope.
 
 use std::collections::HashMap;
 
 use protocol::method::{ThreadTreeResult, TreeMore};
 use protocol::{DocumentSummary, Folder, FolderId, ThreadSummary};
 
-/// A thread tree, arranged.
+/// An arranged thread tree.
 #[derive(Debug, Clone)]
 pub struct TreeModel {
     folders: HashMap<FolderId, Folder>,
@@ -15,7 +15,7 @@ pub struct TreeModel {
     more: HashMap<Option<FolderId>, TreeMore>,
 }
 
-/// One line of a drawn tree.
+/// A line of a drawn tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeNode<'a> {
     /// The scope's document.
@@ -24,7 +24,7 @@ pub enum TreeNode<'a> {
     Folder(&'a Folder),
     /// A thread.
     Thread(&'a ThreadSummary),
-    /// What the answer has left out of the place.
+    /// Count of omitted items.
     More(&'a TreeMore),
 }
 
@@ -51,12 +51,12 @@ impl From<ThreadTreeResult> for TreeModel {
 }
 
 impl TreeModel {
-    /// A folder by its id.
+    /// Returns a folder by id.
     pub fn folder(&self, id: &FolderId) -> Option<&Folder> {
         self.folders.get(id)
     }
 
-    /// Names of the folders down to this one, joined by `/`.
+    /// Returns the names of the folders down to this one, joined by `/`.
     pub fn path(&self, id: &FolderId) -> String {
         let mut names = Vec::new();
         let mut next = self.folders.get(id);
@@ -68,7 +68,7 @@ impl TreeModel {
         names.join("/")
     }
 
-    /// All folders that a path of names leads to; several, because names may repeat.
+    /// Returns all folders with this path. Several folders can match because names may repeat.
     pub fn find(&self, path: &str) -> Vec<&Folder> {
         let mut names = path.split('/').filter(|name| !name.is_empty()).peekable();
         if names.peek().is_none() {
@@ -86,22 +86,22 @@ impl TreeModel {
         places.into_iter().flatten().collect()
     }
 
-    /// Every thread with the folder it is in; none: at the workspace root.
+    /// Iterates over all threads with their folder, or `None` for the workspace root.
     pub fn threads(&self) -> impl Iterator<Item = (&ThreadSummary, Option<&FolderId>)> {
         self.threads.iter().flat_map(|(place, threads)| threads.iter().map(move |it| (it, place.as_ref())))
     }
 
-    /// Every folder.
+    /// Iterates over all folders.
     pub fn folders(&self) -> impl Iterator<Item = &Folder> {
         self.folders.values()
     }
 
-    /// Every node with its depth, in the order a tree is drawn: document, folders, threads.
+    /// Returns all nodes with their depth, in drawing order: document, folders, threads.
     pub fn nodes(&self) -> Vec<(usize, TreeNode<'_>)> {
         self.nodes_in(None)
     }
 
-    /// The same for what is below a folder; none: below the workspace root.
+    /// Returns the nodes below a folder, or below the workspace root for `None`.
     pub fn nodes_in(&self, folder_id: Option<&FolderId>) -> Vec<(usize, TreeNode<'_>)> {
         let mut nodes = Vec::new();
         let mut waiting = Vec::new();
@@ -141,7 +141,7 @@ impl TreeModel {
     }
 }
 
-/// What is still to be drawn; a stack instead of recursion, because trees may be deep.
+/// Nodes still to be drawn. A stack instead of recursion, because trees may be deep.
 enum Waiting<'a> {
     Folder(&'a Folder),
     Thread(&'a ThreadSummary),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_in_order() {
+    fn nodes_are_in_drawing_order() {
         let tree = sample();
         let drawn: Vec<String> = tree
             .nodes()
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_find_every_folder_of_that_name() {
+    fn a_path_finds_all_folders_of_that_name() {
         let tree = sample();
         assert_eq!(tree.find("services").len(), 1);
         assert_eq!(tree.find("services/api").len(), 2);

@@ -1,8 +1,7 @@
-//! A turn that somebody looks at while it runs: what was said and done so far, what is being said, and what waits for a
-//! decision.
+//! State machine of a watched turn: completed steps, streamed text and pending approvals.
 //!
-//! Pure: it is fed with answers and notifications, and [`WatchedTurn::poll`] says what to ask for. Pieces of the answer are
-//! counted, so that one that is missing is noticed and the text so far asked for again.
+//! The machine is pure: its owner feeds it answers and notifications, and [`WatchedTurn::poll`] returns the next request.
+//! Deltas are numbered, so a gap is noticed and the text is requested again.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -18,77 +17,77 @@ use serde::Deserialize;
 
 use crate::{Failure, RequestNumber, backoff};
 
-/// How often a turn is looked at that another gateway runs, which sends no pieces of its answer.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Polling interval for a turn of another gateway, which sends no deltas.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What to ask the gateway for, and how to report what became of it.
+/// A request to the gateway and the number to report its result with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnRequest {
-    /// Its number, which the report names.
+    /// Number of the request.
     pub number: RequestNumber,
-    /// What to ask for.
+    /// Method to call.
     pub call: TurnCall,
 }
 
-/// What to ask the gateway for.
+/// A call to the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnCall {
-    /// `turn/watch`: the text so far, and what follows it.
+    /// `turn/watch`: the text so far, and deltas after it.
     Watch,
-    /// `turn/get`: the steps after so many.
+    /// `turn/get`: the steps after the known ones.
     Steps {
-        /// How many are known.
+        /// Number of known steps.
         after: u32,
     },
 }
 
-/// Something to draw, in its order.
+/// An item of a turn, in display order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnItem<'a> {
-    /// What the user said.
+    /// The user's input.
     Asked(&'a str),
-    /// What the model said.
+    /// Text of the model.
     Said(&'a str),
-    /// What the model is saying.
+    /// Text that the model is still writing.
     Saying(&'a str),
-    /// A tool was called.
+    /// A tool call.
     Call {
         /// The call.
         call: &'a ToolCall,
-        /// How far it is.
+        /// State of the call.
         state: CallState,
-        /// What the tool answered.
+        /// Result of the call.
         result: Option<&'a TurnToolResult>,
     },
-    /// What the model was told besides.
+    /// A reminder given to the model.
     Reminder(&'a TurnReminder),
 }
 
-/// How far a tool call is.
+/// State of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallState {
-    /// It waits for somebody to decide.
+    /// Waiting for approval.
     Waiting,
-    /// It runs, or will.
+    /// Running, or about to.
     Running,
-    /// It was answered.
+    /// Completed.
     Done,
-    /// It failed or was denied.
+    /// Failed or denied.
     Failed,
-    /// The turn ended without its answer.
+    /// The turn ended without a result.
     Abandoned,
 }
 
-/// A turn that somebody looks at.
+/// A turn that is being watched.
 #[derive(Debug, Clone)]
 pub struct WatchedTurn {
     turn_id: TurnId,
     turn: Option<Turn>,
-    /// The answer so far, as the pieces put it together.
+    /// Text assembled from deltas.
     text: String,
-    /// The piece that comes next; none: no pieces are expected.
+    /// Index of the next delta. `None` if no deltas are expected.
     next_index: Option<u64>,
-    /// Pieces that came before the text they follow.
+    /// Deltas that arrived before the text they continue.
     early: BTreeMap<u64, String>,
     steps: Vec<TurnStep>,
     approvals: Vec<TurnApproval>,
@@ -97,25 +96,25 @@ pub struct WatchedTurn {
     retrying: Option<TurnRetrying>,
     wants_watch: bool,
     wants_steps: bool,
-    /// The request whose answer is awaited. One that was given up may be answered all the same.
-    under_way: Option<TurnRequest>,
+    /// The request in flight. An abandoned request may still be answered.
+    in_flight: Option<TurnRequest>,
     last_request: RequestNumber,
     is_offline: bool,
-    looks_again_at: Option<Instant>,
+    polls_at: Option<Instant>,
     failures: u32,
     problem: Option<String>,
 }
 
-/// What a notification is about, as far as it says.
+/// Turn that a notification belongs to.
 #[derive(Deserialize)]
 struct Subject {
     turn_id: TurnId,
-    /// Of a turn that begins, the one that delegated work to it.
+    /// For a starting turn, the turn that delegated work to it.
     parent_turn_id: Option<TurnId>,
 }
 
 impl WatchedTurn {
-    /// A turn of which nothing but its id is known.
+    /// Watches a turn of which only the id is known.
     pub fn new(turn_id: TurnId) -> Self {
         Self {
             turn_id,
@@ -130,71 +129,71 @@ impl WatchedTurn {
             retrying: None,
             wants_watch: true,
             wants_steps: true,
-            under_way: None,
+            in_flight: None,
             last_request: RequestNumber::default(),
             is_offline: false,
-            looks_again_at: None,
+            polls_at: None,
             failures: 0,
             problem: None,
         }
     }
 
-    /// A turn as a list or `turn/start` has it. One that has ended is only read.
+    /// Watches a turn from a list or from `turn/start`. A completed turn is only read.
     pub fn of(turn: Turn) -> Self {
         let wants_watch = turn.status == TurnStatus::Running;
         Self { wants_watch, turn: Some(turn.clone()), ..Self::new(turn.id) }
     }
 
-    /// The turn's id.
+    /// Returns the turn's id.
     pub fn id(&self) -> &TurnId {
         &self.turn_id
     }
 
-    /// The turn as it was last heard of.
+    /// Returns the last known record of the turn.
     pub fn turn(&self) -> Option<&Turn> {
         self.turn.as_ref()
     }
 
-    /// Whether it runs, as far as is known.
+    /// Returns true unless the turn is known to have ended.
     pub fn is_running(&self) -> bool {
         self.turn.as_ref().is_none_or(|turn| turn.status == TurnStatus::Running)
     }
 
-    /// Calls that wait for a decision, those of delegated turns among them.
+    /// Returns the pending approvals, including those of delegated turns.
     pub fn approvals(&self) -> &[TurnApproval] {
         &self.approvals
     }
 
-    /// Calls that were decided about.
+    /// Returns the decided approvals.
     pub fn decided(&self) -> &[TurnApproval] {
         &self.decided
     }
 
-    /// The turns that it delegated work to, and theirs.
+    /// Returns the delegated turns, recursively.
     pub fn children(&self) -> &[Turn] {
         &self.children
     }
 
-    /// That the provider is asked again, and when.
+    /// Returns the pending retry of the provider request.
     pub fn retrying(&self) -> Option<&TurnRetrying> {
         self.retrying.as_ref()
     }
 
-    /// Why the last request failed.
+    /// Returns the error of the last request.
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
     }
 
-    /// What to ask the gateway for now.
+    /// Returns the next request.
     pub fn poll(&mut self, now: Instant) -> Option<TurnRequest> {
-        if self.is_offline || self.under_way.is_some() {
+        if self.is_offline || self.in_flight.is_some() {
             return None;
         }
-        if let Some(at) = self.looks_again_at {
+        if let Some(at) = self.polls_at {
             if at > now {
                 return None;
             }
-            self.looks_again_at = None;
+            self.polls_at = None;
             self.wants_steps = true;
         }
         let call = if self.wants_watch {
@@ -206,16 +205,16 @@ impl WatchedTurn {
         } else {
             return None;
         };
-        self.under_way = Some(TurnRequest { number: self.last_request.next(), call });
-        self.under_way
+        self.in_flight = Some(TurnRequest { number: self.last_request.next(), call });
+        self.in_flight
     }
 
-    /// When to call [`poll`](Self::poll) although nothing happened.
+    /// Returns the time of the next [`poll`](Self::poll) if nothing happens before.
     pub fn wake_at(&self) -> Option<Instant> {
-        self.looks_again_at.filter(|_| !self.is_offline && self.under_way.is_none())
+        self.polls_at.filter(|_| !self.is_offline && self.in_flight.is_none())
     }
 
-    /// The answer of `turn/watch`.
+    /// Reports the result of `turn/watch`.
     pub fn watched(&mut self, number: RequestNumber, answer: TurnWatchResult, now: Instant) {
         if self.awaited(number) != Some(TurnCall::Watch) {
             return;
@@ -223,20 +222,22 @@ impl WatchedTurn {
         self.answered();
         let TurnWatchResult { turn, text, next_index, approvals, delegated } = answer;
         let is_running = turn.status == TurnStatus::Running;
-        (self.turn, self.approvals, self.children) = (Some(turn), approvals, delegated);
+        self.turn = Some(turn);
+        self.approvals = approvals;
+        self.children = delegated;
         if next_index.is_some() || text.len() >= self.text.len() {
             self.text = text;
         }
         self.next_index = next_index;
-        self.take_early();
-        // What was said and done before, or between the last look and now.
+        self.append_early();
+        // Steps may have been added before the turn was watched, or since the last look at it.
         self.wants_steps = true;
         if is_running && next_index.is_none() {
-            self.looks_again_at = Some(now);
+            self.polls_at = Some(now);
         }
     }
 
-    /// The answer of `turn/get`.
+    /// Reports the result of `turn/get`.
     pub fn steps_loaded(&mut self, number: RequestNumber, answer: TurnGetResult, now: Instant) {
         let Some(TurnCall::Steps { after }) = self.awaited(number) else { return };
         self.answered();
@@ -253,66 +254,69 @@ impl WatchedTurn {
             self.next_index = None;
             self.early.clear();
         }
-        (self.turn, self.approvals, self.children) = (Some(turn), approvals, delegated);
+        self.turn = Some(turn);
+        self.approvals = approvals;
+        self.children = delegated;
         self.wants_steps |= next.is_some();
         if is_running && self.next_index.is_none() && !self.wants_watch {
-            self.looks_again_at = Some(now + LOOK_EVERY);
+            self.polls_at = Some(now + POLL_INTERVAL);
         }
     }
 
-    /// A request failed.
+    /// Reports a failed request.
     pub fn request_failed(&mut self, number: RequestNumber, failure: Failure, now: Instant) {
         match self.awaited(number) {
             Some(TurnCall::Watch) => self.wants_watch = true,
             Some(TurnCall::Steps { .. }) => self.wants_steps = true,
             None => return,
         }
-        self.under_way = None;
+        self.in_flight = None;
         self.failures += 1;
         self.problem = Some(failure.message);
         if failure.is_transient {
-            self.looks_again_at = Some(now + backoff::pause(self.failures));
+            self.polls_at = Some(now + backoff::pause(self.failures));
         } else {
-            (self.wants_watch, self.wants_steps) = (false, false);
+            self.wants_watch = false;
+            self.wants_steps = false;
         }
     }
 
-    /// What the request with this number asked for; none when it was given up.
+    /// Returns the call of the request in flight. `None` if `number` belongs to an abandoned request.
     fn awaited(&self, number: RequestNumber) -> Option<TurnCall> {
-        self.under_way.filter(|request| request.number == number).map(|request| request.call)
+        self.in_flight.filter(|request| request.number == number).map(|request| request.call)
     }
 
     fn answered(&mut self) {
-        self.under_way = None;
+        self.in_flight = None;
         self.failures = 0;
         self.problem = None;
     }
 
-    /// The connection is gone: pieces of the answer are missed from here on.
+    /// Reports the loss of the connection. Deltas are missed from now on.
     pub fn disconnected(&mut self) {
         self.is_offline = true;
-        self.under_way = None;
+        self.in_flight = None;
         self.next_index = None;
         self.early.clear();
     }
 
-    /// The connection is back.
+    /// Reports a new connection.
     pub fn reconnected(&mut self) {
         self.is_offline = false;
-        self.looks_again_at = None;
+        self.polls_at = None;
         self.wants_watch = self.is_running();
         self.wants_steps = true;
     }
 
-    /// A notification of the gateway; false when it is not about this turn or one that it delegated work to.
+    /// Applies a notification. Returns false if it is not about this turn or a delegated one.
     pub fn notification(&mut self, method: &str, params: &str) -> bool {
         let Ok(subject) = serde_json::from_str::<Subject>(params) else { return false };
-        let is_family =
+        let is_in_family =
             |id: &TurnId| *id == self.turn_id || self.children.iter().any(|child| child.id == *id);
         if subject.turn_id != self.turn_id {
-            // Of a child only what is waiting and how far it is are shown: the next look at this turn says both.
+            // Only the state and approvals of a delegated turn are shown, and the next `turn/get` of this turn has both.
             let is_child =
-                is_family(&subject.turn_id) || subject.parent_turn_id.as_ref().is_some_and(is_family);
+                is_in_family(&subject.turn_id) || subject.parent_turn_id.as_ref().is_some_and(is_in_family);
             let is_news = [
                 TurnStarted::NAME,
                 TurnApprovalRequested::NAME,
@@ -344,22 +348,23 @@ impl WatchedTurn {
         true
     }
 
-    /// A piece of the answer.
+    /// Applies a delta.
     pub fn delta(&mut self, delta: TurnDelta) {
         if delta.turn_id != self.turn_id {
             return;
         }
         self.retrying = None;
         self.early.insert(delta.index, delta.text);
-        self.take_early();
-        // A piece is missing: only the text so far has it. Before the first answer there is nothing to compare with.
+        self.append_early();
+        // A delta is missing, so only `turn/watch` has the full text. Before the first answer there is nothing to compare
+        // with, because deltas may arrive before the text they continue.
         if self.next_index.is_some() && !self.early.is_empty() {
             self.wants_watch = true;
         }
     }
 
-    /// Appends the pieces that follow the text.
-    fn take_early(&mut self) {
+    /// Appends buffered deltas that continue the text.
+    fn append_early(&mut self) {
         let Some(next) = &mut self.next_index else { return };
         while let Some(piece) = self.early.first_entry() {
             if *piece.key() > *next {
@@ -374,7 +379,7 @@ impl WatchedTurn {
         }
     }
 
-    /// What is being said and is in no step yet.
+    /// Returns the streamed text that no step contains yet.
     pub fn live_text(&self) -> &str {
         if !self.is_running() && !self.steps.is_empty() {
             return "";
@@ -387,7 +392,7 @@ impl WatchedTurn {
             let said = rest.trim_start_matches('\n');
             match said.strip_prefix(step.text.trim_start_matches('\n')) {
                 Some(after) => rest = after,
-                // The step is newer than the pieces that have come.
+                // The step is newer than the deltas received so far.
                 None if step.text.starts_with(said) => return "",
                 None => return rest,
             }
@@ -395,7 +400,7 @@ impl WatchedTurn {
         rest.trim_start_matches('\n')
     }
 
-    /// All that there is to draw, in its order.
+    /// Returns all items in display order.
     pub fn items(&self) -> Vec<TurnItem<'_>> {
         let mut items = Vec::new();
         if self.steps.is_empty()

@@ -1,4 +1,4 @@
-//! A connection that is kept: when it is made, what it waits for, and what is caught up on.
+//! Tests of the connection state machine: retries, subscriptions and resumption.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 
@@ -20,7 +20,7 @@ fn failure(is_transient: bool) -> Failure {
     Failure { message: "no".to_owned(), is_transient, is_outcome_unknown: false }
 }
 
-/// A connection that was just made.
+/// Returns an open connection.
 fn connected(now: Instant) -> Connection {
     let mut connection = Connection::default();
     connection.start();
@@ -30,7 +30,8 @@ fn connected(now: Instant) -> Connection {
 }
 
 fn subscribe(generation: u64, since: u64) -> Option<ConnectionRequest> {
-    let (workspace_id, since) = (workspace("w"), Sequence(since));
+    let workspace_id = workspace("w");
+    let since = Sequence(since);
     Some(ConnectionRequest::Subscribe { generation, workspace_id, since })
 }
 
@@ -39,7 +40,7 @@ fn reload() -> Option<ConnectionRequest> {
 }
 
 #[test]
-fn tries_are_further_and_further_apart() {
+fn retries_back_off_exponentially() {
     let mut now = Instant::now();
     let mut connection = Connection::default();
     assert_eq!((connection.poll(now), connection.state()), (None, &ConnectionState::Stopped));
@@ -58,7 +59,7 @@ fn tries_are_further_and_further_apart() {
     connection.poll(now).unwrap();
     connection.connected(8, &instance("d0"), now);
     assert!(connection.is_connected());
-    // One that held for a while was a success, one that did not was none.
+    // A connection that lasted resets the backoff. One that dropped right away does not.
     connection.lost(8, "gone", now + Duration::from_secs(60));
     assert!(matches!(connection.state(), ConnectionState::Waiting { attempt: 1, .. }));
     connection.retry_now();
@@ -69,7 +70,7 @@ fn tries_are_further_and_further_apart() {
 }
 
 #[test]
-fn a_refusal_waits_for_somebody() {
+fn a_rejection_waits_for_the_user() {
     let now = Instant::now();
     let mut connection = Connection::default();
     connection.start();
@@ -82,21 +83,21 @@ fn a_refusal_waits_for_somebody() {
 }
 
 #[test]
-fn what_happened_while_it_was_away_is_caught_up_on() {
+fn a_subscription_resumes_after_reconnecting() {
     let now = Instant::now();
     let mut connection = connected(now);
     connection.follow(workspace("w"), Sequence(7));
     assert_eq!(connection.poll(now), subscribe(1, 7));
     connection.subscribed(1, &workspace("w"));
     assert!(connection.event(1, &workspace("w"), Sequence(8)));
-    assert!(!connection.event(1, &workspace("w"), Sequence(8)), "nothing is told twice");
+    assert!(!connection.event(1, &workspace("w"), Sequence(8)), "no change is reported twice");
     connection.lost(1, "gone", now);
-    assert!(!connection.event(1, &workspace("w"), Sequence(9)), "it will come again");
+    assert!(!connection.event(1, &workspace("w"), Sequence(9)), "it will be sent again");
     connection.retry_now();
     connection.poll(now).unwrap();
     connection.connected(2, &instance("d0"), now);
     assert_eq!(connection.poll(now), subscribe(2, 8));
-    // Reports about the connection that is gone change nothing.
+    // Late reports about the old connection change nothing.
     connection.lost(1, "gone", now);
     connection.log_pruned(1, &workspace("w"));
     connection.connected(1, &instance("two"), now);
@@ -104,20 +105,20 @@ fn what_happened_while_it_was_away_is_caught_up_on() {
 }
 
 #[test]
-fn a_log_that_does_not_reach_back_is_a_reload() {
+fn a_pruned_log_causes_a_reload() {
     let now = Instant::now();
     let mut connection = connected(now);
     connection.follow(workspace("w"), Sequence(7));
     connection.poll(now).unwrap();
     connection.log_pruned(1, &workspace("w"));
     assert_eq!(connection.poll(now), reload());
-    assert!(!connection.event(1, &workspace("w"), Sequence(9)), "not before it is loaded again");
+    assert!(!connection.event(1, &workspace("w"), Sequence(9)), "dropped until the workspace is reloaded");
     connection.follow(workspace("w"), Sequence(90));
     assert_eq!(connection.poll(now), subscribe(1, 90));
 }
 
 #[test]
-fn another_database_is_a_reload_of_everything() {
+fn another_database_causes_a_full_reload() {
     let now = Instant::now();
     let mut connection = connected(now);
     connection.follow(workspace("w"), Sequence(7));
@@ -130,7 +131,7 @@ fn another_database_is_a_reload_of_everything() {
 }
 
 #[test]
-fn a_subscription_that_fails_temporarily_is_made_again() {
+fn a_subscription_is_retried_after_a_transient_failure() {
     let now = Instant::now();
     let mut connection = connected(now);
     connection.follow(workspace("w"), Sequence(7));
@@ -144,7 +145,7 @@ fn a_subscription_that_fails_temporarily_is_made_again() {
 }
 
 #[test]
-fn stopping_closes_what_is_there() {
+fn stopping_closes_the_connection() {
     let now = Instant::now();
     let mut connection = connected(now);
     connection.follow(workspace("w"), Sequence(7));
@@ -160,31 +161,31 @@ fn stopping_closes_what_is_there() {
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// Something happens in the workspace.
+    /// A change in the workspace.
     Change,
-    /// The gateway cuts its log.
+    /// The gateway prunes its log.
     Prune,
-    /// It is restored from a backup.
+    /// The database is restored from a backup.
     Restore,
-    /// The connection that is there, or is being made, ends.
+    /// The current or pending connection is lost.
     Lose,
-    /// The next request is done.
+    /// The next request is executed.
     Do,
     /// The next notification arrives.
     Hear,
     Wait,
 }
 
-/// A gateway's log of one workspace, and a client that follows it.
+/// A gateway's log of one workspace and a client that follows it.
 struct World {
     now: Instant,
     connection: Connection,
     head: u64,
     oldest: u64,
     database: u64,
-    /// The last change that the client knows, and of which database.
+    /// Last change known to the client, and its database.
     known: (u64, u64),
-    /// The connection that the gateway sends to, and the change that it sends next.
+    /// Connection that the gateway sends to, and the next change to send.
     sending: Option<(u64, u64)>,
 }
 
@@ -203,7 +204,9 @@ impl World {
             Step::Prune => self.oldest = self.head,
             Step::Restore => {
                 self.connection.lost(generation, "gone", self.now);
-                (self.head, self.oldest, self.sending) = (self.head / 2 + 1, 1, None);
+                self.head = self.head / 2 + 1;
+                self.oldest = 1;
+                self.sending = None;
                 self.database += 1;
             }
             Step::Lose => {
@@ -220,7 +223,7 @@ impl World {
     fn hear(&mut self) {
         if let Some((generation, next)) = self.sending.filter(|(_, next)| *next <= self.head) {
             if self.connection.event(generation, &workspace("w"), Sequence(next)) {
-                assert_eq!((next - 1, self.database), self.known, "one after another");
+                assert_eq!((next - 1, self.database), self.known, "changes arrive in order");
                 self.known.0 = next;
             }
             self.sending = Some((generation, next + 1));
@@ -253,7 +256,7 @@ impl World {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whoever hears every event that `event` lets through, and loads everything when told to, knows all.
+    /// A client that applies every accepted event and every reload knows the latest state.
     #[test]
     fn nothing_is_missed(steps in proptest::collection::vec(prop_oneof![
         4 => Just(Step::Change),

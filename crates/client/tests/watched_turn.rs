@@ -1,4 +1,4 @@
-//! A turn on a screen while it runs.
+//! Tests of a watched turn.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 
@@ -75,7 +75,7 @@ fn approval(call_id: &str, turn_id: Option<&str>) -> TurnApproval {
     serde_json::from_value(value).unwrap()
 }
 
-/// A turn whose reports are about its last request, as they are while none is given up.
+/// A watcher that reports results for its last request, which is right as long as none is abandoned.
 #[derive(Clone)]
 struct Watcher {
     turn: WatchedTurn,
@@ -121,7 +121,7 @@ impl std::ops::DerefMut for Watcher {
     }
 }
 
-/// A turn whose text so far and steps have come.
+/// Returns a watched turn with its text and steps loaded.
 fn watched(text: &str, next_index: u64, now: Instant) -> Watcher {
     let mut turn = Watcher::new();
     assert_eq!(turn.poll(now), Some(TurnCall::Watch));
@@ -134,7 +134,7 @@ fn watched(text: &str, next_index: u64, now: Instant) -> Watcher {
 }
 
 #[test]
-fn what_is_being_said_grows_by_pieces() {
+fn streamed_text_grows_by_deltas() {
     let now = Instant::now();
     let mut turn = watched("I will", 3, now);
     assert_eq!(turn.items(), [TurnItem::Asked("Fix it."), TurnItem::Saying("I will")]);
@@ -145,7 +145,7 @@ fn what_is_being_said_grows_by_pieces() {
 }
 
 #[test]
-fn a_piece_that_is_missing_is_asked_for() {
+fn a_missing_delta_is_requested() {
     let now = Instant::now();
     let mut turn = watched("a", 1, now);
     turn.delta(delta(2, "c"));
@@ -157,7 +157,7 @@ fn a_piece_that_is_missing_is_asked_for() {
 }
 
 #[test]
-fn pieces_that_come_before_the_answer_are_kept() {
+fn deltas_that_arrive_before_the_answer_are_kept() {
     let now = Instant::now();
     let mut turn = Watcher::new();
     turn.delta(delta(0, "a"));
@@ -169,7 +169,7 @@ fn pieces_that_come_before_the_answer_are_kept() {
 }
 
 #[test]
-fn calls_are_drawn_with_what_became_of_them() {
+fn calls_are_shown_with_their_results() {
     let now = Instant::now();
     let mut turn = watched("I write.", 1, now);
     let asked = json!({ "turn_id": "t", "call_id": "c2" }).to_string();
@@ -201,7 +201,7 @@ fn calls_are_drawn_with_what_became_of_them() {
     assert_eq!(turn.live_text(), "", "what is in a step is not said twice");
     turn.delta(delta(1, "\n\nDone"));
     assert_eq!(turn.items().last(), Some(&TurnItem::Saying("Done")));
-    // The end.
+    // The turn ends.
     turn.notification("turn/cancelled", &json!({ "turn_id": "t" }).to_string());
     turn.poll(now).unwrap();
     turn.steps_loaded(get_answer(TurnStatus::Cancelled, vec![step(MessageRole::Assistant, "Done")]), now);
@@ -211,7 +211,7 @@ fn calls_are_drawn_with_what_became_of_them() {
 }
 
 #[test]
-fn news_of_delegated_turns_are_news() {
+fn changes_of_delegated_turns_are_noticed() {
     let now = Instant::now();
     let mut turn = watched("", 0, now);
     let started = json!({ "turn_id": "child", "parent_turn_id": "t" }).to_string();
@@ -232,7 +232,7 @@ fn news_of_delegated_turns_are_news() {
 }
 
 #[test]
-fn a_turn_of_another_gateway_is_looked_at_from_time_to_time() {
+fn a_turn_of_another_gateway_is_polled() {
     let now = Instant::now();
     let mut turn = Watcher::new();
     turn.poll(now).unwrap();
@@ -247,7 +247,7 @@ fn a_turn_of_another_gateway_is_looked_at_from_time_to_time() {
 }
 
 #[test]
-fn failures_are_tried_again_or_shown() {
+fn failures_are_retried_or_shown() {
     let now = Instant::now();
     let mut turn = Watcher::new();
     turn.poll(now).unwrap();
@@ -263,7 +263,7 @@ fn failures_are_tried_again_or_shown() {
 }
 
 #[test]
-fn a_late_answer_is_not_taken_for_that_of_another_request() {
+fn a_late_answer_to_an_abandoned_request_is_ignored() {
     let now = Instant::now();
     let mut turn = WatchedTurn::new("t".parse().unwrap());
     let old = turn.poll(now).unwrap();
@@ -287,17 +287,17 @@ enum Step {
     Lose,
     Ask,
     Answer,
-    /// The answer of a request that was given up arrives after all.
+    /// The answer to an abandoned request arrives late.
     Late,
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// However pieces, answers and lost connections follow each other, the text is always a beginning of the answer, and
+    /// Under every order of deltas, answers and lost connections, the text is a prefix of the answer and finally all of it.
     /// in the end all of it.
     #[test]
-    fn no_piece_is_missing_or_doubled(steps in proptest::collection::vec(prop_oneof![
+    fn deltas_are_neither_lost_nor_duplicated(steps in proptest::collection::vec(prop_oneof![
         4 => Just(Step::Say),
         5 => prop_oneof![9 => Just(true), 1 => Just(false)].prop_map(Step::Hear),
         1 => Just(Step::Lose),
@@ -308,10 +308,10 @@ proptest! {
         let now = Instant::now();
         let mut turn = WatchedTurn::of(turn(TurnStatus::Running));
         let mut said: Vec<String> = Vec::new();
-        // Pieces on their way, from the last `turn/watch` on; and the answer on its way.
+        // Deltas in flight since the last `turn/watch`, and its answer in flight.
         let mut heard: Option<usize> = None;
         let mut asked: Option<TurnRequest> = None;
-        // Requests that were given up, with how much had been said.
+        // Abandoned requests, with the length of the text at that time.
         let mut late: Vec<(TurnRequest, usize)> = Vec::new();
         let report = |turn: &mut WatchedTurn, request: TurnRequest, said: &[String]| match request.call {
             TurnCall::Watch => {
@@ -355,7 +355,7 @@ proptest! {
             }
             prop_assert!(said.concat().starts_with(turn.live_text()), "{:?}", turn.live_text());
         }
-        // One more piece shows what was missed.
+        // One more delta reveals the gap.
         said.push("end".to_owned());
         for _ in 0..said.len() + 5 {
             if let Some(next) = heard.filter(|next| *next < said.len()) {

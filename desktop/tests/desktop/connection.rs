@@ -134,7 +134,7 @@ fn revoked_token_is_reported_and_typed_text_survives() {
     desk.click("document-root");
     desk.until_status("Saved · version 1");
     other.call::<TokenRevoke>(&TokenRevokeParams { name: "window".to_owned() });
-    desk.until_link("Refused: the gateway does not know the token, or it was revoked");
+    desk.until_link("Refused: the gateway rejected the token: it is unknown or revoked");
     desk.input("typed later, ");
     desk.until_status("Offline");
     drop(desk);

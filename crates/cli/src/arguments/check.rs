@@ -9,20 +9,19 @@ use crate::output::Format;
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// The tree; the present directory when absent
+    /// Tree to check [default: the current directory]
     pub(crate) path: Option<PathBuf>,
-    /// Judge by the rules of this agent, by the name of its profile; more than once for more of them [default: those whose
-    /// rules were observed, and our own]
+    /// Check by the rules of this agent's profile (repeatable) [default: agents with verified rules, and foreword]
     #[arg(long = "agent", value_name = "NAME", value_delimiter = ',')]
     pub(crate) agents: Vec<String>,
-    /// Mend what can be mended without anybody's judgement, then check again
+    /// Apply safe fixes, then check again
     #[arg(long)]
     pub(crate) fix: bool,
-    /// Exit with 1 on warnings, too
+    /// Exit with 1 on warnings too
     #[arg(long)]
     pub(crate) strict: bool,
-    // Has the name of the global flag, which clap then leaves out here.
-    /// How to print findings: for people, as one object, as SARIF 2.1.0, or as annotations of GitHub's workflows
+    // Named like the global flag on purpose: clap then omits the global one here.
+    /// Format of findings: text, one JSON object, SARIF 2.1.0, or GitHub workflow annotations
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats())]
     pub(crate) format: Format,
 }

@@ -6,27 +6,27 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// The directory
+    /// Directory to compare
     pub(crate) path: Option<PathBuf>,
-    /// Also say what comes in when a tool reads this file; it need not exist
+    /// Include what is loaded when a tool reads this file, which need not exist
     #[arg(long, value_name = "FILE")]
     pub(crate) reading: Option<PathBuf>,
-    /// Compare only these agents (repeatable); `foreword profile list` names them
+    /// Compare only these agents (repeatable), as listed by `foreword profile list`
     #[arg(long = "agent", value_name = "NAME", value_delimiter = ',')]
     pub(crate) agents: Vec<String>,
-    /// Print Markdown, for an issue or a page
+    /// Print Markdown
     #[arg(long)]
     pub(crate) markdown: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct MapArguments {
-    /// The directory
+    /// Root of the tree
     pub(crate) path: Option<PathBuf>,
-    /// The agent; `foreword profile list` names them
+    /// Agent, as listed by `foreword profile list`
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Write a page with the maps of all agents into this file, too
+    /// Also write a page with the maps of all agents to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }

@@ -6,10 +6,10 @@ use clap::{Args, Subcommand};
 
 use super::InWorkspace;
 
-/// The scope a document command is about.
+/// Scope of a document command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct InScope {
-    /// The folder, by path (a/b) or id; the workspace root when absent
+    /// Folder, by path (a/b) or id [default: the workspace root]
     #[arg(long)]
     pub(crate) folder: Option<String>,
     #[command(flatten)]
@@ -20,15 +20,15 @@ pub(crate) struct InScope {
 pub(crate) enum Doc {
     /// Print a scope's own document
     Get {
-        /// The text of this version
+        /// Version to print
         #[arg(long, value_name = "N")]
         version: Option<u64>,
         #[command(flatten)]
         scope: InScope,
     },
-    /// Print the document that is effective for a folder or thread
+    /// Print the document that applies to a folder or thread
     Effective {
-        /// The thread, by title, path, id or `last`, instead of a folder
+        /// Thread instead of a folder, by title, path, id or `last`
         #[arg(long, conflicts_with = "folder")]
         thread: Option<String>,
         #[command(flatten)]
@@ -36,55 +36,55 @@ pub(crate) enum Doc {
     },
     /// Save a document from a file or standard input
     Save(DocSave),
-    /// Edit a document in $VISUAL or $EDITOR; what somebody else saves meanwhile is merged
+    /// Edit a document in $VISUAL or $EDITOR, merging concurrent changes
     Edit {
-        /// What the change is for; shown in the history
+        /// Reason for the change, shown in the history
         #[arg(short, long, value_name = "TEXT")]
         message: Option<String>,
-        /// Continue with what an earlier edit left behind: this file, or the last one of the scope
+        /// Resume an unfinished edit: this draft, or the scope's last one
         #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "last")]
         resume: Option<PathBuf>,
         #[command(flatten)]
         scope: InScope,
     },
-    /// List what editors left behind
+    /// List unsaved drafts
     Drafts,
     /// List the revisions, newest first
     History {
-        /// Most revisions to list
+        /// Maximum number of revisions
         #[arg(long, default_value_t = protocol::limits::DEFAULT_HISTORY_LIMIT)]
         limit: u32,
-        /// Only versions below this one
+        /// Only versions before this one
         #[arg(long, value_name = "VERSION")]
         before: Option<u64>,
         #[command(flatten)]
         scope: InScope,
     },
-    /// Show what changed between two versions
+    /// Show the changes between two versions
     Diff {
-        /// The older version; the one before the newer when absent
+        /// Older version [default: the one before the newer]
         from: Option<u64>,
-        /// The newer version; the newest when absent
+        /// Newer version [default: the newest]
         to: Option<u64>,
         #[command(flatten)]
         scope: InScope,
     },
-    /// Make an older version's text current again
+    /// Restore an older version's text
     Restore {
-        /// The version
+        /// Version to restore
         version: u64,
-        /// Restore only if this is still the current version
+        /// Restore only if this is the current version
         #[arg(long, value_name = "VERSION")]
         expected_version: Option<u64>,
-        /// What it is restored for; shown in the history
+        /// Reason for the change, shown in the history
         #[arg(short, long, value_name = "TEXT")]
         message: Option<String>,
         #[command(flatten)]
         scope: InScope,
     },
-    /// Take a document away; its scope inherits again
+    /// Archive a document, so that its scope inherits again
     Archive {
-        /// Archive only if this is still the version
+        /// Archive only if this is the current version
         #[arg(long, value_name = "VERSION")]
         expected_version: Option<u64>,
         #[command(flatten)]
@@ -94,18 +94,18 @@ pub(crate) enum Doc {
 
 #[derive(Debug, Args)]
 pub(crate) struct DocSave {
-    /// The file; standard input when absent or `-`
+    /// File to save [default: standard input, like `-`]
     pub(crate) file: Option<PathBuf>,
-    /// Save only if this is still the version; 0: only if there is no document yet
+    /// Save only if this is the current version; 0 if there must be no document
     #[arg(long, value_name = "VERSION")]
     pub(crate) expected_version: Option<u64>,
-    /// Replace whatever there is, without asking
+    /// Overwrite any current version
     #[arg(long, conflicts_with = "expected_version")]
     pub(crate) force: bool,
-    /// Save a text without anything in it
+    /// Allow saving an empty document
     #[arg(long)]
     pub(crate) allow_empty: bool,
-    /// What the change is for; shown in the history
+    /// Reason for the change, shown in the history
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Times as people say them: when a token stops being valid, and since when something is asked for.
+//! Times and durations on the command line.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use protocol::Timestamp;
 
 use crate::config::period;
 
-/// A moment, or a time from now.
+/// A time, or a duration from now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expiry {
     At(Timestamp),
@@ -23,7 +23,7 @@ impl FromStr for Expiry {
         }
         let time = text.parse().map(Expiry::At);
         time.map_err(|_| {
-            "expected a time from now such as `30 days`, or one such as `2027-01-31T00:00:00Z`".to_owned()
+            "expected a duration such as `30 days`, or a time such as `2027-01-31T00:00:00Z`".to_owned()
         })
     }
 }
@@ -40,7 +40,7 @@ impl Expiry {
     }
 }
 
-/// A moment, or a time ago.
+/// A time, or a duration before now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Since {
     At(Timestamp),
@@ -56,7 +56,7 @@ impl FromStr for Since {
         }
         let time = text.parse().map(Since::At);
         time.map_err(|_| {
-            "expected how long ago, such as `7 days`, or a time such as `2027-01-31T00:00:00Z`".to_owned()
+            "expected an age such as `7 days`, or a time such as `2027-01-31T00:00:00Z`".to_owned()
         })
     }
 }
@@ -78,16 +78,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_or_a_time_ago() {
+    fn a_since_value_is_a_time_or_an_age() {
         let now = "2027-01-31T00:00:00Z".parse().unwrap();
         let since = |text: &str| text.parse::<Since>().map(|since| since.from(now).to_string());
         assert_eq!(since("30 days").unwrap(), "2027-01-01T00:00:00.000Z");
         assert_eq!(since("2026-12-24T00:00:00Z").unwrap(), "2026-12-24T00:00:00.000Z");
-        assert!(since("yesterday").unwrap_err().starts_with("expected how long ago"));
+        assert!(since("yesterday").unwrap_err().starts_with("expected an age"));
     }
 
     #[test]
-    fn a_moment_or_a_time_from_now() {
+    fn an_expiry_is_a_time_or_a_duration() {
         let now = Timestamp::from_milliseconds(0);
         let ends = |text: &str| text.parse::<Expiry>().map(|expiry| expiry.from(now).to_string());
         assert_eq!(ends("2 hours").unwrap(), "1970-01-01T02:00:00.000Z");

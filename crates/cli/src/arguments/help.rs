@@ -1,11 +1,11 @@
-//! Help for people: the commands in groups, and an example for each.
+//! Help: commands in groups, each with an example.
 
 use clap::{Command, CommandFactory as _};
 
 use super::Arguments;
 use crate::output::terminal::{self, wrap};
 
-/// The commands in the order in which somebody meets them.
+/// Groups of commands in the order in which users meet them.
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "Files",
@@ -19,7 +19,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Tools", &["config", "schema", "man", "completions", "help"]),
 ];
 
-/// An example for every command that can be run; words in capitals are the reader's own.
+/// An example for every command. Words in capitals are placeholders.
 const EXAMPLES: &[(&str, &str)] = &[
     ("show", "foreword show services/billing"),
     ("explain", "foreword explain --profile codex"),
@@ -108,16 +108,16 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("completions", "foreword completions bash > ~/.local/share/bash-completion/completions/foreword"),
 ];
 
-const MORE: &str = "`foreword COMMAND --help` has an example for each command, and `foreword man DIR` writes a manual \
-                    page for each. README.md and docs/ beside the source explain the rest.";
+const MORE: &str = "`foreword COMMAND --help` shows an example for each command, and `foreword man DIR` writes manual \
+                    pages. See README.md and docs/ in the source for more.";
 
-/// Columns of help where the terminal has more.
+/// Maximum width of help in columns.
 const MAX_COLUMNS: usize = 100;
 
-/// The command line with its help.
+/// Returns the command line with its help.
 pub(crate) fn command() -> Command {
     let mut command = with_examples(Arguments::command(), "");
-    // Only now clap adds the command `help`.
+    // clap adds the `help` subcommand only when it builds the command, and the template lists it.
     command.build();
     let template = template(&command);
     with_examples(Arguments::command(), "").help_template(template).term_width(columns())
@@ -130,7 +130,7 @@ fn columns() -> usize {
 fn with_examples(command: Command, path: &str) -> Command {
     let example = EXAMPLES.iter().find(|(name, _)| *name == path).map(|(_, example)| *example);
     let names: Vec<String> = command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
-    // A group of commands shows what its first one looks like.
+    // A command group shows the example of its first subcommand.
     let below = || {
         let first = names.first().filter(|_| !path.is_empty())?;
         let first = format!("{path} {first}");
@@ -148,9 +148,10 @@ fn with_examples(command: Command, path: &str) -> Command {
     command
 }
 
-/// The help of `foreword` itself, with headings between its commands, which clap has only for options.
+/// Returns the help template with group headings, which clap only supports for options.
 fn template(command: &Command) -> String {
-    let (header, literal) = (*command.get_styles().get_header(), *command.get_styles().get_literal());
+    let header = *command.get_styles().get_header();
+    let literal = *command.get_styles().get_literal();
     let columns = Some(columns());
     let width = command.get_subcommands().map(|command| command.get_name().len()).max().unwrap_or(0);
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
@@ -173,12 +174,12 @@ fn template(command: &Command) -> String {
 mod tests {
     use super::*;
 
-    /// Every command that can be run, by its words.
+    /// Collects the paths of all runnable commands.
     fn leaves(command: &Command, path: &str, found: &mut Vec<String>) {
         for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
             let path = format!("{path} {}", below.get_name()).trim_start().to_owned();
             leaves(below, &path, found);
-            // `mcp` does something by itself, too.
+            // `mcp` can also run without a subcommand.
             if below.get_subcommands().next().is_none() || !below.is_subcommand_required_set() {
                 found.push(path);
             }
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn every_command_has_an_example_and_no_example_is_for_nothing() {
+    fn every_command_has_exactly_one_example() {
         let mut commands = Vec::new();
         leaves(&Arguments::command(), "", &mut commands);
         let mut examples: Vec<String> = EXAMPLES.iter().map(|(name, _)| (*name).to_owned()).collect();
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn every_example_is_understood() {
+    fn every_example_parses() {
         for (name, example) in EXAMPLES {
             let line = example.split(" > ").next().unwrap();
             let words: Vec<&str> = line
@@ -208,7 +209,7 @@ mod tests {
                     },
                 )
                 .collect();
-            assert!(words[1..].join(" ").starts_with(name), "{example} is no example of {name}");
+            assert!(words[1..].join(" ").starts_with(name), "{example} is not an example of {name}");
             if let Err(error) = Arguments::command().try_get_matches_from(&words) {
                 panic!("{example}: {error}");
             }

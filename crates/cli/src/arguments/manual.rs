@@ -1,11 +1,11 @@
-//! The pages of the manual, written from the same definition as `--help`.
+//! Manual pages, generated from the definition of the command line.
 
 use clap::Command;
 use clap_mangen::Man;
 
 use super::command_line;
 
-/// Every page as a file's name and its text; that of `foreword` itself first.
+/// Returns the name and text of every page, starting with `foreword` itself.
 pub(crate) fn pages() -> Vec<(String, String)> {
     let mut command = command_line();
     command.build();
@@ -16,9 +16,9 @@ pub(crate) fn pages() -> Vec<(String, String)> {
 
 fn add(command: &Command, name: &str, pages: &mut Vec<(String, String)>) {
     let mut text = Vec::new();
-    // A page is called by all its words, as in `man foreword-doc-save`.
+    // A page is named after all words of the command, as in `man foreword-doc-save`.
     let page = Man::new(command.clone()).title(name.to_owned());
-    // Only a full disk could fail, and memory is none.
+    // Writing to memory cannot fail, so an error only skips the page.
     if page.render(&mut text).is_ok() {
         pages.push((format!("{name}.1"), String::from_utf8_lossy(&text).into_owned()));
     }

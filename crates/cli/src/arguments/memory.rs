@@ -11,61 +11,61 @@ use crate::enum_names::one_of;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Memory {
-    /// List what is remembered, newest first
+    /// List memories, newest first
     List {
-        /// Only what holds there
+        /// Only items in this scope
         #[arg(long, value_parser = one_of::<MemoryScope>())]
         scope: Option<MemoryScope>,
-        /// Only what holds in this thread, by title, path, id or `last`
+        /// Only items of this thread, by title, path, id or `last`
         #[arg(long)]
         thread: Option<String>,
-        /// Items of this status
+        /// Only items with this status
         #[arg(long, value_parser = one_of::<MemoryStatus>(), default_value = "active")]
         status: MemoryStatus,
-        /// Most items to list
+        /// Maximum number of items
         #[arg(long, default_value_t = protocol::limits::DEFAULT_HISTORY_LIMIT)]
         limit: u32,
         #[command(flatten)]
         workspace: InWorkspace,
     },
-    /// Remember something
+    /// Add a memory
     Add(MemoryAdd),
-    /// Look for words in what is remembered, best first
+    /// Search memories, best match first
     Search {
-        /// The words; items that have all of them, or else any of them, are found
+        /// Words to find; prefers items that contain all of them
         #[arg(required = true)]
         words: Vec<String>,
-        /// Only what holds in this thread, by title, path, id or `last`
+        /// Only items of this thread, by title, path, id or `last`
         #[arg(long)]
         thread: Option<String>,
-        /// Most items to list
+        /// Maximum number of items
         #[arg(long, default_value_t = protocol::limits::DEFAULT_MEMORY_SEARCH)]
         limit: u32,
         #[command(flatten)]
         workspace: InWorkspace,
     },
-    /// Show one item, with its whole text
+    /// Show a memory with its full text
     Show {
-        /// Its id, as `foreword memory list` shows it
+        /// Id, as printed by `foreword memory list`
         id: MemoryItemId,
         #[command(flatten)]
         workspace: InWorkspace,
     },
-    /// Forget something for good: its text, and every stored text that it was recalled into
+    /// Delete a memory permanently, including every stored text that recalled it
     Forget {
-        /// Its id, as `foreword memory list` shows it
+        /// Id, as printed by `foreword memory list`
         id: MemoryItemId,
         #[command(flatten)]
         workspace: InWorkspace,
     },
-    /// Print what is remembered, for `foreword memory import`
+    /// Export memories for `foreword memory import`
     Export {
         #[command(flatten)]
         workspace: InWorkspace,
     },
-    /// Remember what was exported; what is remembered already stays as it is
+    /// Import exported memories; existing ones are kept
     Import {
-        /// The file; standard input when absent or `-`
+        /// File to import [default: standard input, like `-`]
         file: Option<PathBuf>,
         #[command(flatten)]
         workspace: InWorkspace,
@@ -74,22 +74,22 @@ pub(crate) enum Memory {
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryAdd {
-    /// What to remember; `-` reads it from standard input
+    /// Text to remember; `-` reads it from standard input
     pub(crate) text: String,
-    /// What kind of thing it is, in a word or a few; a `preference` is recalled in every turn. `fact` when absent, or that of
-    /// the item it supersedes
+    /// Category in a word or a few; a `preference` is recalled in every turn [default: `fact`, or the category of the
+    /// superseded item]
     #[arg(long)]
     pub(crate) category: Option<String>,
-    /// Where it holds: in the workspace, for you in all workspaces, or in one thread; the workspace when absent
+    /// Scope: this workspace, all workspaces of yours (user), or one thread [default: workspace]
     #[arg(long, value_parser = one_of::<MemoryScope>())]
     pub(crate) scope: Option<MemoryScope>,
-    /// The thread that it holds in, by title, path, id or `last`; the scope is `thread` then
+    /// Thread of the memory, by title, path, id or `last`; implies the scope `thread`
     #[arg(long)]
     pub(crate) thread: Option<String>,
-    /// How long it holds, such as `30 days`, or until when, such as `2027-01-31T00:00:00Z`; for good when absent
+    /// Validity, as a duration such as `30 days` or a time such as `2027-01-31T00:00:00Z` [default: forever]
     #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<Expiry>,
-    /// The id of an item whose place it takes
+    /// Id of an item to replace
     #[arg(long, value_name = "ID")]
     pub(crate) supersedes: Option<MemoryItemId>,
     #[command(flatten)]

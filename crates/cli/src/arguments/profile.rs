@@ -4,11 +4,11 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProfileCommand {
-    /// List the agents whose rules are known, and how well
+    /// List supported agents and how well their rules are verified
     List,
-    /// Print an agent's rules, and how each of them is known
+    /// Print an agent's rules with their evidence
     Show {
-        /// The profile
+        /// Name of the profile
         name: String,
     },
 }

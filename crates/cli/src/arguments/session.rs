@@ -8,16 +8,16 @@ use crate::config::flag::FileFlags;
 
 #[derive(Debug, Args)]
 pub(crate) struct Resolve {
-    /// The file that keeps the session; made at first use
+    /// File of the session; created at first use
     #[arg(long, value_name = "FILE")]
     pub(crate) session: PathBuf,
-    /// Where a new session starts
+    /// Directory in which a new session starts
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Only look: what is printed does not count as delivered
+    /// Do not record what is printed as delivered
     #[arg(long)]
     pub(crate) peek: bool,
-    /// The paths a tool is about to touch
+    /// Paths that a tool is about to touch
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -26,19 +26,19 @@ pub(crate) struct Resolve {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Session {
-    /// Print what a session remembers
+    /// Print the state of a session
     Show {
-        /// The session's file
+        /// File of the session
         file: PathBuf,
     },
-    /// Print what a resumed session would be told: what differs now
+    /// Print the reminder that a resumed session would get
     Diff {
-        /// The session's file
+        /// File of the session
         file: PathBuf,
-        /// Where it is resumed; its own directory when absent
+        /// Directory in which it is resumed [default: its own]
         #[arg(long, value_name = "DIR")]
         cwd: Option<PathBuf>,
-        /// Remember that it was told, so that it is not told again
+        /// Record the reminder as delivered
         #[arg(long)]
         confirm: bool,
         #[command(flatten)]

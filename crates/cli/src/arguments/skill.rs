@@ -6,27 +6,29 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillCommand {
-    /// List the skills of a directory, which of them are used there, and why not the others
+    /// List the skills of a directory, with the reasons why some are not used
     List {
-        /// The directory; the present one when absent
+        /// Directory [default: the current one]
         path: Option<PathBuf>,
     },
-    /// Print one skill: what it says about itself, its files and its text
+    /// Print a skill's metadata, files and text
     Show {
-        /// Its slug
+        /// Slug of the skill
         slug: String,
-        /// The directory; the present one when absent
+        /// Directory [default: the current one]
         path: Option<PathBuf>,
     },
-    /// Look for what is wrong with the skills of a directory, or with one skill; exit with 1 when something is
+    /// Check the skills of a directory, or one skill
+    ///
+    /// Exits with 1 on findings.
     Check {
-        /// The directory, or a skill's folder; the present directory when absent
+        /// Directory or skill folder [default: the current directory]
         path: Option<PathBuf>,
     },
 }
 
 impl SkillCommand {
-    /// The directory it is about.
+    /// Returns the directory that the command works on.
     pub(crate) fn directory(&self) -> Option<&PathBuf> {
         match self {
             Self::List { path } | Self::Show { path, .. } | Self::Check { path } => path.as_ref(),
@@ -36,16 +38,16 @@ impl SkillCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
-    /// The project, a directory in it, or one skill
+    /// Project, directory in it, or skill
     #[arg(required_unless_present = "list")]
     pub(crate) path: Option<PathBuf>,
     /// Trust without asking
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Only show how they differ from what was trusted
+    /// Only show the changes since the skills were trusted
     #[arg(long, conflicts_with = "yes")]
     pub(crate) diff: bool,
-    /// List what is trusted; below a path where one is named
+    /// List trusted skills, optionally below a path
     #[arg(long, conflicts_with_all = ["yes", "diff"])]
     pub(crate) list: bool,
 }

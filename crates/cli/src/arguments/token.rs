@@ -8,19 +8,18 @@ use crate::enum_names::one_of;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Token {
-    /// Make a token and print its secret, this once
+    /// Create a token and print its secret once
     Create {
-        /// What to call it; becomes the author of what is done with it
+        /// Name, also recorded as the author of changes made with the token
         name: String,
-        /// What it allows: a reader may look, an editor may also change folders, threads and documents, an operator may
-        /// also run turns and approve calls, an owner may also change workspaces and tokens
+        /// Role: a reader may read, an editor may also change folders, threads and documents, an operator may also run turns
+        /// and approve calls, an owner may also manage workspaces and tokens
         #[arg(long, value_parser = one_of::<Role>(), default_value = "reader")]
         role: Role,
-        /// How long it is valid, such as `30 days`, or until when, such as `2027-01-31T00:00:00Z`; until it is revoked
-        /// when absent
+        /// Validity, as a duration such as `30 days` or a time such as `2027-01-31T00:00:00Z` [default: until revoked]
         #[arg(long, value_name = "TIME")]
         expires: Option<Expiry>,
-        /// The only workspace it may touch, by name or id; all when absent
+        /// Restrict the token to one workspace, by name or id
         #[arg(short, long)]
         workspace: Option<String>,
     },
@@ -28,7 +27,7 @@ pub(crate) enum Token {
     List,
     /// Revoke a token
     Revoke {
-        /// Its name
+        /// Name of the token
         name: String,
     },
 }

@@ -10,24 +10,24 @@ use crate::enum_names::one_of;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Workspace {
-    /// Make a workspace and print its id
+    /// Create a workspace and print its id
     Create {
-        /// What to call it
+        /// Name of the workspace
         name: String,
-        /// The directory its threads work in
+        /// Directory that its threads work in
         #[arg(long, value_name = "DIR")]
         root: Option<PathBuf>,
     },
     /// List the workspaces
     List {
-        /// Those that are archived
+        /// List archived workspaces
         #[arg(long)]
         archived: bool,
     },
-    /// Show one workspace
+    /// Show a workspace
     #[command(alias = "show")]
     Get {
-        /// Name or id; not needed when there is only one
+        /// Name or id [default: the only workspace]
         workspace: Option<String>,
     },
     /// Change a workspace's name or directory
@@ -37,16 +37,16 @@ pub(crate) enum Workspace {
         /// The new name
         #[arg(long)]
         name: Option<String>,
-        /// The directory its threads work in
+        /// Directory that its threads work in
         #[arg(long, value_name = "DIR")]
         root: Option<PathBuf>,
     },
-    /// Hide a workspace and free its name; nothing in it is lost
+    /// Archive a workspace, keeping its content and freeing its name
     Archive {
         /// Name or id
         workspace: String,
     },
-    /// Bring an archived workspace back
+    /// Restore an archived workspace
     Restore {
         /// Name or id
         workspace: String,
@@ -55,11 +55,11 @@ pub(crate) enum Workspace {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Folder {
-    /// Make a folder and print its id
+    /// Create a folder and print its id
     Create {
-        /// What to call it
+        /// Name of the folder
         name: String,
-        /// The folder to make it in, by path (a/b) or id; the root when absent
+        /// Parent folder, by path (a/b) or id [default: the root]
         #[arg(long, value_name = "FOLDER")]
         parent: Option<String>,
         #[command(flatten)]
@@ -70,7 +70,7 @@ pub(crate) enum Folder {
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// Show one folder
+    /// Show a folder
     #[command(alias = "show")]
     Get {
         /// Path (a/b) or id
@@ -78,7 +78,7 @@ pub(crate) enum Folder {
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// Give a folder another name
+    /// Rename a folder
     Rename {
         /// Path (a/b) or id
         folder: String,
@@ -87,33 +87,33 @@ pub(crate) enum Folder {
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// Move a folder into another one, or to the root
+    /// Move a folder into another folder or to the root
     Move {
         /// Path (a/b) or id
         folder: String,
-        /// The folder to move it into; `/` is the root
+        /// Target folder; `/` is the root
         to: String,
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// Delete a folder; what it holds moves to its parent, its document is archived
+    /// Delete a folder, moving its content to the parent and archiving its document
     Delete {
         /// Path (a/b) or id
         folder: String,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(short, long)]
         yes: bool,
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// List deleted folders, the last one first
+    /// List deleted folders, most recently deleted first
     Deleted {
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// Bring a deleted folder back, with the document it had
+    /// Restore a deleted folder with its document
     Restore {
-        /// Path it had (a/b) or id
+        /// Former path (a/b) or id
         folder: String,
         #[command(flatten)]
         scope: InWorkspace,
@@ -122,76 +122,76 @@ pub(crate) enum Folder {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Thread {
-    /// Make a thread and print its id
+    /// Create a thread and print its id
     Create {
-        /// What to call it
+        /// Title of the thread
         title: String,
-        /// The folder to make it in, by path (a/b) or id; the root when absent
+        /// Folder, by path (a/b) or id [default: the root]
         #[arg(long)]
         folder: Option<String>,
-        /// How it answers: chat without tools, agent with them
+        /// Mode: chat without tools, agent with tools
         #[arg(long, value_parser = one_of::<ThreadMode>(), default_value = "chat")]
         mode: ThreadMode,
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// Draw the tree: folders, threads and documents
+    /// Draw the tree of folders, threads and documents
     #[command(alias = "list")]
     Tree {
-        /// Only what is below this folder, by path or id
+        /// Only this folder, by path or id
         folder: Option<String>,
-        /// How many levels of folders to draw
+        /// Maximum depth of folders
         #[arg(long)]
         depth: Option<u32>,
-        /// At most this many threads of each folder
+        /// Maximum number of threads per folder
         #[arg(long)]
         threads: Option<u32>,
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// Show one thread
+    /// Show a thread
     #[command(alias = "show")]
     Get {
-        /// The thread, by title, path, id or `last`
+        /// Thread, by title, path, id or `last`
         thread: String,
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// Give a thread another title
+    /// Rename a thread
     Rename {
-        /// The thread, by title, path, id or `last`
+        /// Thread, by title, path, id or `last`
         thread: String,
         /// The new title
         title: String,
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// Move a thread into a folder, or to the root
+    /// Move a thread into a folder or to the root
     Move {
-        /// The thread, by title, path, id or `last`
+        /// Thread, by title, path, id or `last`
         thread: String,
-        /// The folder to move it into; `/` is the root
+        /// Target folder; `/` is the root
         to: String,
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// Take a thread out of the tree
+    /// Archive a thread
     Archive {
-        /// The thread, by title, path, id or `last`
+        /// Thread, by title, path, id or `last`
         thread: String,
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// Print the conversation: every turn's question and answer, oldest first
+    /// Print the conversation, oldest turn first
     History {
-        /// The thread, by title, path, id or `last`
+        /// Thread, by title, path, id or `last`
         thread: String,
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// Print what a thread remembers of its instruction files; `foreword session` is about session files
+    /// Print the state of a thread's instruction session
     Session {
-        /// The thread, by title, path, id or `last`
+        /// Thread, by title, path, id or `last`
         thread: String,
         #[command(flatten)]
         scope: InWorkspace,

@@ -6,54 +6,54 @@ use super::InWorkspace;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Turn {
-    /// Ask a model, and print its answer as it comes
+    /// Ask a model and stream its answer
     Start(TurnStart),
     /// List the turns of a thread, newest first
     List {
-        /// The thread, by title, path, id or `last`
+        /// Thread, by title, path, id or `last`
         thread: String,
-        /// Most turns to list
+        /// Maximum number of turns
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
         #[command(flatten)]
         scope: InWorkspace,
     },
-    /// Show what was said and done in a turn, and what waits for a decision
+    /// Show a turn's conversation, calls and pending approvals
     #[command(alias = "get")]
     Show {
         #[command(flatten)]
         named: NamedTurn,
-        /// Print calls, results and reminders whole, not their beginnings
+        /// Print calls, results and reminders in full
         #[arg(long)]
         full: bool,
     },
-    /// Say what made a turn's prompt: sections, sources, files, hooks, tools and history
+    /// Explain a turn's prompt: sections, sources, files, hooks, tools and history
     Explain(NamedTurn),
-    /// Follow a running turn from another terminal; Ctrl-C leaves, and the turn goes on
+    /// Follow a running turn; Ctrl-C leaves without stopping it
     Watch(NamedTurn),
     /// Stop a turn
     Cancel(NamedTurn),
-    /// Let a tool do what it waits to be allowed to
+    /// Approve a pending tool call
     Approve {
         #[command(flatten)]
         named: NamedTurn,
-        /// The call, as `turn show` names it
+        /// Call, as printed by `turn show`
         call: String,
-        /// Refuse it instead
+        /// Deny the call instead
         #[arg(long)]
         deny: bool,
-        /// Decide only if this is still what would run, as `turn show` and `turn start --wait` print it
+        /// Decide only if the call still has this digest, as printed by `turn show` and `turn start --wait`
         #[arg(long, value_name = "SHA256")]
         digest: Option<String>,
     },
 }
 
-/// The turn a command is about.
+/// Turn that a command works on.
 #[derive(Debug, Args)]
 pub(crate) struct NamedTurn {
-    /// The turn: its number, `last`, its id or the beginning of it
+    /// Turn, by number, `last`, id or the start of an id
     pub(crate) turn: String,
-    /// The thread that a number counts in, by title, path or id; the one whose turn ran last when absent
+    /// Thread of a turn number, by title, path or id [default: the thread with the latest turn]
     #[arg(long)]
     pub(crate) thread: Option<String>,
     #[command(flatten)]
@@ -62,29 +62,29 @@ pub(crate) struct NamedTurn {
 
 #[derive(Debug, Args)]
 pub(crate) struct TurnStart {
-    /// The thread, by title, path, id or `last`
+    /// Thread, by title, path, id or `last`
     pub(crate) thread: String,
-    /// What to ask; standard input when absent or `-`
+    /// Input for the model [default: standard input, like `-`]
     pub(crate) text: Option<String>,
-    /// The directory to work in, inside the workspace's own and counted from it
+    /// Working directory, relative to and inside the workspace's directory
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<String>,
-    /// The model to ask, instead of model.default of the gateway
+    /// Model to ask instead of the gateway's model.default
     #[arg(long, value_name = "PROVIDER/MODEL")]
     pub(crate) model: Option<String>,
-    /// A skill to use in this turn, by its slug; may be repeated
+    /// Skill to use in this turn, by slug (repeatable)
     #[arg(long = "skill", value_name = "SLUG")]
     pub(crate) skills: Vec<String>,
-    /// An MCP server whose tools are there from the beginning, by its name; may be repeated
+    /// MCP server whose tools are available from the start, by name (repeatable)
     #[arg(long, value_name = "SERVER")]
     pub(crate) mcp: Vec<String>,
-    /// Allow every call that asks, without showing it first
+    /// Approve every pending call without showing it
     #[arg(long, conflicts_with = "deny_writes")]
     pub(crate) allow_writes: bool,
-    /// Refuse every call that asks
+    /// Deny every pending call
     #[arg(long)]
     pub(crate) deny_writes: bool,
-    /// Let calls that ask wait for `foreword turn approve`; without a terminal they are denied otherwise
+    /// Let pending calls wait for `foreword turn approve`; otherwise they are denied without a terminal
     #[arg(long, conflicts_with_all = ["allow_writes", "deny_writes"])]
     pub(crate) wait: bool,
     #[command(flatten)]

@@ -1,10 +1,10 @@
-//! What the table cannot say of one key alone: whether values fit to each other.
+//! Checks across settings, which the table cannot express for a single key.
 
 use super::layers::{Layers, Origin};
 use super::providers;
 use crate::failure::Failure;
 
-/// A number that must not be above another.
+/// A number that must not exceed another.
 struct UpperBound {
     key: &'static str,
     other: &'static str,
@@ -37,7 +37,7 @@ pub(super) fn check(layers: &Layers) -> Result<(), Failure> {
     check_servers(layers)
 }
 
-/// Whether every MCP server can be one.
+/// Checks that every MCP server is complete.
 fn check_servers(layers: &Layers) -> Result<(), Failure> {
     for (name, settings) in &layers.sections.mcp_servers {
         if let Some(problem) = settings.problem() {
@@ -46,7 +46,7 @@ fn check_servers(layers: &Layers) -> Result<(), Failure> {
             let place =
                 origins.into_iter().find(|origin| *origin != Origin::BuiltIn).unwrap_or(Origin::BuiltIn);
             return Err(Failure::usage(format!("{place}: MCP server `{name}` {problem}"))
-                .hint("a server has the `command` that starts it, or the `url` where it is"));
+                .hint("a server needs either the `command` that starts it or its `url`"));
         }
     }
     Ok(())
@@ -63,8 +63,9 @@ impl UpperBound {
         if fits {
             return Ok(());
         }
-        let (own, others) = (layers.origin(key), layers.origin(other));
-        // Whoever set one of them looks there first; nobody set the other.
+        let own = layers.origin(key);
+        let others = layers.origin(other);
+        // Report the place where a value was set explicitly, because the other one may be a default.
         let place = if own.layer() >= others.layer() { own } else { others };
         Err(Failure::usage(format!(
             "{place}: `{key}` is {number}, but must be {relation} `{other}`, which is {limit}"
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_replaced_names_the_new_one() {
+    fn a_renamed_key_names_its_replacement() {
         let (message, hint) = load("[shell]\nsandbox = 'off'").unwrap_err();
         assert_eq!(message, "config.toml:2: `shell.sandbox` is now `permissions.shell_sandbox`");
         assert!(hint.unwrap().contains("`isolated`, `confined` or `off`"));
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_must_fit_to_each_other() {
+    fn related_numbers_must_be_consistent() {
         for (text, message) in [
             (
                 "turns.response_reserve_tokens = 128000",
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_values_say_what_is_wanted() {
+    fn bad_values_report_the_expected_form() {
         for (text, message) in [
             ("turns.max_rounds = 0", "`turns.max_rounds` must be a positive integer, found the integer 0"),
             (
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_may_set_nothing_of_it() {
+    fn a_project_cannot_set_restricted_keys() {
         for (text, key, variable) in [
             ("model.default = 'a/b'", "model.default", " or with the variable FOREWORD_MODEL_DEFAULT"),
             (

@@ -1,4 +1,4 @@
-//! The two directories of a user: configuration and data.
+//! Directories of a user: configuration and data.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,19 +9,19 @@ use etcetera::base_strategy::choose_native_strategy;
 use super::variable::{DATA_VARIABLE, HOME_VARIABLE};
 use crate::failure::Failure;
 
-/// Name of our directory below the platform's.
+/// Name of our directory inside the platform's base directories.
 const DIRECTORY: &str = "foreword";
 
-/// Where a user's files are; both paths are absolute, neither need exist.
+/// Absolute paths of a user's directories, which need not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Directories {
     /// Configuration and the user's own instruction files.
     pub(crate) home: PathBuf,
-    /// The database, the owner's token, the running gateway's address.
+    /// The database, the owner's token and the running gateway's address.
     pub(crate) data: PathBuf,
 }
 
-/// The directories a command line names.
+/// Directories given on the command line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DirectoryFlags {
     /// `--home`.
@@ -30,7 +30,7 @@ pub(crate) struct DirectoryFlags {
     pub(crate) data: Option<PathBuf>,
 }
 
-/// How one of the directories is named and where it is otherwise.
+/// Flag, variable and default of a directory.
 struct Choice {
     what: &'static str,
     flag: &'static str,
@@ -44,8 +44,8 @@ const DATA: Choice =
     Choice { what: "data", flag: "--data", variable: DATA_VARIABLE, platform: platform_data };
 
 impl Directories {
-    /// Flag, then variable, then the platform's place; relative paths count from `working_directory`. An empty
-    /// variable counts as not set.
+    /// Finds the directories by flag, variable and platform default. Relative paths resolve against `working_directory`; an
+    /// empty variable counts as unset.
     pub(crate) fn find(
         flags: DirectoryFlags,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -57,13 +57,13 @@ impl Directories {
         })
     }
 
-    /// The user's configuration file.
+    /// Returns the path of the user's configuration file.
     pub(crate) fn user_file(&self) -> PathBuf {
         self.home.join("config.toml")
     }
 }
 
-/// The configuration file of the whole machine.
+/// Returns the path of the system's configuration file.
 pub(crate) fn system_file() -> PathBuf {
     let base = if cfg!(windows) { std::env::var_os("ProgramData") } else { None };
     base.map_or_else(|| PathBuf::from("/etc"), PathBuf::from).join(DIRECTORY).join("config.toml")
@@ -78,7 +78,7 @@ impl Choice {
     ) -> Result<PathBuf, Failure> {
         if flag.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
             let flag = self.flag;
-            return Err(Failure::usage(format!("`{flag}` needs a directory, found an empty text")));
+            return Err(Failure::usage(format!("`{flag}` needs a directory, found an empty string")));
         }
         let named = || variable(self.variable).filter(|text| !text.is_empty()).map(PathBuf::from);
         match flag.or_else(named).or_else(self.platform) {
@@ -86,7 +86,7 @@ impl Choice {
             None => {
                 let Choice { what, flag, variable, .. } = self;
                 let message =
-                    format!("cannot find your home directory, so there is no place for the {what} directory");
+                    format!("cannot find your home directory, which is needed for the {what} directory");
                 Err(Failure::usage(message)
                     .hint(format!("set HOME, or name the directory with `{flag}` or {variable}")))
             }
@@ -112,32 +112,32 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_wins_over_a_variable_and_a_variable_over_the_platform() {
+    fn flags_override_variables_and_variables_the_platform() {
         assert_eq!(find(Some("/flag"), Some("/variable")).unwrap(), Path::new("/flag"));
         assert_eq!(find(None, Some("/variable")).unwrap(), Path::new("/variable"));
         assert_eq!(find(None, None).unwrap(), Path::new("/home/me/.config/foreword"));
     }
 
     #[test]
-    fn relative_directories_count_from_the_working_directory() {
+    fn relative_directories_resolve_against_the_working_directory() {
         assert_eq!(find(Some("./a/"), None).unwrap(), Path::new("/somewhere/a"));
         assert_eq!(find(None, Some("b")).unwrap(), Path::new("/somewhere/b"));
     }
 
     #[test]
-    fn an_empty_variable_is_not_set_but_an_empty_flag_is_an_error() {
+    fn an_empty_variable_is_unset_but_an_empty_flag_fails() {
         assert_eq!(find(None, Some("")).unwrap(), Path::new("/home/me/.config/foreword"));
         let error = find(Some(""), None).unwrap_err();
-        assert_eq!(error.to_string(), "`--home` needs a directory, found an empty text");
+        assert_eq!(error.to_string(), "`--home` needs a directory, found an empty string");
     }
 
     #[test]
-    fn no_home_directory_is_an_error_that_says_what_to_set() {
+    fn a_missing_home_directory_has_a_hint() {
         let choice = Choice { platform: || None, ..DATA };
         let error = choice.find(None, |_| None, Path::new("/")).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "cannot find your home directory, so there is no place for the data directory"
+            "cannot find your home directory, which is needed for the data directory"
         );
         assert_eq!(error.hints[0], "set HOME, or name the directory with `--data` or FOREWORD_DATA");
     }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directories_are_looked_up_by_their_own_names() {
+    fn each_directory_has_its_own_variable() {
         let variable = |name: &str| Some(OsString::from(format!("/{name}")));
         let found = Directories::find(DirectoryFlags::default(), variable, Path::new("/")).unwrap();
         assert_eq!(found.user_file(), Path::new("/FOREWORD_HOME/config.toml"));

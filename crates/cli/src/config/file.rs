@@ -1,4 +1,4 @@
-//! One TOML file, taken apart into keys and values.
+//! Parsing of one TOML file into keys and values.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -14,7 +14,7 @@ use super::table::KEYS;
 use super::value::describe;
 use crate::failure::{Exit, Failure};
 
-/// Most bytes a configuration file may have, so that a wrong path does not fill the memory.
+/// Size limit of a configuration file, so that a wrong path does not exhaust memory.
 pub(crate) const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// The text of a configuration file.
@@ -25,18 +25,18 @@ pub(crate) struct ConfigurationFile {
     text: String,
 }
 
-/// What a file says about a key, not yet checked against the key's kind.
+/// A key and value of a file, not yet checked against the key's kind.
 #[derive(Debug)]
 pub(crate) struct Statement<'a> {
     pub(crate) key: &'static Key,
-    /// The key as the file has it, with the names that its user chose.
+    /// Path of the key in the file, with user-chosen names.
     pub(crate) path: String,
     pub(crate) origin: Origin,
     value: &'a DeValue<'a>,
     directory: &'a Path,
 }
 
-/// Opens a file. A pipe in its place would be waited for, for ever; what a shell hands over in `/dev` comes to an end.
+/// Opens a file. Rejects pipes, because reading one could block forever, except those that a shell passes in `/dev`.
 fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
     if path.starts_with("/dev") {
@@ -44,13 +44,13 @@ fn open(path: &Path) -> io::Result<File> {
     }
     let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     if file.metadata()?.file_type().is_fifo() {
-        return Err(io::Error::other("it is a pipe and no file"));
+        return Err(io::Error::other("it is a pipe, not a file"));
     }
     Ok(file)
 }
 
 impl ConfigurationFile {
-    /// Reads a file; none when it does not exist.
+    /// Reads a file. `None` if it does not exist.
     pub(crate) fn read(layer: Layer, path: &Path) -> Result<Option<Self>, Failure> {
         let path = path.to_owned();
         let mut bytes = Vec::new();
@@ -75,7 +75,7 @@ impl ConfigurationFile {
         }
     }
 
-    /// Gives every statement of the file to `visit`, in the order of the file, until one is an error.
+    /// Calls `visit` with every statement in file order, until one fails.
     pub(crate) fn visit(
         &self,
         mut visit: impl FnMut(Statement<'_>) -> Result<(), Failure>,
@@ -95,7 +95,7 @@ impl ConfigurationFile {
         statements.into_iter().try_for_each(|(_, statement)| visit(statement))
     }
 
-    /// The values of a file that may set every key.
+    /// Returns the values of a file that may set every key.
     pub(crate) fn assignments(&self) -> Result<Vec<Assignment>, Failure> {
         let mut assignments = Vec::new();
         self.visit(|statement| {
@@ -105,7 +105,7 @@ impl ConfigurationFile {
         Ok(assignments)
     }
 
-    /// Walks a table; keys and problems are collected with their position, because the parser sorts by name.
+    /// Walks a table. Keys and problems are collected with their positions, because the parser sorts by name.
     fn collect<'a>(
         &'a self,
         prefix: &str,
@@ -125,13 +125,13 @@ impl ConfigurationFile {
                 let message = format!("{place}: `{path}` {}", refused.problem);
                 problems.push((position, Failure::usage(message).hint(refused.instead)));
             } else if key::holds_names(prefix) && !key::is_name(name.get_ref()) {
-                let message = format!("{place}: {:?} cannot be a name in `{prefix}`", name.get_ref());
+                let message = format!("{place}: {:?} is not a valid name in `{prefix}`", name.get_ref());
                 let hint = "names consist of letters, digits, `_` and `-`";
                 problems.push((position, Failure::usage(message).hint(hint)));
             } else if !key::is_section(&path) {
                 problems.push((position, unknown_key(&place, path, value.get_ref())));
             } else if let DeValue::Table(inner) = value.get_ref() {
-                // Whoever names a table means something by it, and would not be told that it has no effect.
+                // An empty table has no effect, which its author certainly did not intend.
                 if key::holds_names(prefix) && inner.is_empty() {
                     let failure = Failure::usage(format!("{place}: the table `{path}` is empty"));
                     problems.push((position, failure.hint("set something in it, or remove its heading")));
@@ -154,7 +154,7 @@ impl ConfigurationFile {
 }
 
 impl Statement<'_> {
-    /// The value, if it is of the key's kind; a relative path counts from the directory of the file.
+    /// Returns the value if it fits the key's kind. Relative paths resolve against the file's directory.
     pub(crate) fn assignment(self) -> Result<Assignment, Failure> {
         let Statement { key, path, origin, value, directory } = self;
         match key.kind().read_toml(value) {
@@ -164,19 +164,19 @@ impl Statement<'_> {
     }
 }
 
-/// Whether an error says that there is no such file, as a parent that is a file does too.
+/// Returns true if the file does not exist, or its parent is a file.
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// A quoted name with a dot in it is one name: it gets its quotes back, so that it equals no key.
+/// Joins a key path. A name with a dot keeps its quotes, so that it cannot equal a nested key.
 fn join(prefix: &str, name: &Spanned<std::borrow::Cow<'_, str>>) -> String {
     let name = name.get_ref();
     let name = if key::is_name(name) { name.to_string() } else { format!("{name:?}") };
     if prefix.is_empty() { name } else { format!("{prefix}.{name}") }
 }
 
-/// Names the first key below an unknown table, because that is what somebody wanted to set.
+/// Reports the first key below an unknown table, because that is what the user wanted to set.
 fn unknown_key(place: &Origin, path: String, value: &DeValue<'_>) -> Failure {
     let first = value.as_table().and_then(|table| table.iter().min_by_key(|(name, _)| name.span().start));
     if let Some((name, value)) = first {
@@ -202,7 +202,7 @@ mod tests {
     use crate::config::value::Value;
 
     #[test]
-    fn typing_mistakes_and_wrong_tables_lead_to_the_key_that_was_meant() {
+    fn misspelled_keys_suggest_the_intended_one() {
         let cases = [
             ("gatway.listen", "gateway.listen"),
             ("gateway.lisen", "gateway.listen"),
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(protocol::plausible("bogus", KEYS.iter().map(|key| key.path)), None);
     }
 
-    /// Keys and values, or message and hint.
+    /// Keys and values, or an error message and its hint.
     type Outcome = Result<Vec<(String, Value)>, (String, Option<String>)>;
 
     fn check(text: &str) -> Outcome {
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_and_dotted_keys_mean_the_same_and_keep_their_order() {
+    fn tables_and_dotted_keys_are_equivalent_and_ordered() {
         let expected = vec![
             ("gateway.listen".to_owned(), Value::from("[::1]:0")),
             ("agents.root.markers".to_owned(), Value::List(vec![".git".into()])),
@@ -255,13 +255,13 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_order_mark_and_windows_line_ends_are_fine() {
+    fn a_byte_order_mark_and_crlf_are_accepted() {
         let settings = check("\u{feff}[gateway]\r\nallow_remote = true\r\n");
         assert_eq!(settings, Ok(vec![("gateway.allow_remote".to_owned(), Value::Switch(true))]));
     }
 
     #[test]
-    fn an_unknown_key_is_an_error_with_line_and_nearest_key() {
+    fn an_unknown_key_reports_line_and_nearest_key() {
         let error = check("[gateway]\n\nlisen = \"x\"\n").unwrap_err();
         assert_eq!(error.0, "/etc/config.toml:3: unknown key `gateway.lisen`");
         assert_eq!(
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_table_is_named_by_what_it_sets() {
+    fn an_unknown_table_is_reported_by_its_key() {
         check_error("[gatway]\nlisten = \"x\"", ":1: unknown key `gatway.listen`");
         let error = check("[agents.intial]").unwrap_err();
         assert!(error.1.unwrap().starts_with("the nearest known key is `agents.initial`"));
@@ -293,12 +293,9 @@ mod tests {
     }
 
     #[test]
-    fn wrong_types_name_what_was_expected_and_what_was_found() {
+    fn wrong_types_report_expected_and_actual() {
         let cases = [
-            (
-                "gateway.listen = 4670",
-                "gateway.listen` must be a string that is not empty, found the integer 4670",
-            ),
+            ("gateway.listen = 4670", "gateway.listen` must be a non-empty string, found the integer 4670"),
             (
                 "gateway.allow_remote = \"yes\"",
                 "gateway.allow_remote` must be true or false, found the string \"yes\"",
@@ -323,7 +320,7 @@ mod tests {
                 "client.token_file = \"\"",
                 "client.token_file` must be a path in a string, found the string \"\"",
             ),
-            ("gateway.listen.port = 1", "gateway.listen` must be a string that is not empty, found a table"),
+            ("gateway.listen.port = 1", "gateway.listen` must be a non-empty string, found a table"),
             ("gateway = 1", "gateway` must be a table, found the integer 1"),
             ("[[gateway]]", "gateway` must be a table, found a list"),
         ];
@@ -338,14 +335,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_toml_is_an_error_with_line_and_message() {
+    fn invalid_toml_reports_line_and_message() {
         let (message, _) = check("[gateway]\nlisten = \n").unwrap_err();
         assert!(message.starts_with("/etc/config.toml:2 is not valid TOML: "), "{message}");
         check_error("[gateway]\nlisten = \"a\"\nlisten = \"b\"", ":3 is not valid TOML: duplicate key");
     }
 
     #[test]
-    fn files_that_are_absent_large_binary_or_directories_are_told_apart() {
+    fn unreadable_files_have_distinct_errors() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name);
         std::fs::write(path("large"), vec![b'#'; 1024 * 1024 + 1]).unwrap();
@@ -359,6 +356,6 @@ mod tests {
         assert!(refused("").starts_with("cannot read the configuration file "));
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, path("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        assert!(refused("pipe").ends_with("it is a pipe and no file"), "{}", refused("pipe"));
+        assert!(refused("pipe").ends_with("it is a pipe, not a file"), "{}", refused("pipe"));
     }
 }

@@ -1,4 +1,4 @@
-//! A machine, a user and a project in a temporary directory.
+//! A system, user and project configuration in a temporary directory.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,12 +11,12 @@ use super::value::Value;
 use super::{Configuration, Sources, Warning};
 use crate::failure::Failure;
 
-/// `system.toml`, `home/config.toml`, and `project` with a `.git`, which is also the working directory.
+/// Contains `system.toml`, `home/config.toml`, and `project` with a `.git`, which is the working directory.
 pub(super) struct Fixture {
     directory: TempDir,
     /// The file of `--config`.
     pub(super) named: Option<PathBuf>,
-    /// Where the search for the project starts, from the working directory.
+    /// Start of the search for the project, relative to the working directory.
     pub(super) start: PathBuf,
     environment: Vec<(OsString, OsString)>,
     flags: Vec<Flag>,
@@ -25,7 +25,8 @@ pub(super) struct Fixture {
 impl Fixture {
     pub(super) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let (named, start) = (None, PathBuf::from("."));
+        let named = None;
+        let start = PathBuf::from(".");
         let fixture = Fixture { directory, named, start, environment: Vec::new(), flags: Vec::new() };
         std::fs::create_dir_all(fixture.path("project/.git")).unwrap();
         fixture

@@ -1,4 +1,4 @@
-//! Flags that set keys, as clap reads them: made from the table.
+//! Flags that set keys, generated from the table for clap.
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use super::value::{Kind, Value};
 /// A setting given by a flag.
 #[derive(Debug, Clone)]
 pub(crate) struct Flag {
-    /// As it is written, such as `--listen`.
+    /// Name as written, such as `--listen`.
     pub(crate) name: String,
     pub(crate) key: &'static Key,
     pub(crate) value: Value,
@@ -22,14 +22,14 @@ pub(crate) struct FlagSpec {
     group: FlagGroup,
     long: &'static str,
     value_name: &'static str,
-    /// Another flag, which sets the empty list.
+    /// Another flag that sets the empty list.
     empty: Option<&'static str>,
 }
 
-/// Which commands have a flag.
+/// Commands that have a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FlagGroup {
-    /// Those that look at instruction files on disk.
+    /// Commands that read instruction files on disk.
     Files,
     Serve,
 }
@@ -53,7 +53,7 @@ impl FlagSpec {
             _ => arg,
         };
         let empty = self.empty.map(|long| {
-            let help = format!("The same with an empty list, instead of --{}", self.long);
+            let help = format!("Set an empty list instead of --{}", self.long);
             Arg::new(long).long(long).help(help).action(ArgAction::SetTrue).conflicts_with(self.long)
         });
         let heading = match self.group {
@@ -80,7 +80,7 @@ impl FlagSpec {
     }
 }
 
-/// The line of the table, with what happens without the flag.
+/// Returns the documentation of a key with its default.
 fn help(key: &Key) -> String {
     let default = match key.built_in() {
         Some(Value::Switch(_)) => None,
@@ -88,7 +88,7 @@ fn help(key: &Key) -> String {
         None => Some(key.otherwise.to_owned()),
     };
     let repeated = match key.kind() {
-        Kind::List => "; may be given several times",
+        Kind::List => " (repeatable)",
         _ => "",
     };
     let text = key.documentation.trim_end_matches('.');
@@ -130,8 +130,8 @@ macro_rules! flags {
 }
 
 flags! {
-    /// How files on disk are found; each flag wins over the configuration.
+    /// Flags for finding files on disk. They override the configuration.
     FileFlags: Files;
-    /// How a gateway serves.
+    /// Flags of the gateway.
     ServeFlags: Serve;
 }

@@ -1,4 +1,4 @@
-//! How the type of a field becomes what a setting takes: its kind, and its value in both directions.
+//! Conversion between the types of fields and the values of settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::{NonZeroU32, NonZeroU64};
@@ -19,12 +19,12 @@ use crate::enum_names::enum_names;
 use crate::enum_names::enum_str;
 use crate::enum_names::parse_enum;
 
-/// A way to write a field of type `T` in a configuration.
+/// Representation of a field of type `T` in the configuration.
 pub(super) trait Form<T> {
     fn kind() -> Kind;
-    /// None only where nothing is set and there is no default.
+    /// Returns the value. `None` only if nothing is set and there is no default.
     fn to_value(field: &T) -> Option<Value>;
-    /// None for a value that is not of the kind.
+    /// Returns the field. `None` if the value has the wrong kind.
     fn from_value(value: Option<Value>) -> Option<T>;
 }
 
@@ -65,7 +65,7 @@ macro_rules! forms {
     )*};
 }
 
-/// As the type alone says.
+/// Representation given by the type alone.
 pub(super) struct Plain;
 /// A number of at least 1.
 pub(super) struct Positive;
@@ -77,15 +77,15 @@ pub(super) struct Model;
 pub(super) struct Variable;
 /// A number of which 0 is no limit.
 pub(super) struct ZeroIsNone;
-/// Whether the time is given beside the date.
+/// A number where 0 means no limit.
 pub(super) struct WithTime;
-/// Whole seconds, at least 1.
+/// True if the time is included with the date.
 pub(super) struct Seconds;
 /// Whole milliseconds, at least 1.
 pub(super) struct Milliseconds;
 /// Whole minutes, at least 1.
 pub(super) struct Minutes;
-/// A time with its unit, or `forever`.
+/// A duration with a unit, or `forever`.
 pub(super) struct Period;
 
 const MINUTE: u64 = 60;

@@ -1,4 +1,4 @@
-//! What one setting is, and how its dotted path is read.
+//! Definition of a setting and its dotted path.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +9,20 @@ use super::form::Form;
 use super::table::{KEYS, Sections};
 use super::value::{Kind, Value};
 
-/// Prefix of every environment variable of ours.
+/// Prefix of our environment variables.
 pub(crate) const VARIABLE_PREFIX: &str = "FOREWORD_";
 
-/// Stands in a path for a name that the user chooses, as in `providers.NAME.kind`.
+/// Placeholder in a path for a user-chosen name, as in `providers.NAME.kind`.
 const ANY_NAME: &str = "NAME";
 
-/// One row of the table. Files, variables, flags, `foreword config` and the reference page all read it.
+/// A row of the settings table, read by files, variables, flags, `foreword config` and the reference page.
 #[derive(Debug)]
 pub(crate) struct Key {
-    /// Dotted path, as in TOML; [`ANY_NAME`] in it stands for any name.
+    /// Dotted path as in TOML; [`ANY_NAME`] stands for any name.
     pub(crate) path: &'static str,
-    /// One line for people.
+    /// Documentation in one sentence.
     pub(crate) documentation: &'static str,
-    /// What happens when no layer sets it and there is no default.
+    /// Description of the behavior if no layer sets the key and it has no default.
     pub(crate) otherwise: &'static str,
     pub(crate) project: ProjectRule,
     pub(crate) flag: Option<FlagSpec>,
@@ -31,7 +31,7 @@ pub(crate) struct Key {
     prefixes: Prefixes,
 }
 
-/// Where a key's value is kept. The second parameter is the name that stands for [`ANY_NAME`].
+/// Access to a key's value. The second parameter is the name that [`ANY_NAME`] stands for.
 #[derive(Debug)]
 pub(super) struct Field {
     pub(super) kind: fn() -> Kind,
@@ -39,27 +39,26 @@ pub(super) struct Field {
     pub(super) store: fn(&mut Sections, &str, Option<Value>),
 }
 
-/// Under which prefixes the environment sets a key.
+/// Prefixes of the environment variables that set a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Prefixes {
     Ours,
-    /// Ours and, above it, that of the agent whose rules are in use.
+    /// Ours, overridden by that of the agent whose profile is active.
     Agents,
 }
 
-/// What a project's own file may do with a key. A cloned repository must not give itself more access.
+/// Rights of a project's own file over a key. A cloned repository must not give itself more access.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ProjectRule {
     Free,
-    /// Only a number that is not above the one in force without the project's file, which is the profile's own while
-    /// nobody has set one.
+    /// The project may lower the number below the effective one, which is the profile's own limit if no layer sets it.
     LowerOnly(fn(&Profile) -> Option<u64>),
-    /// Nothing: the key belongs to the user.
+    /// The project cannot set the key.
     No,
 }
 
 impl Key {
-    /// The row of a dotted path.
+    /// Returns the row of a dotted path.
     pub(crate) fn find(path: &str) -> Option<&'static Key> {
         KEYS.iter().find(|key| matches(key.path, path))
     }
@@ -68,7 +67,7 @@ impl Key {
         (self.field.kind)()
     }
 
-    /// The value at `path`, which is this key's own with a name in it where the user chooses one.
+    /// Returns the value at `path`, which is this key's path with any placeholder filled in.
     pub(crate) fn load(&self, sections: &Sections, path: &str) -> Option<Value> {
         (self.field.load)(sections, self.name_in(path))
     }
@@ -77,7 +76,7 @@ impl Key {
         (self.field.store)(sections, self.name_in(path), value);
     }
 
-    /// What it is before any layer sets it.
+    /// Returns the value before any layer sets it.
     pub(crate) fn built_in(&self) -> Option<Value> {
         self.load(&Sections::default(), self.path)
     }
@@ -87,12 +86,12 @@ impl Key {
         parts.find(|(part, _)| *part == ANY_NAME).map_or("", |(_, name)| name)
     }
 
-    /// Whether it is there once for every name that the user chooses, and not at all without one.
+    /// Returns true if the path contains a user-chosen name.
     pub(crate) fn is_named_by_user(&self) -> bool {
         self.path.split('.').any(|part| part == ANY_NAME)
     }
 
-    /// The environment variable that sets it; none for keys with names in them, which variables cannot spell.
+    /// Returns the environment variable of the key. `None` for paths with user-chosen names, which variables cannot spell.
     pub(crate) fn variable(&self) -> Option<String> {
         match self.named_variable {
             _ if self.is_named_by_user() => None,
@@ -101,7 +100,7 @@ impl Key {
         }
     }
 
-    /// The variable with the prefix of another agent, where that agent has one.
+    /// Returns the variable with the prefix of another agent, if that agent has one.
     pub(crate) fn agent_variable(&self, prefix: &str) -> Option<String> {
         if self.prefixes == Prefixes::Ours || prefix == VARIABLE_PREFIX {
             return None;
@@ -130,7 +129,7 @@ impl Key {
         Key { named_variable: Some(variable), ..self }
     }
 
-    /// Read from the variables of the agent whose rules are in use, too.
+    /// Also reads the variables of the agent whose profile is active.
     pub(super) const fn of_agents(self) -> Self {
         Key { prefixes: Prefixes::Agents, ..self }
     }
@@ -144,7 +143,7 @@ impl Key {
     }
 }
 
-/// A row of the table: a path, the field it sets, in which form, and a line for people.
+/// A row of the table: path, field, representation and documentation.
 macro_rules! key {
     ($path:literal, $map:ident[NAME].$field:ident, $documentation:literal) => {
         key!($path, $map[NAME].$field as Plain, $documentation)
@@ -187,48 +186,48 @@ macro_rules! key {
 }
 pub(super) use key;
 
-/// The kind of a field, whose type only the compiler knows.
+/// Returns the kind of a field, whose type only the compiler knows.
 pub(super) fn kind_of<T, F: Form<T>>(_: fn(&Sections) -> &T) -> Kind {
     F::kind()
 }
 
-/// The same of a field that there is one of for every name.
+/// Like [`kind_of`], for a field that exists once per user-chosen name.
 pub(super) fn kind_in<S, T, F: Form<T>>(_: fn(&Sections) -> &BTreeMap<String, S>, _: fn(&S) -> &T) -> Kind {
     F::kind()
 }
 
-/// Something that people try to set and that is no key, or is none any more.
+/// A key that users try to set but that does not exist, or no longer exists.
 #[derive(Debug)]
 pub(crate) struct Refused {
     path: &'static str,
-    /// What is wrong with it.
+    /// Description of the problem.
     pub(crate) problem: &'static str,
-    /// What to do instead.
+    /// Instruction for the user.
     pub(crate) instead: &'static str,
 }
 
 const REFUSED: &[Refused] = &[
     Refused {
         path: "providers.NAME.api_key",
-        problem: "does not belong into a configuration file",
+        problem: "must not be in a configuration file",
         instead: "name an environment variable with `api_key_env`, or a file of mode 0600 with `api_key_file`",
     },
     Refused {
         path: "shell.sandbox",
         problem: "is now `permissions.shell_sandbox`",
         instead: "set `permissions.shell_sandbox` to the weakest level at which commands may run: `isolated`, \
-                  `confined` or `off`; `auto` was about `confined`",
+                            `confined` or `off`; the former `auto` corresponds to `confined`",
     },
 ];
 
 impl Refused {
-    /// The row of a dotted path.
+    /// Returns the row of a dotted path.
     pub(crate) fn find(path: &str) -> Option<&'static Refused> {
         REFUSED.iter().find(|refused| matches(refused.path, path))
     }
 }
 
-/// Whether a path is one that a path of the table stands for.
+/// Returns true if a path matches a pattern of the table.
 fn matches(pattern: &str, path: &str) -> bool {
     let mut parts = path.split('.');
     let same = |wanted: &str, part: &str| wanted == part || (wanted == ANY_NAME && is_name(part));
@@ -236,18 +235,18 @@ fn matches(pattern: &str, path: &str) -> bool {
         && parts.next().is_none()
 }
 
-/// Whether something can be a name in a path.
+/// Returns true if a text is a valid name in a path.
 pub(crate) fn is_name(text: &str) -> bool {
     let plain = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
     !text.is_empty() && text.chars().all(plain)
 }
 
-/// Whether a path names a table that holds keys, such as `agents.root`.
+/// Returns true if a path names a table that contains keys, such as `agents.root`.
 pub(crate) fn is_section(path: &str) -> bool {
     tables().any(|table| matches(table, path))
 }
 
-/// Whether a path names a table that holds one table for every name that the user chooses, such as `providers`.
+/// Returns true if a path names a table with one table per user-chosen name, such as `providers`.
 pub(crate) fn holds_names(path: &str) -> bool {
     tables().any(|table| {
         let (above, name) = table.rsplit_once('.').unwrap_or_default();
@@ -255,7 +254,7 @@ pub(crate) fn holds_names(path: &str) -> bool {
     })
 }
 
-/// A path of the table with the name that stands in the same place of `wanted`, where it has one.
+/// Returns a pattern of the table with its placeholder replaced by the name at the same place in `wanted`.
 pub(crate) fn with_name_of(pattern: &'static str, wanted: &str) -> String {
     let mut same = true;
     let mut wanted = wanted.split('.');
@@ -271,7 +270,7 @@ fn tables() -> impl Iterator<Item = &'static str> {
     KEYS.iter().flat_map(|key| key.path.match_indices('.').map(|(dot, _)| &key.path[..dot]))
 }
 
-/// Every table that holds keys, in the order of the table of keys.
+/// Returns all tables that contain keys, in the order of the settings table.
 pub(crate) fn sections() -> Vec<&'static str> {
     let mut sections = Vec::new();
     for section in tables() {
@@ -287,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_in_a_path_is_any_plain_one() {
+    fn a_placeholder_matches_any_plain_name() {
         for path in ["providers.local.kind", "providers.NAME.kind", "providers.my-2.kind"] {
             assert_eq!(Key::find(path).map(|key| key.path), Some("providers.NAME.kind"), "{path}");
         }
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_of_the_table_takes_the_name_that_was_meant() {
+    fn a_pattern_adopts_the_users_name() {
         let named = |wanted: &str| with_name_of("providers.NAME.base_url", wanted);
         assert_eq!(named("providers.local.baseurl"), "providers.local.base_url");
         assert_eq!(named("gateway.local"), "providers.NAME.base_url");

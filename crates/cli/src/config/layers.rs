@@ -1,4 +1,4 @@
-//! Layers of settings, laid over each other: what each key is, and where that was set.
+//! Layers of settings, applied on top of each other, with the origin of each key.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::table::{KEYS, Sections};
 use super::value::Value;
 use crate::failure::Failure;
 
-/// The layers, lowest first: a higher one replaces a value as a whole.
+/// Layers from lowest to highest. A higher one replaces whole values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Layer {
     BuiltIn,
@@ -23,76 +23,76 @@ pub(crate) enum Layer {
     Flags,
 }
 
-/// The place where a value was set.
+/// Place where a value was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     BuiltIn,
     File {
-        /// Whose file it is: system, user or project.
+        /// System, user or project.
         layer: Layer,
         path: PathBuf,
         /// Counted from 1.
         line: usize,
     },
     Variable(String),
-    /// As it is written: `--listen`.
+    /// Name as written, such as `--listen`.
     Flag(String),
 }
 
-/// A value that a layer gives to a key, checked against the key's kind.
+/// A checked value that a layer assigns to a key.
 #[derive(Debug, Clone)]
 pub(crate) struct Assignment {
     pub(crate) key: &'static Key,
-    /// The key's path, with the names that a user chose.
+    /// Path of the key with user-chosen names.
     pub(crate) path: Cow<'static, str>,
     pub(crate) value: Value,
     pub(crate) origin: Origin,
 }
 
-/// What holds so far.
+/// The settings after the layers applied so far.
 #[derive(Debug, Default)]
 pub(crate) struct Layers {
     pub(crate) sections: Sections,
-    /// What was set, by path.
+    /// Keys that were set, by path.
     set: BTreeMap<Cow<'static, str>, (&'static Key, Origin)>,
-    /// Where providers are that no layer gives an address, by path, and what says so.
+    /// Addresses of providers that no layer sets, by path, with their origins.
     addresses: BTreeMap<String, (String, Origin)>,
 }
 
-/// One key, what it is and why, as `foreword config` shows it.
+/// A key with its value and origin, as shown by `foreword config`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) key: String,
-    /// The value as in TOML, without a password; for a key without a value, in parentheses what happens then.
+    /// Value in TOML without passwords. For a key without a value, the default behavior in parentheses.
     pub(crate) shown: String,
-    /// The value in JSON, without a password; null when there is none.
+    /// Value in JSON without passwords, or null.
     pub(crate) value: serde_json::Value,
-    /// The name of the layer that set it.
+    /// Name of the layer that set it.
     pub(crate) origin: &'static str,
-    /// The file, variable or flag that set it.
+    /// File, variable or flag that set it.
     pub(crate) source: Option<String>,
 }
 
 impl Layers {
-    /// Lays one value over what holds so far.
+    /// Applies a value on top of the current ones.
     pub(crate) fn apply(&mut self, assignment: Assignment) {
         let Assignment { key, path, value, origin } = assignment;
         key.store(&mut self.sections, &path, Some(value));
         self.set.insert(path, (key, origin));
     }
 
-    /// Takes back what any layer said about a key.
+    /// Resets a key to its built-in value.
     pub(crate) fn reset(&mut self, key: &'static Key) {
         key.store(&mut self.sections, key.path, key.built_in());
         self.set.remove(key.path);
     }
 
-    /// Where a key was set.
+    /// Returns the origin of a key.
     pub(crate) fn origin(&self, path: &str) -> Origin {
         self.set.get(path).map_or(Origin::BuiltIn, |(_, origin)| origin.clone())
     }
 
-    /// What a key is, if that is a number.
+    /// Returns the value of a numeric key.
     pub(crate) fn number(&self, path: &str) -> Option<u64> {
         match Key::find(path)?.load(&self.sections, path)? {
             Value::Integer(number) => Some(number),
@@ -100,18 +100,19 @@ impl Layers {
         }
     }
 
-    /// Tells where a provider is that no layer gives an address: prompts go there all the same.
+    /// Records the address of a provider that no layer sets, because prompts are sent there all the same.
     pub(super) fn note_address(&mut self, path: String, address: String, origin: Origin) {
         self.addresses.insert(path, (address, origin));
     }
 
-    /// Every key in the order of the table, then those with names in them, by name.
+    /// Returns every key in table order, then those with user-chosen names, sorted by name.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let known = KEYS.iter().filter(|key| !key.is_named_by_user()).map(|key| self.entry(key, key.path));
         let set = self.set.iter().filter(|(_, (key, _))| key.is_named_by_user());
         let set = set.map(|(path, (key, _))| (*key, self.entry(key, path)));
         let addresses = self.addresses.iter().filter_map(|(path, (address, origin))| {
-            let (key, value) = (Key::find(path)?, Value::Text(address.clone()));
+            let key = Key::find(path)?;
+            let value = Value::Text(address.clone());
             Some((key, Entry::new(key, path, Some(&value), origin)))
         });
         let mut named: Vec<(&Key, Entry)> = set.chain(addresses).collect();
@@ -138,7 +139,7 @@ impl Entry {
 }
 
 impl Layer {
-    /// The layer's name in text and JSON.
+    /// Returns the layer's name in text and JSON.
     fn name(self) -> &'static str {
         match self {
             Layer::BuiltIn => "built-in",
@@ -161,7 +162,7 @@ impl Origin {
         }
     }
 
-    /// The file, variable or flag; none when nobody set the value.
+    /// Returns the file, variable or flag. `None` for a built-in value.
     pub(crate) fn source(&self) -> Option<String> {
         match self {
             Origin::BuiltIn => None,
@@ -170,13 +171,13 @@ impl Origin {
         }
     }
 
-    /// That a value from here is not of its key's kind.
+    /// Creates the error for a value of the wrong kind.
     pub(crate) fn wrong_value(&self, path: &str, key: &Key, found: &str) -> Failure {
         Failure::usage(format!("{self}: `{path}` must be {}, found {found}", key.kind().expectation()))
     }
 }
 
-/// The beginning of a message about the value.
+/// Prefix of messages about the value.
 impl fmt::Display for Origin {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,13 +1,13 @@
-//! How long something is kept: `30 days`, `1 year`, `forever`.
+//! Durations such as `30 days`, `1 year` or `forever`.
 
 use std::time::Duration;
 
 const FOREVER: &str = "forever";
 
-/// Units and their seconds, greatest first.
+/// Units and their seconds, largest first.
 const UNITS: [(&str, u64); 3] = [("year", 365 * 24 * 3600), ("day", 24 * 3600), ("hour", 3600)];
 
-/// None for what is no such time; `Some(None)` is for ever.
+/// Parses a duration. `None` if it is invalid; `Some(None)` means forever.
 pub(crate) fn parse(text: &str) -> Option<Option<Duration>> {
     if text == FOREVER {
         return Some(None);
@@ -18,7 +18,7 @@ pub(crate) fn parse(text: &str) -> Option<Option<Duration>> {
     number.checked_mul(*seconds).map(|seconds| Some(Duration::from_secs(seconds)))
 }
 
-/// In the greatest unit that divides it.
+/// Formats a duration in its largest whole unit.
 pub(super) fn show(time: Option<Duration>) -> String {
     let Some(seconds) = time.map(|time| time.as_secs()) else { return FOREVER.to_owned() };
     let divides = |(_, unit): &&(&str, u64)| seconds % unit == 0;
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_has_a_number_and_a_unit() {
+    fn a_duration_has_a_number_and_a_unit() {
         for text in ["30 days", "1 year", "12 hours", "forever"] {
             assert_eq!(show(parse(text).unwrap()), text);
         }

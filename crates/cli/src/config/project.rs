@@ -1,4 +1,4 @@
-//! The project's own file: where it is, and what it may say.
+//! The project's configuration file and its restrictions.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::layers::{Assignment, Layer, Layers};
 use super::value::Value;
 use crate::failure::Failure;
 
-/// The nearest directory from `start` upwards that holds a marker. Parents are lexical: links are not resolved.
+/// Returns the nearest directory from `start` upwards with a marker. Parents are lexical; links are not resolved.
 pub(crate) fn find_root(start: &Path) -> Option<PathBuf> {
     let start = normalise(start, Path::new(""));
     let is_root = |directory: &&Path| {
@@ -21,15 +21,15 @@ pub(crate) fn find_root(start: &Path) -> Option<PathBuf> {
     start.ancestors().find(is_root).map(Path::to_owned)
 }
 
-/// The configuration file of the project that `start` is in. The files in `others`, which are the user's and the
-/// system's, are never a project's: `~/.foreword` may well be the user's configuration directory.
+/// Returns the configuration file of the project around `start`. Files in `others` (the user's and the system's) never
+/// count as a project's, because `~/.foreword` may be the user's configuration directory.
 pub(crate) fn find_file(start: &Path, others: &[&Path]) -> Result<Option<PathBuf>, Failure> {
     let Some(root) = find_root(start) else { return Ok(None) };
     let path = root.join(".foreword").join("config.toml");
     let is_other = |other: &&Path| same_file(&path, other);
     match path.metadata() {
         Ok(_) if others.iter().any(is_other) => Ok(None),
-        // Opening a pipe would wait for ever.
+        // Opening a pipe could block forever.
         Ok(metadata) if !metadata.is_file() => {
             Err(Failure::usage(format!("the configuration file {} is not a regular file", path.display())))
         }
@@ -37,14 +37,14 @@ pub(crate) fn find_file(start: &Path, others: &[&Path]) -> Result<Option<PathBuf
     }
 }
 
-/// Limits that a project set where only the profile's own held before.
+/// Project limits for which only the profile's own limit applied before.
 #[derive(Debug, Default)]
 pub(crate) struct ProjectLimits(Vec<(&'static Key, OwnLimit)>);
 
-/// What a limit is by a profile alone.
+/// Returns a profile's own limit.
 type OwnLimit = fn(&Profile) -> Option<u64>;
 
-/// Lays the project's file over the settings, as far as its rules allow.
+/// Applies the project's file as far as its rules allow.
 pub(crate) fn apply(
     layers: &mut Layers,
     file: &ConfigurationFile,
@@ -56,12 +56,13 @@ pub(crate) fn apply(
             ProjectRule::No => {
                 let message = format!("{}: a project cannot set `{}`", statement.origin, statement.path);
                 let variable = statement.key.variable().map(|name| format!(" or with the variable {name}"));
-                let (user_file, variable) = (user_file.display(), variable.unwrap_or_default());
+                let user_file = user_file.display();
+                let variable = variable.unwrap_or_default();
                 return Err(Failure::usage(message)
                     .hint(format!("remove it there and set it in {user_file}{variable}")));
             }
             ProjectRule::LowerOnly(own) => limits.push((statement.assignment()?, own)),
-            // First, because the profile decides which limit a project may lower.
+            // Apply free keys first, because the profile decides which limit a project may lower.
             ProjectRule::Free => layers.apply(statement.assignment()?),
         }
         Ok(())
@@ -77,7 +78,7 @@ pub(crate) fn apply(
     Ok(ProjectLimits(unset_before))
 }
 
-/// The profile in use so far, if there is one of that name.
+/// Returns the active profile, if its name is known.
 pub(crate) fn profile(layers: &Layers) -> Option<&'static Profile> {
     Profile::find(&layers.sections.profile)
 }
@@ -88,7 +89,8 @@ fn lower(
     current: Option<u64>,
     user_file: &Path,
 ) -> Result<(), Failure> {
-    let (key, place) = (limit.key, &limit.origin);
+    let key = limit.key;
+    let place = &limit.origin;
     if let (Some(current), Value::Integer(wanted)) = (current, &limit.value)
         && *wanted > current
     {
@@ -104,8 +106,8 @@ fn lower(
 }
 
 impl ProjectLimits {
-    /// Takes back limits that lowered one profile's own limit but would raise that of the profile a variable or a
-    /// flag has chosen instead.
+    /// Withdraws limits that lowered one profile's own limit but would raise that of the profile chosen by a variable or
+    /// flag.
     pub(crate) fn withdraw(self, layers: &mut Layers) -> Vec<Warning> {
         let mut warnings = Vec::new();
         for (key, own) in self.0 {
@@ -161,7 +163,7 @@ mod tests {
         let (of_check, of_agents): (Vec<&str>, Vec<&str>) =
             free.into_iter().partition(|path| path.starts_with("check."));
         assert_eq!(of_agents, ["agents.profile", "agents.fallback_filenames", "agents.resolver.delivery"]);
-        // How a project's own files are judged is its own affair: nothing else reads these.
+        // A project decides how its own files are checked; nothing else reads these keys.
         let judged =
             ["agents", "off", "error", "warning", "info", "ignore"].map(|name| format!("check.{name}"));
         assert_eq!(of_check, judged);
@@ -172,14 +174,14 @@ mod tests {
     }
 
     #[test]
-    fn a_project_cannot_set_what_belongs_to_the_user() {
+    fn a_project_cannot_set_user_keys() {
         let hint =
             check_error("[gateway]\nlisten = \"0.0.0.0:1\"", "2: a project cannot set `gateway.listen`");
         assert_eq!(hint, "remove it there and set it in {user} or with the variable FOREWORD_GATEWAY_LISTEN");
     }
 
     #[test]
-    fn an_unknown_key_in_a_project_is_unknown_first() {
+    fn an_unknown_project_key_is_reported_as_unknown() {
         let hint =
             check_error("[gateway]\nlisten = \"a\"\n[agents]\nprofil = 1", "4: unknown key `agents.profil`");
         assert!(hint.contains("`agents.profile`"), "{hint}");
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_value_is_what_a_project_may_lower() {
+    fn a_project_may_lower_the_users_value() {
         let mut fixture = Fixture::new();
         fixture.user("agents.initial.max_bytes = 100000");
         fixture.project("agents.initial.max_bytes = 90000");
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_nobody_set_is_the_profiles() {
+    fn an_unset_limit_is_the_profiles() {
         check_error(
             "agents.initial.max_bytes = 32769",
             "1: a project cannot raise `agents.initial.max_bytes` from 32768 to 32769",
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_for_one_profile_does_not_raise_that_of_another_chosen_by_a_flag() {
+    fn a_limit_does_not_raise_another_profiles_limit() {
         let mut fixture = Fixture::new();
         fixture.project("agents.profile = \"codelia\"\nagents.initial.max_bytes = 100000");
         assert_eq!(fixture.load().unwrap().0.sections().files.agents.initial.max_bytes, Some(100_000));
@@ -270,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_own_file_is_never_a_projects() {
+    fn the_users_own_file_is_not_a_projects() {
         let mut fixture = Fixture::new();
         fixture.write("project/.foreword/config.toml", "gateway.listen = \"mine:1\"");
         fixture.named = Some(".foreword/config.toml".into());

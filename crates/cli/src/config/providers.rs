@@ -1,4 +1,4 @@
-//! `[providers.NAME]`: who can be asked. Keys are never in the configuration, only where they are.
+//! The `[providers.NAME]` tables. They never contain keys, only where to read them.
 
 use protocol::Hint;
 use provider::{BuiltIn, ModelName, Provider, ProviderConfig, ProviderSettings, Providers};
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 const SECTION: &str = "providers";
 
-/// Whether every provider has what it cannot be used without, and every model that is named its provider.
+/// Checks that every provider is complete and every model names a known provider.
 pub(super) fn check(layers: &Layers) -> Result<(), Failure> {
     for (name, settings) in &layers.sections.providers {
         check_provider(layers, name, settings)?;
@@ -28,7 +28,7 @@ fn check_provider(layers: &Layers, name: &str, settings: &ProviderSettings) -> R
     let needs = |key: &str, example: &str| {
         let place = place(|path| layers.origin(path), name);
         let message = format!("{place}: provider `{name}` needs `{SECTION}.{name}.{key}`");
-        Err(Failure::usage(message).hint(format!("such as {example}")))
+        Err(Failure::usage(message).hint(format!("for example {example}")))
     };
     let Some(kind) = settings.kind_of(name) else {
         return needs("kind", "kind = \"openai_compatible\"");
@@ -38,26 +38,31 @@ fn check_provider(layers: &Layers, name: &str, settings: &ProviderSettings) -> R
     }
     if settings.api_key_env.is_some() && settings.api_key_file.is_some() {
         let origin = |key: &str| layers.origin(&format!("{SECTION}.{name}.{key}"));
-        let (place, other) = (origin("api_key_file"), origin("api_key_env"));
-        let message = format!("{place}: provider `{name}` has a key already, by `api_key_env` ({other})");
+        let place = origin("api_key_file");
+        let other = origin("api_key_env");
+        let message = format!("{place}: provider `{name}` already has a key in `api_key_env` ({other})");
         return Err(Failure::usage(message).hint("set either `api_key_env` or `api_key_file`"));
     }
     Ok(())
 }
 
-/// A typing error in a name is better told now than to whoever asks first.
+/// Checks a model's provider now, so that a misspelled name does not fail only in the first turn.
 fn check_model(layers: &Layers, key: &str, model: Option<&str>) -> Result<(), Failure> {
     let Some(model) = model.and_then(|model| model.parse::<ModelName>().ok()) else { return Ok(()) };
     let known = known_names(&layers.sections);
     if known.contains(&model.provider()) {
         return Ok(());
     }
-    let (place, provider) = (layers.origin(key), model.provider());
+    let place = layers.origin(key);
+    let provider = model.provider();
     Err(Failure::usage(format!("{place}: `{key}` names provider `{provider}`, which is not configured"))
-        .hint(format!("there are {}; add a table [providers.{provider}] for another", known.join(", "))))
+        .hint(format!(
+            "known providers: {}; add a table [providers.{provider}] for another",
+            known.join(", ")
+        )))
 }
 
-/// Where each provider is that no layer gives an address: where its vendor's variable says, else where its vendor is.
+/// Records the default address of each provider without one: from the vendor's variable, else the vendor's own.
 pub(super) fn note_addresses(layers: &mut Layers, environment: impl Fn(&str) -> Option<String>) {
     let names: Vec<String> = known_names(&layers.sections).into_iter().map(str::to_owned).collect();
     for name in names {
@@ -76,20 +81,20 @@ pub(super) fn note_addresses(layers: &mut Layers, environment: impl Fn(&str) -> 
     }
 }
 
-/// What is built in, then what is configured besides.
+/// Returns the built-in providers, then further configured ones.
 pub(crate) fn known_names(sections: &Sections) -> Vec<&str> {
     let more = sections.providers.keys().map(String::as_str).filter(|name| BuiltIn::find(name).is_none());
     BuiltIn::TABLE.iter().map(|row| row.name).chain(more).collect()
 }
 
-/// Where the first of a provider's keys was set.
+/// Returns the origin of a provider's first key.
 fn place(origin: impl Fn(&str) -> Origin, name: &str) -> Origin {
     let paths = KEYS.iter().filter_map(|key| key.path.strip_prefix("providers.NAME."));
     let mut origins = paths.map(|key| origin(&format!("{SECTION}.{name}.{key}")));
     origins.find(|origin| *origin != Origin::BuiltIn).unwrap_or(Origin::BuiltIn)
 }
 
-/// The providers, with their keys read from where they are.
+/// Builds the providers and reads their keys.
 pub(crate) fn build(
     configuration: &Configuration,
     environment: impl Fn(&str) -> Option<String>,
@@ -110,7 +115,7 @@ pub(crate) fn build(
     without_table.chain(with_table).collect()
 }
 
-/// The variable whose key is missing, if the provider cannot be asked without it.
+/// Returns the variable of a missing key, if the provider cannot be used without it.
 pub(crate) fn missing_key(
     configuration: &Configuration,
     provider: &str,
@@ -166,7 +171,7 @@ mod tests {
             build(self.configuration.as_ref().unwrap(), find)
         }
 
-        /// What a provider is, without its secrets.
+        /// Returns a description of a provider without its secrets.
         fn described(&self, environment: &[(&str, &str)], name: &str) -> String {
             let providers = self.build(environment).unwrap();
             let model: ModelName = format!("{name}/x").parse().unwrap();
@@ -175,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn two_are_built_in_and_take_their_vendors_variables() {
+    fn built_in_providers_use_their_vendors_variables() {
         let loaded = load("");
         let text = loaded.described(&[("ANTHROPIC_API_KEY", "sk-secret")], "anthropic");
         assert!(text.contains("api.anthropic.com") && text.contains("ANTHROPIC_API_KEY"), "{text}");
@@ -187,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_overrides_what_is_built_in() {
+    fn a_table_overrides_a_built_in_provider() {
         let loaded = load("[providers.anthropic]\nbase_url = 'http://127.0.0.1:9'\n");
         let text = loaded.described(
             &[("ANTHROPIC_API_KEY", "sk-secret"), ("ANTHROPIC_BASE_URL", "http://other.example")],
@@ -201,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vendors_key_is_not_sent_to_another_server() {
+    fn a_vendors_key_is_not_sent_to_other_servers() {
         let loaded = load(
             "[providers.proxy]\nkind = 'anthropic'\nbase_url = 'http://proxy.example'\n\
              [providers.anthropic]\nkind = 'openai_compatible'\nbase_url = 'http://other.example'\n",
@@ -214,12 +219,12 @@ mod tests {
     }
 
     #[test]
-    fn others_need_a_kind_and_mostly_an_address() {
+    fn other_providers_need_a_kind_and_usually_an_address() {
         assert_eq!(
             load("[providers.local]\nbase_url = 'http://127.0.0.1:11434/v1'\n").refused(),
             (
                 "~/config.toml:2: provider `local` needs `providers.local.kind`".to_owned(),
-                "such as kind = \"openai_compatible\"".to_owned()
+                "for example kind = \"openai_compatible\"".to_owned()
             )
         );
         let (message, _) = load("[providers.local]\nkind = 'openai_compatible'\n").refused();
@@ -236,24 +241,21 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_and_names_that_are_none_are_errors() {
+    fn unknown_keys_and_invalid_names_are_errors() {
         let (message, hint) = load("[providers.local]\nkind = 'openai'\nbaseurl = 'x'\n").refused();
         assert_eq!(message, "~/config.toml:3: unknown key `providers.local.baseurl`");
         assert!(hint.starts_with("the nearest known key is `providers.local.base_url`"), "{hint}");
         let (message, hint) = load("[providers.'a/b']\nkind = 'openai'\n").refused();
-        assert_eq!(message, "~/config.toml:1: \"a/b\" cannot be a name in `providers`");
+        assert_eq!(message, "~/config.toml:1: \"a/b\" is not a valid name in `providers`");
         assert_eq!(hint, "names consist of letters, digits, `_` and `-`");
         let (message, _) = load("providers.local = 'x'\n").refused();
         assert_eq!(message, "~/config.toml:1: `providers.local` must be a table, found the string \"x\"");
     }
 
     #[test]
-    fn a_key_in_the_file_is_refused_and_not_repeated() {
+    fn a_key_in_the_file_is_rejected_without_repeating_it() {
         let (message, hint) = load("[providers.local]\napi_key = 'sk-secret'\n").refused();
-        assert_eq!(
-            message,
-            "~/config.toml:2: `providers.local.api_key` does not belong into a configuration file"
-        );
+        assert_eq!(message, "~/config.toml:2: `providers.local.api_key` must not be in a configuration file");
         assert_eq!(
             hint,
             "name an environment variable with `api_key_env`, or a file of mode 0600 with `api_key_file`"
@@ -267,13 +269,13 @@ mod tests {
         let (message, hint) = loaded.refused();
         assert_eq!(
             message,
-            "~/config.toml:3: provider `openai` has a key already, by `api_key_env` (~/config.toml:2)"
+            "~/config.toml:3: provider `openai` already has a key in `api_key_env` (~/config.toml:2)"
         );
         assert_eq!(hint, "set either `api_key_env` or `api_key_file`");
     }
 
     #[test]
-    fn a_key_file_counts_from_its_configuration_and_must_be_private() {
+    fn a_key_file_is_relative_and_must_be_private() {
         let loaded = load("[providers.openai]\napi_key_file = 'openai.key'\n");
         let error = loaded.build(&[]).unwrap_err();
         let (message, _) = loaded.message(&error);
@@ -302,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_vendor_at_its_own_address_needs_a_key() {
+    fn only_vendors_default_addresses_need_a_key() {
         let missing = |text: &str, provider: &str, environment: &[(&str, &str)]| {
             let loaded = load(text);
             let find = |name: &str| {
@@ -320,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_address_is_an_error_that_names_the_provider() {
+    fn a_bad_address_names_its_provider() {
         let loaded = load("[providers.local]\nkind = 'openai_compatible'\nbase_url = 'localhost:11434'\n");
         let (message, hint) = loaded.message(&loaded.build(&[]).unwrap_err());
         assert!(message.starts_with("provider `local`: the base URL is not an address"), "{message}");
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn where_prompts_go_is_listed_with_what_says_so() {
+    fn provider_addresses_are_listed_with_origins() {
         let addresses = |text: &str, variables: &[(&str, &str)]| {
             let mut fixture = Fixture::new();
             fixture.user(text);
@@ -382,13 +384,13 @@ mod tests {
     }
 
     #[test]
-    fn a_model_of_a_provider_that_is_not_there_is_an_error() {
+    fn a_model_of_an_unknown_provider_is_an_error() {
         let (message, hint) = load("[model]\ndefault = 'antropic/claude'\n").refused();
         assert_eq!(
             message,
             "~/config.toml:2: `model.default` names provider `antropic`, which is not configured"
         );
-        assert_eq!(hint, "there are anthropic, openai; add a table [providers.antropic] for another");
+        assert_eq!(hint, "known providers: anthropic, openai; add a table [providers.antropic] for another");
         load("[model]\ndefault = 'l/x'\n[providers.l]\nkind = 'openai'\n").configuration.unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! The page `docs/configuration.md`, written from the table of keys. Only the test that keeps it up to date needs it.
+//! The page `docs/configuration.md`, generated from the settings table by the test that keeps it up to date.
 
 use std::fmt::Write as _;
 
@@ -100,7 +100,7 @@ with a hint about the right place for it.
 ## Settings
 "#;
 
-/// The whole page in Markdown.
+/// Returns the whole page in Markdown.
 pub(crate) fn markdown() -> String {
     let mut page = INTRODUCTION.to_owned();
     let mut section = "";
@@ -110,7 +110,7 @@ pub(crate) fn markdown() -> String {
             section = name;
             let _ = write!(
                 page,
-                "\n### {name}\n\n| key | what it does | type | default | variable | project |\n\
+                "\n### {name}\n\n| key | effect | type | default | variable | project |\n\
                  | --- | --- | --- | --- | --- | --- |\n"
             );
         }
@@ -120,8 +120,8 @@ pub(crate) fn markdown() -> String {
     for profile in instructions::PROFILES {
         agent_variables(&mut page, profile);
     }
-    page.push_str("\n## Other variables\n\nThey are read, but are not settings.\n\n");
-    page.push_str("| variable | what it does |\n| --- | --- |\n");
+    page.push_str("\n## Other variables\n\nThese variables are not settings.\n\n");
+    page.push_str("| variable | effect |\n| --- | --- |\n");
     for variable in PROCESS_VARIABLES {
         let name = match variable.name {
             VariableName::Exact(name) => name.to_owned(),
@@ -132,7 +132,7 @@ pub(crate) fn markdown() -> String {
     page
 }
 
-/// The variables that only one profile reads; nothing for one that reads only ours.
+/// Adds the variables that only one profile reads, if it has any.
 fn agent_variables(page: &mut String, profile: &instructions::Profile) {
     let mut rows = KEYS
         .iter()
@@ -203,7 +203,7 @@ mod tests {
     const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
 
     #[test]
-    fn every_key_is_documented_in_one_line_and_has_a_fitting_default() {
+    fn every_key_is_documented_and_has_a_valid_default() {
         for key in KEYS {
             assert!(key.documentation.ends_with('.'), "{}: documentation is a sentence", key.path);
             assert!(

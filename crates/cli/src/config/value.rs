@@ -1,4 +1,4 @@
-//! Values of settings and the kinds they are checked against.
+//! Values of settings and their kinds.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,28 +11,28 @@ use super::period;
 /// The value of a setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// A text, a URL or a word.
+    /// A string, URL or word.
     Text(String),
     /// A path; absolute once it is in a [`Configuration`](super::Configuration).
     Path(PathBuf),
-    /// Yes or no.
+    /// A boolean.
     Switch(bool),
     Integer(u64),
     List(Vec<String>),
-    /// Paths in order; absolute like a single one.
+    /// Paths in order, made absolute like a single one.
     Paths(Vec<PathBuf>),
-    /// Texts by name, which are never shown.
+    /// Secret texts by name, which are never shown.
     Headers(BTreeMap<String, String>),
 }
 
-/// What values a key takes.
+/// Kind of values that a key accepts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
-    /// Any text that is not empty.
+    /// A non-empty string.
     Text,
-    /// An address that may carry a password, which is never shown.
+    /// An address whose password is never shown.
     Url,
-    /// A path; a relative one counts from the directory of its file, or from the working directory.
+    /// A path, relative to the directory of its file or to the working directory.
     Path,
     /// True or false.
     Switch,
@@ -48,22 +48,22 @@ pub(crate) enum Kind {
     Words(&'static [&'static str]),
     /// A model's name, as `provider/model`.
     Model,
-    /// How long something is kept.
+    /// A retention time.
     Period,
-    /// The name of an environment variable. Only capitals, so that a key by mistake is not taken for a name.
+    /// The name of an environment variable. Only capitals, so that a key pasted by mistake is not accepted as a name.
     Variable,
     /// A table of texts that may be secret.
     Headers,
 }
 
-/// What was given where a value of another kind belongs, in words.
+/// Description of a value of the wrong kind.
 pub(crate) type Found = String;
 
 impl Kind {
-    /// What a value has to be, as in "must be …".
+    /// Returns the requirement for a value, as in "must be …".
     pub(crate) fn expectation(self) -> String {
         match self {
-            Kind::Text => "a string that is not empty".to_owned(),
+            Kind::Text => "a non-empty string".to_owned(),
             Kind::Url => "a URL in a string".to_owned(),
             Kind::Path => "a path in a string".to_owned(),
             Kind::Switch => "true or false".to_owned(),
@@ -82,7 +82,7 @@ impl Kind {
         }
     }
 
-    /// Reads a value of a TOML file.
+    /// Reads a TOML value.
     pub(crate) fn read_toml(self, value: &DeValue<'_>) -> Result<Value, Found> {
         let found = || self.found(value);
         let read = match value {
@@ -110,7 +110,7 @@ impl Kind {
         self.check(read).map_err(|_| found())
     }
 
-    /// What was given where another value belongs; without its text where that may be a secret.
+    /// Describes a value of the wrong kind, omitting text that may be secret.
     fn found(self, value: &DeValue<'_>) -> Found {
         match (self, value) {
             (Kind::Variable, DeValue::String(_)) => "a string that is not one".to_owned(),
@@ -145,7 +145,7 @@ impl Kind {
         self.check(read)
     }
 
-    /// Gives a value back, as a path where that is what the key takes, or says what it is instead.
+    /// Checks a value and converts it to a path if the key needs one. An error describes the value.
     pub(crate) fn check(self, value: Value) -> Result<Value, Found> {
         let fits = match (self, &value) {
             (Kind::Text | Kind::Url, Value::Text(text)) => !text.is_empty(),
@@ -169,12 +169,12 @@ impl Kind {
         if fits { Ok(value) } else { Err(value.in_toml()) }
     }
 
-    /// A value as people may see it: as it would be written in TOML, without a password.
+    /// Returns a value as TOML for people, without passwords.
     pub(crate) fn shown(self, value: &Value) -> String {
         self.without_password(value).in_toml()
     }
 
-    /// A value as programs may see it, without a password.
+    /// Returns a value as JSON for programs, without passwords.
     pub(crate) fn json(self, value: &Value) -> serde_json::Value {
         match self.without_password(value) {
             Value::Text(text) => text.into(),
@@ -199,7 +199,7 @@ impl Kind {
 }
 
 impl Value {
-    /// A relative path becomes one below `base`; everything else stays.
+    /// Resolves relative paths against `base`.
     pub(crate) fn below(self, base: &Path) -> Value {
         match self {
             Value::Path(path) => Value::Path(base.join(path).components().collect()),
@@ -234,10 +234,10 @@ impl Value {
     }
 }
 
-/// Stands for what is not shown.
+/// Replacement for hidden values.
 const HIDDEN: &str = "***";
 
-/// Words in the name of a part of a query that make its value a secret.
+/// Words that mark a query parameter as secret.
 const SECRET_WORDS: &[&str] = &["password", "key", "token", "secret"];
 
 fn is_variable(text: &str) -> bool {
@@ -254,7 +254,7 @@ fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// Names a TOML value; strings are quoted, so that a file cannot send control characters to a terminal.
+/// Describes a TOML value. Strings are quoted, so that a file cannot send control characters to the terminal.
 pub(crate) fn describe(value: &DeValue<'_>) -> Found {
     match value {
         DeValue::String(text) => format!("the string {text:?}"),
@@ -267,8 +267,8 @@ pub(crate) fn describe(value: &DeValue<'_>) -> Found {
     }
 }
 
-/// Hides `:password@` before the host and `password=`, `key=` and the like in the query. A password with characters that ought to be
-/// escaped makes the two hard to tell apart; then rather too much is hidden than too little.
+/// Hides the password before the host, and secret query parameters. If unescaped characters make the two ambiguous, hides
+/// too much rather than too little.
 fn without_password(url: &str) -> String {
     let is_secret = |name: &str| {
         let name = name.to_ascii_lowercase();
@@ -335,7 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_in_a_url_is_never_shown() {
+    fn passwords_in_urls_are_hidden() {
         let cases = [
             ("postgres://me:secret@db/foreword", "postgres://me:***@db/foreword"),
             ("postgres://me:p@ss:w@db/foreword", "postgres://me:***@db/foreword"),
@@ -354,28 +354,28 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_made_absolute_below_its_base() {
+    fn a_relative_path_resolves_against_its_base() {
         let below = |path: &str| Value::Path(path.into()).below(Path::new("/base"));
         assert_eq!(below("./a/b/"), Value::Path("/base/a/b".into()));
         assert_eq!(below("/c"), Value::Path("/c".into()));
     }
 
     #[test]
-    fn a_list_of_paths_is_made_absolute_one_by_one() {
+    fn each_path_of_a_list_is_resolved() {
         let list = Kind::Paths.check(Value::List(vec!["a".into(), "/b".into()])).unwrap();
         assert_eq!(list.below(Path::new("/base")), Value::Paths(vec!["/base/a".into(), "/b".into()]));
         assert!(Kind::Paths.check(Value::List(vec![String::new()])).is_err());
     }
 
     #[test]
-    fn the_values_of_headers_are_never_shown() {
+    fn header_values_are_hidden() {
         let headers = Value::Headers([("X-Key".to_owned(), "secret".to_owned())].into());
         assert_eq!(Kind::Headers.shown(&headers), "{ \"X-Key\" = \"***\" }");
         assert_eq!(Kind::Headers.json(&headers), serde_json::json!({ "X-Key": "***" }));
     }
 
     #[test]
-    fn the_name_of_a_variable_is_not_mistaken_for_a_key() {
+    fn variable_names_are_distinguished_from_keys() {
         for name in ["LOCAL_API_KEY", "_A1"] {
             assert!(Kind::Variable.check(name.into()).is_ok(), "{name}");
         }

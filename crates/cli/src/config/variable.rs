@@ -1,4 +1,4 @@
-//! The environment: variables that set keys, and those that are ours without being a key.
+//! Environment variables: those that set keys, and other variables of ours.
 
 use std::ffi::{OsStr, OsString};
 
@@ -8,22 +8,22 @@ use super::layers::{Assignment, Origin};
 use super::table::KEYS;
 use crate::failure::Failure;
 
-/// A variable that is read, but not as a setting.
+/// A variable that is not a setting.
 #[derive(Debug)]
 pub(crate) struct ProcessVariable {
-    /// Its name, or how its name starts.
+    /// Name, or prefix of the name.
     pub(crate) name: VariableName,
-    /// One line for people.
+    /// Documentation in one sentence.
     #[cfg_attr(not(test), expect(dead_code, reason = "only the reference page shows it"))]
     pub(crate) documentation: &'static str,
 }
 
-/// How a variable is recognised.
+/// Way to recognize a variable.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum VariableName {
-    /// By its whole name.
+    /// By its full name.
     Exact(&'static str),
-    /// By the beginning of its name.
+    /// By its prefix.
     Prefix(&'static str),
 }
 
@@ -32,45 +32,45 @@ pub(crate) const HOME_VARIABLE: &str = "FOREWORD_HOME";
 /// Directory with the database, the owner's token and the address of the running gateway.
 pub(crate) const DATA_VARIABLE: &str = "FOREWORD_DATA";
 pub(crate) const LOG_VARIABLE: &str = "FOREWORD_LOG";
-/// A token to use instead of the owner's.
+/// Token that replaces the owner's.
 pub(crate) const TOKEN_VARIABLE: &str = "FOREWORD_TOKEN";
 
-/// Set by completion scripts to the shell that asks.
+/// Set by completion scripts to the name of the shell.
 pub(crate) const COMPLETE_VARIABLE: &str = "FOREWORD_COMPLETE";
 
-/// Variables that are ours and not settings.
+/// Variables that are not settings.
 pub(crate) const PROCESS_VARIABLES: &[ProcessVariable] = &[
     ProcessVariable {
         name: VariableName::Exact(HOME_VARIABLE),
-        documentation: "Directory with `config.toml` and your own instruction files; `--home` wins over it.",
+        documentation: "Directory with `config.toml` and your own instruction files; overridden by `--home`.",
     },
     ProcessVariable {
         name: VariableName::Exact(DATA_VARIABLE),
-        documentation: "Directory with the database and the owner's token; `--data` wins over it.",
+        documentation: "Directory with the database and the owner's token; overridden by `--data`.",
     },
     ProcessVariable {
         name: VariableName::Exact(LOG_VARIABLE),
-        documentation: "What is logged to stderr, such as `info` or `gateway=debug`.",
+        documentation: "Log filter for standard error, such as `info` or `gateway=debug`.",
     },
     ProcessVariable {
         name: VariableName::Exact(TOKEN_VARIABLE),
-        documentation: "Token that commands show to the gateway; wins over `client.token_file`.",
+        documentation: "Token that commands send to the gateway; overrides `client.token_file`.",
     },
     ProcessVariable {
         name: VariableName::Exact("FOREWORD_PROGRAM"),
-        documentation: "The command that the native application starts a gateway with; read there alone.",
+        documentation: "Command with which the native application starts a gateway.",
     },
     ProcessVariable {
         name: VariableName::Prefix("FOREWORD_DESKTOP_"),
-        documentation: "Settings of the native application; read there alone.",
+        documentation: "Settings of the native application.",
     },
     ProcessVariable {
         name: VariableName::Exact(COMPLETE_VARIABLE),
-        documentation: "Set by the scripts of `foreword completions`: the shell that asks what could come next.",
+        documentation: "Set by the scripts of `foreword completions` to the shell's name.",
     },
     ProcessVariable {
         name: VariableName::Prefix("FOREWORD_TEST_"),
-        documentation: "Kept for our own tests; without effect on settings.",
+        documentation: "Reserved for our tests; no effect on settings.",
     },
 ];
 
@@ -83,7 +83,7 @@ impl VariableName {
     }
 }
 
-/// What the environment sets under the prefix of the agent whose rules hold. Its other variables are its own affair.
+/// Reads the variables with the prefix of the active profile's agent. Other variables of that agent are ignored.
 pub(crate) fn read_of_agent(
     environment: &[(OsString, OsString)],
     prefix: &str,
@@ -99,7 +99,7 @@ pub(crate) fn read_of_agent(
     Ok(assignments)
 }
 
-/// What the environment sets, and a warning for each of our names that nothing reads.
+/// Reads our variables, with a warning for each unknown one.
 pub(crate) fn read(environment: &[(OsString, OsString)]) -> Result<(Vec<Assignment>, Vec<Warning>), Failure> {
     let mut variables: Vec<(String, &OsString)> = environment
         .iter()
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_follow_the_rule_or_the_name_given_in_the_table() {
+    fn variables_follow_the_rule_or_the_table() {
         let cases = [
             ("gateway.listen", "FOREWORD_GATEWAY_LISTEN"),
             ("client.workspace", "FOREWORD_WORKSPACE"),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_has_some_of_the_variables_under_its_own_prefix() {
+    fn an_agent_has_variables_under_its_own_prefix() {
         let names: Vec<String> = KEYS.iter().filter_map(|key| key.agent_variable("CODELIA_")).collect();
         let expected = [
             "CODELIA_AGENTS_ENABLED",
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_by_the_type_of_their_key() {
+    fn values_are_read_by_their_keys_type() {
         assert_eq!(value_of("FOREWORD_AGENTS_ENABLED", "0"), Some(Value::Switch(false)));
         assert_eq!(value_of("FOREWORD_AGENTS_ENABLED", "True"), Some(Value::Switch(true)));
         assert_eq!(value_of("FOREWORD_AGENTS_INITIAL_MAX_FILES", "3"), Some(Value::Integer(3)));
@@ -217,13 +217,13 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_variable_is_not_set_and_a_comma_is_the_empty_list() {
+    fn an_empty_variable_is_unset_and_a_comma_is_empty() {
         assert_eq!(value_of("FOREWORD_AGENTS_MARKERS", ""), None);
         assert_eq!(value_of("FOREWORD_AGENTS_MARKERS", ","), Some(Value::List(vec![])));
     }
 
     #[test]
-    fn a_wrong_value_is_an_error_that_names_the_variable() {
+    fn a_wrong_value_names_the_variable() {
         let error = read(&environment(&[("FOREWORD_AGENTS_INITIAL_MAX_BYTES", "-1")])).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -1,4 +1,4 @@
-//! Folders as people name them: by path or id.
+//! Folders, named by path or id.
 
 use client::{Client, DeletedFolders, TreeModel};
 use protocol::method::{FolderDeleted, FolderDeletedParams, ThreadTree, ThreadTreeParams};
@@ -10,17 +10,17 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::shell_quote::shell_word;
 
-/// A workspace and folder whose past is asked about.
+/// Scope of a command about history, possibly of a deleted folder.
 pub(crate) struct PastScope {
     pub(crate) workspace_id: WorkspaceId,
-    /// None for the root.
+    /// `None` for the root.
     pub(crate) folder_id: Option<FolderId>,
-    /// The folder, where it is deleted.
+    /// The folder, if it is deleted.
     pub(crate) deleted: Option<DeletedFolder>,
 }
 
 impl Context {
-    /// The folder that was named by path or id; none for `/`, the root.
+    /// Returns the folder with this path or id. `None` for `/`, the root.
     pub(crate) async fn folder_or_root(
         &self,
         client: &Client,
@@ -33,7 +33,7 @@ impl Context {
         self.folder(client, workspace_id, named).await.map(Some)
     }
 
-    /// The folder that was named by path or id.
+    /// Returns the folder with this path or id.
     pub(crate) async fn folder(
         &self,
         client: &Client,
@@ -44,14 +44,14 @@ impl Context {
         if let Some(found) = find(&tree, named)? {
             return Ok(found);
         }
-        // A name that is close to it is a worse guess than the folder itself.
+        // Suggesting a similar name would be misleading if a deleted folder matches exactly.
         match deleted_folders(client, workspace_id, tree.clone()).await {
             Ok(deleted) if !deleted.find(named).is_empty() => Err(is_deleted(&deleted, named)),
             _ => Err(unknown(&tree, named)),
         }
     }
 
-    /// The deleted folders of a workspace.
+    /// Returns the deleted folders of a workspace.
     pub(crate) async fn deleted_folders(
         &self,
         client: &Client,
@@ -60,7 +60,7 @@ impl Context {
         deleted_folders(client, workspace_id, tree(client, workspace_id).await?).await
     }
 
-    /// The deleted folder that was named by the path it had, or by its id.
+    /// Returns the deleted folder with this former path or id.
     pub(crate) async fn deleted_folder(
         &self,
         client: &Client,
@@ -73,13 +73,13 @@ impl Context {
             return Ok(folder);
         }
         let message = match find(&tree, named) {
-            Ok(None) => format!("there is no deleted folder `{named}`"),
+            Ok(None) => format!("deleted folder `{named}` not found"),
             _ => format!("folder `{named}` is not deleted"),
         };
-        Err(Failure::usage(message).hint("`foreword folder deleted` shows those that are"))
+        Err(Failure::usage(message).hint("list deleted folders with `foreword folder deleted`"))
     }
 
-    /// The scope whose past is asked about; a deleted folder where no other is called so.
+    /// Returns the scope of a command about history. Falls back to a deleted folder if no other has the name.
     pub(crate) async fn past_scope(&self, client: &Client, scope: &InScope) -> Result<PastScope, Failure> {
         let workspace_id = self.workspace(client, &scope.workspace).await?.id;
         let Some(named) = scope.folder.as_deref().filter(|named| !is_root(named)) else {
@@ -135,7 +135,7 @@ fn find_deleted(deleted: &DeletedFolders, named: &str) -> Result<Option<DeletedF
         [] => Ok(None),
         [folder] => Ok(Some(DeletedFolder::clone(folder))),
         several => {
-            let message = format!("several deleted folders were called `{named}`");
+            let message = format!("several deleted folders have the path `{named}`");
             Err(ambiguous(message, several.iter().map(|deleted| &deleted.folder.id)))
         }
     }
@@ -144,7 +144,7 @@ fn find_deleted(deleted: &DeletedFolders, named: &str) -> Result<Option<DeletedF
 fn is_deleted(deleted: &DeletedFolders, named: &str) -> Failure {
     let failure = Failure::usage(format!("folder `{named}` is deleted"));
     match find_deleted(deleted, named) {
-        Ok(_) => failure.hint(format!("`foreword folder restore {}` brings it back", shell_word(named))),
+        Ok(_) => failure.hint(format!("restore it with `foreword folder restore {}`", shell_word(named))),
         Err(several) => several.hints.into_iter().fold(failure, Failure::hint),
     }
 }
@@ -156,5 +156,5 @@ fn unknown(tree: &TreeModel, named: &str) -> Failure {
 
 fn ambiguous<'a>(message: String, ids: impl Iterator<Item = &'a FolderId>) -> Failure {
     let ids: Vec<&str> = ids.map(FolderId::as_str).collect();
-    Failure::usage(message).hint(format!("name one by its id: {}", ids.join(", ")))
+    Failure::usage(message).hint(format!("use one of the ids: {}", ids.join(", ")))
 }

@@ -1,15 +1,15 @@
-//! Things as people name them: by id, name or path, title, number, `last`, or the beginning of an id.
+//! Lookup by id, name, path, title, number, `last`, or the start of an id.
 
 use protocol::plausible;
 
 use crate::failure::Failure;
 
-/// What a thing is called when it is not found.
+/// Words for a kind of item in messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kind {
     pub(crate) one: &'static str,
     pub(crate) many: &'static str,
-    /// The command that lists them.
+    /// Command that lists the items.
     pub(crate) list: &'static str,
 }
 
@@ -19,31 +19,31 @@ pub(crate) const FOLDER: Kind = Kind { one: "folder", many: "folders", list: "fo
 pub(crate) const THREAD: Kind = Kind { one: "thread", many: "threads", list: "foreword thread tree" };
 pub(crate) const TURN: Kind = Kind { one: "turn", many: "turns", list: "foreword turn list THREAD" };
 
-/// What names the newest of its kind.
+/// Name of the newest item.
 pub(crate) const LAST: &str = "last";
 
-/// Characters that the beginning of an id must have: fewer would take a mistyped name for one.
+/// Minimum length of an id prefix. A shorter one could be a mistyped name.
 const MIN_PREFIX: usize = 4;
-/// Candidates that are listed where a name is ambiguous.
+/// Maximum number of candidates in a message about an ambiguous name.
 const MAX_LISTED: usize = 8;
 
-/// A thing that may be meant.
+/// An item that a name may refer to.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate<T> {
     pub(crate) value: T,
     pub(crate) id: String,
-    /// Its name or path.
+    /// Name or path of the item.
     pub(crate) name: String,
     pub(crate) title: Option<String>,
-    /// What tells it from others of its name.
+    /// Distinguishes the item from others with the same name.
     pub(crate) about: Option<String>,
 }
 
-/// Whether a candidate is meant, in one of the ways in which it can be named.
+/// Returns true if a candidate matches in one particular way.
 type Stage<'a, T> = &'a dyn Fn(&Candidate<T>) -> bool;
 
-/// The one candidate that is meant; none when `named` means none of them. What is tried first wins, so that an exact
-/// name is never taken for the beginning of an id.
+/// Returns the matching candidate. `None` if there is no match. Earlier stages win, so that an exact name is never taken
+/// for the start of an id.
 pub(crate) fn choose<T>(
     kind: Kind,
     named: &str,
@@ -73,11 +73,11 @@ pub(crate) fn choose<T>(
     Ok(None)
 }
 
-/// Says that nothing is called so, and what was probably meant.
+/// Creates the error for an unknown name, with a suggestion.
 pub(crate) fn unknown<'a>(kind: Kind, named: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
     let failure = Failure::usage(format!("there is no {} `{named}`", kind.one));
-    let listed = format!("`{}` shows those there are", kind.list);
-    // Of a letter or two anything would be near.
+    let listed = format!("list {} with `{}`", kind.many, kind.list);
+    // Any name is close to one of two letters, so a suggestion would be arbitrary.
     match plausible(named, known).filter(|_| named.chars().count() > 2) {
         Some(meant) => failure.hint(format!("did you mean `{meant}`?")).hint(listed),
         None => failure.hint(listed),
@@ -86,7 +86,7 @@ pub(crate) fn unknown<'a>(kind: Kind, named: &str, known: impl IntoIterator<Item
 
 fn ambiguous<T>(kind: Kind, named: &str, meant: &[&Candidate<T>]) -> Failure {
     let count = meant.len();
-    let failure = Failure::usage(format!("`{named}` could be {count} {}; name one by its id", kind.many));
+    let failure = Failure::usage(format!("`{named}` matches {count} {}; use an id", kind.many));
     let listed = meant.iter().take(MAX_LISTED).fold(failure, |failure, candidate| {
         let called = candidate.title.as_ref().unwrap_or(&candidate.name);
         let about = candidate.about.as_ref().map_or_else(String::new, |about| format!("  {about}"));
@@ -95,7 +95,7 @@ fn ambiguous<T>(kind: Kind, named: &str, meant: &[&Candidate<T>]) -> Failure {
     if count > MAX_LISTED { listed.hint(format!("and {} more", count - MAX_LISTED)) } else { listed }
 }
 
-/// Whether a text has the shape of a whole id.
+/// Returns true if a text has the shape of a complete id.
 pub(crate) fn is_id(text: &str) -> bool {
     let fits = |(at, byte): (usize, u8)| match at {
         8 | 13 | 18 | 23 => byte == b'-',
@@ -104,7 +104,7 @@ pub(crate) fn is_id(text: &str) -> bool {
     text.len() == 36 && text.bytes().enumerate().all(fits)
 }
 
-/// Whether a text can be meant as the beginning of an id.
+/// Returns true if a text may be the start of an id.
 pub(crate) fn is_prefix(named: &str, id: &str) -> bool {
     named.len() >= MIN_PREFIX && named.len() < id.len() && id.starts_with(&named.to_ascii_lowercase())
 }
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_first_wins() {
+    fn earlier_stages_win() {
         assert_eq!(chosen("0190aaab-2").unwrap().as_deref(), Some("0190aaab-2"), "an id");
         assert_eq!(chosen("web/fix").unwrap().as_deref(), Some("0190aaaa-1"), "a path");
         assert_eq!(chosen("plan").unwrap().as_deref(), Some("0190bbbb-3"), "a title");
@@ -142,19 +142,19 @@ mod tests {
             Some("0190bbbb-3"),
             "a name that looks like an id"
         );
-        assert_eq!(chosen("0190AAAB").unwrap().as_deref(), Some("0190aaab-2"), "the beginning of an id");
+        assert_eq!(chosen("0190AAAB").unwrap().as_deref(), Some("0190aaab-2"), "the start of an id");
     }
 
     #[test]
-    fn several_that_could_be_meant_are_listed() {
+    fn ambiguous_names_list_the_candidates() {
         let failure = chosen("fix").unwrap_err();
-        assert_eq!(failure.message, "`fix` could be 2 threads; name one by its id");
+        assert_eq!(failure.message, "`fix` matches 2 threads; use an id");
         assert_eq!(failure.hints, ["0190aaaa-1  fix", "0190aaab-2  fix"]);
         assert_eq!(chosen("0190").unwrap_err().hints.len(), 3);
     }
 
     #[test]
-    fn what_is_too_short_or_unknown_is_nothing() {
+    fn short_or_unknown_names_match_nothing() {
         for named in ["019", "", "nothing", "0190aaaa-12"] {
             assert_eq!(chosen(named).unwrap(), None, "{named}");
         }
@@ -162,6 +162,6 @@ mod tests {
         assert_eq!(failure.message, "there is no workspace `dmeo`");
         assert_eq!(failure.hints[0], "did you mean `demo`?");
         assert_eq!(unknown(WORKSPACE, "sight", ["docs", "site"]).hints[0], "did you mean `site`?");
-        assert_eq!(unknown(WORKSPACE, "nosuch", ["Agent one"]).hints.len(), 1, "it is like nothing");
+        assert_eq!(unknown(WORKSPACE, "nosuch", ["Agent one"]).hints.len(), 1, "no name is similar");
     }
 }

@@ -1,4 +1,4 @@
-//! Threads and turns as people name them.
+//! Lookup of threads and turns.
 
 use client::{Client, TreeModel};
 use protocol::method::{ThreadGet, ThreadGetParams, ThreadTree, ThreadTreeParams, TurnList, TurnListParams};
@@ -7,16 +7,16 @@ use protocol::{ThreadId, Turn, TurnId, WorkspaceId};
 use super::names::{self, Candidate, LAST, THREAD, TURN};
 use crate::failure::Failure;
 
-/// Turns among which the beginning of an id is looked for, the newest ones.
+/// Number of latest turns that are searched for an id prefix.
 const TURNS_LOOKED_AT: u32 = 500;
 
-/// The thread that was named by id, path, title, `last` (the one whose turn ran last) or the beginning of an id.
+/// Returns the thread with this id, path, title or id prefix, or for `last` the one with the latest turn.
 pub(crate) async fn find_thread(
     client: &Client,
     workspace_id: &WorkspaceId,
     named: &str,
 ) -> Result<ThreadId, Failure> {
-    // A whole id needs no tree.
+    // A complete id needs no lookup.
     if names::is_id(named)
         && let Ok(id) = named.parse()
     {
@@ -32,7 +32,8 @@ pub(crate) async fn find_thread(
                 Some(folder) => format!("{}/{title}", tree.path(folder)),
                 None => title.clone(),
             };
-            let (id, title) = (thread.id.to_string(), Some(title));
+            let id = thread.id.to_string();
+            let title = Some(title);
             Candidate { value: thread.id.clone(), id, name, title, about: None }
         })
         .collect();
@@ -49,8 +50,8 @@ pub(crate) async fn find_thread(
     latest.or(newest).ok_or_else(unknown)
 }
 
-/// The turn that was named by id, number, `last` or the beginning of an id. A number counts in the thread that is
-/// given, else in the one whose turn ran last.
+/// Returns the turn with this id, number or id prefix, or the `last` one. A number refers to the given thread, or to the
+/// thread with the latest turn.
 pub(crate) async fn find_turn(
     client: &Client,
     workspace_id: &WorkspaceId,
@@ -63,9 +64,10 @@ pub(crate) async fn find_turn(
         return Ok(id);
     }
     let list = async |before: Option<u64>, limit: u32| {
-        let (workspace_id, thread_id) = (workspace_id.clone(), thread.cloned());
+        let workspace_id = workspace_id.clone();
+        let thread_id = thread.cloned();
         let thread_id = match (thread_id, before) {
-            // What counts in a thread needs one.
+            // A turn number only has a meaning within a thread.
             (None, Some(_)) => latest_turns(client, &workspace_id, 1).await?.pop().map(|turn| turn.thread_id),
             (thread_id, _) => thread_id,
         };
@@ -82,14 +84,15 @@ pub(crate) async fn find_turn(
         }
         let newest = list(None, 1).await?.pop();
         let Some(newest) = newest else { return Err(no_turns(thread)) };
-        let (workspace_id, thread_id) = (workspace_id.clone(), newest.thread_id);
+        let workspace_id = workspace_id.clone();
+        let thread_id = newest.thread_id;
         let found = client.call::<ThreadGet>(&ThreadGetParams { workspace_id, thread_id }).await?;
         let there = match newest.ordinal {
             1 => "it has one turn".to_owned(),
             last => format!("its turns are 1 to {last}"),
         };
         let title = found.thread.title;
-        return Err(Failure::usage(format!("there is no turn {number} in thread `{title}`; {there}")));
+        return Err(Failure::usage(format!("turn {number} not found in thread `{title}`; {there}")));
     }
     if named == LAST {
         return list(None, 1).await?.pop().map(|turn| turn.id).ok_or_else(|| no_turns(thread));
@@ -102,15 +105,13 @@ pub(crate) async fn find_turn(
         value: turn.id,
     });
     let found = names::choose(TURN, named, candidates.collect())?;
-    found.ok_or_else(|| {
-        names::unknown(TURN, named, []).hint("a turn is named by its number, by `last`, or by its id")
-    })
+    found.ok_or_else(|| names::unknown(TURN, named, []).hint("name a turn by its number, `last`, or its id"))
 }
 
 fn no_turns(thread: Option<&ThreadId>) -> Failure {
     let place = if thread.is_some() { "the thread" } else { "the workspace" };
     Failure::usage(format!("{place} has no turns yet"))
-        .hint("ask something with `foreword turn start THREAD TEXT`")
+        .hint("start one with `foreword turn start THREAD TEXT`")
 }
 
 async fn latest_turns(client: &Client, workspace_id: &WorkspaceId, limit: u32) -> Result<Vec<Turn>, Failure> {

@@ -1,4 +1,4 @@
-//! Workspaces as people name them, or the one of the current directory.
+//! Lookup of workspaces, by name or by the current directory.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::output::shown_name;
 use crate::output::terminal::time;
 
 impl Context {
-    /// The workspace that was named, else the one whose root holds the current directory, else the only one there is.
+    /// Returns the named workspace, else the one whose root contains the current directory, else the only one.
     pub(crate) async fn workspace(&self, client: &Client, named: &InWorkspace) -> Result<Workspace, Failure> {
         let workspaces = client.call::<WorkspaceList>(&WorkspaceListParams::default()).await?.workspaces;
         let named = named.workspace.as_ref().or(self.configuration.sections().client.workspace.as_ref());
@@ -27,7 +27,7 @@ impl Context {
         }
     }
 
-    /// An archived workspace that was named.
+    /// Returns an archived workspace by name.
     pub(crate) async fn archived_workspace(
         &self,
         client: &Client,
@@ -41,29 +41,29 @@ impl Context {
             let mut failure = names::unknown(WORKSPACE, named, names.iter().map(String::as_str));
             failure.message = format!("there is no archived workspace `{named}`");
             failure.hints.pop();
-            failure.hint("`foreword workspace list --archived` shows those there are")
+            failure.hint("list archived workspaces with `foreword workspace list --archived`")
         })
     }
 }
 
-/// Says that the workspace of the current directory is archived, if it is.
+/// Adds a hint if the workspace of the current directory is archived.
 async fn hint_of_archived(client: &Client, failure: Failure) -> Failure {
     let Ok(cwd) = std::env::current_dir() else { return failure };
     let listed = client.call::<WorkspaceList>(&WorkspaceListParams { archived: true }).await;
     let Ok(WorkspaceListResult { mut workspaces, .. }) = listed else { return failure };
-    // The one that was archived last, where several were.
+    // Suggest the most recently archived workspace of the directory.
     workspaces.sort_by_key(|workspace| std::cmp::Reverse(workspace.archived_at));
     let holds =
         |workspace: &&Workspace| workspace.root_path.as_ref().is_some_and(|root| cwd.starts_with(root));
     let Some(archived) = workspaces.iter().find(holds) else { return failure };
     failure.hint(format!(
-        "`{}`, the workspace of this directory, is archived; `foreword workspace restore {}` brings it back",
+        "`{}`, the workspace of this directory, is archived; restore it with `foreword workspace restore {}`",
         shown_name(&archived.name),
         archived.id
     ))
 }
 
-/// The workspace that was named.
+/// Returns the workspace with this name.
 fn find(named: &str, workspaces: Vec<Workspace>) -> Result<Workspace, Failure> {
     let names: Vec<String> = workspaces.iter().map(|workspace| workspace.name.clone()).collect();
     let found = names::choose(WORKSPACE, named, candidates(workspaces))?;
@@ -81,14 +81,14 @@ fn candidates(workspaces: Vec<Workspace>) -> Vec<Candidate<Workspace>> {
     candidates.collect()
 }
 
-/// What tells an archived workspace from another of its name; living ones have names of their own.
+/// Returns what distinguishes an archived workspace from others of its name. Active workspaces have unique names.
 fn about(workspace: &Workspace) -> Option<String> {
     let archived = format!("archived {}", time(workspace.archived_at?));
     let root = workspace.root_path.as_deref().map(shown_name);
     Some(root.map_or_else(|| archived.clone(), |root| format!("{archived}, of {root}")))
 }
 
-/// The workspace of the current directory, else the only one.
+/// Returns the workspace of the current directory, else the only one.
 fn here(mut workspaces: Vec<Workspace>) -> Result<Workspace, Failure> {
     if workspaces.len() > 1
         && let Ok(cwd) = std::env::current_dir()
@@ -98,17 +98,17 @@ fn here(mut workspaces: Vec<Workspace>) -> Result<Workspace, Failure> {
     }
     match workspaces.len() {
         1 => Ok(workspaces.remove(0)),
-        0 => Err(Failure::usage("there is no workspace yet")
-            .hint("make one with `foreword workspace create NAME`")),
+        0 => Err(Failure::usage("no workspace exists yet")
+            .hint("create one with `foreword workspace create NAME`")),
         _ => {
             let names: Vec<&str> = workspaces.iter().map(|workspace| workspace.name.as_str()).collect();
             Err(Failure::usage(format!("there are several workspaces: {}", names.join(", ")))
-                .hint("name one with --workspace, set FOREWORD_WORKSPACE, or go into the directory of one"))
+                .hint("name one with --workspace, set FOREWORD_WORKSPACE, or change to its directory"))
         }
     }
 }
 
-/// The workspace with the nearest root above a directory; none where there is none, or where two share it.
+/// Returns the workspace with the nearest root above a directory. `None` if there is none, or if two share it.
 fn holding(cwd: &Path, workspaces: &[Workspace]) -> Option<usize> {
     let depth = |root: &str| cwd.starts_with(root).then(|| Path::new(root).components().count());
     let depths: Vec<Option<usize>> =
@@ -126,14 +126,15 @@ mod tests {
     use super::*;
 
     fn workspace(name: &str, root_path: Option<&str>) -> Workspace {
-        let (created_at, root_path) = (Timestamp::now(), root_path.map(str::to_owned));
+        let created_at = Timestamp::now();
+        let root_path = root_path.map(str::to_owned);
         let name = name.to_owned();
         let id = WorkspaceId::new();
         Workspace { id, name, root_path, agents: None, created_at, updated_at: created_at, archived_at: None }
     }
 
     #[test]
-    fn the_nearest_root_above_is_meant() {
+    fn the_nearest_root_above_wins() {
         let workspaces =
             [workspace("none", None), workspace("outer", Some("/src")), workspace("inner", Some("/src/web"))];
         let held = |path: &str| holding(Path::new(path), &workspaces);
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn two_with_one_root_are_not_chosen_between() {
+    fn two_workspaces_with_one_root_are_ambiguous() {
         let workspaces = [workspace("one", Some("/src")), workspace("two", Some("/src"))];
         assert_eq!(holding(Path::new("/src"), &workspaces), None);
     }

@@ -1,7 +1,7 @@
-//! A sign of life on a terminal while something takes longer than a second.
+//! Progress line on a terminal for operations longer than a second.
 //!
-//! It is one line on standard error, drawn over and over and erased before anything else is said. In a pipe, on a
-//! terminal that cannot move its cursor, and where programs listen, there is none.
+//! It is one line on standard error, redrawn periodically and erased before other output. It is omitted in pipes, on
+//! terminals without cursor movement, and for programs.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,35 +12,35 @@ use tokio::task::JoinHandle;
 use crate::output::Output;
 use crate::output::terminal;
 
-/// What is done sooner needs no sign.
+/// Shorter operations show no progress.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 const FRAME_TIME: Duration = Duration::from_millis(125);
-/// No terminal is without these characters, whatever its locale.
+/// Characters that every terminal has, whatever its locale.
 const FRAMES: [char; 4] = ['-', '\\', '|', '/'];
 const ERASE_LINE: &str = "\r\u{1b}[2K";
 
-/// Something that goes on; drawn by a task of its own, so that whoever does it need not think of it.
+/// A running operation. A separate task draws its progress, so that the operation itself does not have to.
 pub(crate) struct Progress {
     drawn: Option<(Arc<Mutex<Drawn>>, JoinHandle<()>)>,
 }
 
 struct Drawn {
     message: String,
-    /// When it began, while it goes on.
+    /// Start of the operation, while it is running.
     since: Option<Instant>,
     frame: usize,
     is_shown: bool,
 }
 
 impl Progress {
-    /// Something that begins now, and ends when this is dropped.
+    /// Starts showing an operation, until this is dropped.
     pub(crate) fn start(output: Output, message: impl Into<String>) -> Self {
         let progress = Self::paused(output, message);
         progress.resume();
         progress
     }
 
-    /// Something that has not begun.
+    /// Creates an operation that has not started.
     pub(crate) fn paused(output: Output, message: impl Into<String>) -> Self {
         if output.is_json() || !can_draw() {
             return Self { drawn: None };
@@ -57,21 +57,21 @@ impl Progress {
         Self { drawn: Some((drawn, task)) }
     }
 
-    /// It goes on; the second in which nothing is shown begins anew.
+    /// Continues the operation and restarts the delay before it is shown.
     pub(crate) fn resume(&self) {
         if let Some((drawn, _)) = &self.drawn {
             lock(drawn).since = Some(Instant::now());
         }
     }
 
-    /// What goes on from now on.
+    /// Changes the message.
     pub(crate) fn say(&self, message: impl Into<String>) {
         if let Some((drawn, _)) = &self.drawn {
             lock(drawn).message = message.into();
         }
     }
 
-    /// The line is free for something else until it goes on.
+    /// Erases the line for other output until the operation continues.
     pub(crate) fn pause(&self) {
         if let Some((drawn, _)) = &self.drawn {
             lock(drawn).erase();
@@ -108,7 +108,7 @@ impl Drawn {
     }
 }
 
-/// A line that goes over its terminal's width could not be erased.
+/// Returns the line, cut to the terminal's width because a wrapped line could not be erased.
 fn line(frame: char, message: &str, elapsed: Duration, columns: Option<usize>) -> String {
     let line = format!("{frame} {message} ({} s)", elapsed.as_secs());
     match columns {
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_never_reaches_the_end_of_the_screen() {
+    fn a_line_never_reaches_the_last_column() {
         let line = |columns| line('-', "waiting for the model", Duration::from_millis(2_900), columns);
         assert_eq!(line(None), "- waiting for the model (2 s)");
         assert_eq!(line(Some(80)), "- waiting for the model (2 s)");

@@ -1,21 +1,22 @@
-//! Texts of others on a screen: each line behind a margin, whatever the width, so that none can pass for a line of ours.
+//! Untrusted text on a screen: every row starts with a margin, so that no text can imitate a line of our output.
 
 use crate::output::seen_line as visible;
 
-/// Before every line, and before what did not fit on the line above.
+/// Margins of new lines and of continued lines.
 pub(crate) const MARGIN: &str = "  │ ";
 const CONTINUED: &str = "  ┊ ";
-/// The narrowest text beside a margin.
+/// Minimum width of the text beside the margin.
 const MIN_COLUMNS: usize = 10;
 
-/// The lines of a text, each behind a margin; what is wider than the screen continues in the next row. Where there is no
-/// screen, no line is broken.
+/// Appends the lines of a text behind margins. Lines wider than the screen continue in the next row; without a screen they
+/// stay whole.
 pub(crate) fn add_block(rows: &mut Vec<String>, text: &str, columns: Option<usize>) {
     let text = text.strip_suffix('\n').unwrap_or(text);
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(width(MARGIN)).max(MIN_COLUMNS));
     for line in text.split('\n') {
         let mut margin = MARGIN;
-        let (mut row, mut used) = (String::new(), 0);
+        let mut row = String::new();
+        let mut used = 0;
         for character in visible(line).chars() {
             let needed = columns_of(character);
             if used + needed > room {
@@ -29,12 +30,12 @@ pub(crate) fn add_block(rows: &mut Vec<String>, text: &str, columns: Option<usiz
     }
 }
 
-/// How many columns a text takes at most.
+/// Returns the maximum number of columns that a text may occupy.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
-/// Never less than a terminal takes, so that no row is wider than the screen.
+/// Returns the width of a character, rounded up where terminals differ, so that no row exceeds the screen.
 fn columns_of(character: char) -> usize {
     if character.is_ascii() || matches!(character, '│' | '┊' | '→' | '⏎') { 1 } else { 2 }
 }
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wider_than_the_screen_never_begins_a_line() {
+    fn long_lines_never_start_without_a_margin() {
         let text = format!("{}Trust 0 skills as shown? [y/N]\nnext\n", "y".repeat(76));
         let mut rows = Vec::new();
         add_block(&mut rows, &text, Some(80));
@@ -56,6 +57,6 @@ mod tests {
         assert_eq!(rows, expected);
         rows.clear();
         add_block(&mut rows, &text, None);
-        assert_eq!(rows.len(), 2, "in a pipe lines are as long as they are");
+        assert_eq!(rows.len(), 2, "lines are not wrapped in a pipe");
     }
 }

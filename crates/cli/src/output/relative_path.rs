@@ -1,5 +1,4 @@
-//! Paths as people are shown them: what is below the root, or without one below the working directory, counts from
-//! there. Programs get whole paths.
+//! Display of paths relative to the project root, or without one to the working directory. Programs get absolute paths.
 
 use std::path::Path;
 
@@ -7,12 +6,12 @@ use instructions::{Resolution, Session};
 
 use crate::output::{plain, shown_path};
 
-/// Where shown paths count from.
+/// Base directory of displayed paths.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Viewpoint<'a>(&'a Path);
 
 impl<'a> Viewpoint<'a> {
-    /// A root, or without one a working directory.
+    /// Displays paths relative to a root or working directory.
     pub(crate) fn at(directory: &'a Path) -> Self {
         Self(directory)
     }
@@ -33,8 +32,8 @@ impl<'a> Viewpoint<'a> {
         }
     }
 
-    /// A sentence with its paths shown like all others. One at the root keeps the sign that it is not beside what the
-    /// sentence is about.
+    /// Rewrites the paths in a sentence. A path at the root keeps `./`, to distinguish it from a path beside the file that
+    /// the sentence describes.
     pub(crate) fn sentence(self, text: &str) -> String {
         if self.is_everything() {
             return plain(text);
@@ -42,7 +41,7 @@ impl<'a> Viewpoint<'a> {
         plain(text.replace(&format!("{}/", self.0.display()), "./"))
     }
 
-    /// Below the file system's root is every path, so that nothing would be gained and a sign of where it is lost.
+    /// Returns true for the file system's root. Shortening paths below it would only hide that they are absolute.
     fn is_everything(self) -> bool {
         self.0.parent().is_none()
     }
@@ -53,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_count_from_the_root() {
+    fn paths_are_relative_to_the_root() {
         let root = Viewpoint(Path::new("/src/web"));
         for (path, shown) in [
             ("/src/web", "."),

@@ -1,5 +1,4 @@
-//! What differs where somebody reads on a terminal: lines fit its width, and times are relative to now. In a pipe or
-//! file, lines are as long as they are and times are exact.
+//! Terminal output: lines are wrapped and times are relative. In a pipe or file, lines stay whole and times are exact.
 
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
@@ -8,22 +7,22 @@ use protocol::Timestamp;
 
 use crate::output::count;
 
-/// Narrower than this, nothing is readable, and a terminal that does not know its size says 0.
+/// Minimum usable width. A terminal that does not know its size reports 0.
 const MIN_COLUMNS: u16 = 20;
 
 const SECOND: i64 = 1000;
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
-/// From here on a date says more than a number of days.
+/// Age from which a date is clearer than a number of days.
 const FAR: i64 = 60 * DAY;
 
-/// How many columns standard output has; none where it is no terminal, or one that does not say.
+/// Returns the width of standard output. `None` if it is not a terminal or does not report its width.
 pub(crate) fn columns() -> Option<usize> {
     columns_of(io::stdout())
 }
 
-/// The same of another stream.
+/// Returns the width of a stream.
 pub(crate) fn columns_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
     if !stream.is_terminal() {
         return None;
@@ -32,18 +31,18 @@ pub(crate) fn columns_of(stream: impl IsTerminal + AsFd) -> Option<usize> {
     (size.ws_col >= MIN_COLUMNS).then_some(size.ws_col.into())
 }
 
-/// A point in time as it is listed.
+/// Formats a time for a list.
 pub(crate) fn time(at: Timestamp) -> String {
     if io::stdout().is_terminal() { relative(at, Timestamp::now()) } else { at.to_string() }
 }
 
-/// The same in a sentence.
+/// Formats a time for a sentence.
 pub(crate) fn when(at: Timestamp) -> String {
     if io::stdout().is_terminal() { relative(at, Timestamp::now()) } else { format!("at {at}") }
 }
 
-/// A point in time in a line that stays on the screen: one that is just over is told by the clock, because "now" would be
-/// wrong as soon as it is read.
+/// Formats a time for a line that stays on the screen. Recent times use the clock, because "now" would be outdated
+/// immediately.
 pub(crate) fn moment(at: Timestamp) -> String {
     let exact = at.to_string();
     if !io::stdout().is_terminal() {
@@ -61,7 +60,7 @@ fn relative(at: Timestamp, now: Timestamp) -> String {
     let milliseconds = now.milliseconds() - at.milliseconds();
     let distance = milliseconds.abs();
     let (unit, name) = match distance {
-        // Clocks of two machines differ by that much.
+        // The clocks of two machines may differ by this much.
         ..SECOND => return "now".to_owned(),
         FAR.. => return at.to_string().chars().take("2026-01-31".len()).collect(),
         DAY.. => (DAY, "day"),
@@ -73,17 +72,17 @@ fn relative(at: Timestamp, now: Timestamp) -> String {
     if milliseconds > 0 { format!("{amount} ago") } else { format!("in {amount}") }
 }
 
-/// A text in lines of at most so many columns, broken at spaces; all but the first begin with so many spaces. A word
-/// that is longer stays whole: paths and commands are to be copied.
+/// Wraps a text at spaces, indenting all but the first line. Longer words stay whole, because paths and commands are meant
+/// to be copied.
 pub(crate) fn wrap(text: &str, columns: Option<usize>, indent: usize) -> String {
     let Some(columns) = columns else { return text.to_owned() };
     let mut wrapped = String::new();
     let mut used = 0;
-    // A run of spaces belongs to the word after it, so that columns stay columns.
+    // Spaces belong to the word after them, so that aligned columns survive.
     for piece in pieces(text, columns.saturating_sub(indent)) {
         let width = seen_width(piece);
         let word = piece.trim_start_matches(' ');
-        // What would begin a line where it begins now gains nothing.
+        // Breaking before a word that already starts at the indent gains nothing.
         let is_at_indent = used + piece.len() - word.len() == indent;
         if used + width > columns && used > 0 && !is_at_indent {
             wrapped.push('\n');
@@ -98,7 +97,7 @@ pub(crate) fn wrap(text: &str, columns: Option<usize>, indent: usize) -> String 
     wrapped
 }
 
-/// A text of several lines that fits the terminal; each continues below its own beginning.
+/// Wraps each line of a text to the terminal, keeping its indentation.
 pub(crate) fn fit(text: &str) -> String {
     fit_within(columns(), text)
 }
@@ -112,8 +111,8 @@ fn fit_within(columns: Option<usize>, text: &str) -> String {
     lines.collect()
 }
 
-/// Words, each with the spaces before it. A command in backticks is one word where it has room in a line, so that it can be
-/// copied, and a percent sign is not parted from its number.
+/// Splits a text into words with the spaces before them. A command in backticks counts as one word if it fits a line, so
+/// that it can be copied; a percent sign stays with its number.
 fn pieces(text: &str, room: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -140,7 +139,7 @@ fn pieces(text: &str, room: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Characters that take a column; colours take none.
+/// Returns the visible width of a text; color codes have none.
 fn seen_width(text: &str) -> usize {
     let mut width = 0;
     let mut is_escape = false;
@@ -160,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_relative_until_a_date_says_more() {
+    fn times_are_relative_until_a_date_is_clearer() {
         let now = Timestamp::from_milliseconds(1_800_000_000_000);
         let ago =
             |milliseconds: i64| relative(Timestamp::from_milliseconds(1_800_000_000_000 - milliseconds), now);
@@ -179,10 +178,10 @@ mod tests {
         assert_eq!(wrap(text, None, 4), text);
         assert_eq!(wrap(text, Some(80), 4), text);
         assert_eq!(wrap(text, Some(30), 4), "  + AGENTS.md  used  it is\n    only white space");
-        // A long word is not broken, and gets a line of its own.
+        // A long word stays whole on a line of its own.
         assert_eq!(wrap("one /long/path/to/a/file b", Some(10), 2), "one\n  /long/path/to/a/file\n  b");
         assert_eq!(wrap("cwd  /long/path/to b", Some(10), 5), "cwd  /long/path/to\n     b");
-        // Commands can be copied, and numbers keep their signs.
+        // Commands stay copyable, and numbers keep their percent signs.
         assert_eq!(wrap("try `a b c` now", Some(9), 2), "try\n  `a b c`\n  now");
         assert_eq!(wrap("try `a b c d e` now", Some(9), 2), "try `a b\n  c d e`\n  now");
         assert_eq!(wrap("bytes (under 1 %), tokens", Some(14), 2), "bytes (under\n  1 %), tokens");

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::support::Machine;
 
-/// What is put under a name that an agent reads, and how.
+/// Kinds of entries under the name of an instruction file.
 type Kind = (&'static str, fn(&Path));
 
 const KINDS: &[Kind] = &[
@@ -79,7 +79,7 @@ fn whatever_is_there_has_a_decision_for_every_agent() {
             let said = machine.run(&words);
             assert!(matches!(said.code, Some(0 | 1)), "{kind}: {words}: {said:?}");
             let object: serde_json::Value = serde_json::from_str(&said.out).unwrap();
-            // Where letters do not matter, a file in other letters may stand for it.
+            // On case-insensitive file systems, a file in other letters matches too.
             let decided = |name: &str| {
                 let path = root.join(name).to_str().unwrap().to_lowercase();
                 let mut decisions = object["decisions"].as_array().unwrap().iter();
@@ -155,7 +155,7 @@ fn settings_that_cannot_be_understood_are_never_damaged() {
             .chain(["install claude-code", "install gemini-cli", "install qwen-code --scope project"])
             .chain(["install opencode --scope project", "install gemini-cli --undo"])
         {
-            // What is no hook and no list of names is an object like any other to somebody who adds something else.
+            // Values that are neither hooks nor lists of names are preserved as they are.
             if is_object && words.contains("opencode") {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! What an ordinary user may not read or write. Root may do everything, so where the tests run as root the commands run
-//! as somebody else.
+//! Files that an ordinary user may not read or write. Root may do everything, so if the tests run as root, the commands run as
+//! another user.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown};
@@ -26,7 +26,7 @@ impl Ordinary {
         machine.write("project/billing/AGENTS.md", "Round up.\n");
         fs::create_dir(machine.data()).unwrap();
         fs::set_permissions(machine.data(), Permissions::from_mode(0o700)).unwrap();
-        // The build's own directory may be one that nobody else can enter.
+        // The build directory may be inaccessible to the other user.
         let program = machine.root().join("foreword");
         fs::hard_link(FOREWORD, &program).or_else(|_| fs::copy(FOREWORD, &program).map(|_| ())).unwrap();
         let ordinary = Self { machine, program };
@@ -126,7 +126,7 @@ fn a_data_directory_that_cannot_be_entered_or_is_of_somebody_else() {
     fs::set_permissions(user.machine.data(), Permissions::from_mode(0o700)).unwrap();
     let doctor = user.run("doctor");
     assert_eq!(doctor.code, Some(1), "{doctor:?}");
-    assert!(doctor.out.contains("fail  data: could not look into ~/data: Permission denied"), "{doctor:?}");
+    assert!(doctor.out.contains("fail  data: could not read ~/data: Permission denied"), "{doctor:?}");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn project_files_that_cannot_be_read_or_written() {
     let user = Ordinary::new();
     let file = user.machine.project().join("billing/AGENTS.md");
     fs::set_permissions(&file, Permissions::from_mode(0o000)).unwrap();
-    // The rest is still read, and what is missing is said once.
+    // The rest is still read, and the missing part is reported once.
     let said = user.run("show billing");
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("Be brief.") && !said.out.contains("Round up."), "{said:?}");
@@ -145,7 +145,7 @@ fn project_files_that_cannot_be_read_or_written() {
     assert_eq!(said.err.lines().count(), 1, "{said:?}");
     assert_eq!(user.run("explain billing --check").code, Some(1));
     let codex = user.run("explain billing --profile codex");
-    assert!(codex.out.contains("nothing applies, because something cannot be read"), "{codex:?}");
+    assert!(codex.out.contains("nothing applies, because a file or directory cannot be read"), "{codex:?}");
     for words in
         ["show billing", "explain billing", "resolve --session s.json billing", "session show s.json"]
     {

@@ -24,7 +24,9 @@ async fn a_backup_made_during_saves_is_restored_and_continues() {
 
     let enough = Arc::new(AtomicBool::new(false));
     let saving = tokio::spawn({
-        let (enough, workspace, place) = (Arc::clone(&enough), workspace.clone(), place.clone());
+        let enough = Arc::clone(&enough);
+        let workspace = workspace.clone();
+        let place = place.clone();
         async move {
             let mut number = 1;
             while !enough.load(Ordering::Relaxed) {
@@ -77,7 +79,7 @@ async fn a_backup_made_during_saves_is_restored_and_continues() {
             let mut command = other.command("workspace list");
             command.env("FOREWORD_TOKEN", old);
             let err = crate::support::finish(command, b"").failed(3);
-            assert!(err.contains("does not know the token, or it was revoked"), "{err}");
+            assert!(err.contains("rejected the token: it is unknown or revoked"), "{err}");
         }
         let audited = other.run("audit --since '1 day' --format json").object();
         let entries = audited["entries"].as_array().unwrap().iter();
@@ -127,7 +129,7 @@ fn a_restore_never_replaces_a_database_and_never_believes_a_damaged_one() {
     assert!(machine.run("workspace list").done().contains("demo"), "the new owner's token opens it");
 }
 
-/// A killed gateway leaves its log beside the database, and whoever moves only the database away leaves it for the next one.
+/// A killed gateway leaves a write-ahead log. Moving only the database would apply that log to the next one.
 #[test]
 fn a_restore_does_not_mix_in_what_a_killed_gateway_left_behind() {
     let (machine, server) = Machine::with_workspace();
@@ -155,7 +157,7 @@ fn a_restore_does_not_mix_in_what_a_killed_gateway_left_behind() {
         let left = data.join(format!("foreword.db{suffix}"));
         std::fs::rename(left, machine.root().join(format!("old.db{suffix}"))).unwrap();
     }
-    // An earlier restore that was killed is in nobody's way.
+    // Remains of a killed restore do not get in the way.
     for suffix in ["", "-wal", "-shm"] {
         machine.write(format!("data/restoring.db{suffix}"), "half");
     }
@@ -247,12 +249,13 @@ fn the_documented_commands_of_postgresql_bring_everything_back() {
     let Some(database) = test_postgres::test_database() else { return };
     let tools = ["pg_dump", "createdb", "pg_restore"];
     let is_there = |tool: &&str| std::process::Command::new(tool).arg("--version").output().is_ok();
-    // Without them nobody could follow the page here, either.
+    // Without these programs the page cannot be followed.
     if !tools.iter().all(is_there) {
         return;
     }
     let page = include_str!("../../../../docs/operations.md");
-    let (_, rest) = page.split_once("On PostgreSQL use its own tools:\n\n```sh").unwrap();
+    let (_, rest) = page.split_once("On PostgreSQL use its own tools.").unwrap();
+    let (_, rest) = rest.split_once("```sh").unwrap();
     let (_, rest) = rest.split_once('\n').unwrap();
     let (commands, _) = rest.split_once("```").unwrap();
 

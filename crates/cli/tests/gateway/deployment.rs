@@ -12,7 +12,7 @@ use std::process::Command;
 use crate::support::{FOREWORD, Machine, Server, finish};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
-/// Where both keep everything; a directory of the test takes its place.
+/// Directory in which both keep everything, replaced by one of the test.
 const STATE: &str = "/var/lib/foreword";
 
 fn read(name: &str) -> String {
@@ -117,7 +117,7 @@ fn the_container_file_starts_a_gateway() {
     assert!(variables.values().all(|value| value.starts_with(STATE)), "{variables:?}");
     try_out(&words, &variables);
 
-    // What is copied out of the first image is what cargo builds there.
+    // The files copied out of the first image are those that cargo builds there.
     let build = instructions.iter().find(|(_, words)| words.starts_with("cargo build")).expect("a build");
     let profile = build.1.split("--profile ").nth(1).and_then(|it| it.split(' ').next()).expect("a profile");
     let copied = format!("--from=build /source/target/{profile}/foreword /usr/local/bin/foreword");
@@ -128,7 +128,7 @@ fn the_container_file_starts_a_gateway() {
     assert!(instructions[0].1.contains(&format!("rust:{version}-")), "{}", instructions[0].1);
 }
 
-/// `buildah` with a store of its own; none where it cannot be started.
+/// Returns `buildah` with its own store. `None` if it cannot be started.
 fn buildah(machine: &Machine, words: &[&str]) -> Option<Command> {
     Command::new("buildah").arg("--version").output().ok()?;
     let mut buildah = Command::new("buildah");
@@ -181,7 +181,7 @@ fn an_image_is_built_and_a_gateway_answers_in_it() {
     let answer: serde_json::Value =
         serde_json::from_str(answer.lines().next().unwrap_or_default()).expect(&answer);
     assert_eq!(answer["result"]["server"]["name"], "foreword", "{answer}");
-    // What it wrote is in the volume, where the next command finds it.
+    // Its output is in the volume, where the next command finds it.
     let copy = ["run", "--isolation", "chroot", &container, "--", "foreword", "backup", "/copy.db"];
     let copied = finish(buildah(&machine, &copy).unwrap(), b"");
     assert!(copied.err.contains("copied /var/lib/foreword/data/foreword.db"), "{copied:?}");

@@ -19,7 +19,7 @@ const ROUNDS: usize = 4;
 /// Saves that are acknowledged before something is killed.
 const SAVES: usize = 60;
 
-/// Where clients save: several share a document.
+/// Scopes to save in; several clients share a document.
 struct Work {
     workspace_id: WorkspaceId,
     folders: Vec<FolderId>,
@@ -29,7 +29,7 @@ struct Work {
 struct Record {
     /// Everything that was sent, acknowledged or not.
     sent: BTreeSet<String>,
-    /// What the gateway said was saved.
+    /// Saves that the gateway confirmed.
     acknowledged: BTreeMap<(FolderId, Version), String>,
 }
 
@@ -199,7 +199,7 @@ async fn a_killed_postgresql_loses_nothing_and_its_gateway_lives_on() {
         cluster.crash().unwrap();
         cluster.start_again().unwrap();
     }
-    // The same gateway, with the same connections, goes on; then everything goes at once.
+    // The same gateway continues with the same connections; then everything disconnects together.
     clients.save(SAVES).await;
     cluster.crash().unwrap();
     server.kill();

@@ -10,7 +10,7 @@ use test_postgres::{Cluster, Options, test_cluster};
 use crate::support::FOREWORD;
 
 const CONNECTIONS: usize = 120;
-/// Handles that the database and the model's provider may keep open after everybody has left.
+/// Handles that the database and the model's provider may keep open after all clients have disconnected.
 const KEPT_HANDLES: usize = 40;
 
 async fn burden(postgres: Option<Cluster>) -> LoadReport {

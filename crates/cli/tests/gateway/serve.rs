@@ -16,7 +16,7 @@ fn mode(path: &Path) -> u32 {
 #[test]
 fn the_data_directory_and_all_in_it_is_private() {
     let machine = Machine::new();
-    // One that was there before, and open to all, becomes private too.
+    // An existing directory that was open to all becomes private too.
     machine.write("data/keep", "");
     std::fs::set_permissions(machine.data(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let server = machine.serve();
@@ -153,7 +153,7 @@ fn signals_end_it_gracefully_and_leave_no_address() {
         assert!(!machine.data().join("foreword.db-wal").exists(), "{name}: the database was not closed");
         let log = std::fs::read_to_string(log).unwrap();
         assert!(
-            log.ends_with("stopping; finishing what was accepted (once more to stop at once)\n"),
+            log.ends_with("stopping; finishing accepted requests (press again to stop immediately)\n"),
             "{log}"
         );
         machine.run("workspace list").failed(3);

@@ -61,7 +61,7 @@ impl Parent {
         answer["result"].clone()
     }
 
-    /// Closes its end, takes what is left, and says how the process ended.
+    /// Closes its end, reads the rest, and returns how the process ended.
     fn close(mut self) -> (Vec<Value>, ExitStatus) {
         drop(self.stdin.take());
         let left = self.passed_over.drain(..).chain(self.lines.iter()).collect();
@@ -115,7 +115,7 @@ fn everything_that_was_asked_is_answered_before_the_end() {
     assert_eq!(answered(&machine), expected, "alone");
 }
 
-/// The one in between has the limits of the gateway, not those that nobody changed.
+/// The proxy has the limits of the gateway, not the defaults.
 #[test]
 fn beside_a_gateway_a_message_may_be_as_long_as_the_gateway_allows() {
     let machine = Machine::new();
@@ -147,7 +147,7 @@ fn beside_a_gateway_both_see_the_same() {
     parent.call("thread/agents_doc/save", json!({ "workspace_id": workspace, "content": "from the parent" }));
     assert_eq!(parent.next()["params"]["summary"]["version"], 2);
     assert_eq!(machine.run("doc get").done(), "from the parent\n");
-    // What no gateway need see is answered here, what it can answer is answered there.
+    // Invalid messages are answered by the proxy, valid ones by the gateway.
     parent.send("x".repeat(2 << 20));
     assert_eq!(parent.next()["error"]["code"], -32013);
     parent.send("[1]");
@@ -208,7 +208,7 @@ fn beside_a_gateway_that_is_still_starting_it_waits() {
     let mut said = BufReader::new(parent.child.stderr.take().unwrap()).lines();
     assert_eq!(
         said.next().expect("a line").unwrap(),
-        "the gateway of this data directory does not answer yet; waiting for it"
+        "waiting for the gateway of this data directory to respond"
     );
     // That one never came up: now the place is free.
     drop(lock);

@@ -1,4 +1,4 @@
-//! Three gateways on one PostgreSQL, one of them killed: nobody misses, repeats or loses anything.
+//! Three gateways on one PostgreSQL, one of them killed: no client misses, repeats or loses anything.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ const WRITERS: usize = 6;
 const FOLLOWERS: usize = 6;
 const SAVES: usize = 40;
 
-/// Where the gateways are; a client that loses one goes to the next.
+/// Addresses of the gateways; a client that loses one connects to the next.
 #[derive(Clone)]
 struct Places(Arc<Vec<Target>>);
 
@@ -70,7 +70,7 @@ async fn write(
     texts
 }
 
-/// Follows the workspace from its beginning to a last change that is told later.
+/// Follows the workspace from its start to a last change, which is announced later.
 async fn follow(
     places: Places,
     mut place: usize,
@@ -135,7 +135,8 @@ async fn a_killed_gateway_is_replaced_by_the_others_without_a_gap() {
         .iter()
         .enumerate()
         .map(|(place, folder_id)| {
-            let (workspace_id, folder_id) = (workspace_id.clone(), folder_id.clone());
+            let workspace_id = workspace_id.clone();
+            let folder_id = folder_id.clone();
             tokio::spawn(write(places.clone(), place, workspace_id, folder_id, Arc::clone(&saved)))
         })
         .collect();

@@ -1,4 +1,4 @@
-//! A repository that somebody made to harm whoever looks at it.
+//! A repository that is designed to harm its readers.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
-/// What a command would do that was made of a file's name or text.
+/// Effect of a command injected through a file's name or text.
 pub(super) const PLANTED: &str = "planted";
-/// What is in every text that tries to give orders.
+/// Marker in every text that tries to give orders.
 pub(super) const ORDER: &str = "obey me";
 
 /// Names that break lines, terminals, shells and options.
@@ -98,7 +98,7 @@ fn instructions(directory: &Path, number: usize, texts: &[String]) {
 
 fn texts() -> Vec<String> {
     let imports: String = (0..MANY).map(|number| format!("@wide/{number}.md\n")).collect();
-    // Each line stands for ten of the one before.
+    // Each level expands to ten of the one before.
     let bomb: String = (1..12)
         .map(|level| format!("l{level}: &l{level} [{}]\n", vec![format!("*l{}", level - 1); 10].join(", ")))
         .collect();
@@ -119,7 +119,7 @@ fn texts() -> Vec<String> {
     ]
 }
 
-/// What is opened and never ends, never begins, or leads in a circle.
+/// Entries that never end, never start, or form a cycle.
 fn special_files(root: &Path) {
     fifo(&root.join("pipe"));
     fifo(&root.join("CLAUDE.md"));
@@ -134,7 +134,7 @@ fn special_files(root: &Path) {
     let _ = mknodat(CWD, root.join("device"), FileType::CharacterDevice, Mode::RUSR, device);
 }
 
-/// Files that say what others mean.
+/// Files that imitate other formats.
 fn settings(root: &Path, files: usize) {
     let patterns: String =
         (0..files / 100).map(|number| format!("**/*{number}*/**/*a*b*c*d*e*f\n[\n!{{a,b\n")).collect();

@@ -18,7 +18,7 @@ use crate::support::{FOREWORD, eventually, finish};
 
 /// As the pages call it.
 const HOME: &str = "/home/ada";
-/// What Foreword itself keeps in a home, and leaves there.
+/// Files that Foreword itself creates in a home.
 const KEPT: &[&str] = &[".config", ".local"];
 
 /// Files that a reader may have before following a page, at the paths that examples are most likely to touch.
@@ -81,7 +81,7 @@ impl Home {
         home
     }
 
-    /// Does what a page says, from its beginning to its end, and looks whether everything is as it was.
+    /// Follows a page from start to end and checks that everything is restored.
     pub(super) fn follow(&mut self, page: &Page) {
         let mut terminal = Terminal::open(self.command("bash"), &self.path("scripts"));
         let mut said = String::new();
@@ -174,7 +174,7 @@ impl Home {
     }
 
     /// Runs a block in another terminal, with the variables and in the directory of the first, and interrupts it once it has
-    /// said this many lines.
+    /// Output of this many lines.
     fn run_until_interrupted(
         &self,
         terminal: &mut Terminal,
@@ -194,13 +194,13 @@ impl Home {
         let said = other.said().to_owned();
         match (ended_by_itself, status.code()) {
             (Some(status), _) => (Err(format!("ended before Ctrl-C with {status}")), said),
-            // A shell whose command was interrupted and says 0 goes on, and ends with what came of it.
+            // A shell that exits with 0 after an interrupted command continues with the next one.
             (None, Some(0 | 130) | None) => (Ok(()), said),
             (None, Some(code)) => (Err(format!("ended with {code}")), said),
         }
     }
 
-    /// Whether a file with this text would be accepted.
+    /// Returns true if a configuration file with this text is accepted.
     fn accept(&self, page: &Page, block: &Block, name: &str) {
         let project = tempfile::tempdir_in(self.directory.path()).expect("a directory");
         let file = project.path().join(name);
@@ -279,7 +279,7 @@ impl Home {
         }
     }
 
-    /// What was said as a page shows it.
+    /// Returns the output in the form shown on a page.
     fn as_shown(&self, said: &str) -> String {
         let said = said.replace(&self.path("ada").display().to_string(), HOME);
         match self.address() {
@@ -295,7 +295,7 @@ impl Home {
     }
 }
 
-/// The commands of a `console` block, each with what it is shown to say.
+/// Returns the commands of a `console` block with their expected output.
 fn commands(text: &str) -> Vec<(String, String)> {
     let mut commands: Vec<(String, String)> = Vec::new();
     let mut continued = false;
@@ -311,13 +311,12 @@ fn commands(text: &str) -> Vec<(String, String)> {
     commands
 }
 
-/// What is shown as the output of the block before these.
+/// Returns the expected output of the block before.
 fn shown_after(blocks: &[Block]) -> Option<&str> {
     blocks.first().filter(|block| matches!(block.role, Role::Output(_))).map(|block| block.text.as_str())
 }
 
-/// What the model of the pages says: it looks for issues and for the total where it is asked about them, and writes where it is
-/// told to.
+/// Answers of the scripted model: it searches for issues and totals when asked about them, and writes files when told to.
 fn answer(request: &RecordedRequest) -> Answer {
     let messages = ["messages", "input"].iter().find_map(|key| request.body[*key].as_array());
     let messages = messages.map(Vec::as_slice).unwrap_or_default();
@@ -359,7 +358,7 @@ fn question(message: &Value) -> Option<String> {
     }
 }
 
-/// Whether it has what a tool said, in the words of any API.
+/// Returns true if the request contains a tool result, in any API's format.
 fn is_result(message: &Value) -> bool {
     let text = message.to_string();
     text.contains("tool_result") || text.contains("function_call_output")

@@ -9,7 +9,7 @@ use super::{REPOSITORY, page};
 
 const CONTENTS: &str = "docs/SUMMARY.md";
 
-/// What somebody who reads the repository may open.
+/// Files that a reader of the repository may open.
 fn pages() -> Vec<String> {
     let root = Path::new(REPOSITORY);
     let entries = std::fs::read_dir(root).expect("the repository");

@@ -13,13 +13,13 @@ pub(super) struct Page {
 }
 
 pub(super) struct Block {
-    /// Where its text begins.
+    /// Offset of its text.
     pub(super) line: usize,
     pub(super) text: String,
     pub(super) role: Role,
 }
 
-/// What a block is for.
+/// Role of a block.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Run {
@@ -38,7 +38,7 @@ pub(super) enum Role {
     Prose,
 }
 
-/// How exactly output is compared.
+/// Precision of comparing output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Precision {
     Exact,
@@ -53,12 +53,12 @@ impl Page {
 }
 
 impl Role {
-    /// Whether the block has commands that run.
+    /// Returns true if the block contains commands that run.
     pub(super) fn is_run(&self) -> bool {
         matches!(self, Self::Run { .. } | Self::Serve | Self::UntilInterrupted | Self::Console)
     }
 
-    /// Why nobody looks at the block.
+    /// Returns the reason why the block does not run.
     pub(super) fn left_out(&self) -> Option<&str> {
         match self {
             Self::NotRun(why) | Self::NotChecked(why) => Some(why),

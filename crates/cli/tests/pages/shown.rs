@@ -1,4 +1,4 @@
-//! Whether a page shows what a command says.
+//! Comparison of shown and actual output.
 
 use super::page::Precision;
 
@@ -8,11 +8,11 @@ const ANYTHING: &str = "…";
 /// Sections whose text is the same wherever a page is followed, so that their sizes are, too.
 const OURS: &[&str] = &["identity", "safety", "agents_guidance"];
 
-/// Compares what is shown with what was said; an error says which line of the page is not there.
+/// Compares expected with actual output. An error names the first missing line of the page.
 pub(super) fn compare(shown: &str, said: &str, precision: Precision) -> Result<(), String> {
     let shown: Vec<String> = lines(shown, precision);
     let said: Vec<String> = lines(said, precision);
-    // How far a page can be followed at best, for the message.
+    // Remember the longest match, for the message.
     let mut furthest = 0;
     if fits(&shown, &said, 0, &mut furthest) {
         return Ok(());

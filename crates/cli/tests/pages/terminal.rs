@@ -1,4 +1,4 @@
-//! Shells that do what a page says, and what is seen in them.
+//! Shells that run a page's blocks, and their output.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::CommandExt as _;
@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use crate::support::{PATIENCE, eventually};
 
-/// After every block the shell says that it is done, and how the block ended.
+/// Printed by the shell after every block, with its exit code.
 const DONE: &str = "[the block is done] ";
 
 /// The shell in which the blocks of a page run one after another.
 pub(super) struct Terminal {
     shell: Child,
     lines: Receiver<String>,
-    /// Where the text of a block is put before it runs.
+    /// File that a block is written to before it runs.
     script: PathBuf,
 }
 
@@ -29,7 +29,7 @@ impl Terminal {
         Self { shell, lines, script: scripts.join("block.sh") }
     }
 
-    /// Runs a block and returns how it ended and what was said, on both outputs in one order.
+    /// Runs a block and returns its exit code and both outputs in order.
     pub(super) fn run(&mut self, block: &str) -> (i32, String) {
         std::fs::write(&self.script, block).expect("write a script");
         // As a condition the block would not stop where a command fails, so a subshell cannot be used; the shell itself ends.
@@ -46,7 +46,7 @@ impl Terminal {
 
     fn say(&mut self, line: &str) -> (i32, String) {
         let stdin = self.shell.stdin.as_mut().expect("standard input");
-        // A shell that is gone says so below.
+        // A shell that has exited is reported below.
         let _ = writeln!(stdin, "{line}");
         let begun = Instant::now();
         let mut said = String::new();
@@ -90,7 +90,7 @@ impl Busy {
         Self { shell, lines, said: String::new() }
     }
 
-    /// What was said so far.
+    /// Returns the output so far.
     pub(super) fn said(&mut self) -> &str {
         self.said.extend(self.lines.try_iter());
         &self.said
@@ -105,7 +105,7 @@ impl Busy {
         assert!(signal_group(&self.shell), "could not interrupt {}", self.shell.id());
         let shell = &mut self.shell;
         let status = eventually("Ctrl-C to end it", || shell.try_wait().expect("wait for the shell"));
-        // The rest, up to the end of what it said.
+        // Read the rest of the output.
         while let Ok(line) = self.lines.recv_timeout(Duration::from_secs(1)) {
             self.said.push_str(&line);
         }

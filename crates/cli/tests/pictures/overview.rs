@@ -1,4 +1,4 @@
-//! How a prompt comes about, in one picture: files and documents, the prompt, the model, and the way back.
+//! Picture of how a prompt is made: files and documents, the prompt, the model, and the way back.
 //!
 //! It has a background of its own, so that it can be read on a dark page as on a light one.
 

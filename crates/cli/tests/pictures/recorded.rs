@@ -14,7 +14,7 @@ const FILES: &[(&str, &str)] = &[
     ("services/billing/AGENTS.md", "Money is a decimal with two digits.\n"),
 ];
 
-/// What is seen in the terminal, with its colours.
+/// Text of the terminal with its colors.
 pub(super) fn session() -> String {
     let machine = Machine::new();
     for (path, text) in FILES {

@@ -63,7 +63,8 @@ pub(super) fn escape(text: &str) -> String {
 fn runs(line: &str) -> Vec<Run> {
     let mut runs = Vec::new();
     let mut column = 0;
-    let (mut bold, mut colour) = (false, "");
+    let mut bold = false;
+    let mut colour = "";
     for (index, piece) in line.split('\u{1b}').enumerate() {
         let mut text = piece;
         if index > 0 {

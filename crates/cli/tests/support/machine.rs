@@ -19,7 +19,7 @@ pub(crate) struct Machine {
 impl Machine {
     pub(crate) fn new() -> Self {
         let directory = tempfile::Builder::new().prefix("foreword-test-").tempdir().expect("a directory");
-        // Where the system's temporary directory is a link, the binary sees what it leads to.
+        // If the system's temporary directory is a link, the binary sees its target.
         let machine = Self { directory };
         std::fs::create_dir(machine.project()).expect("a working directory");
         machine
@@ -110,7 +110,7 @@ impl Machine {
         replace(&replace(&text, ID, "ID"), TIME, "TIME")
     }
 
-    /// Runs `foreword` and checks, tidied, all it said.
+    /// Runs `foreword` and checks its complete, normalized output.
     #[track_caller]
     pub(crate) fn check(&self, words: &str, out: &str, err: &str) {
         self.check_code(words, 0, out, err);
@@ -136,7 +136,7 @@ impl Machine {
         Server::start(self, self.command(&format!("serve --listen 127.0.0.1:0 {flags}")))
     }
 
-    /// How a client in this process reaches the gateway.
+    /// Returns the target for a client in this process.
     pub(crate) fn target(&self) -> Target {
         Target::Local { data: self.data() }
     }
@@ -150,7 +150,7 @@ impl Machine {
 const ID: &str = "########-####-7###-####-############";
 const TIME: &str = "####-##-##T##:##:##.###Z";
 
-/// Replaces what has the shape of a pattern, in which `#` stands for a hexadecimal digit.
+/// Replaces text that matches a pattern, in which `#` stands for a hexadecimal digit.
 fn replace(text: &str, pattern: &str, by: &str) -> String {
     let fits = |start: usize| {
         text.get(start..start + pattern.len()).is_some_and(|part| {

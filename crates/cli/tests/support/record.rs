@@ -1,4 +1,4 @@
-//! What a gateway has on record, read through the protocol.
+//! Stored state of a gateway, read through the protocol.
 
 use client::{Client, ClientError};
 use protocol::method::{
@@ -19,7 +19,7 @@ pub(crate) async fn folder(client: &Client, workspace_id: &WorkspaceId, name: &s
     client.call::<FolderCreate>(&params).await.expect("make a folder").folder.id
 }
 
-/// Saves a text whatever there is, and says which version it became.
+/// Saves a text over any version and returns the new version.
 pub(crate) async fn save(
     client: &Client,
     workspace_id: &WorkspaceId,

@@ -45,7 +45,7 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Records a text that somebody else than a user sees.
+    /// Records a text that a model sees.
     pub(crate) fn quote(&mut self, mark: char, text: &str) {
         for line in self.tidy(text).lines() {
             writeln!(self.text, "{}", format!("  {mark} {}", stable(line)).trim_end()).unwrap();
@@ -83,10 +83,10 @@ const COUNTED: &[&str] = &["tokens", "characters", "%", "ms"];
 /// Words before a value that does.
 const VALUES: &[&str] = &["sha256", "(mtime:", "digest"];
 
-/// Words after a number of tokens that is not said to be one.
+/// Words after a number of tokens that do not belong to it.
 const SHARES: &[&str] = &["stable", "of", "cannot;", "before"];
 
-/// Whether a word is a day, which the next run does not have.
+/// Returns true if a word is a date, which differs in the next run.
 fn is_date(word: &str) -> bool {
     let is_expected = |(index, byte): (usize, u8)| match index {
         4 | 7 => byte == b'-',
@@ -110,7 +110,7 @@ fn stable(line: &str) -> String {
         // A digest may end what is quoted as a command.
         let digits = word.trim_end_matches('`');
         let is_digest = digits.len() == 64 && digits.chars().all(|it| it.is_ascii_hexdigit());
-        // What the parts of a prompt take, after the sum of them.
+        // The sizes of the parts of a prompt follow their sum.
         let is_share = line.contains("tokens")
             && SHARES.contains(&next(index).map_or("", |next| next.trim_end_matches(',')));
         let is_part = next(index) == Some(&"of")
@@ -135,7 +135,7 @@ fn stable(line: &str) -> String {
     }
     let line = shown.join(" ");
     match line.split_once('█') {
-        // What is right-aligned moves with its figures.
+        // Right-aligned text moves with its figures.
         None if line.contains("  … ") => {
             let (before, rest) = line.split_once("  … ").unwrap_or_default();
             format!("{}  … {rest}", before.trim_end())

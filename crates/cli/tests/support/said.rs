@@ -1,4 +1,4 @@
-//! What a command said, and how it ended.
+//! Output and exit code of a command.
 
 use std::io::{Read, Write as _};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use super::PATIENCE;
 /// A command that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Said {
-    /// The exit code; none when a signal ended it.
+    /// Exit code. `None` if a signal ended the command.
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
@@ -35,14 +35,14 @@ impl Said {
         word
     }
 
-    /// What a command said that did not do what it was asked; it printed no data.
+    /// Returns the error output of a failed command, which printed no data.
     #[track_caller]
     pub(crate) fn failed(self, code: i32) -> String {
         assert_eq!((self.code, self.out.as_str()), (Some(code), ""), "{self:?}");
         self.err
     }
 
-    /// The one object, on one line, that a command printed for programs; it said nothing else.
+    /// Returns the single JSON object of a command that printed nothing else.
     #[track_caller]
     pub(crate) fn object(&self) -> Value {
         assert_eq!(self.err, "", "{self:?}");
@@ -79,7 +79,7 @@ pub(crate) fn finish(command: Command, input: &[u8]) -> Said {
     let mut stdin = child.stdin.take().expect("standard input");
     let out = collect(child.stdout.take().expect("standard output"));
     let err = collect(child.stderr.take().expect("standard error"));
-    // What is small fits into the pipe; a command that does not read it is fine.
+    // Small input fits into the pipe, so a command that does not read it does not block.
     let _ = stdin.write_all(input);
     drop(stdin);
     let begun = Instant::now();

@@ -16,7 +16,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts it and waits until it has said where it listens.
+    /// Starts it and waits until it announces its address.
     #[track_caller]
     pub(crate) fn start(machine: &Machine, command: Command) -> Self {
         Self::start_on(machine, command, &machine.data())
@@ -47,7 +47,7 @@ impl Server {
         self.child.id()
     }
 
-    /// What it said on standard error so far.
+    /// Returns its standard error so far.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
@@ -58,7 +58,7 @@ impl Server {
         self.child.wait().expect("wait for the gateway");
     }
 
-    /// Ends it politely and says how it ended.
+    /// Stops it and returns how it ended.
     #[track_caller]
     pub(crate) fn stop(mut self, name: &str) -> ExitStatus {
         signal(self.pid(), name);

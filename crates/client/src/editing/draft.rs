@@ -1,4 +1,4 @@
-//! What is kept of a document on this machine until the gateway has it.
+//! Local drafts: text that the gateway has not confirmed.
 
 use protocol::Version;
 use serde::{Deserialize, Serialize};
@@ -6,31 +6,31 @@ use serde::{Deserialize, Serialize};
 use super::Editing;
 use crate::Marks;
 
-/// A text that the gateway does not have, and what it grew from.
+/// An unconfirmed text and its base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocalDraft {
-    /// The version the text grew from; 0: there was no document.
+    /// Version that the text derives from, or 0 if there was no document.
     pub base_version: Version,
-    /// The text of that version: what a merge needs.
+    /// Text of that version, needed for merging.
     pub base_text: String,
-    /// What the user typed.
+    /// The user's text.
     pub text: String,
-    /// The marks of merges that are left in it.
+    /// Conflict markers that are still in the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Marks>,
 }
 
-/// What to do with the stored draft of a document.
+/// Change to make to the stored draft of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DraftChange {
-    /// Store this one, in place of the one before.
+    /// Store this draft instead of the previous one.
     Keep(LocalDraft),
-    /// The gateway has everything.
+    /// Delete the stored draft.
     Forget,
 }
 
 impl Editing {
-    /// What the gateway does not have; none when it has everything.
+    /// Returns the unsaved text. `None` if everything is saved.
     pub fn draft(&self) -> Option<LocalDraft> {
         self.has_unsaved().then(|| LocalDraft {
             base_version: self.base.version,
@@ -40,23 +40,23 @@ impl Editing {
         })
     }
 
-    /// What to do with the stored draft, where that has changed since the last call. To be asked after every input, so
-    /// that a crash loses nothing.
+    /// Returns the change to make to the stored draft since the last call. Call it after every input so that a crash loses
+    /// nothing.
     pub fn take_draft_change(&mut self) -> Option<DraftChange> {
-        let is_told = match &self.told_draft {
+        let is_reported = match &self.reported_draft {
             None => !self.has_unsaved(),
-            Some(told) => {
+            Some(reported) => {
                 self.has_unsaved()
-                    && told.text == self.text
-                    && told.base_version == self.base.version
-                    && told.base_text == self.base.text
-                    && told.marks == self.marks
+                    && reported.text == self.text
+                    && reported.base_version == self.base.version
+                    && reported.base_text == self.base.text
+                    && reported.marks == self.marks
             }
         };
-        if is_told {
+        if is_reported {
             return None;
         }
-        self.told_draft = self.draft();
-        Some(self.told_draft.clone().map_or(DraftChange::Forget, DraftChange::Keep))
+        self.reported_draft = self.draft();
+        Some(self.reported_draft.clone().map_or(DraftChange::Forget, DraftChange::Keep))
     }
 }

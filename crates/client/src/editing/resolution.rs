@@ -1,19 +1,19 @@
-//! What a user can do about a conflict.
+//! Ways to resolve a conflict.
 
 use std::time::Instant;
 
 use protocol::SaveReason;
 
-use super::{Due, Editing};
+use super::{Editing, ScheduledSave};
 use crate::{Merged, merge};
 
 impl Editing {
-    /// In a conflict, what the two texts come to: without marks where the edits do not touch each other.
+    /// Returns the merge of both texts during a conflict. It has no markers if the edits do not overlap.
     pub fn merged(&self) -> Option<Merged> {
         self.remote.as_ref().map(|remote| merge(&self.base.text, &self.text, &remote.text))
     }
 
-    /// Ends a conflict with what the gateway has. Gives back the text that is no longer shown.
+    /// Resolves the conflict with the gateway's text and returns the discarded text.
     pub fn take_remote(&mut self) -> Option<String> {
         let remote = self.remote.take()?;
         let given_up = std::mem::replace(&mut self.text, remote.text.clone());
@@ -21,25 +21,26 @@ impl Editing {
         self.base = remote;
         self.due = None;
         self.marks.clear();
-        self.forget_failed_save();
+        self.drop_failed_save();
         Some(given_up)
     }
 
-    /// Ends a conflict with the user's text, which replaces what the gateway has, once no marks of a merge are in it.
+    /// Resolves the conflict with the user's text, which is saved once it has no conflict markers.
     pub fn overwrite_remote(&mut self, now: Instant) {
         if let Some(remote) = self.remote.take() {
             self.base = remote;
-            self.forget_failed_save();
-            self.due = Some(Due { at: now, reason: SaveReason::Manual });
+            self.drop_failed_save();
+            self.due = Some(ScheduledSave { at: now, reason: SaveReason::Manual });
         }
     }
 
-    /// Ends a conflict with both texts. With marks in it, the text is saved when the user has edited them away.
+    /// Resolves the conflict with the merged text. If it has markers, it is saved once the user has removed them.
     pub fn take_merge(&mut self, now: Instant) {
-        let (Some(merged), Some(remote)) = (self.merged(), self.remote.take()) else { return };
+        let Some(merged) = self.merged() else { return };
+        let Some(remote) = self.remote.take() else { return };
         self.base = remote;
-        self.forget_failed_save();
-        // A clean merge leaves the marks of one before it in the text.
+        self.drop_failed_save();
+        // Markers of an earlier merge may still be in a cleanly merged text, so keep tracking them.
         match merged {
             Merged::Clean(text) => self.replace_text(text),
             Merged::Marked { text, marks } => {
@@ -47,6 +48,6 @@ impl Editing {
                 self.replace_text(text);
             }
         }
-        self.due = self.has_unsaved().then_some(Due { at: now, reason: SaveReason::Manual });
+        self.due = self.has_unsaved().then_some(ScheduledSave { at: now, reason: SaveReason::Manual });
     }
 }

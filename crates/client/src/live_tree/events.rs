@@ -1,4 +1,4 @@
-//! What notifications change in a tree.
+//! Changes of a tree by notifications.
 
 use protocol::notification::{DocumentChanged, TreeChange, TreeChanged};
 use protocol::{FolderId, Sequence};
@@ -7,7 +7,7 @@ use super::LiveTree;
 use super::place::Place;
 
 impl LiveTree {
-    /// Folders or threads changed.
+    /// Applies a change of folders or threads.
     pub fn tree_changed(&mut self, change: &TreeChanged) {
         if change.workspace_id != self.workspace_id {
             return;
@@ -17,7 +17,7 @@ impl LiveTree {
             | TreeChange::WorkspaceUpdated
             | TreeChange::WorkspaceArchived
             | TreeChange::WorkspaceRestored
-            // `thread/agents_doc/changed` says which document, and what became of it.
+            // `thread/agents_doc/changed` carries the document and its new state.
             | TreeChange::AgentsDoc => return,
             TreeChange::FolderCreated
             | TreeChange::FolderRenamed
@@ -30,7 +30,7 @@ impl LiveTree {
             TreeChange::FolderDeleted => {
                 if let Some(id) = &change.folder_id {
                     self.folder_deleted(id, change.seq);
-                    self.fetching.heard_of_folder(id.clone(), change.seq);
+                    self.fetching.note_folder(id.clone(), change.seq);
                 }
             }
             TreeChange::ThreadCreated | TreeChange::ThreadMoved | TreeChange::ThreadRenamed => {
@@ -40,20 +40,20 @@ impl LiveTree {
             }
             TreeChange::ThreadArchived => {
                 if let Some(id) = &change.thread_id {
-                    self.fetching.heard_of_thread(id.clone(), change.seq);
-                    self.forget_thread(id);
+                    self.fetching.note_thread(id.clone(), change.seq);
+                    self.drop_thread(id);
                 }
             }
         }
         self.newest_change = self.newest_change.max(change.seq);
         if self.fetching.has_too_many_singles() {
-            self.fetching.forget_singles();
-            self.load_shown_again(change.seq);
+            self.fetching.drop_singles();
+            self.reload_shown(change.seq);
         }
         self.arrange();
     }
 
-    /// A scope's document changed.
+    /// Applies a change of a scope's document.
     pub fn document_changed(&mut self, change: &DocumentChanged) {
         if change.workspace_id != self.workspace_id {
             return;
@@ -65,26 +65,26 @@ impl LiveTree {
                 self.arrange();
             }
             Some(_) => {}
-            // A part that is on its way may be older than this.
+            // A part in flight may be older than this change. Remembering the sequence number makes it be loaded again.
             None => self.newest_change = self.newest_change.max(change.seq),
         }
     }
 
-    /// What was in a deleted folder is in its parent now, of which a part is asked for.
+    /// Removes a deleted folder and reloads its parent, which now holds its content.
     fn folder_deleted(&mut self, id: &FolderId, seq: Sequence) {
-        // One that was announced before may have been moved since it was seen.
+        // An earlier announcement may mean that the folder was moved after it was last loaded.
         let is_sure = !self.fetching.may_have_moved(id);
         let parent = self.places.get(&Some(id.clone())).map(Place::parent);
-        self.forget_folder(id);
+        self.drop_folder(id);
         match parent.filter(|_| is_sure) {
             Some(parent) => {
                 if let Some(place) = self.places.get_mut(&parent) {
-                    place.threads_came(seq);
+                    place.note_new_threads(seq);
                 }
                 self.fetching.want_part(parent);
             }
-            // Nobody knows where it was, but what was in it may now be in a folder that is shown.
-            None => self.load_shown_again(seq),
+            // The former parent is unknown, so the content may now be in any folder that is shown.
+            None => self.reload_shown(seq),
         }
     }
 }

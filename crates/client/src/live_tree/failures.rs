@@ -1,4 +1,4 @@
-//! What of a tree could not be loaded, and when it is tried again.
+//! Failed requests of a tree and their retries.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -6,14 +6,14 @@ use std::time::Instant;
 use super::fetching::Wanted;
 use crate::{Failure, backoff};
 
-/// Requests that failed. They wait together: what keeps one from being answered most often keeps all of them.
+/// Failed requests. They share one retry time, because the cause usually affects all of them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Failures {
-    /// What time alone may mend.
+    /// Requests that are retried automatically.
     passing: BTreeSet<Wanted>,
-    /// What waits for somebody to ask again.
+    /// Requests that are retried only on the user's demand.
     lasting: BTreeSet<Wanted>,
-    /// Failures since something was last answered.
+    /// Failures since the last answer.
     attempts: u32,
     retries_at: Option<Instant>,
     message: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct Failures {
 
 impl Failures {
     pub(super) fn add(&mut self, wanted: Wanted, failure: Failure, now: Instant) {
-        // Those that fail together count as one try.
+        // Requests that fail together count as one attempt, so parallel requests do not inflate the backoff.
         if self.passing.is_empty() {
             self.attempts = self.attempts.saturating_add(1);
         }
@@ -38,18 +38,18 @@ impl Failures {
         self.passing.contains(wanted) || self.lasting.contains(wanted)
     }
 
-    /// Something was answered, so the gateway can be asked.
+    /// Resets the backoff after an answer.
     pub(super) fn succeeded(&mut self) {
         self.attempts = 0;
     }
 
-    /// It is asked for again.
+    /// Removes a request that is being sent again.
     pub(super) fn forget(&mut self, wanted: &Wanted) {
         self.passing.remove(wanted);
         self.lasting.remove(wanted);
     }
 
-    /// What to ask for again by now.
+    /// Takes the requests whose retry time has come.
     pub(super) fn take_due(&mut self, now: Instant) -> BTreeSet<Wanted> {
         match self.wake_at() {
             Some(at) if at <= now => std::mem::take(&mut self.passing),
@@ -57,7 +57,7 @@ impl Failures {
         }
     }
 
-    /// Everything, to be asked for again now or not at all.
+    /// Takes all failed requests.
     pub(super) fn take_all(&mut self) -> BTreeSet<Wanted> {
         let Self { mut passing, mut lasting, .. } = std::mem::take(self);
         passing.append(&mut lasting);
@@ -68,7 +68,7 @@ impl Failures {
         self.retries_at.filter(|_| !self.passing.is_empty())
     }
 
-    /// Why the last one failed, while something is missing or is being tried again.
+    /// Returns the last failure's message while content is missing or being retried.
     pub(super) fn message(&self) -> Option<&str> {
         let is_missing = !self.passing.is_empty() || !self.lasting.is_empty();
         self.message.as_deref().filter(|_| is_missing || self.attempts > 0)

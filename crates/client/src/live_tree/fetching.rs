@@ -1,4 +1,4 @@
-//! Which parts of a tree to ask for, and what their answers change.
+//! Requests for parts of a tree, and how their answers change it.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Instant;
@@ -13,25 +13,25 @@ use super::place::Place;
 use super::{LiveTree, Scope};
 use crate::Failure;
 
-/// Threads of each folder that come with a part.
+/// Threads of each folder that a part includes.
 const PART_THREADS: u32 = 200;
-/// Threads of one further page.
+/// Threads per further page.
 const PAGE_THREADS: u32 = 500;
-/// Requests under way at once: enough to keep a connection busy, too few to be in the way of an editor's.
-const AT_ONCE: usize = 4;
-/// Announced folders and threads that are asked for one by one; more are found faster by loading what is shown again.
+/// Requests in flight: enough to keep a connection busy, few enough not to delay an editor's requests.
+const MAX_IN_FLIGHT: usize = 4;
+/// Changed folders and threads that are fetched individually. Beyond this, reloading the visible part is faster.
 const SINGLE_LIMIT: usize = 64;
 
-/// What to ask the gateway for.
+/// A request to the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreeRequest {
-    /// What is in a place: `thread/tree`.
+    /// Content of a place: `thread/tree`.
     Part(ThreadTreeParams),
     /// More threads of a place: `thread/list`.
     Page(ThreadListParams),
-    /// A folder that has changed.
+    /// A changed folder.
     Folder(FolderGetParams),
-    /// A thread that has changed.
+    /// A changed thread.
     Thread(ThreadGetParams),
 }
 
@@ -43,19 +43,19 @@ pub(super) enum Wanted {
     Thread(ThreadId),
 }
 
-/// What is wanted, what is under way, and what failed.
+/// Wanted, in-flight and failed requests.
 ///
-/// Answers and announcements overtake each other. A part says for which change it is true; what was announced after that
-/// change is better known from the announcement, and the part is asked for once more.
+/// Answers and announcements overtake each other. A part carries the change up to which it is valid. Announcements of
+/// later changes win over it, and the part is requested again.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Fetching {
     wanted: BTreeSet<Wanted>,
-    /// With the newest change that was announced when it was asked for.
-    under_way: HashMap<Wanted, Sequence>,
+    /// Requests in flight, with the newest change announced when they were sent.
+    in_flight: HashMap<Wanted, Sequence>,
     failures: Failures,
-    /// Answers that are on their way from before everything was loaded again.
+    /// Answers in flight from before a complete reload.
     outdated: HashSet<Wanted>,
-    /// The last change that was announced of each, while older answers may be on their way.
+    /// Last announced change of each thread, while older answers may be in flight.
     threads: HashMap<ThreadId, Sequence>,
     folders: HashMap<FolderId, Sequence>,
 }
@@ -65,32 +65,32 @@ impl Fetching {
         self.wanted.insert(Wanted::Part(scope));
     }
 
-    /// The next page of a place, unless it is already on its way.
+    /// Requests the next page of a place, unless it is already in flight.
     pub(super) fn want_page(&mut self, scope: Scope) {
         self.want_unless_asked(Wanted::Page(scope));
     }
 
     fn want_unless_asked(&mut self, wanted: Wanted) {
-        if !self.under_way.contains_key(&wanted) && !self.failures.contains(&wanted) {
+        if !self.in_flight.contains_key(&wanted) && !self.failures.contains(&wanted) {
             self.wanted.insert(wanted);
         }
     }
 
     pub(super) fn want_folder(&mut self, id: FolderId, seq: Sequence) {
-        self.heard_of_folder(id.clone(), seq);
+        self.note_folder(id.clone(), seq);
         self.wanted.insert(Wanted::Folder(id));
     }
 
     pub(super) fn want_thread(&mut self, id: ThreadId, seq: Sequence) {
-        self.heard_of_thread(id.clone(), seq);
+        self.note_thread(id.clone(), seq);
         self.wanted.insert(Wanted::Thread(id));
     }
 
-    pub(super) fn heard_of_folder(&mut self, id: FolderId, seq: Sequence) {
+    pub(super) fn note_folder(&mut self, id: FolderId, seq: Sequence) {
         self.folders.insert(id, seq);
     }
 
-    pub(super) fn heard_of_thread(&mut self, id: ThreadId, seq: Sequence) {
+    pub(super) fn note_thread(&mut self, id: ThreadId, seq: Sequence) {
         self.threads.insert(id, seq);
     }
 
@@ -99,11 +99,11 @@ impl Fetching {
         self.wanted.iter().filter(is_single).count() > SINGLE_LIMIT
     }
 
-    pub(super) fn forget_singles(&mut self) {
+    pub(super) fn drop_singles(&mut self) {
         self.wanted.retain(|wanted| !matches!(wanted, Wanted::Folder(_) | Wanted::Thread(_)));
     }
 
-    /// Whether more is known of a thread than an answer that is true for a change can say.
+    /// Returns true if a thread was announced after `than`, so an answer of that age is outdated.
     fn is_newer_thread(&self, id: &ThreadId, than: Sequence) -> bool {
         self.threads.get(id).is_some_and(|seq| *seq > than)
     }
@@ -112,14 +112,14 @@ impl Fetching {
         self.folders.get(id).is_some_and(|seq| *seq > than)
     }
 
-    /// Whether a folder was announced, and may not have been seen since.
+    /// Returns true if a folder was announced and may not have been loaded since.
     pub(super) fn may_have_moved(&self, id: &FolderId) -> bool {
         self.folders.contains_key(id) || self.failures.contains(&Wanted::Folder(id.clone()))
     }
 
-    /// Takes note of an answer; none when it is to be ignored, otherwise what was known when it was asked for.
+    /// Records an answer. Returns the newest change known when the request was sent, or `None` if the answer is outdated.
     fn answered(&mut self, wanted: &Wanted) -> Option<Sequence> {
-        let asked_at = self.under_way.remove(wanted)?;
+        let asked_at = self.in_flight.remove(wanted)?;
         self.failures.succeeded();
         if self.outdated.remove(wanted) {
             self.wanted.insert(wanted.clone());
@@ -128,9 +128,9 @@ impl Fetching {
         Some(asked_at)
     }
 
-    /// Without answers on their way nothing can be older than what is known.
-    fn forget_announcements_when_idle(&mut self) {
-        if self.under_way.is_empty() && self.wanted.is_empty() {
+    /// Clears announcements when no answer is in flight, because nothing older can arrive any more.
+    fn clear_announcements_when_idle(&mut self) {
+        if self.in_flight.is_empty() && self.wanted.is_empty() {
             self.threads.clear();
             self.folders.clear();
         }
@@ -138,17 +138,18 @@ impl Fetching {
 }
 
 impl LiveTree {
-    /// What to ask the gateway for now. Several requests may be under way.
+    /// Returns the next request. Several requests may be in flight.
     pub fn poll(&mut self, now: Instant) -> Option<TreeRequest> {
         self.fetching.wanted.append(&mut self.fetching.failures.take_due(now));
-        if self.fetching.under_way.len() >= AT_ONCE {
+        if self.fetching.in_flight.len() >= MAX_IN_FLIGHT {
             return None;
         }
         let fetching = &self.fetching;
-        // Changes are heard of from the first part on, so nothing else may be older than that.
+        // Notifications are subscribed from the first part on. Loading anything else earlier could miss the changes in
+        // between.
         let may_ask = |wanted: &&Wanted| self.seq.is_some() || **wanted == Wanted::Part(None);
         let mut waiting = fetching.wanted.iter().filter(may_ask);
-        let wanted = waiting.find(|wanted| !fetching.under_way.contains_key(*wanted))?.clone();
+        let wanted = waiting.find(|wanted| !fetching.in_flight.contains_key(*wanted))?.clone();
         self.fetching.wanted.remove(&wanted);
         self.fetching.failures.forget(&wanted);
         let workspace_id = self.workspace_id.clone();
@@ -172,17 +173,17 @@ impl LiveTree {
                 TreeRequest::Thread(ThreadGetParams { workspace_id, thread_id: thread_id.clone() })
             }
         };
-        self.fetching.under_way.insert(wanted, self.newest_change);
+        self.fetching.in_flight.insert(wanted, self.newest_change);
         Some(request)
     }
 
-    /// When to call [`poll`](Self::poll) although nothing happened.
+    /// Returns the time of the next [`poll`](Self::poll) if nothing happens before.
     pub fn wake_at(&self) -> Option<Instant> {
         self.fetching.failures.wake_at()
     }
 
-    /// A request failed, for another reason than that there is no such thing. It is tried again by itself where that may
-    /// help, else by [`retry`](Self::retry).
+    /// Reports a failed request, unless the item no longer exists. It is retried automatically if that may help, otherwise by
+    /// [`retry`](Self::retry).
     pub fn request_failed(&mut self, request: &TreeRequest, failure: Failure, now: Instant) {
         let wanted = match request {
             TreeRequest::Part(params) => Wanted::Part(params.folder_id.clone()),
@@ -190,13 +191,13 @@ impl LiveTree {
             TreeRequest::Folder(params) => Wanted::Folder(params.folder_id.clone()),
             TreeRequest::Thread(params) => Wanted::Thread(params.thread_id.clone()),
         };
-        if self.fetching.under_way.remove(&wanted).is_some() {
+        if self.fetching.in_flight.remove(&wanted).is_some() {
             self.fetching.outdated.remove(&wanted);
             self.fetching.failures.add(wanted, failure, now);
         }
     }
 
-    /// There is no such place any more, said the gateway about a part or a page: what is known of it goes.
+    /// Reports that a requested place no longer exists, and removes it.
     pub fn place_gone(&mut self, request: &TreeRequest) {
         let (wanted, scope) = match request {
             TreeRequest::Part(params) => (Wanted::Part(params.folder_id.clone()), &params.folder_id),
@@ -206,26 +207,26 @@ impl LiveTree {
         if self.fetching.answered(&wanted).is_some()
             && let Some(id) = scope
         {
-            self.forget_folder(id);
+            self.drop_folder(id);
         }
         self.arrange();
     }
 
-    /// Why something is missing in the tree, as far as that is not mended.
+    /// Returns the reason why content is missing.
     pub fn problem(&self) -> Option<&str> {
         self.fetching.failures.message()
     }
 
-    /// Asks again for what failed, such as when the connection is back.
+    /// Retries failed requests, for example after reconnecting.
     pub fn retry(&mut self) {
         let mut failed = self.fetching.failures.take_all();
         self.fetching.wanted.append(&mut failed);
     }
 
-    /// Loads everything that is shown again: changes may have been missed.
+    /// Reloads everything that is shown, because changes may have been missed.
     pub fn reload(&mut self) {
-        let Fetching { wanted, under_way, failures, outdated, threads, folders } = &mut self.fetching;
-        outdated.extend(under_way.keys().cloned());
+        let Fetching { wanted, in_flight, failures, outdated, threads, folders } = &mut self.fetching;
+        outdated.extend(in_flight.keys().cloned());
         wanted.clear();
         failures.take_all();
         threads.clear();
@@ -235,15 +236,16 @@ impl LiveTree {
         for place in self.places.values_mut() {
             place.document_seq = Sequence(0);
         }
-        self.load_shown_again(Sequence(0));
+        self.reload_shown(Sequence(0));
         self.arrange();
     }
 
-    /// Asks for every open place again, and for the others when they are opened: a change may have touched any of them.
-    pub(super) fn load_shown_again(&mut self, seq: Sequence) {
+    /// Reloads all expanded places now and the others when they are expanded.
+    pub(super) fn reload_shown(&mut self, seq: Sequence) {
         for (scope, place) in &mut self.places {
-            (place.is_loaded, place.knows_folders) = (false, false);
-            place.threads_came(seq);
+            place.is_loaded = false;
+            place.knows_folders = false;
+            place.note_new_threads(seq);
             if place.is_expanded {
                 self.fetching.wanted.insert(Wanted::Part(scope.clone()));
             }
@@ -251,7 +253,7 @@ impl LiveTree {
         self.want_everything_if_filtered();
     }
 
-    /// A part has come.
+    /// Reports a loaded part.
     pub fn part_loaded(&mut self, params: &ThreadTreeParams, part: ThreadTreeResult) {
         let wanted = Wanted::Part(params.folder_id.clone());
         if self.fetching.answered(&wanted).is_some() {
@@ -265,7 +267,7 @@ impl LiveTree {
                 self.take_part(params, part);
             }
             self.want_everything_if_filtered();
-            self.fetching.forget_announcements_when_idle();
+            self.fetching.clear_announcements_when_idle();
         }
         self.arrange();
     }
@@ -275,7 +277,7 @@ impl LiveTree {
         let mut inside: HashMap<Scope, Vec<FolderId>> = HashMap::new();
         let mut covered: Vec<Scope> = vec![params.folder_id.clone()];
         for folder in folders {
-            // What is known of it from an announcement stays: where it is, or that it is gone.
+            // An announcement newer than this part already moved or deleted the folder.
             if !self.fetching.is_newer_folder(&folder.id, seq) {
                 inside.entry(folder.parent_folder_id.clone()).or_default().push(folder.id.clone());
                 covered.push(Some(folder.id.clone()));
@@ -303,17 +305,18 @@ impl LiveTree {
             if let Some(place) = self.places.get_mut(&scope) {
                 place.is_loaded = true;
                 if place.document_seq <= seq {
-                    (place.document, place.document_seq) = (document, seq);
+                    place.document = document;
+                    place.document_seq = seq;
                 }
             }
         }
     }
 
-    /// The folders of a place, or how many of them the answer left out.
+    /// Applies the folders of a place, or the number of folders that the answer left out.
     fn take_folders(&mut self, scope: &Scope, listed: Vec<FolderId>, missing: u64, seq: Sequence) {
         let Some(place) = self.places.get_mut(scope) else { return };
         if missing > 0 {
-            // What was loaded of it before still counts, if it can be all.
+            // An earlier listing remains valid if its length still matches.
             place.knows_folders &= place.folders.len() as u64 == missing;
             place.missing_folders = if place.knows_folders { 0 } else { missing };
             if !place.knows_folders && place.is_expanded {
@@ -326,7 +329,7 @@ impl LiveTree {
         let before = std::mem::replace(&mut place.folders, listed);
         for id in before {
             let is_listed = self.places.get(scope).is_some_and(|place| place.folders.contains(&id));
-            // One that is elsewhere now was moved there.
+            // A folder that now has another parent was moved.
             let is_here = self.folder(&id).is_some_and(|folder| folder.parent_folder_id == *scope);
             if is_listed || !is_here {
                 continue;
@@ -334,13 +337,13 @@ impl LiveTree {
             if self.fetching.is_newer_folder(&id, seq) {
                 self.list_folder(&id, scope);
             } else {
-                self.forget_folder(&id);
+                self.drop_folder(&id);
             }
         }
         self.sort_folders(scope);
     }
 
-    /// The first threads of a place, and how many more there are. Those that were loaded beyond them stay.
+    /// Applies the first threads of a place and the number of remaining ones. Later pages that were loaded stay.
     fn take_threads(&mut self, scope: &Scope, threads: Vec<ThreadSummary>, missing: u64, seq: Sequence) {
         let Some(place) = self.places.get_mut(scope) else { return };
         let last = threads.last().map(|thread| thread.id.clone());
@@ -363,7 +366,7 @@ impl LiveTree {
         } else if !(was_paged && missing > 0) {
             place.cursor = last;
         }
-        // Not less than one where something is left out: only the last page says that nothing is.
+        // At least one remains as long as threads are left out; only the last page reports that none are.
         place.missing_threads = if missing > 0 { missing.saturating_sub(kept).max(1) } else { 0 };
         let here: Vec<ThreadId> = place.threads.iter().map(|thread| thread.id.clone()).collect();
         for id in here {
@@ -371,14 +374,14 @@ impl LiveTree {
         }
     }
 
-    /// A page of threads has come.
+    /// Reports a loaded page of threads.
     pub fn page_loaded(&mut self, params: &ThreadListParams, page: ThreadListResult) {
         let scope = params.folder_id.clone();
         let asked_at = self.fetching.answered(&Wanted::Page(scope.clone()));
         if let Some(asked_at) = asked_at {
             self.take_page(&scope, params.after.as_ref(), page, asked_at);
             self.want_everything_if_filtered();
-            self.fetching.forget_announcements_when_idle();
+            self.fetching.clear_announcements_when_idle();
         }
         self.arrange();
     }
@@ -395,7 +398,7 @@ impl LiveTree {
         let threads: Vec<ThreadSummary> = page
             .threads
             .into_iter()
-            // A page does not say for which change it is true.
+            // A page does not carry the change up to which it is valid, so compare with the time of its request.
             .filter(|thread| !self.fetching.is_newer_thread(&thread.id, asked_at))
             .collect();
         let ids: Vec<ThreadId> = threads.iter().map(|thread| thread.id.clone()).collect();
@@ -410,7 +413,7 @@ impl LiveTree {
             place.cursor = last;
         }
         let left = place.missing_threads.saturating_sub(added).max(1);
-        // Something may have come to the end of the list since.
+        // Threads may have been added to the end since the request was sent.
         let is_all = page.next.is_none() && self.newest_change <= asked_at;
         place.missing_threads = if is_all { 0 } else { left };
         for id in ids {
@@ -418,29 +421,30 @@ impl LiveTree {
         }
     }
 
-    /// A folder that was asked for has come; none: there is no such folder any more.
+    /// Reports a requested folder. `None` means that it no longer exists.
     pub fn folder_loaded(&mut self, id: &FolderId, folder: Option<Folder>) {
         if let Some(asked_at) = self.fetching.answered(&Wanted::Folder(id.clone())) {
             match folder {
-                None => self.forget_folder(id),
-                // It was deleted since, or it is asked for once more.
+                None => self.drop_folder(id),
+                // A newer announcement exists: the folder was deleted, or is being requested again.
                 Some(_) if self.fetching.is_newer_folder(id, asked_at) => {}
                 Some(folder) => self.take_folder(folder),
             }
-            self.fetching.forget_announcements_when_idle();
+            self.fetching.clear_announcements_when_idle();
         }
         self.arrange();
     }
 
     fn take_folder(&mut self, folder: Folder) {
-        let (id, parent) = (folder.id.clone(), folder.parent_folder_id.clone());
+        let id = folder.id.clone();
+        let parent = folder.parent_folder_id.clone();
         match self.places.get_mut(&parent) {
-            // It is where nobody has looked yet.
-            None => self.forget_folder(&id),
+            // The parent is not loaded, so the folder is not visible.
+            None => self.drop_folder(&id),
             Some(place) if !place.has_all_folders() && !place.folders.contains(&id) => {
                 place.missing_folders = place.missing_folders.max(1);
                 let is_expanded = place.is_expanded;
-                self.forget_folder(&id);
+                self.drop_folder(&id);
                 if is_expanded {
                     self.fetching.want_part(parent);
                 }
@@ -456,23 +460,24 @@ impl LiveTree {
         }
     }
 
-    /// A thread that was asked for has come; none: there is no such thread any more.
+    /// Reports a requested thread. `None` means that it no longer exists.
     pub fn thread_loaded(&mut self, id: &ThreadId, thread: Option<Thread>) {
         if let Some(asked_at) = self.fetching.answered(&Wanted::Thread(id.clone())) {
             let thread = thread.filter(|thread| thread.archived_at.is_none());
             match thread {
-                None => self.forget_thread(id),
-                // It was archived since, or it is asked for once more.
+                None => self.drop_thread(id),
+                // A newer announcement exists: the thread was archived, or is being requested again.
                 Some(_) if self.fetching.is_newer_thread(id, asked_at) => {}
                 Some(thread) => self.take_thread(thread),
             }
-            self.fetching.forget_announcements_when_idle();
+            self.fetching.clear_announcements_when_idle();
         }
         self.arrange();
     }
 
     fn take_thread(&mut self, thread: Thread) {
-        let (id, scope) = (thread.id.clone(), thread.folder_id);
+        let id = thread.id.clone();
+        let scope = thread.folder_id;
         let summary = ThreadSummary {
             id: thread.id,
             title: thread.title,
@@ -487,12 +492,12 @@ impl LiveTree {
                 place.put_thread(summary);
                 self.place_thread(id, &scope);
             }
-            // It is where nobody has looked yet.
-            None => self.forget_thread(&id),
+            // The folder is not loaded, so the thread is not visible.
+            None => self.drop_thread(&id),
         }
     }
 
-    /// Loads all that a filter has to look at.
+    /// Loads everything that a filter must search.
     pub(super) fn want_everything(&mut self) {
         for (scope, place) in &self.places {
             if !place.has_all_folders() {
@@ -518,7 +523,7 @@ impl LiveTree {
         }
     }
 
-    pub(super) fn forget_thread(&mut self, id: &ThreadId) {
+    pub(super) fn drop_thread(&mut self, id: &ThreadId) {
         if let Some(scope) = self.thread_places.remove(id)
             && let Some(place) = self.places.get_mut(&scope)
         {
@@ -526,7 +531,7 @@ impl LiveTree {
         }
     }
 
-    /// Takes what is known of a folder, without listing it in its parent.
+    /// Stores a folder without listing it in its parent.
     fn put_folder(&mut self, folder: Folder) {
         let scope = Some(folder.id.clone());
         let before = self.places.get(&scope).map(Place::parent);
@@ -564,8 +569,8 @@ impl LiveTree {
         }
     }
 
-    /// Removes a folder and all that is known below it.
-    pub(super) fn forget_folder(&mut self, id: &FolderId) {
+    /// Removes a folder and everything below it.
+    pub(super) fn drop_folder(&mut self, id: &FolderId) {
         if let Some(parent) = self.places.get(&Some(id.clone())).map(Place::parent)
             && let Some(parent) = self.places.get_mut(&parent)
         {

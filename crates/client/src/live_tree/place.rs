@@ -1,4 +1,4 @@
-//! What is known of one folder, or of the workspace root.
+//! KnownText state of one folder or of the workspace root.
 
 use protocol::{DocumentSummary, Folder, FolderId, Sequence, ThreadId, ThreadSummary};
 
@@ -6,24 +6,24 @@ use super::Scope;
 
 #[derive(Debug, Clone)]
 pub(super) struct Place {
-    /// None for the workspace root.
+    /// `None` for the workspace root.
     pub(super) folder: Option<Folder>,
-    /// Folders in it that are known, by name.
+    /// KnownText folders in this place, by name.
     pub(super) folders: Vec<FolderId>,
-    /// Threads in it that are known, oldest first.
+    /// KnownText threads in this place, oldest first.
     pub(super) threads: Vec<ThreadSummary>,
     pub(super) document: Option<DocumentSummary>,
-    /// The change that the document is known from: an older answer says nothing new about it.
+    /// Change from which the document is known. Older answers do not replace it.
     pub(super) document_seq: Sequence,
-    /// Whether its document and its threads have come.
+    /// True once the document and the threads have been loaded.
     pub(super) is_loaded: bool,
-    /// Whether the folders in it have: a part of the place above says only how many there are.
+    /// True once the folders have been loaded. A part of the parent only carries their number.
     pub(super) knows_folders: bool,
-    /// Threads that were left out; a count to show, which others may have changed since.
+    /// Number of threads that were left out, for display. It may be outdated.
     pub(super) missing_threads: u64,
-    /// The last thread up to which none is missing: the next page follows it. One that was announced may come after it.
+    /// Last thread of the gapless prefix; the next page starts after it. Announced threads may come after it.
     pub(super) cursor: Option<ThreadId>,
-    /// The last change that may have brought threads here without announcing each: an older answer does not know them.
+    /// Last change that may have added threads without announcing each. Older answers do not contain them.
     pub(super) threads_seq: Sequence,
     pub(super) missing_folders: u64,
     pub(super) is_expanded: bool,
@@ -59,12 +59,12 @@ impl Place {
         self.folder.as_ref().and_then(|folder| folder.parent_folder_id.clone())
     }
 
-    /// Whether every folder directly in it is known.
+    /// Returns true if every direct subfolder is known.
     pub(super) fn has_all_folders(&self) -> bool {
         self.is_loaded && self.knows_folders
     }
 
-    /// Whether there is, or may be, something to see in it.
+    /// Returns true if the place has, or may have, content.
     pub(super) fn has_children(&self) -> bool {
         !self.is_loaded
             || !self.folders.is_empty()
@@ -73,18 +73,18 @@ impl Place {
             || self.missing_threads + self.missing_folders > 0
     }
 
-    /// A change may have brought threads that are not announced one by one, anywhere among those that are known.
-    pub(super) fn threads_came(&mut self, seq: Sequence) {
+    /// Records a change that may have added threads anywhere without announcing them individually.
+    pub(super) fn note_new_threads(&mut self, seq: Sequence) {
         self.cursor = None;
         self.threads_seq = seq;
     }
 
-    /// Where a thread is, or would be.
+    /// Returns the index of a thread, or the index to insert it at.
     pub(super) fn position(&self, id: &ThreadId) -> Result<usize, usize> {
         self.threads.binary_search_by(|thread| thread.id.cmp(id))
     }
 
-    /// Puts a thread into its place, or replaces what is known of it.
+    /// Inserts or replaces a thread.
     pub(super) fn put_thread(&mut self, thread: ThreadSummary) {
         match self.position(&thread.id) {
             Ok(index) => self.threads[index] = thread,

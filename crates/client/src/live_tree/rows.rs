@@ -1,4 +1,4 @@
-//! The visible rows of a tree, found by their index.
+//! Visible rows of a tree, looked up by index.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -8,7 +8,7 @@ use protocol::{DocumentSummary, Folder, FolderId, ThreadId, ThreadSummary};
 
 use super::{LiveTree, Scope};
 
-/// What a row is of, whatever its index is.
+/// Identity of a row, independent of its index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RowKey {
     /// The document of a scope.
@@ -17,20 +17,20 @@ pub enum RowKey {
     Folder(FolderId),
     /// A thread.
     Thread(ThreadId),
-    /// What is not loaded yet of a scope.
+    /// Content of a scope that is not loaded yet.
     More(Scope),
 }
 
-/// One visible row.
+/// A visible row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeRow<'a> {
-    /// How many folders it is in.
+    /// Number of enclosing folders.
     pub depth: usize,
-    /// What it is of.
+    /// Content of the row.
     pub kind: TreeRowKind<'a>,
 }
 
-/// What a row shows.
+/// Content of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreeRowKind<'a> {
     /// A scope's `AGENTS.md`.
@@ -39,25 +39,25 @@ pub enum TreeRowKind<'a> {
     Folder(FolderRow<'a>),
     /// A thread.
     Thread(&'a ThreadSummary),
-    /// Something that is not loaded yet.
+    /// Content that is not loaded yet.
     More {
-        /// Whose content it is.
+        /// Scope of the content.
         scope: &'a Scope,
-        /// How many threads.
+        /// Number of threads.
         threads: u64,
     },
 }
 
-/// A row of a document, which may not exist while an editor is open for it.
+/// Row of a document. The document may not exist while an editor is open for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentRow<'a> {
-    /// The scope.
+    /// Scope of the document.
     pub scope: &'a Scope,
-    /// What counts there.
+    /// State of the document.
     pub state: DocumentState,
-    /// The document; none where only an editor is open.
+    /// The document. `None` if only an editor is open.
     pub summary: Option<&'a DocumentSummary>,
-    /// Whether an editor is open for it.
+    /// True if an editor is open.
     pub is_open: bool,
 }
 
@@ -66,29 +66,29 @@ pub struct DocumentRow<'a> {
 pub struct FolderRow<'a> {
     /// The folder.
     pub folder: &'a Folder,
-    /// Whether its content has rows.
+    /// True if its content is visible.
     pub is_expanded: bool,
-    /// Whether there is, or may be, something in it.
+    /// True if it has, or may have, content.
     pub has_children: bool,
-    /// Where its instructions come from.
+    /// State of the document that applies to the folder.
     pub state: DocumentState,
 }
 
-/// What a scope's document counts for.
+/// State of the document that applies to a scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DocumentState {
-    /// It has a document with text.
+    /// The scope has a document with text.
     Active,
-    /// It has a document that is only white space, and so inherits.
+    /// The scope's document is blank, so the scope inherits.
     Draft,
-    /// It has none, and the one of this scope above it counts.
+    /// The scope has no document and inherits from this ancestor.
     Inherited(Scope),
-    /// It has none, and there is none above it.
+    /// Neither the scope nor an ancestor has a document.
     Missing,
 }
 
 impl TreeRow<'_> {
-    /// What the row is of.
+    /// Returns the row's identity.
     pub fn key(&self) -> RowKey {
         match &self.kind {
             TreeRowKind::Document(row) => RowKey::Document(row.scope.clone()),
@@ -99,21 +99,21 @@ impl TreeRow<'_> {
     }
 }
 
-/// Rows that follow each other and are found together.
+/// Adjacent rows that are looked up together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum RunKind {
     Document,
     /// The folder of the scope itself.
     Folder,
     Threads,
-    /// Threads that a filter leaves, by their index among all of the place.
+    /// Threads that match the filter, by index among the place's threads.
     MatchingThreads(Vec<u32>),
     More,
 }
 
 #[derive(Debug, Clone)]
 struct Run {
-    /// The index of its first row.
+    /// Index of the first row.
     start: usize,
     depth: usize,
     scope: Scope,
@@ -127,16 +127,16 @@ pub(super) struct Runs {
     len: usize,
 }
 
-/// What is still to be arranged; a stack instead of recursion, because trees may be deep.
+/// Places still to be arranged. A stack instead of recursion, because trees may be deep.
 enum Waiting {
-    /// A folder's row and what is in it.
+    /// Row of a folder and its content.
     Folder { id: FolderId, depth: usize, is_inside_match: bool },
-    /// What comes after the folders of a place: its threads.
+    /// Threads of a place, which follow its folders.
     Threads { scope: Scope, depth: usize, is_match: bool },
 }
 
 impl Runs {
-    /// Arranges what can be seen of a tree: document, folders, threads of each place that is open.
+    /// Arranges the visible part of a tree: document, folders and threads of each expanded place.
     pub(super) fn of(tree: &LiveTree) -> Self {
         let filter = Filter::of(tree);
         let mut runs = Self::default();
@@ -167,7 +167,7 @@ impl Runs {
         runs
     }
 
-    /// A place's document now, its folders and threads later.
+    /// Adds the document of a place and queues its folders and threads.
     fn open(
         &mut self,
         tree: &LiveTree,
@@ -223,7 +223,7 @@ impl Runs {
         self.runs.len()
     }
 
-    /// The run that a row is in, and which of its rows it is.
+    /// Returns the run of a row and the row's offset in it.
     fn find(&self, index: usize) -> Option<(&Run, usize)> {
         if index >= self.len {
             return None;
@@ -233,22 +233,22 @@ impl Runs {
         Some((run, index - run.start))
     }
 
-    /// The scopes that are not whole among these rows.
-    pub(super) fn left_out_in(&self, rows: Range<usize>) -> Vec<Scope> {
+    /// Returns the scopes whose content is incomplete within these rows.
+    pub(super) fn incomplete_in(&self, rows: Range<usize>) -> Vec<Scope> {
         let first = self.runs.partition_point(|run| run.start < rows.start);
         let seen = self.runs[first..].iter().take_while(|run| run.start < rows.end);
         seen.filter(|run| run.kind == RunKind::More).map(|run| run.scope.clone()).collect()
     }
 }
 
-/// What a filter leaves.
+/// Result of applying a filter.
 struct Filter {
     text: String,
-    /// Matching threads by place.
+    /// Matching threads by scope.
     threads: BTreeMap<Scope, Vec<u32>>,
-    /// Folders that match or have a match inside.
+    /// Folders that match or contain a match.
     folders: BTreeSet<FolderId>,
-    /// Places that have a match inside, however deep.
+    /// Scopes that contain a match at any depth.
     matches_inside: BTreeSet<Scope>,
 }
 
@@ -289,7 +289,7 @@ impl Filter {
 }
 
 impl LiveTree {
-    /// A visible row.
+    /// Returns the visible row at an index.
     pub fn row(&self, index: usize) -> Option<TreeRow<'_>> {
         let (run, offset) = self.runs.find(index)?;
         let (scope, place) = self.places.get_key_value(&run.scope)?;
@@ -302,7 +302,7 @@ impl LiveTree {
             }),
             RunKind::Folder => TreeRowKind::Folder(FolderRow {
                 folder: place.folder.as_ref()?,
-                // A filter opens folders by itself.
+                // A filter expands folders automatically, so compare depths instead of reading `is_expanded`.
                 is_expanded: self.runs.find(index + 1).is_some_and(|(next, _)| next.depth > run.depth),
                 has_children: place.has_children() || self.open_editors.contains(scope),
                 state: self.document_state(scope),
@@ -316,7 +316,7 @@ impl LiveTree {
         Some(TreeRow { depth: run.depth, kind })
     }
 
-    /// Where the row of something is; none while it is not visible.
+    /// Returns the index of a row. `None` if it is not visible.
     pub fn index_of(&self, key: &RowKey) -> Option<usize> {
         let scope = match key {
             RowKey::Document(scope) | RowKey::More(scope) => scope.clone(),

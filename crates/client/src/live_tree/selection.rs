@@ -1,30 +1,30 @@
-//! Which row is selected, and where keys lead from it.
+//! Selection of a row, and keyboard navigation.
 
 use super::{LiveTree, RowKey, Scope, TreeRowKind};
 
 impl LiveTree {
-    /// What is selected; it may be out of sight.
+    /// Returns the selected item, which may not be visible.
     pub fn selected(&self) -> Option<&RowKey> {
         self.selected.as_ref()
     }
 
-    /// The index of the selected row; none while it is out of sight.
+    /// Returns the index of the selected row. `None` if it is not visible.
     pub fn selected_index(&self) -> Option<usize> {
         self.index_of(self.selected.as_ref()?)
     }
 
-    /// Selects something, or nothing.
+    /// Selects an item, or clears the selection.
     pub fn select(&mut self, key: Option<RowKey>) {
         self.selected = key;
     }
 
-    /// Selects the row below; the first one where none is selected.
+    /// Selects the next row, or the first one if none is selected.
     pub fn select_next(&mut self) {
         let next = self.selected_index().map_or(0, |index| index + 1);
         self.select_row(next.min(self.len().saturating_sub(1)));
     }
 
-    /// Selects the row above; the last one where none is selected.
+    /// Selects the previous row, or the last one if none is selected.
     pub fn select_previous(&mut self) {
         let last = self.len().saturating_sub(1);
         self.select_row(self.selected_index().map_or(last, |index| index.saturating_sub(1)));
@@ -40,7 +40,7 @@ impl LiveTree {
         self.select_row(self.len().saturating_sub(1));
     }
 
-    /// Opens the selected folder, or goes to what is in it.
+    /// Expands the selected folder, or moves into it if it is expanded.
     pub fn move_in(&mut self) {
         let Some(RowKey::Folder(id)) = self.selected.clone() else { return };
         let Some(index) = self.selected_index() else { return };
@@ -52,7 +52,7 @@ impl LiveTree {
         }
     }
 
-    /// Closes the selected folder, or goes to the folder that something is in.
+    /// Collapses the selected folder, or moves to the enclosing folder.
     pub fn move_out(&mut self) {
         let Some(selected) = self.selected.clone() else { return };
         if let RowKey::Folder(id) = &selected
@@ -64,7 +64,7 @@ impl LiveTree {
         }
     }
 
-    /// Opens every folder that something is in, and selects it.
+    /// Expands all folders around an item and selects it.
     pub fn reveal(&mut self, key: RowKey) {
         let above: Vec<_> = match self.scope_of(&key) {
             Some(scope) => self.ancestors(&scope).filter_map(super::Place::scope).collect(),
@@ -76,7 +76,7 @@ impl LiveTree {
         self.select(Some(key));
     }
 
-    /// The scope that something is in; outer none: it is not known.
+    /// Returns the scope that contains an item. The outer `None` means that the item is unknown.
     fn scope_of(&self, key: &RowKey) -> Option<Scope> {
         match key {
             RowKey::Document(scope) | RowKey::More(scope) => Some(scope.clone()),

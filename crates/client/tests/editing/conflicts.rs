@@ -1,4 +1,4 @@
-//! What happens when somebody else changes the document.
+//! Conflicts with changes made elsewhere.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use crate::model::{Editor, document};
 
 const BASE: &str = "a\nb\nc\nd\ne\n";
 
-/// An editor with local edits whose save meets another version.
+/// Returns an editor whose save of local edits conflicts.
 fn conflict(local: &str, remote: Option<&Document>) -> (Editor, Instant) {
     let start = Instant::now();
     let mut editing = Editor::new(Some(&document(3, BASE)));
@@ -20,7 +20,7 @@ fn conflict(local: &str, remote: Option<&Document>) -> (Editor, Instant) {
     (editing, start)
 }
 
-/// What is saved next, and over which version.
+/// Returns the text and expected version of the next save.
 fn next_save(editing: &mut Editor, now: Instant) -> Option<(String, Version)> {
     match editing.poll(now)? {
         EditingCall::Save(save) => Some((save.content, save.expected_version)),
@@ -45,7 +45,7 @@ fn a_remote_change_under_a_clean_editor_is_followed() {
 }
 
 #[test]
-fn a_remote_change_under_local_edits_is_a_conflict_before_anything_is_saved() {
+fn a_remote_change_under_local_edits_is_a_conflict() {
     let start = Instant::now();
     let mut editing = Editor::new(Some(&document(3, "a")));
     editing.edit("mine", start);
@@ -55,7 +55,7 @@ fn a_remote_change_under_local_edits_is_a_conflict_before_anything_is_saved() {
     assert_eq!(editing.status(), EditingStatus::Conflict);
     assert_eq!((editing.base(), editing.text(), editing.remote()), ("a", "mine", Some(Some("theirs"))));
     assert_eq!((editing.poll(start + AUTOSAVE_AFTER), editing.wake_at()), (None, None));
-    // It goes on under the conflict.
+    // The remote document may change again during the conflict.
     editing.remote_changed(Some(&document(5, "theirs, too").summary()));
     editing.poll(start).unwrap();
     editing.fetched(Some(&document(5, "theirs, too")), start);
@@ -65,7 +65,7 @@ fn a_remote_change_under_local_edits_is_a_conflict_before_anything_is_saved() {
 }
 
 #[test]
-fn reload_takes_what_the_gateway_has_and_gives_the_local_text_back() {
+fn reload_adopts_the_remote_text_and_returns_the_local_one() {
     let (mut editing, now) = conflict("mine", Some(&document(5, "theirs")));
     assert_eq!(editing.take_remote().as_deref(), Some("mine"));
     assert_eq!((editing.text(), editing.status()), ("theirs", EditingStatus::Saved));
@@ -80,7 +80,7 @@ fn overwrite_saves_over_what_the_gateway_has() {
 }
 
 #[test]
-fn an_archived_document_is_made_anew_or_given_up() {
+fn an_archived_document_is_recreated_or_dropped() {
     let (mut editing, now) = conflict("mine", None);
     assert_eq!(editing.remote(), Some(None));
     let mut given_up = editing.clone();
@@ -100,7 +100,7 @@ fn a_clean_merge_is_saved() {
 }
 
 #[test]
-fn a_merge_with_marks_is_saved_when_they_are_edited_away() {
+fn a_merge_with_markers_is_saved_once_they_are_removed() {
     let (mut editing, now) = conflict("a\nmine\nc\nd\ne\n", Some(&document(5, "a\ntheirs\nc\nd\ne\n")));
     editing.take_merge(now);
     assert_eq!(editing.status(), EditingStatus::Unmerged);
@@ -108,8 +108,8 @@ fn a_merge_with_marks_is_saved_when_they_are_edited_away() {
     assert_eq!((editing.poll(later), editing.wake_at()), (None, None));
     let mut asked = editing.clone();
     asked.save(later);
-    assert!(next_save(&mut asked, later).unwrap().0.contains("<<<<<<< yours"), "the user's own wish");
-    // What a crash leaves of it is not saved with its marks either.
+    assert!(next_save(&mut asked, later).unwrap().0.contains("<<<<<<< yours"), "the user asked for it");
+    // A draft restored after a crash must not be saved with its markers either.
     let mut again = Editor::open(editing.draft());
     again.poll(later).unwrap();
     again.fetched(Some(&document(5, "a\ntheirs\nc\nd\ne\n")), later);
@@ -120,20 +120,20 @@ fn a_merge_with_marks_is_saved_when_they_are_edited_away() {
 }
 
 #[test]
-fn somebody_else_saving_the_same_text_is_no_conflict() {
+fn an_identical_remote_save_is_not_a_conflict() {
     let (editing, _) = conflict("new", Some(&document(4, "new")));
     assert_eq!((editing.status(), editing.version()), (EditingStatus::Saved, Version(4)));
 }
 
 #[test]
-fn a_change_that_was_undone_is_no_conflict() {
+fn a_reverted_remote_change_is_not_a_conflict() {
     let (mut editing, now) = conflict("mine", Some(&document(5, BASE)));
     assert_eq!(editing.status(), EditingStatus::Unsaved);
     assert_eq!(next_save(&mut editing, now), Some(("mine".to_owned(), Version(5))));
 }
 
 #[test]
-fn the_announcement_of_an_own_save_is_no_news_whenever_it_comes() {
+fn the_announcement_of_an_own_save_is_ignored() {
     let start = Instant::now();
     for before_the_answer in [true, false] {
         let mut editing = Editor::new(None);
@@ -153,7 +153,7 @@ fn the_announcement_of_an_own_save_is_no_news_whenever_it_comes() {
 }
 
 #[test]
-fn a_change_announced_while_the_document_is_fetched_is_fetched_again() {
+fn a_change_announced_during_a_fetch_is_fetched_again() {
     let start = Instant::now();
     let mut editing = Editor::new(Some(&document(3, "a")));
     editing.remote_changed(Some(&document(4, "b").summary()));
@@ -166,11 +166,11 @@ fn a_change_announced_while_the_document_is_fetched_is_fetched_again() {
 }
 
 #[test]
-fn a_clean_merge_does_not_save_the_marks_of_one_before_it() {
+fn a_clean_merge_does_not_save_earlier_markers() {
     let (mut editing, now) = conflict("A\nb\nc\nd\ne\n", Some(&document(4, "a, too\nb\nc\nd\ne\n")));
     editing.take_merge(now);
     assert_eq!(editing.status(), EditingStatus::Unmerged);
-    // Somebody saves elsewhere in the document.
+    // Another user saves a different part of the document.
     let theirs = document(5, "a, too\nb\nc\nd\nE\n");
     editing.remote_changed(Some(&theirs.summary()));
     editing.poll(now).unwrap();
@@ -178,7 +178,7 @@ fn a_clean_merge_does_not_save_the_marks_of_one_before_it() {
     assert!(matches!(editing.merged(), Some(Merged::Clean(_))), "{:?}", editing.merged());
     editing.take_merge(now);
     assert_eq!((editing.status(), editing.poll(now)), (EditingStatus::Unmerged, None));
-    // Another try of something that failed is not the wish to save them either, and neither is overwriting.
+    // Neither retrying nor overwriting counts as a request to save the markers.
     editing.retry(now);
     assert_eq!(editing.poll(now), None);
     editing.edit("A\nb\nc\nd\nE\n", now);
@@ -187,7 +187,7 @@ fn a_clean_merge_does_not_save_the_marks_of_one_before_it() {
 }
 
 #[test]
-fn a_save_whose_answer_was_lost_is_no_conflict_with_oneself() {
+fn a_save_with_a_lost_answer_does_not_conflict_with_itself() {
     for comes_late in [false, true] {
         let now = Instant::now();
         let mut editing = Editor::new(Some(&document(3, "a")));
@@ -197,9 +197,9 @@ fn a_save_whose_answer_was_lost_is_no_conflict_with_oneself() {
         let lost = Failure { message: "lost".to_owned(), is_transient: true, is_outcome_unknown: true };
         editing.failed(lost, now);
         editing.edit("b and more", now);
-        assert_eq!(editing.poll(now), Some(EditingCall::Fetch), "first it is asked what is there");
+        assert_eq!(editing.poll(now), Some(EditingCall::Fetch), "the current document is fetched first");
         if comes_late {
-            // It is committed only after this answer.
+            // The save is committed only after this answer.
             editing.fetched(Some(&document(3, "a")), now);
             editing.retry(now);
             editing.poll(now).unwrap();
@@ -214,7 +214,7 @@ fn a_save_whose_answer_was_lost_is_no_conflict_with_oneself() {
 }
 
 #[test]
-fn a_text_about_marks_is_saved_with_its_own() {
+fn a_text_about_markers_keeps_its_own() {
     let about = "a\n<<<<<<< yours\n=======\n>>>>>>> theirs\n";
     let start = Instant::now();
     let mut editing = Editor::new(Some(&document(1, about)));
@@ -230,7 +230,7 @@ fn a_text_about_marks_is_saved_with_its_own() {
 }
 
 #[test]
-fn a_lost_save_that_met_another_version_is_over_with_the_choice() {
+fn resolving_a_conflict_settles_a_lost_save() {
     let start = Instant::now();
     let mut editing = Editor::new(Some(&document(3, BASE)));
     editing.edit("mine", start);
@@ -243,7 +243,7 @@ fn a_lost_save_that_met_another_version_is_over_with_the_choice() {
     assert_eq!(editing.status(), EditingStatus::Conflict);
     editing.take_remote();
     assert!(editing.is_settled());
-    // Somebody saves the very text that was lost: it is theirs, and not what this editor sent.
+    // The same text saved by another user is theirs, not the lost save.
     editing.edit("another", start);
     editing.remote_changed(Some(&document(5, "mine").summary()));
     assert_eq!(editing.poll(start), Some(EditingCall::Fetch));

@@ -1,5 +1,5 @@
-//! Several editors of one document, a gateway, and everything that happens between them in any order: nothing typed is
-//! lost, and all see the same text in the end.
+//! Several editors of one document and a gateway under every order of events: no input is lost, and all editors agree in
+//! the end.
 
 use std::time::{Duration, Instant};
 
@@ -11,34 +11,34 @@ use protocol::Document;
 
 use crate::model::Scope;
 
-/// What can happen next; the number is the editor it happens to.
+/// An event. The first number is the editor it happens to.
 #[derive(Debug, Clone)]
 enum Step {
-    /// A line is typed somewhere.
+    /// The user types a line.
     Type(usize, usize),
     Leave(usize),
     Save(usize),
     Retry(usize),
     Wait(u64),
-    /// The gateway does one of the things that it was asked.
+    /// The gateway executes one of the requests.
     Handle(usize, usize),
-    /// One of them fails.
+    /// One of the requests fails.
     Fail(usize, usize, How),
     /// One of the answers arrives.
     Answer(usize, usize),
     /// The next change is announced.
     Announce(usize),
-    /// The connection is lost, with what is on its way to the gateway or with the answer to it.
+    /// The connection is lost. If the flag is set, requests in flight are lost too, not only their answers.
     Lose(usize, bool),
     Restore(usize),
-    /// Everything is to be loaded again, over the connection that is there: what was asked is still answered.
+    /// Everything is reloaded over the same connection, so requests in flight are still answered.
     Reload(usize),
-    /// The program ends and is started again.
+    /// The program crashes and restarts.
     Crash(usize),
     Resolve(usize, Choice),
-    /// The user edits the marks of a merge away.
+    /// The user removes the conflict markers.
     Unmark(usize),
-    /// Somebody else archives the document.
+    /// Another user archives the document.
     Archive,
 }
 
@@ -49,12 +49,12 @@ enum Choice {
     Merge,
 }
 
-/// How something fails.
+/// Way in which a request fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum How {
-    /// It is refused, for now or for good.
+    /// The gateway rejects it, temporarily or permanently.
     Refused { is_transient: bool },
-    /// It is done or not, and nobody hears of it.
+    /// The answer is lost.
     Unknown { is_done: bool },
 }
 
@@ -70,10 +70,10 @@ struct Editor {
     editing: Editing,
     asked: Vec<EditingRequest>,
     answers: Vec<(RequestNumber, Answered)>,
-    /// How much of the change log was announced to it.
+    /// Number of changes announced to it.
     heard: usize,
     is_connected: bool,
-    /// The file that survives a crash.
+    /// Draft file that survives a crash.
     draft: Option<LocalDraft>,
 }
 
@@ -166,7 +166,7 @@ impl World {
         self.settle_drafts_and_requests();
     }
 
-    /// What an owner does after every input: keeps the draft, and sends what is to be sent.
+    /// Acts as the owner after every event: stores the draft and sends the next request.
     fn settle_drafts_and_requests(&mut self) {
         for editor in &mut self.editors {
             match editor.editing.take_draft_change() {
@@ -175,13 +175,13 @@ impl World {
                 None => {}
             }
             if let Some(request) = editor.editing.poll(self.now) {
-                assert!(editor.is_connected, "nothing is sent without a connection");
-                assert!(editor.editing.poll(self.now).is_none(), "one request at a time is awaited");
+                assert!(editor.is_connected, "requests need a connection");
+                assert!(editor.editing.poll(self.now).is_none(), "only one request is in flight");
                 editor.asked.push(request);
             }
             assert!(
                 editor.editing.draft().is_none() || editor.draft == editor.editing.draft(),
-                "what the gateway does not have is kept here"
+                "unsaved text is kept in the draft"
             );
         }
     }
@@ -211,7 +211,8 @@ impl World {
     }
 
     fn answer(&mut self, index: usize, which: usize) {
-        let (now, editor) = (self.now, &mut self.editors[index]);
+        let now = self.now;
+        let editor = &mut self.editors[index];
         if editor.answers.is_empty() {
             return;
         }
@@ -253,8 +254,8 @@ impl World {
         }
     }
 
-    /// Lets everything arrive and every conflict be merged, until nothing happens any more.
-    fn come_to_rest(&mut self) {
+    /// Delivers everything and merges every conflict until nothing changes.
+    fn settle(&mut self) {
         for _ in 0..500 {
             for index in 0..self.editors.len() {
                 self.take(&Step::Restore(index));
@@ -265,20 +266,20 @@ impl World {
                 self.take(&Step::Answer(index, 0));
                 self.take(&Step::Resolve(index, Choice::Merge));
                 self.take(&Step::Unmark(index));
-                // Whoever sees a failure tries again.
+                // The user retries after a failure.
                 if matches!(self.editors[index].editing.status(), EditingStatus::Failed { .. }) {
                     self.take(&Step::Retry(index));
                 }
             }
             self.take(&Step::Wait(1_000));
-            let at_rest = self.editors.iter().all(|editor| {
+            let is_settled = self.editors.iter().all(|editor| {
                 editor.asked.is_empty()
                     && editor.answers.is_empty()
                     && editor.heard == self.scope.log.len()
                     && editor.editing.status() == EditingStatus::Saved
                     && editor.editing.is_settled()
             });
-            if at_rest {
+            if is_settled {
                 return;
             }
         }
@@ -315,7 +316,7 @@ fn step(editors: usize, choices: &'static [Choice]) -> impl Strategy<Value = Ste
     ]
 }
 
-/// The same, and what gives texts up: saves with marks, and somebody who archives.
+/// Returns a step that may also discard text: saves with markers and archiving.
 fn rough_step(editors: usize) -> impl Strategy<Value = Step> {
     prop_oneof![
         20 => step(editors, &[Choice::Reload, Choice::Overwrite, Choice::Merge]),
@@ -328,7 +329,7 @@ fn same_for_all(world: &World) -> String {
     let text = world.scope.current.as_ref().map(|document| document.content.clone()).unwrap_or_default();
     for editor in &world.editors {
         assert_eq!(editor.editing.text(), text);
-        assert_eq!(editor.draft, None, "nothing is left to be kept");
+        assert_eq!(editor.draft, None, "no draft remains");
     }
     text
 }
@@ -337,32 +338,32 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 768, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whoever_merges_loses_no_line(
+    fn merging_loses_no_line(
         steps in proptest::collection::vec(step(3, &[Choice::Merge]), 1..120)
     ) {
         let mut world = World::new(3);
         for step in &steps {
             world.take(step);
         }
-        world.come_to_rest();
+        world.settle();
         let text = same_for_all(&world);
         for word in &world.typed {
             prop_assert!(text.lines().any(|line| line == word), "{word} is not in {text:?}");
         }
         for revision in &world.scope.revisions {
-            prop_assert!(!revision.contains("<<<<<<<"), "nobody asked for marks to be saved: {revision:?}");
+            prop_assert!(!revision.contains("<<<<<<<"), "markers were saved without a request: {revision:?}");
         }
     }
 
     #[test]
-    fn what_is_given_up_is_in_the_history_or_was_given_back(
+    fn discarded_text_is_in_the_history_or_returned(
         steps in proptest::collection::vec(rough_step(2), 1..150)
     ) {
         let mut world = World::new(2);
         for step in &steps {
             world.take(step);
         }
-        world.come_to_rest();
+        world.settle();
         same_for_all(&world);
         let kept: Vec<&String> = world.scope.revisions.iter().chain(&world.given_up).collect();
         for word in &world.typed {

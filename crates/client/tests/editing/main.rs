@@ -1,4 +1,4 @@
-//! The state of an edited document, by examples and in every order that matters.
+//! Tests of document editing, by example and under random interleavings.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 #![expect(clippy::panic, reason = "a test that cannot go on fails")]

@@ -1,4 +1,4 @@
-//! A gateway's document of one scope, in memory, and an editor of it.
+//! An in-memory document of one scope, and an editor of it.
 
 use std::ops::{Deref, DerefMut};
 use std::time::Instant;
@@ -25,19 +25,19 @@ pub(crate) fn document(version: u64, content: &str) -> Document {
     }
 }
 
-/// One scope: its document, its versions, and what was announced of it.
+/// A scope with its document, revisions and announcements.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     version: u64,
     pub(crate) current: Option<Document>,
     /// Every text that was ever saved.
     pub(crate) revisions: Vec<String>,
-    /// The document after each change; none: archived.
+    /// Document after each change. `None` means archived.
     pub(crate) log: Vec<Option<Document>>,
 }
 
 impl Scope {
-    /// The rules of the contract: identical text is no change, a version that is not the current one is a conflict.
+    /// Saves by the rules of the contract: identical text changes nothing, an outdated version conflicts.
     pub(crate) fn save(
         &mut self,
         content: &str,
@@ -66,7 +66,7 @@ impl Scope {
     }
 }
 
-/// An editor whose reports are about its last request, as they are while none is given up.
+/// An editor that reports results for its last request, which is right as long as none is abandoned.
 #[derive(Clone)]
 pub(crate) struct Editor {
     editing: Editing,

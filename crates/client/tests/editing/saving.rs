@@ -1,4 +1,4 @@
-//! When a text is saved, and what the user is told about it.
+//! Timing of saves and the status shown to the user.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,8 @@ use protocol::{SaveReason, Version};
 use crate::model::{Editor, document};
 
 fn save(content: &str, expected_version: u64, reason: SaveReason) -> Option<EditingCall> {
-    let (content, expected_version) = (content.to_owned(), Version(expected_version));
+    let content = content.to_owned();
+    let expected_version = Version(expected_version);
     Some(EditingCall::Save(Save { content, expected_version, reason }))
 }
 
@@ -21,7 +22,7 @@ fn failure(is_transient: bool) -> Failure {
 }
 
 #[test]
-fn a_text_is_saved_a_moment_after_the_last_key() {
+fn a_text_is_saved_after_a_pause_in_typing() {
     let start = Instant::now();
     let mut editing = Editor::new(Some(&document(3, "a")));
     assert_eq!((editing.status(), editing.wake_at()), (EditingStatus::Saved, None));
@@ -54,7 +55,7 @@ fn typing_during_a_save_is_saved_next() {
 }
 
 #[test]
-fn nothing_is_saved_where_nothing_was_typed() {
+fn unchanged_text_is_not_saved() {
     let start = Instant::now();
     let mut editing = Editor::new(None);
     editing.edit("a", start);
@@ -65,7 +66,7 @@ fn nothing_is_saved_where_nothing_was_typed() {
 }
 
 #[test]
-fn line_ends_follow_the_gateway() {
+fn line_endings_follow_the_gateway() {
     let start = Instant::now();
     let mut editing = Editor::new(None);
     editing.edit("a\r\n", start);
@@ -74,11 +75,11 @@ fn line_ends_follow_the_gateway() {
     editing.saved(&document(1, "a\n"), start);
     assert_eq!((editing.text(), editing.text_epoch(), editing.status()), ("a\n", 1, EditingStatus::Saved));
     editing.edit("a\r\n", start);
-    assert!(!editing.has_unsaved(), "it would be the same text again");
+    assert!(!editing.has_unsaved(), "the normalized text is the same");
 }
 
 #[test]
-fn a_save_that_fails_temporarily_is_tried_again_by_itself() {
+fn a_transient_save_failure_is_retried_automatically() {
     let start = Instant::now();
     let mut editing = Editor::new(None);
     editing.edit("a", start);
@@ -95,7 +96,7 @@ fn a_save_that_fails_temporarily_is_tried_again_by_itself() {
 }
 
 #[test]
-fn a_save_that_fails_for_good_waits_for_the_user() {
+fn a_permanent_save_failure_waits_for_the_user() {
     let start = Instant::now();
     let mut editing = Editor::new(None);
     editing.edit("a", start);
@@ -104,7 +105,7 @@ fn a_save_that_fails_for_good_waits_for_the_user() {
     editing.failed(failure(false), start);
     let later = start + Duration::from_secs(3600);
     assert_eq!((editing.poll(later), editing.wake_at()), (None, None));
-    // Whoever may not save can still follow.
+    // A user without write access can still follow the document.
     editing.remote_changed(Some(&document(1, "theirs").summary()));
     assert_eq!(editing.poll(later), Some(EditingCall::Fetch));
     editing.fetched(None, later);
@@ -117,7 +118,7 @@ fn a_save_that_fails_for_good_waits_for_the_user() {
 }
 
 #[test]
-fn without_a_connection_the_draft_is_kept_and_saved_when_it_is_back() {
+fn a_draft_is_kept_offline_and_saved_on_reconnection() {
     let start = Instant::now();
     let mut editing = Editor::new(Some(&document(1, "a")));
     editing.disconnected();
@@ -142,7 +143,7 @@ fn without_a_connection_the_draft_is_kept_and_saved_when_it_is_back() {
 }
 
 #[test]
-fn a_save_whose_answer_was_lost_is_recognised() {
+fn a_save_with_a_lost_answer_is_recognized() {
     let start = Instant::now();
     let mut editing = Editor::new(Some(&document(1, "a")));
     editing.edit("ab", start);
@@ -158,7 +159,7 @@ fn a_save_whose_answer_was_lost_is_recognised() {
 }
 
 #[test]
-fn what_a_crash_left_behind_comes_back() {
+fn a_draft_is_restored_after_a_crash() {
     let start = Instant::now();
     let draft = LocalDraft {
         base_version: Version(1),
@@ -174,20 +175,20 @@ fn what_a_crash_left_behind_comes_back() {
         assert_eq!(editing.poll(start), Some(EditingCall::Fetch));
         editing
     };
-    // Nothing happened since: it is saved.
+    // Case 1: the document is unchanged, so the draft is saved.
     let mut editing = open();
     editing.fetched(Some(&document(1, "a")), start);
     assert_eq!(editing.poll(start), save("ab", 1, SaveReason::Autosave));
-    // It had been saved before the crash.
+    // Case 2: the draft had been saved before the crash.
     let mut editing = open();
     editing.fetched(Some(&document(2, "ab")), start);
     assert_eq!(editing.status(), EditingStatus::Saved);
     assert_eq!(editing.take_draft_change(), Some(DraftChange::Forget));
-    // Somebody else saved since.
+    // Case 3: another user saved since, so the draft conflicts.
     let mut editing = open();
     editing.fetched(Some(&document(2, "theirs")), start);
     assert_eq!((editing.status(), editing.base()), (EditingStatus::Conflict, "a"));
-    // There is no connection at all.
+    // Case 4: the gateway is unreachable.
     let mut editing = Editor::open(Some(draft));
     editing.disconnected();
     editing.edit("abc", start);
@@ -196,7 +197,7 @@ fn what_a_crash_left_behind_comes_back() {
 }
 
 #[test]
-fn a_document_that_is_loading_is_not_saved_over() {
+fn a_document_is_not_overwritten_while_it_loads() {
     let start = Instant::now();
     let mut editing = Editor::open(None);
     assert_eq!(editing.poll(start), Some(EditingCall::Fetch));
@@ -210,7 +211,7 @@ fn a_document_that_is_loading_is_not_saved_over() {
 }
 
 #[test]
-fn characters_are_counted_against_what_a_prompt_carries() {
+fn characters_are_compared_with_the_prompt_limit() {
     let editing = Editor::new(Some(&document(1, "äöü")));
     assert_eq!((editing.characters().count, editing.characters().limit), (3, 16_000));
     assert!(!editing.characters().is_over());
@@ -218,10 +219,11 @@ fn characters_are_counted_against_what_a_prompt_carries() {
 }
 
 #[test]
-fn a_late_answer_is_not_taken_for_that_of_another_request() {
+fn a_late_answer_to_an_abandoned_request_is_ignored() {
     let start = Instant::now();
-    let (known, later) = (document(1, "a"), start + AUTOSAVE_AFTER);
-    // A save is given up, such as because everything is loaded again, and the document is fetched.
+    let known = document(1, "a");
+    let later = start + AUTOSAVE_AFTER;
+    // The save is abandoned, for example because everything is reloaded, and the document is fetched.
     let given_up = || {
         let mut editing = Editing::new(Some(&known));
         editing.edit("ab", start);
@@ -245,7 +247,7 @@ fn a_late_answer_is_not_taken_for_that_of_another_request() {
     editing.fetched(fetch, Some(&known), later);
     assert_eq!(editing.poll(later).unwrap().call, save_of("ab", 1));
 
-    // An older document does not replace the newer one that was asked for after it.
+    // An older document must not replace the newer one that was requested after it.
     let mut editing = Editing::new(Some(&known));
     editing.remote_changed(Some(&document(2, "b").summary()));
     let old = editing.poll(start).unwrap();
@@ -259,7 +261,7 @@ fn a_late_answer_is_not_taken_for_that_of_another_request() {
 }
 
 #[test]
-fn a_text_that_no_gateway_takes_is_kept_here_until_it_is_shorter() {
+fn a_too_long_text_is_kept_locally_until_it_is_shorter() {
     let start = Instant::now();
     let later = start + AUTOSAVE_AFTER;
     let mut editing = Editor::new(None);
@@ -268,7 +270,7 @@ fn a_text_that_no_gateway_takes_is_kept_here_until_it_is_shorter() {
     editing.save(start);
     assert_eq!((editing.poll(later), editing.wake_at()), (None, None));
     assert!(matches!(editing.take_draft_change(), Some(DraftChange::Keep(_))));
-    // Line ends count as the gateway counts them.
+    // Line endings count as the gateway counts them.
     editing.edit("\r\n".repeat(65_536), start);
     assert_eq!(editing.status(), EditingStatus::Unsaved);
     assert!(editing.poll(later).is_some());

@@ -1,5 +1,5 @@
-//! A tree that others change while it is loaded: whatever order requests, answers and notifications take, in the end it
-//! shows what the gateway has.
+//! A tree that others change while it loads: under every order of requests, answers and notifications it converges to the
+//! gateway's state.
 
 use std::time::{Duration, Instant};
 
@@ -28,17 +28,17 @@ enum Step {
     ShowAll,
     /// A request is sent.
     Ask,
-    /// The gateway looks at one of the requests.
+    /// The gateway executes one of the requests.
     Handle(Index),
     /// One of the answers arrives.
     Answer(Index),
-    /// One of the requests fails, for now or for good.
+    /// One of the requests fails, temporarily or permanently.
     Fail(Index, bool),
     Wait(u64),
-    /// The connection is lost with everything on its way.
+    /// The connection is lost with everything in flight.
     Lose,
     Announce,
-    /// The gateway's log was cut: everything is loaded again.
+    /// The gateway's log was pruned, so everything is reloaded.
     Prune,
 }
 
@@ -47,7 +47,7 @@ struct World {
     tree: LiveTree,
     requests: Vec<TreeRequest>,
     answers: Vec<Answer>,
-    /// The last change that was announced; none before the tree says from where on it follows.
+    /// Last announced change. `None` until the tree returns the change to follow from.
     heard: Option<Sequence>,
     names: u64,
     now: Instant,
@@ -55,7 +55,8 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let (gateway, tree) = (Gateway::new(2), LiveTree::new(workspace()));
+        let gateway = Gateway::new(2);
+        let tree = LiveTree::new(workspace());
         let now = Instant::now();
         Self { gateway, tree, requests: Vec::new(), answers: Vec::new(), heard: None, names: 0, now }
     }
@@ -154,11 +155,11 @@ impl World {
                 self.tree.reload();
             }
         }
-        // Whoever owns the tree follows the workspace from what its first part contains.
+        // The owner follows the workspace from the change in the first part.
         if self.heard.is_none() {
             self.heard = self.tree.seq();
         }
-        // Rows can be drawn at any time.
+        // Rows may be drawn at any time, so drawing must never panic.
         drawn(&self.tree);
     }
 
@@ -186,7 +187,7 @@ impl World {
         }
     }
 
-    fn come_to_rest(&mut self) {
+    fn settle(&mut self) {
         for _ in 0..10_000 {
             self.step(&Step::Ask);
             if !self.requests.is_empty() {
@@ -198,7 +199,7 @@ impl World {
             self.step(&Step::Announce);
             let is_at_rest =
                 self.requests.is_empty() && self.answers.is_empty() && self.heard == Some(self.gateway.seq());
-            // What fails for now needs time alone, what fails for good somebody who asks again.
+            // Transient failures only need time, permanent ones a retry by the user.
             match self.tree.wake_at() {
                 Some(at) => self.now = self.now.max(at),
                 None if self.requests.is_empty() && self.answers.is_empty() => self.tree.retry(),
@@ -248,19 +249,19 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn in_the_end_the_tree_is_the_gateways(steps in proptest::collection::vec(step(), 1..150)) {
+    fn the_tree_converges_to_the_gateways_tree(steps in proptest::collection::vec(step(), 1..150)) {
         let mut world = World::new();
         for step in &steps {
             world.step(step);
         }
         world.tree.set_filter("");
-        world.come_to_rest();
+        world.settle();
         open_all(&mut world.tree, &world.gateway);
         prop_assert_eq!(drawn(&world.tree), world.gateway.rows());
     }
 }
 
-/// A tree that has all of what a gateway has.
+/// Loads the gateway's complete tree.
 fn whole(gateway: &Gateway) -> LiveTree {
     let mut tree = LiveTree::new(workspace());
     open_all(&mut tree, gateway);
@@ -273,7 +274,7 @@ fn announce_since(tree: &mut LiveTree, gateway: &Gateway, known: usize) {
 }
 
 #[test]
-fn threads_of_a_deleted_folder_come_between_those_that_are_loaded() {
+fn threads_of_a_deleted_folder_join_the_loaded_ones() {
     let mut gateway = Gateway::new(2);
     let folder = gateway.make_folder(None, "folder");
     for (scope, title) in [(Some(&folder), "a"), (None, "b"), (Some(&folder), "c"), (None, "d")] {
@@ -289,7 +290,7 @@ fn threads_of_a_deleted_folder_come_between_those_that_are_loaded() {
 }
 
 #[test]
-fn a_page_from_before_a_folder_was_deleted_hides_none_of_its_threads() {
+fn a_page_from_before_a_deletion_hides_no_threads() {
     let mut gateway = Gateway::new(2);
     let folder = gateway.make_folder(None, "folder");
     for (scope, title) in [(Some(&folder), "a"), (None, "b"), (Some(&folder), "c"), (None, "d"), (None, "e")]
@@ -314,7 +315,7 @@ fn a_page_from_before_a_folder_was_deleted_hides_none_of_its_threads() {
 }
 
 #[test]
-fn threads_of_a_folder_that_was_moved_and_deleted_are_where_it_was_last() {
+fn threads_of_a_moved_and_deleted_folder_are_found() {
     let mut gateway = Gateway::new(100);
     let [from, to] = ["from", "to"].map(|name| gateway.make_folder(None, name));
     let folder = gateway.make_folder(Some(from), "folder");
@@ -329,7 +330,7 @@ fn threads_of_a_folder_that_was_moved_and_deleted_are_where_it_was_last() {
 }
 
 #[test]
-fn what_is_gone_does_not_come_back_with_an_answer_from_before() {
+fn an_old_answer_does_not_revive_deleted_items() {
     let mut gateway = Gateway::new(100);
     let folder = gateway.make_folder(None, "folder");
     let thread = gateway.make_thread(None, "thread");

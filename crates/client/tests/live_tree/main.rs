@@ -1,4 +1,4 @@
-//! The tree of a sidebar, by examples and in every order that matters.
+//! Tests of the sidebar's tree, by example and under random interleavings.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 #![expect(clippy::panic, reason = "a test that cannot go on fails")]

@@ -1,4 +1,4 @@
-//! A gateway's tree of one workspace, in memory, and the answers it gives.
+//! An in-memory tree of one workspace, and its answers.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -25,7 +25,7 @@ pub(crate) enum Event {
     Document(DocumentChanged),
 }
 
-/// What a request is answered with.
+/// Answer to a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
     Part(ThreadTreeParams, Option<ThreadTreeResult>),
@@ -41,7 +41,7 @@ pub(crate) struct Gateway {
     pub(crate) documents: BTreeMap<Scope, DocumentSummary>,
     pub(crate) log: Vec<Event>,
     made: u64,
-    /// It answers with at most so many threads of a place, whatever is asked for.
+    /// Maximum number of threads of a place in an answer, whatever the request's limit.
     pub(crate) threads_at_once: usize,
 }
 
@@ -170,7 +170,8 @@ impl Gateway {
 
     fn document_changed(&mut self, scope: &Scope, summary: Option<DocumentSummary>) {
         let seq = Sequence(self.log.len() as u64 + 1);
-        let (workspace_id, folder_id) = (workspace(), scope.clone());
+        let workspace_id = workspace();
+        let folder_id = scope.clone();
         let change = DocumentChanged { seq, workspace_id, folder_id, summary, effective_changed: true };
         self.log.push(Event::Document(change));
         self.changed(TreeChange::AgentsDoc, scope.clone(), None);
@@ -219,14 +220,16 @@ impl Gateway {
         }
     }
 
-    /// A part that is one level deep, as the tree asks for it.
+    /// Returns one level of the tree, as the tree requests it.
     fn part(&self, params: &ThreadTreeParams) -> ThreadTreeResult {
         assert_eq!(params.depth, Some(1));
         let folders = self.folders_in(&params.folder_id);
         let mut places: Vec<Scope> = vec![params.folder_id.clone()];
         places.extend(folders.iter().map(|folder| Some(folder.id.clone())));
         let limit = self.threads_at_once.min(params.thread_limit.unwrap() as usize);
-        let (mut threads, mut placements, mut more) = (Vec::new(), Vec::new(), Vec::new());
+        let mut threads = Vec::new();
+        let mut placements = Vec::new();
+        let mut more = Vec::new();
         for scope in &places {
             let mut here = self.threads_in(scope);
             let missing = here.len().saturating_sub(limit) as u64;
@@ -267,7 +270,7 @@ impl Gateway {
         ThreadListResult { threads, next }
     }
 
-    /// All rows, as a tree with every folder open shows them.
+    /// Returns the rows of the fully expanded tree.
     pub(crate) fn rows(&self) -> Vec<String> {
         let mut rows = Vec::new();
         self.rows_in(&None, 0, &mut rows);
@@ -293,7 +296,7 @@ pub(crate) fn take(tree: &mut LiveTree, answer: Answer) {
     match answer {
         Answer::Part(params, Some(part)) => tree.part_loaded(&params, part),
         Answer::Page(params, Some(page)) => tree.page_loaded(&params, page),
-        // The folder is gone: so is what was wanted of it.
+        // The folder is gone, and so is the request for it.
         Answer::Part(params, None) => tree.place_gone(&TreeRequest::Part(params)),
         Answer::Page(params, None) => tree.place_gone(&TreeRequest::Page(params)),
         Answer::Folder(id, folder) => tree.folder_loaded(&id, folder),
@@ -308,7 +311,7 @@ pub(crate) fn announce(tree: &mut LiveTree, event: &Event) {
     }
 }
 
-/// Answers everything that a tree asks for.
+/// Answers all requests of a tree.
 pub(crate) fn serve(tree: &mut LiveTree, gateway: &Gateway) {
     while let Some(request) = tree.poll(Instant::now()) {
         take(tree, gateway.answer(request));
@@ -333,7 +336,7 @@ pub(crate) fn drawn(tree: &LiveTree) -> Vec<String> {
     rows.collect()
 }
 
-/// Opens every folder and loads every page.
+/// Expands every folder and loads every page.
 pub(crate) fn open_all(tree: &mut LiveTree, gateway: &Gateway) {
     for _ in 0..10_000 {
         serve(tree, gateway);

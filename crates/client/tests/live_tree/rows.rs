@@ -1,4 +1,4 @@
-//! What a tree shows, row by row.
+//! Rows of a tree.
 
 use std::time::{Duration, Instant};
 
@@ -47,11 +47,13 @@ fn folders_are_loaded_when_they_are_opened() {
 }
 
 #[test]
-fn a_row_says_where_its_instructions_come_from() {
+fn a_row_shows_where_its_instructions_come_from() {
     let (mut gateway, services, api) = sample();
     let mut tree = loaded(&gateway);
     open_all(&mut tree, &gateway);
-    let (root, services, api) = (None, Some(services), Some(api));
+    let root = None;
+    let services = Some(services);
+    let api = Some(api);
     assert_eq!(tree.document_state(&root), DocumentState::Active);
     assert_eq!(tree.document_state(&services), DocumentState::Inherited(None));
     assert_eq!(tree.document_state(&api), DocumentState::Draft);
@@ -83,7 +85,7 @@ fn an_open_editor_has_a_row_without_a_document() {
 }
 
 #[test]
-fn a_filter_leaves_matches_and_what_they_are_in() {
+fn a_filter_keeps_matches_and_their_ancestors() {
     let (gateway, services, _) = sample();
     let mut tree = loaded(&gateway);
     tree.set_filter(" Endp ");
@@ -102,7 +104,7 @@ fn a_filter_leaves_matches_and_what_they_are_in() {
 }
 
 #[test]
-fn keys_lead_through_the_rows() {
+fn keys_navigate_the_rows() {
     let (gateway, services, api) = sample();
     let mut tree = loaded(&gateway);
     tree.select_next();
@@ -123,7 +125,7 @@ fn keys_lead_through_the_rows() {
 }
 
 #[test]
-fn nothing_is_moved_into_itself() {
+fn a_folder_cannot_be_moved_into_itself() {
     let (gateway, services, api) = sample();
     let mut tree = loaded(&gateway);
     open_all(&mut tree, &gateway);
@@ -142,7 +144,7 @@ fn failure(message: &str, is_transient: bool) -> Failure {
 }
 
 #[test]
-fn what_fails_for_now_is_asked_for_again_by_itself() {
+fn transient_failures_are_retried_automatically() {
     let (gateway, ..) = sample();
     let mut tree = LiveTree::new(workspace());
     let start = Instant::now();
@@ -162,10 +164,11 @@ fn what_fails_for_now_is_asked_for_again_by_itself() {
 }
 
 #[test]
-fn what_fails_for_good_waits_for_somebody() {
+fn permanent_failures_wait_for_the_user() {
     let (mut gateway, services, _) = sample();
     let mut tree = loaded(&gateway);
-    let (now, known) = (Instant::now(), gateway.log.len());
+    let now = Instant::now();
+    let known = gateway.log.len();
     gateway.rename_folder(&services, "renamed");
     announce(&mut tree, &gateway.log[known]);
     let request = tree.poll(now).unwrap();
@@ -178,7 +181,7 @@ fn what_fails_for_good_waits_for_somebody() {
 }
 
 #[test]
-fn a_hundred_thousand_threads_are_few_requests_and_few_runs() {
+fn many_threads_need_few_requests_and_runs() {
     let mut gateway = Gateway::new(100_000);
     let large = gateway.make_folder(None, "large");
     for number in 0..100_000 {
@@ -202,7 +205,7 @@ fn a_hundred_thousand_threads_are_few_requests_and_few_runs() {
 }
 
 #[test]
-fn many_changes_at_once_are_loaded_again_in_parts() {
+fn many_changes_cause_a_reload_in_parts() {
     let mut gateway = Gateway::new(1_000);
     let mut tree = loaded(&gateway);
     for number in 0..500 {
@@ -220,7 +223,7 @@ fn many_changes_at_once_are_loaded_again_in_parts() {
 }
 
 #[test]
-fn a_tree_may_be_very_deep() {
+fn deep_trees_are_supported() {
     let mut gateway = Gateway::new(100);
     let mut folders: Vec<FolderId> = Vec::new();
     for level in 0..1_000 {

@@ -1,6 +1,6 @@
 //! `foreword hook`: answers another agent's command hook.
 //!
-//! Whatever goes wrong, the exit code is 1 and never 2: agents take 2 for "do not let this tool run".
+//! The exit code of any failure is 1, never 2: agents interpret 2 as "block this tool call".
 
 use std::io::Read as _;
 
@@ -14,7 +14,7 @@ use crate::files::{Files, directory};
 
 use super::install::unknown_agent;
 
-/// The directory of the sessions, in the data directory.
+/// Directory of sessions in the data directory.
 const SESSIONS: &str = "hook-sessions";
 
 pub(crate) fn run(context: &Context, agent: &str) -> Result<Exit, Failure> {
@@ -33,7 +33,7 @@ pub(crate) fn run(context: &Context, agent: &str) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::CheckFailed, message));
     }
     let mut rules = Files::new(context)?.settings;
-    // Which rules our own commands follow says nothing about what this agent's model should be told.
+    // The profile configured for our own commands does not apply to another agent's model.
     rules.profile = &FOREWORD;
     let hook = Hook {
         agent,

@@ -1,4 +1,4 @@
-//! `foreword install`: connects another agent with us in its own settings.
+//! `foreword install`: adds Foreword to another agent's settings.
 
 use bridge::install::{Installation, Scope};
 use bridge::{Change, ChangeError, Connected, Content, Journal, Undone};
@@ -12,10 +12,10 @@ use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
 use crate::output::{print, shown_path};
 
-/// The directory of what was changed, in the data directory.
+/// Directory of recorded changes in the data directory.
 pub(crate) const JOURNAL: &str = "changes";
 
-/// A change as it is printed.
+/// A change as printed.
 #[derive(Serialize)]
 pub(crate) struct ChangedFile {
     path: String,
@@ -39,11 +39,11 @@ impl ChangedFile {
 struct Installed {
     agent: &'static str,
     path: String,
-    /// What is changed; none where nothing has to be.
+    /// Change to make. `None` if there is nothing to change.
     change: Option<ChangedFile>,
-    /// Whether it was made.
+    /// True if the change was made.
     done: bool,
-    /// How it was undone.
+    /// Result of undoing the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     undone: Option<Undone>,
 }
@@ -69,7 +69,7 @@ pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failur
             return failure;
         }
         failure.hint(format!(
-            "mend the file and try again, or add this by hand:\n{}",
+            "fix the file and try again, or add this by hand:\n{}",
             installation.by_hand().trim_end()
         ))
     };
@@ -94,7 +94,7 @@ pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failur
         done: will_change,
         undone,
     };
-    // People see it before it is made, programs hear of it afterwards.
+    // People review the change before it is made; programs get the result.
     if !context.output.is_json() {
         print(&change.as_ref().map(|change| change.describe(&name)).unwrap_or_default())?;
     }
@@ -102,23 +102,24 @@ pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failur
     let scope = if scope == Scope::Project { " --scope project" } else { "" };
     match (&change, undone) {
         (None, _) => {
-            let what = if arguments.undo { "nothing of ours is in" } else { "nothing has to be changed in" };
+            let what =
+                if arguments.undo { "there is nothing of ours in" } else { "there is nothing to change in" };
             context.output.note(format!("{what} {name}"));
         }
         (Some(_), _) if arguments.dry_run => {
-            context.output.note("nothing was changed; without --dry-run it is");
+            context.output.note("nothing was changed; run without --dry-run to make the change");
         }
         (Some(change), None) => {
             journal.apply(change).map_err(change_failure)?;
             let undo = format!("`foreword install {}{scope} --undo`", agent.profile.name);
-            context.output.note(format!("{title} is connected; {undo} takes it back"));
+            context.output.note(format!("{title} is connected; {undo} disconnects it"));
             agent.notes.iter().for_each(|note| context.output.note(note));
         }
         (Some(change), Some(how)) => {
             journal.undo(change).map_err(change_failure)?;
             context.output.note(match how {
-                Undone::Restored => format!("{name} is as it was before"),
-                Undone::TakenOut => format!("{name} was changed since, so only our entries were taken out"),
+                Undone::Restored => format!("{name} was restored"),
+                Undone::TakenOut => format!("{name} was changed since, so only our entries were removed"),
             });
         }
     }
@@ -128,12 +129,12 @@ pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
-/// An agent that is not among those that can be served so.
+/// Creates the error for an agent that is not supported here.
 pub(crate) fn unknown_agent(name: &str, what: &str, known: &[&str]) -> Failure {
     let agents = format!("the agents are {}", known.join(", "));
     if let Some(profile) = instructions::Profile::find(name) {
         let title = profile.agent.title;
-        return Failure::usage(format!("{title} has no {what} that we know of")).hint(agents);
+        return Failure::usage(format!("{title} has no known {what}")).hint(agents);
     }
     let failure = Failure::usage(format!("there is no agent `{name}`"));
     let is_begun = |known: &&&str| name.len() > 2 && known.starts_with(name);

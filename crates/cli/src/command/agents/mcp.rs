@@ -1,4 +1,4 @@
-//! `foreword mcp`: an MCP server on standard input and output, for agents without command hooks and for whoever asks.
+//! `foreword mcp`: an MCP server on standard input and output, for agents without command hooks and other clients.
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
 
-/// How often resources that a client follows are looked at.
+/// Polling interval of subscribed resources.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -35,7 +35,7 @@ pub(crate) async fn run(context: &Context, arguments: &Mcp) -> Result<Exit, Fail
     });
     if std::io::stdin().is_terminal() {
         context.output.note(
-            "serving MCP on standard input and output; `foreword mcp status` is about the servers that turns use",
+            "serving MCP on standard input and output; see `foreword mcp status` for the servers that turns use",
         );
     }
     let serving = || {
@@ -44,13 +44,13 @@ pub(crate) async fn run(context: &Context, arguments: &Mcp) -> Result<Exit, Fail
     };
     match tokio::task::block_in_place(serving) {
         Ok(()) => Ok(Exit::Done),
-        // A client that has gone has had what it wanted.
+        // A client that disconnects has ended the session, which is not a failure.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Done),
         Err(error) => Err(Failure::caused_by(Exit::Failed, "could not serve", error)),
     }
 }
 
-/// The files of this machine, and the documents of the gateway that other commands would ask.
+/// Files of this machine, and documents of the gateway that other commands use.
 struct Local<'a> {
     context: &'a Context,
     settings: FileSettings,
@@ -60,15 +60,15 @@ struct Local<'a> {
 }
 
 impl Local<'_> {
-    /// A directory that was named; of a file the one that it is in, or will be.
+    /// Returns the named directory, or the directory of a named file, even if the file does not exist yet.
     fn directory(&self, path: Option<&Path>) -> PathBuf {
         let Some(path) = path else { return self.here.clone() };
         let path = normalise(path, &self.here);
-        // A file that is about to be made is in the nearest directory that is there.
+        // A file about to be created belongs to its nearest existing directory.
         path.ancestors().find(|above| above.is_dir()).map_or_else(|| path.clone(), Path::to_owned)
     }
 
-    /// The file that was named, if it is one: of what is not there nobody can say that it will be a directory.
+    /// Returns the named file if it exists. A missing path may become a directory instead.
     fn file(&self, path: Option<&Path>, directory: &Path) -> Option<PathBuf> {
         let path = normalise(path?, &self.here);
         (path != directory).then_some(path)
@@ -103,7 +103,7 @@ impl Source for Local<'_> {
     }
 
     fn about_paths(&self) -> &'static str {
-        "A directory, or a file in it; the server's own directory when absent"
+        "Directory, or a file in it; defaults to the server's directory"
     }
 
     fn has_workspaces(&self) -> bool {
@@ -114,7 +114,8 @@ impl Source for Local<'_> {
         let cwd = self.directory(place.path.as_deref());
         let asked = place.profile.map(|profile| compare::settings_for(profile, &self.settings));
         let settings = asked.as_ref().unwrap_or(&self.settings);
-        let (request, file) = (Request { cwd: &cwd, settings }, self.file(place.path.as_deref(), &cwd));
+        let request = Request { cwd: &cwd, settings };
+        let file = self.file(place.path.as_deref(), &cwd);
         let found = match &file {
             Some(file) => survey_for(&request, file),
             None => survey(&request),
@@ -153,11 +154,11 @@ fn scope(document: &DocumentAddress) -> InScope {
     InScope { folder, workspace: InWorkspace { workspace } }
 }
 
-/// What went wrong and what to do, for a model.
+/// Formats a failure and its hints for a model.
 fn described(failure: Failure) -> Refusal {
-    // A model has none of our flags; what it has is the tool that reads.
+    // A model has no command-line flags, so name the equivalent tool.
     let for_models = |hint: &String| match hint.contains("--expected-version") {
-        true => "call `document_get`, and save over the version that it names".to_owned(),
+        true => "call `document_get`, and save with the version that it returns".to_owned(),
         false => hint.clone(),
     };
     let hints = failure.hints.iter().map(for_models).map(|hint| format!("\nhint: {hint}"));

@@ -14,7 +14,7 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
         context.output.note(if result.are_off {
             "MCP servers are switched off (mcp.enabled = false)"
         } else {
-            "no MCP server is configured; a section [mcp.servers.NAME] in the gateway's config.toml adds one"
+            "no MCP server is configured; add a section [mcp.servers.NAME] to the gateway's config.toml"
         });
         return Ok(Exit::Done);
     }
@@ -40,7 +40,7 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What is wrong with a server, a line each.
+/// Returns the problems of a server, one per line.
 fn remarks(server: &McpServer) -> impl Iterator<Item = (&str, &str)> {
     let about = server.failure.iter().chain(&server.problems);
     about.map(|about| (server.name.as_str(), about.as_str()))

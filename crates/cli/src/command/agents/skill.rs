@@ -1,4 +1,4 @@
-//! `foreword skill`: which skills a directory has, which are used there, and what is wrong with the others.
+//! `foreword skill`: lists, shows and checks the skills of a directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::output::terminal::{self, wrap};
 use crate::output::{one_line, print, seen_line, shown_path};
 use crate::shell_quote::shell_word;
 
-/// Where what is said of a skill begins.
+/// Indentation of details below a skill.
 const INDENT: usize = 4;
-/// Characters of a description in a list.
+/// Maximum length of a description in a list.
 const DESCRIPTION: usize = 200;
 
 #[derive(Serialize)]
@@ -49,7 +49,7 @@ fn list(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
     here.warn(context);
     if listed.skills.is_empty() && !context.output.is_json() {
         let home = shown_path(context.directories.home.join("skills"));
-        context.output.note(format!("there are no skills here; make one in {home} or in .agents/skills"));
+        context.output.note(format!("no skills found; create one in {home} or in .agents/skills"));
         return Ok(Exit::Done);
     }
     context.output.data(&listed, || listed.skills.iter().map(|skill| entry(skill, &here.cwd)).collect())?;
@@ -65,7 +65,7 @@ fn show(context: &Context, slug: &str, path: Option<&Path>) -> Result<Exit, Fail
         let failure = Failure::usage(format!("there is no skill `{}` here", one_line(slug, 64)));
         return Err(match protocol::similar(slug, slugs) {
             Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
-            None => failure.hint("`foreword skill list` lists the available skills"),
+            None => failure.hint("list skills with `foreword skill list`"),
         });
     };
     context.output.data(&skill, || {
@@ -91,7 +91,7 @@ fn show(context: &Context, slug: &str, path: Option<&Path>) -> Result<Exit, Fail
         if skill.body.is_none() && skill.summary.outcome != SkillOutcome::Invalid {
             let folder = Path::new(&skill.summary.path).parent().unwrap_or(Path::new(".")).to_string_lossy();
             let how = format!(
-                "its text is not shown before it is trusted; `foreword trust {}` shows it",
+                "the text of an untrusted skill is not shown; review it with `foreword trust {}`",
                 shell_word(&folder)
             );
             text.push_str(&format!(
@@ -124,19 +124,20 @@ fn check(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
         matches!(skill.outcome, Invalid | ChangedSinceTrusted | MissingDependency)
     };
     let findings: Vec<SkillSummary> = summaries.into_iter().filter(is_wrong).collect();
-    let (wrong, result) = (findings.len(), Checked { findings, checked });
+    let wrong = findings.len();
+    let result = Checked { findings, checked };
     if context.output.is_json() {
         context.output.json(&result)?;
     } else {
         let text: String = result.findings.iter().map(|skill| entry(skill, &base)).collect();
         print(&text)?;
-        let what = if wrong == 0 { "nothing is wrong".to_owned() } else { format!("{wrong} to mend") };
+        let what = if wrong == 0 { "no problems".to_owned() } else { count(wrong as u64, "problem") };
         context.output.note(format!("{}: {what}", count(checked as u64, "skill")));
     }
     Ok(if wrong == 0 { Exit::Done } else { Exit::CheckFailed })
 }
 
-/// What is wrong with one skill, wherever it is and whoever trusts it.
+/// Returns the problems of a skill, wherever it is and whether or not it is trusted.
 fn of_one(context: &Context, path: &Path) -> Result<Vec<SkillSummary>, Failure> {
     let trusted = TrustFile::new(&context.directories.home).read().unwrap_or_default();
     let (found, _) =
@@ -152,7 +153,7 @@ fn of_one(context: &Context, path: &Path) -> Result<Vec<SkillSummary>, Failure> 
     Ok(summaries.collect())
 }
 
-/// The skills of a directory.
+/// Skills of a directory.
 struct Here {
     cwd: PathBuf,
     catalogue: Arc<Catalogue>,
@@ -162,11 +163,12 @@ struct Here {
 impl Here {
     fn find(context: &Context, path: Option<&Path>) -> Result<Self, Failure> {
         let settings = &context.configuration.sections().skills;
-        let (files, cwd) = (Files::new(context)?, directory(path)?);
+        let files = Files::new(context)?;
+        let cwd = directory(path)?;
         let resolution = instructions::resolve(&files.request(&cwd), None);
         let root = resolution.map_err(|error| files.failure(&error))?.root.clone();
         let request = SkillRequest {
-            // Without a project the directory is its own.
+            // A directory without a project root counts as its own project.
             root: Some(root.as_deref().unwrap_or(&cwd)),
             cwd: Some(&cwd),
             folders: &settings.folders,
@@ -185,20 +187,20 @@ impl Here {
         self.catalogue.activate(&situation)
     }
 
-    /// Says what keeps the list from being the whole truth.
+    /// Prints warnings if the list may be incomplete.
     fn warn(&self, context: &Context) {
         if let Some(problem) = self.catalogue.trust_problem() {
-            let hint = "nothing of a project is trusted until the file is mended or removed";
+            let hint = "no project skill is trusted until the file is fixed or removed";
             context.output.warning(problem, Some(hint));
         }
         if self.catalogue.is_cut() {
-            let message = format!("there are more skills than the {} that are looked at", skills::MAX_SKILLS);
+            let message = format!("only the first {} skills were examined", skills::MAX_SKILLS);
             context.output.warning(&message, None);
         }
     }
 }
 
-/// A skill for people: a sign, its slug and what became of it, then what it is for and where it is.
+/// Formats a skill: sign, slug and outcome, then its purpose and location.
 fn entry(skill: &SkillSummary, base: &Path) -> String {
     let screen = terminal::columns();
     let (sign, style) = appearance(skill.outcome);
@@ -222,8 +224,9 @@ fn entry(skill: &SkillSummary, base: &Path) -> String {
 }
 
 fn appearance(outcome: SkillOutcome) -> (&'static str, Style) {
-    let (good, poor, bad) =
-        (AnsiColor::Green.on_default(), AnsiColor::Yellow.on_default(), AnsiColor::Red.on_default());
+    let good = AnsiColor::Green.on_default();
+    let poor = AnsiColor::Yellow.on_default();
+    let bad = AnsiColor::Red.on_default();
     match outcome {
         SkillOutcome::Active => ("+", good),
         SkillOutcome::Shadowed | SkillOutcome::Disabled => ("-", Style::new()),

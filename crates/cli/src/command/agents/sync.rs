@@ -1,4 +1,4 @@
-//! `foreword sync`: lets agents with other habits find one tree of AGENTS.md files.
+//! `foreword sync`: makes one tree of AGENTS.md files visible to other agents.
 
 use std::path::Path;
 
@@ -20,13 +20,13 @@ use crate::output::relative_path::Viewpoint;
 struct Synced {
     root: String,
     changes: Vec<ChangedFile>,
-    /// Files of somebody else's that do not lead to the AGENTS.md beside them.
+    /// Existing files that do not lead to the AGENTS.md beside them.
     kept: Vec<String>,
-    /// Whether the changes were made.
+    /// True if the changes were made.
     done: bool,
 }
 
-/// Whether changes are only shown.
+/// Selects between making and only showing changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Made {
     Now,
@@ -38,7 +38,7 @@ pub(crate) fn run(context: &Context, arguments: &Sync) -> Result<Exit, Failure> 
     if !start.is_dir() {
         let what = if start.exists() { "is not a directory" } else { "does not exist" };
         let failure = Failure::usage(format!("{} {what}", start.display()));
-        return Err(failure.hint("name a directory of the project; this one when absent"));
+        return Err(failure.hint("name a directory of the project, or omit it to use the current one"));
     }
     let root = find_root(&start).unwrap_or(start);
     let journal_directory = context.directories.data.join(JOURNAL);
@@ -56,24 +56,24 @@ pub(crate) fn run(context: &Context, arguments: &Sync) -> Result<Exit, Failure> 
         context.output.warning(&format!("{name} {reason}"), Some(*remedy));
     }
     if plan.sources.is_empty() && plan.changes.is_empty() {
-        context.output.note(format!("there is no AGENTS.md below {}", root.display()));
+        context.output.note(format!("no AGENTS.md found below {}", root.display()));
     } else if plan.changes.is_empty() {
         let is_complete = plan.kept.is_empty() && plan.problems.is_empty();
         context.output.note(if is_complete {
             "everything is in place"
         } else {
-            "nothing else has to be changed"
+            "nothing else needs to change"
         });
     } else if made == Made::Now {
         plan.changes.iter().try_for_each(|change| journal.apply(change)).map_err(change_failure)?;
         context.output.note(format!(
-            "made {}; `foreword sync --undo` takes them back",
+            "made {}; undo with `foreword sync --undo`",
             count(plan.changes.len() as u64, "change")
         ));
     } else {
         context
             .output
-            .note(format!("{} would be made by `foreword sync`", count(plan.changes.len() as u64, "change")));
+            .note(format!("`foreword sync` would make {}", count(plan.changes.len() as u64, "change")));
     }
     tell(context, &root, &plan.changes, &plan.kept, made)?;
     if let Some(problem) = plan.problems.into_iter().next() {
@@ -90,18 +90,18 @@ fn undo(context: &Context, root: &Path, journal: &Journal<'_>) -> Result<Exit, F
         journal.undo(change).map_err(change_failure)?;
         if *how == Undone::TakenOut {
             let name = Viewpoint::at(root).path(&change.path);
-            context.output.note(format!("{name} was changed since, so only our entry was taken out"));
+            context.output.note(format!("{name} was changed since, so only our entry was removed"));
         }
     }
     context.output.note(match changes.len() {
         0 => "nothing here was changed by `foreword sync`".to_owned(),
-        number => format!("took back {}", count(number as u64, "change")),
+        number => format!("undid {}", count(number as u64, "change")),
     });
     tell(context, root, &changes, &[], Made::Now)?;
     Ok(Exit::Done)
 }
 
-/// Shows people what is about to be done.
+/// Prints the planned changes for people.
 fn show(context: &Context, root: &Path, changes: &[Change]) -> Result<(), Failure> {
     if !context.output.is_json() {
         let viewpoint = Viewpoint::at(root);
@@ -111,7 +111,7 @@ fn show(context: &Context, root: &Path, changes: &[Change]) -> Result<(), Failur
     Ok(())
 }
 
-/// Tells programs what was done, or would be.
+/// Prints the changes for programs.
 fn tell(
     context: &Context,
     root: &Path,

@@ -1,4 +1,4 @@
-//! `foreword trust` and `untrust`: what of a project's skills may be used, and what that is, byte by byte.
+//! `foreword trust` and `untrust`: shows a project's skills byte by byte and records which may be used.
 
 use std::path::Path;
 
@@ -17,10 +17,10 @@ use crate::output::terminal::columns;
 use crate::output::{print, seen_line, shown_path};
 use crate::shell_quote::shell_word;
 
-/// Bytes of one file that are shown.
+/// Maximum number of bytes shown of one file.
 const MAX_SHOWN: usize = 256 * 1024;
 
-/// How a skill stands to what is trusted.
+/// State of a skill compared with its trusted version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
@@ -33,7 +33,7 @@ enum State {
 #[derive(Serialize)]
 struct Offered {
     skills: Vec<OfferedSkill>,
-    /// Whether they are trusted now.
+    /// True if the skills are trusted now.
     trusted: bool,
 }
 
@@ -79,18 +79,19 @@ pub(crate) fn run(context: &Context, arguments: &Trust) -> Result<Exit, Failure>
     let (found, is_cut) =
         candidates(&path, &trusted).map_err(|error| Failure::file("look for skills in", &path, error))?;
     if is_cut {
-        let hint = "name a directory further down";
-        context.output.warning("there is more here than is looked at", Some(hint));
+        let hint = "name a subdirectory";
+        context.output.warning("there are too many skills to examine all of them", Some(hint));
     }
     if found.is_empty() {
-        let message = format!("there are no skills of a project in {}", shown_path(&path));
-        let failure = Failure::usage(message).hint("they are in .agents/skills and .foreword/skills");
+        let message = format!("no project skills found in {}", shown_path(&path));
+        let failure =
+            Failure::usage(message).hint("project skills are in .agents/skills and .foreword/skills");
         let above = path.ancestors().skip(1).find(|above| {
             [".agents/skills", ".foreword/skills"].iter().any(|folder| above.join(folder).is_dir())
         });
         return Err(match above {
             Some(above) => failure.hint(format!(
-                "those of {} are trusted with `foreword trust {}`",
+                "trust those of {} with `foreword trust {}`",
                 shown_path(above),
                 shell_word(&above.to_string_lossy())
             )),
@@ -113,7 +114,7 @@ pub(crate) fn run(context: &Context, arguments: &Trust) -> Result<Exit, Failure>
             Some(answer) => Some(answer),
             None => {
                 context.output.note(format!(
-                    "there is no terminal to ask on, so nothing was trusted; `foreword trust --yes {}` trusts what is shown",
+                    "no terminal to ask on, so nothing was trusted; `foreword trust --yes {}` trusts what is shown",
                     shell_word(&path.to_string_lossy())
                 ));
                 Some(false)
@@ -139,7 +140,7 @@ pub(crate) fn run(context: &Context, arguments: &Trust) -> Result<Exit, Failure>
             } else if !wanted.is_empty() {
                 let path = path.to_string_lossy();
                 let path = shell_word(&path);
-                context.output.note(format!("`foreword trust {path}` trusts it as it is now"));
+                context.output.note(format!("`foreword trust {path}` trusts the current state"));
             }
             Exit::Done
         }
@@ -149,13 +150,13 @@ pub(crate) fn run(context: &Context, arguments: &Trust) -> Result<Exit, Failure>
 pub(crate) fn untrust(context: &Context, path: &Path) -> Result<Exit, Failure> {
     let named = directory(Some(path))?;
     let trust_file = TrustFile::new(&context.directories.home);
-    // Trusted is what is there without links; what is gone is known by its name.
+    // Trust is recorded for real paths. A deleted skill can only be found by the path as named.
     let real = named.canonicalize().unwrap_or_else(|_| named.clone());
     let real = if real.ends_with("SKILL.md") { real.parent().unwrap_or(&real).to_owned() } else { real };
     let taken = trust_file.untrust(&real).map_err(failure)?;
     if taken.is_empty() {
         let message = format!("nothing is trusted in {}", shown_path(&named));
-        return Err(Failure::usage(message).hint("`foreword trust --list` shows what is"));
+        return Err(Failure::usage(message).hint("list trusted skills with `foreword trust --list`"));
     }
     let skills: Vec<TrustedSkill> = taken.iter().map(trusted_skill).collect();
     context.output.data(&TrustedSkills { skills }, || {
@@ -171,13 +172,14 @@ fn list(context: &Context, trusted: &Trusted, path: Option<&Path>) -> Result<Exi
     let is_meant = |skill: &&PinnedSkill| below.as_ref().is_none_or(|path| skill.folder.starts_with(path));
     let skills: Vec<TrustedSkill> = trusted.skills().filter(is_meant).map(trusted_skill).collect();
     if skills.is_empty() && !context.output.is_json() {
-        context.output.note("no skill is trusted; `foreword trust PATH` shows a project's and asks");
+        context.output.note("no skill is trusted; review a project's skills with `foreword trust PATH`");
         return Ok(Exit::Done);
     }
     let listed = TrustedSkills { skills };
     context.output.data(&listed, || {
         let rows = listed.skills.iter().map(|skill| {
-            let (slug, folder) = (seen_line(&skill.slug), seen_line(&skill.folder));
+            let slug = seen_line(&skill.slug);
+            let folder = seen_line(&skill.folder);
             vec![slug, skill.files.to_string(), skill.trusted_at.to_string(), folder]
         });
         crate::output::table(&["skill", "files", "trusted", "folder"], rows)
@@ -227,7 +229,7 @@ fn describe(candidate: &TrustCandidate, trust_file: &TrustFile, only_differences
                 let size = count(bytes.len() as u64, "byte");
                 text.push_str(&format!("  {}  {size}  {sha256}\n", shown_path(path)));
                 if bytes.contains(&0) || bytes.len() > MAX_SHOWN {
-                    text.push_str("    no text, or too long to show: look at it before you trust it\n");
+                    text.push_str("    binary or too long to show: inspect it before you trust it\n");
                 } else {
                     add_block(&mut text, &String::from_utf8_lossy(bytes));
                 }
@@ -244,7 +246,7 @@ fn diff(candidate: &TrustCandidate, trust_file: &TrustFile) -> String {
     changes.map(|change| candidate.diff(change, trust_file)).collect()
 }
 
-/// Adds the lines of a text, none of which can pass for a line of ours.
+/// Appends the lines of an untrusted text behind margins.
 fn add_block(text: &mut String, block: &str) {
     let mut rows = Vec::new();
     quoted_block::add_block(&mut rows, block, columns());
@@ -275,8 +277,8 @@ fn offered(candidate: &TrustCandidate, trust_file: &TrustFile, with_differences:
 
 fn failure(error: TrustError) -> Failure {
     let hint = match &error {
-        TrustError::Malformed { .. } => Some("mend the file, or remove it and trust again what you use"),
+        TrustError::Malformed { .. } => Some("fix the file, or remove it and trust the skills again"),
         TrustError::Io { .. } => None,
     };
-    Failure::caused_by(Exit::Failed, "could not work with what is trusted", error).hints(hint)
+    Failure::caused_by(Exit::Failed, "could not access the list of trusted skills", error).hints(hint)
 }

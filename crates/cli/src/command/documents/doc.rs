@@ -24,11 +24,11 @@ use crate::failure::{Exit, Failure};
 use crate::output::terminal::time;
 use crate::output::{Output, one_line, print, shown, shown_name, table};
 
-/// Characters of a save's message in a list.
+/// Maximum length of a message in a list.
 const MESSAGE_WIDTH: usize = 60;
 
 pub(crate) async fn run(context: Context, command: Doc) -> Result<Exit, Failure> {
-    // Files of this machine: no gateway is needed to look at them.
+    // Drafts are files of this machine, so no gateway is needed.
     if let Doc::Drafts = command {
         return drafts::run(&context);
     }
@@ -51,7 +51,8 @@ pub(crate) async fn run(context: Context, command: Doc) -> Result<Exit, Failure>
             diff::run(&context, &client, from.map(Version), to.map(Version), &scope).await
         }
         Doc::Restore { version, expected_version, message, scope } => {
-            let (version, expected) = (Version(version), expected_version.map(Version));
+            let version = Version(version);
+            let expected = expected_version.map(Version);
             restore(&context, &client, version, expected, message, &scope).await
         }
         Doc::Archive { expected_version, scope } => {
@@ -60,7 +61,7 @@ pub(crate) async fn run(context: Context, command: Doc) -> Result<Exit, Failure>
     }
 }
 
-/// A scope as people say it.
+/// Returns the description of a scope.
 fn scope_name(scope: &InScope) -> String {
     match scope.folder.as_deref().map(|folder| folder.trim_matches('/')) {
         None | Some("") => "the workspace root".to_owned(),
@@ -85,14 +86,14 @@ async fn get(context: &Context, client: &Client, scope: &InScope) -> Result<Exit
         }
         (None, Some(effective)) => {
             context.output.note(format!(
-                "{} has no document of its own; it inherits the one of {}: see `foreword doc effective`",
+                "{} has no document of its own and inherits from {}; see `foreword doc effective`",
                 scope_name(scope),
                 place(effective)
             ));
             Ok(Exit::CheckFailed)
         }
         (None, None) => {
-            context.output.note(format!("{} has no document, and inherits none", scope_name(scope)));
+            context.output.note(format!("{} has no document and inherits none", scope_name(scope)));
             Ok(Exit::CheckFailed)
         }
     }
@@ -120,7 +121,7 @@ async fn effective(
         return Ok(if result.effective.is_some() { Exit::Done } else { Exit::CheckFailed });
     }
     let Some(effective) = &result.effective else {
-        context.output.note("no document is effective here");
+        context.output.note("no document applies here");
         return Ok(Exit::CheckFailed);
     };
     print_document(context.output, &effective.doc)?;
@@ -144,7 +145,7 @@ fn print_text(content: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The text on standard output, what it is on standard error.
+/// Prints the text to standard output and its metadata to standard error.
 fn print_document(output: Output, document: &Document) -> Result<(), Failure> {
     print_text(&document.content)?;
     let status = if document.status == DocumentStatus::Draft { ", a draft" } else { "" };
@@ -156,7 +157,7 @@ fn print_document(output: Output, document: &Document) -> Result<(), Failure> {
 
 fn report_saved(output: Output, document: &Document, warnings: &[Warning], scope: &InScope) {
     let draft = match document.status {
-        DocumentStatus::Draft => "; it is blank, so it is a draft and hides nothing",
+        DocumentStatus::Draft => "; it is blank, so it is a draft and does not override inherited documents",
         _ => "",
     };
     output.note(format!("{} is at version {}{draft}", scope_name(scope), document.version));
@@ -165,7 +166,7 @@ fn report_saved(output: Output, document: &Document, warnings: &[Warning], scope
     }
 }
 
-/// The text of one version.
+/// Prints the text of one version.
 async fn revision(
     context: &Context,
     client: &Client,
@@ -188,7 +189,7 @@ async fn revision(
 }
 
 fn read_text(file: Option<&Path>, output: Output) -> Result<String, Failure> {
-    // More than a message can carry need not be read to be refused.
+    // Stop reading once the input exceeds the size of a message, because it would be rejected anyway.
     let max_read = protocol::limits::MAX_MESSAGE_BYTES as u64;
     let mut bytes = Vec::new();
     let (name, read) = match file {
@@ -285,7 +286,7 @@ async fn archive(
     }
     let now = match &result.effective {
         Some(effective) => format!("it now inherits the one of {}", place(effective)),
-        None => "nothing is effective there now".to_owned(),
+        None => "no document applies there now".to_owned(),
     };
     context.output.note(format!("archived the document of {}; {now}", scope_name(scope)));
     Ok(Exit::Done)

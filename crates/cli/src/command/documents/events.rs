@@ -15,7 +15,7 @@ use crate::output::Reader;
 use crate::signals::StopSignals;
 
 pub(crate) async fn run(context: Context, arguments: Events) -> Result<Exit, Failure> {
-    // From now on, so that a request to end is never missed between two events.
+    // Listen before connecting, so that a signal during setup is not lost.
     let mut stop = StopSignals::listen()?;
     let output = context.output;
     let client = context.connect().await?;

@@ -46,14 +46,14 @@ pub(crate) async fn run(context: Context, command: Folder) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-/// Whether somebody has agreed already.
+/// True if the user has already confirmed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Consent {
     Given,
     Ask,
 }
 
-/// The folders of one workspace.
+/// Folder commands of one workspace.
 struct Folders {
     context: Context,
     client: Client,
@@ -76,7 +76,7 @@ impl Folders {
         let params = FolderCreateParams { workspace_id, parent_folder_id, name };
         let result = self.client.call::<FolderCreate>(&params).await?;
         self.context.output.data(&result, || format!("{}\n", result.folder.id))?;
-        self.context.output.note(format!("made folder `{}`", result.folder.name));
+        self.context.output.note(format!("created folder `{}`", result.folder.name));
         Ok(())
     }
 
@@ -132,8 +132,8 @@ impl Folders {
             )
         });
         let question =
-            format!("This deletes folder `{folder}`{archives}; what is in it moves to its parent. Go on?");
-        // Scripts said what they want.
+            format!("This deletes folder `{folder}`{archives}; its content moves to its parent. Continue?");
+        // Without a terminal, as in a script, the command itself is the confirmation.
         if consent == Consent::Ask && confirm(&question) == Some(false) {
             self.context.output.note("nothing was deleted");
             return Ok(Exit::CheckFailed);
@@ -158,7 +158,8 @@ impl Folders {
                     Some(doc) => format!("{} characters", doc.char_count),
                     None => "-".to_owned(),
                 };
-                let (deleted_at, id) = (time(deleted.deleted_at), deleted.folder.id.to_string());
+                let deleted_at = time(deleted.deleted_at);
+                let id = deleted.folder.id.to_string();
                 vec![folders.path(deleted), deleted_at, document, id]
             });
             table(&["path", "deleted", "document", "id"], rows)

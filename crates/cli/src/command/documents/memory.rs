@@ -20,11 +20,11 @@ use crate::failure::{Exit, Failure};
 use crate::output::terminal::{columns, time};
 use crate::output::{one_line, shown, shown_name, table};
 
-/// Columns of a text in a list on a terminal; in a pipe it is whole.
+/// Width of a text in a list on a terminal. In a pipe it is not cut.
 const TEXT_COLUMNS: usize = 80;
-/// The category of what is said to have none.
+/// Default category.
 const DEFAULT_CATEGORY: &str = "fact";
-/// Bytes of items in one call: an incoming message may have few more.
+/// Maximum size of the items in one call, well below the limit of a message.
 const MAX_IMPORT_BYTES: usize = 512 * 1024;
 
 pub(crate) async fn run(context: Context, command: Memory) -> Result<Exit, Failure> {
@@ -35,12 +35,13 @@ pub(crate) async fn run(context: Context, command: Memory) -> Result<Exit, Failu
         Memory::List { scope, thread, status, limit, workspace: of } => {
             let workspace_id = workspace(&of).await?;
             let thread_id = in_thread(&client, &workspace_id, thread.as_deref()).await?;
-            let (status, limit) = (Some(status), Some(limit));
+            let status = Some(status);
+            let limit = Some(limit);
             let params = MemoryListParams { workspace_id, scope, thread_id, status, before: None, limit };
             let result = client.call::<MemoryList>(&params).await?;
             output.data(&result, || listed(&result.items))?;
             if result.items.is_empty() {
-                output.note("nothing is remembered that matches");
+                output.note("no memories match");
             }
         }
         Memory::Show { id, workspace: of } => {
@@ -57,7 +58,7 @@ pub(crate) async fn run(context: Context, command: Memory) -> Result<Exit, Failu
             let result = client.call::<MemorySearch>(&params).await?;
             output.data(&result, || listed(&result.items))?;
             if result.items.is_empty() {
-                output.note("no remembered item matches these words");
+                output.note("no memories contain these words");
             }
         }
         Memory::Forget { id, workspace: of } => {
@@ -78,9 +79,9 @@ pub(crate) async fn run(context: Context, command: Memory) -> Result<Exit, Failu
             let items = read(file.as_deref())?;
             let result = import(&client, workspace(&of).await?, items).await?;
             output.data(&result, String::new)?;
-            output.note(format!("{} added, {} remembered already", result.added, result.unchanged));
+            output.note(format!("{} added, {} already known", result.added, result.unchanged));
             for RefusedMemory { index, reason } in &result.refused {
-                output.warning(&format!("item {index} was not taken: {reason}"), None);
+                output.warning(&format!("item {index} was rejected: {reason}"), None);
             }
             if !result.refused.is_empty() {
                 return Ok(Exit::CheckFailed);
@@ -112,8 +113,8 @@ async fn add(context: &Context, client: &Client, arguments: AddArguments) -> Res
         }
         (Some(scope), None) => scope,
         (Some(scope), Some(_)) => {
-            let message = format!("--thread belongs to the scope `thread`, and this one is `{scope}`");
-            return Err(Failure::usage(message).hint("leave out one of the two"));
+            let message = format!("--thread requires the scope `thread`, but the scope is `{scope}`");
+            return Err(Failure::usage(message).hint("omit one of them"));
         }
     };
     let text = if text == "-" { read_text()? } else { text };
@@ -144,7 +145,7 @@ async fn add(context: &Context, client: &Client, arguments: AddArguments) -> Res
     Ok(Exit::Done)
 }
 
-/// What is to be remembered, from standard input.
+/// Reads the text to remember from standard input.
 fn read_text() -> Result<String, Failure> {
     let mut text = String::new();
     let input =
@@ -153,7 +154,7 @@ fn read_text() -> Result<String, Failure> {
     Ok(text.trim_end().to_owned())
 }
 
-/// One item, whole.
+/// Formats one item in full.
 fn described(item: &MemoryItem) -> String {
     let mut text = String::new();
     let mut row = |name: &str, value: Option<String>| {
@@ -194,7 +195,7 @@ fn listed(items: &[MemoryItem]) -> String {
 
 fn what_went(result: &MemoryForgetResult) -> String {
     if result.was_forgotten {
-        return "it was forgotten before".to_owned();
+        return "it had already been forgotten".to_owned();
     }
     let removed = result.removed;
     let went = [
@@ -208,8 +209,8 @@ fn what_went(result: &MemoryForgetResult) -> String {
         .map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many }))
         .collect();
     match went.as_slice() {
-        [] => "forgotten; nothing else carried it".to_owned(),
-        went => format!("forgotten, and with it what carried it: {}", went.join(", ")),
+        [] => "forgotten; no other text contained it".to_owned(),
+        went => format!("forgotten, together with the texts that contained it: {}", went.join(", ")),
     }
 }
 
@@ -226,7 +227,7 @@ async fn exported(client: &Client, workspace_id: WorkspaceId) -> Result<Vec<Memo
     }
 }
 
-/// What `foreword memory export` has printed.
+/// Output of `foreword memory export`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Exported {
@@ -246,17 +247,17 @@ fn read(file: Option<&Path>) -> Result<Vec<MemoryRecord>, Failure> {
     };
     let text = text.map_err(|error| Failure::file("read", &named, error))?;
     let exported: Exported = serde_json::from_str(&text).map_err(|error| {
-        Failure::usage(format!("{} is not what `foreword memory export` prints: {error}", named.display()))
+        Failure::usage(format!("{} is not an export of `foreword memory export`: {error}", named.display()))
     })?;
     Ok(exported.items)
 }
 
-/// How much of a message an item takes.
+/// Returns the size of an item in a message.
 fn json_bytes(item: &MemoryRecord) -> usize {
     serde_json::to_string(item).map_or(MAX_IMPORT_BYTES, |json| json.len())
 }
 
-/// Imports items in as many calls as they need; what was refused is named by its place in the file.
+/// Imports items in as few calls as possible. Rejected items are identified by their index in the file.
 async fn import(
     client: &Client,
     workspace_id: WorkspaceId,
@@ -266,7 +267,8 @@ async fn import(
     let mut left = items.into_iter().peekable();
     let mut done = 0;
     while left.peek().is_some() {
-        let (mut batch, mut bytes) = (Vec::new(), 0);
+        let mut batch = Vec::new();
+        let mut bytes = 0;
         while let Some(item) = left.next_if(|item| {
             bytes += json_bytes(item);
             batch.is_empty() || (batch.len() < MAX_MEMORY_IMPORT && bytes <= MAX_IMPORT_BYTES)

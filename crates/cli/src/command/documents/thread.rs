@@ -18,7 +18,7 @@ use crate::failure::{Exit, Failure};
 use crate::output::one_line;
 use crate::output::terminal::time;
 
-/// Characters of a title in the tree: that of delegated work is a whole task.
+/// Maximum length of a title in the tree. The title of delegated work is its whole task.
 const TITLE_WIDTH: usize = 80;
 
 pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failure> {
@@ -35,7 +35,7 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
             let params = ThreadCreateParams { workspace_id, folder_id, title, mode };
             let result = client.call::<ThreadCreate>(&params).await?;
             output.data(&result, || format!("{}\n", result.thread.id))?;
-            output.note(format!("made thread `{}`", result.thread.title));
+            output.note(format!("created thread `{}`", result.thread.title));
         }
         Thread::Tree { folder, depth, threads, scope } => {
             let workspace = workspace(&scope).await?;
@@ -106,8 +106,8 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-/// The tree with two spaces a level: documents as files, folders with a slash, threads with their id. Threads of delegated
-/// work are below the one that gave it out.
+/// Formats the tree with two spaces per level: documents as files, folders with a slash, threads with their ids. Threads of
+/// delegated work are below the thread that delegated it.
 fn draw(name: &str, folder_id: Option<&FolderId>, tree: &TreeModel) -> String {
     let nodes = tree.nodes_in(folder_id);
     let threads = || {
@@ -123,7 +123,7 @@ fn draw(name: &str, folder_id: Option<&FolderId>, tree: &TreeModel) -> String {
             delegated.entry(parent).or_default().push(thread);
         }
     }
-    // The oldest first, as they were given out.
+    // Ids are ordered by time, so delegated threads appear in the order of delegation.
     delegated.values_mut().for_each(|children| children.sort_by(|one, other| one.id.cmp(&other.id)));
     let mut text = format!("{name}\n");
     let mut waiting: Vec<(usize, TreeNode<'_>)> = nodes.iter().rev().cloned().collect();

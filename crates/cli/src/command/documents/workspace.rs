@@ -21,7 +21,7 @@ pub(crate) async fn run(context: Context, command: Workspace) -> Result<Exit, Fa
             let params = WorkspaceCreateParams { name, root_path, agents: None };
             let result = client.call::<WorkspaceCreate>(&params).await?;
             output.data(&result, || format!("{}\n", result.workspace.id))?;
-            output.note(format!("made workspace `{}`", result.workspace.name));
+            output.note(format!("created workspace `{}`", result.workspace.name));
         }
         Workspace::List { archived } => {
             let result =
@@ -39,7 +39,7 @@ pub(crate) async fn run(context: Context, command: Workspace) -> Result<Exit, Fa
             if result.workspaces.is_empty() && archived {
                 output.note("no workspace is archived");
             } else if result.workspaces.is_empty() {
-                output.note("there is no workspace yet; make one with `foreword workspace create NAME`");
+                output.note("no workspace exists yet; create one with `foreword workspace create NAME`");
             }
         }
         Workspace::Get { workspace } => {
@@ -51,7 +51,7 @@ pub(crate) async fn run(context: Context, command: Workspace) -> Result<Exit, Fa
         Workspace::Update { workspace, name, root } => {
             let root_path = root.as_deref().map(absolute_directory).transpose()?;
             if name.is_none() && root_path.is_none() {
-                return Err(Failure::usage("there is nothing to change").hint("give --name or --root"));
+                return Err(Failure::usage("nothing to change").hint("give --name or --root"));
             }
             let client = context.connect().await?;
             let workspace_id =

@@ -1,4 +1,4 @@
-//! `foreword check`: what is wrong with the instruction files of a tree.
+//! `foreword check`: finds problems in the instruction files of a tree.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(crate) fn run(context: &Context, arguments: &Check) -> Result<Exit, Failure>
     if arguments.fix {
         let (fixed, errors) = check::fix(&report);
         for FixedFile { path, rules } in &fixed {
-            context.output.note(format!("mended {}: {}", shown_path(path), rules.join(", ")));
+            context.output.note(format!("fixed {}: {}", shown_path(path), rules.join(", ")));
         }
         if !fixed.is_empty() {
             report = examine(context, arguments, &directory)?;
@@ -70,16 +70,17 @@ fn wrong_policy(context: &Context, error: &PolicyError) -> Failure {
     Failure::usage(format!("{error}{origin}")).hint(error.hint())
 }
 
-/// What GitHub's paths count from: the checkout, which the root of the project mostly is.
+/// Returns the base of GitHub's paths: the checkout, which is usually the project root.
 fn base(report: &CheckReport) -> std::path::PathBuf {
     let checkout = std::env::var_os("GITHUB_WORKSPACE").filter(|path| !path.is_empty());
     let checkout = checkout.map(std::path::PathBuf::from).filter(|path| report.root.starts_with(path));
     checkout.unwrap_or_else(|| report.root.clone())
 }
 
-/// Findings by file, the table, and a line that sums it up.
+/// Formats the findings by file, the coverage table and a summary line.
 fn text(report: &CheckReport) -> String {
-    let (viewpoint, screen) = (Viewpoint::at(&report.root), terminal::columns());
+    let viewpoint = Viewpoint::at(&report.root);
+    let screen = terminal::columns();
     let mut text = String::new();
     let mut last: Option<&Path> = None;
     for finding in &report.findings {
@@ -99,7 +100,7 @@ fn text(report: &CheckReport) -> String {
     text
 }
 
-/// Where a continued message begins.
+/// Indentation of wrapped messages.
 const INDENT: usize = 4;
 
 fn line(finding: &Finding) -> String {
@@ -133,7 +134,7 @@ fn coverage(files: &[FileCoverage], viewpoint: Viewpoint<'_>) -> String {
 
 fn summary(report: &CheckReport) -> String {
     if report.files.is_empty() && report.findings.is_empty() {
-        return "there are no instruction files here".to_owned();
+        return "no instruction files found".to_owned();
     }
     let counts = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")];
     let counts: Vec<String> = counts
@@ -141,11 +142,11 @@ fn summary(report: &CheckReport) -> String {
         .filter(|(severity, _)| report.count(*severity) > 0)
         .map(|(severity, noun)| count(report.count(*severity) as u64, noun))
         .collect();
-    let found = if counts.is_empty() { "nothing found".to_owned() } else { counts.join(", ") };
+    let found = if counts.is_empty() { "no problems".to_owned() } else { counts.join(", ") };
     let fixable = report.findings.iter().filter(|finding| finding.fixable).count();
     let fixable = match fixable {
         0 => String::new(),
-        number => format!("; `foreword check --fix` mends {number}"),
+        number => format!("; `foreword check --fix` fixes {number}"),
     };
     let files = count(report.files.len() as u64, "file");
     format!("{found} in {files}, for {}{fixable}", count(report.agents.len() as u64, "agent"))

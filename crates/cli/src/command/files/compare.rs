@@ -1,4 +1,4 @@
-//! `foreword compare`: what agents would each read in a directory.
+//! `foreword compare`: compares what agents read in a directory.
 
 use std::path::{Path, PathBuf};
 
@@ -34,14 +34,14 @@ pub(crate) fn run(context: &Context, arguments: &CompareArguments) -> Result<Exi
     } else {
         print(&text(comparison, &compared.base))?;
     }
-    // An agent that cannot start here is an answer, and not the one that anybody wants.
+    // An agent that cannot start here fails the command, although the comparison itself succeeded.
     Ok(if compared.refusals.is_empty() { Exit::Done } else { Exit::CheckFailed })
 }
 
-/// The agents that were named, or all of them.
+/// Returns the named agents, or all of them.
 pub(super) fn named_agents(names: &[String]) -> Result<Vec<&'static Profile>, Failure> {
     compare::agents(Some(names)).map_err(|error| {
-        let failure = Failure::usage(format!("there is no agent `{}`", error.name));
+        let failure = Failure::usage(format!("unknown agent `{}`", error.name));
         let failure = match error.nearest() {
             Some(nearest) => failure.hint(format!("did you mean `{nearest}`?")),
             None => failure,
@@ -91,7 +91,7 @@ fn text(comparison: &Comparison, base: &Path) -> String {
     text
 }
 
-/// What became of a file, and for whom.
+/// Formats the outcome of a file for each agent.
 fn agents_by_outcome(comparison: &Comparison, path: &str) -> String {
     let mut outcomes: Vec<(String, Vec<&str>)> = Vec::new();
     for agent in &comparison.agents {

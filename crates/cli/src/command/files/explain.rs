@@ -1,4 +1,4 @@
-//! `foreword show` and `foreword explain`: the text an agent would get, and why.
+//! `foreword show` and `foreword explain`: the text an agent gets, and the reasons.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub(crate) fn run(
         context.output.json(&Explained::new(&resolution, absent))?;
     } else {
         print(&explain(&resolution, absent))?;
-        // Whoever asks for one agent does not ask about the others.
+        // A user who selected an agent does not need the hints about other agents.
         if !matches!(context.configuration.origin("agents.profile"), Origin::Flag(_)) {
             print(&other_agents(&resolution, &files.settings))?;
         }
@@ -55,8 +55,8 @@ pub(crate) fn show(context: &Context, path: Option<&Path>) -> Result<Exit, Failu
     match &resolution.text {
         Some(text) => {
             print(&shown_exactly(text))?;
-            // Exactly the text for programs; people want a terminal that is not steered, and their prompt on a line
-            // of its own.
+            // Programs get exactly the text. On a terminal, control characters are escaped and the text ends with a newline,
+            // so that the shell prompt starts on its own line.
             if std::io::stdout().is_terminal() {
                 print("\n")?;
             }
@@ -74,7 +74,7 @@ pub(crate) fn show(context: &Context, path: Option<&Path>) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-/// What other agents would lose that are used on this machine or in this repository, a line each.
+/// Formats the losses of other agents that are used on this machine or in this repository, one per line.
 fn other_agents(resolution: &Resolution, settings: &FileSettings) -> String {
     let agents = compare::here(resolution, settings);
     let Some(width) = agents.iter().map(|profile| profile.name.len()).max() else { return String::new() };
@@ -86,18 +86,19 @@ fn other_agents(resolution: &Resolution, settings: &FileSettings) -> String {
     format!("\n{}", agents.iter().map(line).collect::<String>())
 }
 
-/// What there is, found on the disk; a slow one is waited for with a sign of life.
+/// Resolves the directory and shows progress if the disk is slow.
 fn survey(context: &Context, files: &Files, cwd: &Path) -> Result<Resolution, Failure> {
     let _progress = Progress::start(context.output, "reading the files");
     instructions::survey(&files.request(cwd)).map_err(|error| files.failure(&error))
 }
 
-/// A sign, a word and a colour for each outcome; the word alone is enough.
+/// Returns the sign, word and style of an outcome. The word alone is sufficient.
 pub(super) fn appearance(outcome: Outcome) -> (&'static str, &'static str, Style) {
     let plain = Style::new();
     let faint = plain.dimmed();
-    let (good, poor, bad) =
-        (AnsiColor::Green.on_default(), AnsiColor::Yellow.on_default(), AnsiColor::Red.on_default());
+    let good = AnsiColor::Green.on_default();
+    let poor = AnsiColor::Yellow.on_default();
+    let bad = AnsiColor::Red.on_default();
     match outcome {
         Outcome::Used => ("+", "used", good),
         Outcome::Truncated => ("~", "truncated", poor),
@@ -117,7 +118,7 @@ pub(super) fn appearance(outcome: Outcome) -> (&'static str, &'static str, Style
     }
 }
 
-/// The explanation for people: what holds, then every directory with every candidate and its fate.
+/// Formats the explanation: the effective settings, then every directory with its candidates and their outcomes.
 pub(crate) fn explain(resolution: &Resolution, absent: Absent) -> String {
     let screen = terminal::columns();
     let mut text: String =
@@ -169,25 +170,26 @@ pub(super) fn describe_diagnostic(resolution: &Resolution, diagnostic: &Diagnost
     format!("{word}: {place}{} ({})", plain(&diagnostic.message), diagnostic.code)
 }
 
-/// Where continued lines begin.
+/// Indentation of wrapped lines.
 pub(super) const INDENT: usize = 2;
-/// The same below the words of the heading.
+/// Indentation of wrapped lines in the heading.
 const HEADING_INDENT: usize = 9;
-/// Columns that a reason needs to be readable beside the outcome.
+/// Minimum width of a reason beside the outcome.
 const MIN_REASON: usize = 30;
 
-/// Directories that are named where nothing applies; more would hide the answer.
+/// Maximum number of directories named if nothing applies.
 const NAMED_DIRECTORIES: usize = 4;
 
-/// Why there is no text at all.
+/// Explains why there is no text.
 fn nothing_applies(resolution: &Resolution) -> String {
     if let Some(reason) = &resolution.switched_off {
         return format!("nothing applies: {}", plain(reason));
     }
     if resolution.decisions.iter().any(|decision| decision.outcome == Outcome::Unreadable) {
-        return "nothing applies, because something cannot be read".to_owned();
+        return "nothing applies, because a file or directory cannot be read".to_owned();
     }
-    let (mut names, mut directories) = (Vec::new(), Vec::new());
+    let mut names = Vec::new();
+    let mut directories = Vec::new();
     for decision in resolution.decisions.iter().filter(|decision| decision.outcome == Outcome::Absent) {
         let directory = plain(decision.path.parent().unwrap_or(&decision.path).to_string_lossy());
         for (list, value) in [(&mut names, name(decision)), (&mut directories, directory)] {
@@ -202,10 +204,10 @@ fn nothing_applies(resolution: &Resolution) -> String {
     let more = directories.len().saturating_sub(NAMED_DIRECTORIES);
     directories.truncate(NAMED_DIRECTORIES);
     let more = if more > 0 { format!(" and {more} more (--all lists them)") } else { String::new() };
-    format!("nothing applies; looked for {} in {}{more}", names.join(", "), directories.join(", "))
+    format!("nothing applies; searched for {} in {}{more}", names.join(", "), directories.join(", "))
 }
 
-/// A word in colour, where colours are wanted.
+/// Colors a word if colors are enabled.
 pub(crate) fn paint(style: Style, word: &str) -> String {
     if is_coloured() { format!("{style}{word}{style:#}") } else { word.to_owned() }
 }
@@ -234,7 +236,7 @@ fn share(bytes: u64, limit: u64) -> String {
     }
 }
 
-/// How much of a file is there, of how much.
+/// Formats the size of a file's included and total text.
 fn size(resolution: &Resolution, file: &InstructionFile) -> String {
     let bytes = count(file.bytes, "byte");
     if file.truncated && file.kept_bytes == 0 {
@@ -245,7 +247,7 @@ fn size(resolution: &Resolution, file: &InstructionFile) -> String {
     format!("{kept}{bytes}{share}, about {}", count(tokens(&file.text) as u64, "token"))
 }
 
-/// How wide names and outcomes are.
+/// Widths of the name and outcome columns.
 #[derive(Clone, Copy)]
 pub(super) struct Columns {
     name: usize,
@@ -257,7 +259,7 @@ impl Columns {
         Self { name: name.clamp(10, 40), outcome: outcome.max(12) }
     }
 
-    /// The same without columns, where the screen has no room for a reason behind them.
+    /// Drops the columns if the screen is too narrow for a reason behind them.
     pub(super) fn on(self, screen: Option<usize>) -> Self {
         if self.is_too_wide(screen) { Self { name: 0, outcome: 0 } } else { self }
     }
@@ -266,24 +268,24 @@ impl Columns {
         screen.is_some_and(|screen| screen < self.reason() + MIN_REASON)
     }
 
-    /// Where reasons begin.
+    /// Returns the column where reasons start.
     fn reason(self) -> usize {
         INDENT + 2 + self.name + 2 + self.outcome + 2
     }
 
-    /// A name and what is said of it.
+    /// Formats a name and its outcome.
     pub(super) fn row(self, name: &str, word: &str) -> String {
         let width = self.name;
         format!("  - {name:width$}  {word}")
     }
 
-    /// Where a reason continues: below where it began, or on a narrow screen further left.
+    /// Returns the indentation of wrapped reasons: below their start, or less on a narrow screen.
     pub(super) fn indent(self, screen: Option<usize>) -> usize {
         if self.name == 0 || self.is_too_wide(screen) { 2 * INDENT + 2 } else { self.reason() }
     }
 }
 
-/// A candidate, called as the caller calls it, and what became of it.
+/// Formats a candidate under the given name with its outcome.
 pub(super) fn line(resolution: &Resolution, decision: &Decision, name: &str, columns: Columns) -> String {
     let (sign, word, style) = appearance(decision.outcome);
     let mut facts = Vec::new();
@@ -312,7 +314,7 @@ pub(super) fn line(resolution: &Resolution, decision: &Decision, name: &str, col
     line.trim_end().to_owned()
 }
 
-/// A file name that cannot break its line.
+/// Escapes a file name so that it stays on one line.
 fn name(decision: &Decision) -> String {
     plain(decision.path.file_name().unwrap_or(decision.path.as_os_str()).to_string_lossy())
 }

@@ -1,4 +1,4 @@
-//! `foreword init`: a workspace for this directory, and a first AGENTS.md from what the repository shows.
+//! `foreword init`: creates a workspace for the directory and proposes a first AGENTS.md.
 
 mod finding;
 mod survey;
@@ -27,7 +27,7 @@ const FILE: &str = "AGENTS.md";
 #[derive(Serialize)]
 struct Initialised {
     root: String,
-    /// Absent where no gateway runs.
+    /// Absent if no gateway is running.
     #[serde(skip_serializing_if = "Option::is_none")]
     workspace: Option<Workspace>,
     workspace_made: bool,
@@ -37,7 +37,7 @@ struct Initialised {
 #[derive(Serialize)]
 struct AgentsFile {
     path: String,
-    /// Absent where there is a file already, or nothing to say.
+    /// Absent if the file exists or there is nothing to propose.
     #[serde(skip_serializing_if = "Option::is_none")]
     proposal: Option<String>,
     existed: bool,
@@ -48,20 +48,20 @@ pub(crate) async fn run(context: &Context, arguments: Init) -> Result<Exit, Fail
     let root = absolute_directory(arguments.directory.as_deref().unwrap_or(Path::new(".")))?;
     std::fs::read_dir(&root).map_err(|error| Failure::file("look into", Path::new(&root), error))?;
     let directory_name = Path::new(&root).file_name().map(|name| name.to_string_lossy().into_owned());
-    // The file system's root has no name.
+    // The root of the file system has no name.
     let title = directory_name.unwrap_or_else(|| "project".to_owned());
     let name = arguments.name.unwrap_or_else(|| title.clone());
-    // First, because it can be refused: then nothing has been written.
+    // Create the workspace first, because it may be rejected, and then no file has been written.
     let (workspace, workspace_made) = match workspace(context, &root, name).await? {
         Some((workspace, made)) => (Some(workspace), made),
         None => (None, false),
     };
     let path = Path::new(&root).join(FILE);
-    // A link that leads nowhere is somebody's, too.
+    // A broken link also belongs to the user and is not overwritten.
     let existed = path.symlink_metadata().is_ok();
     let mut file = AgentsFile { path: path.display().to_string(), proposal: None, existed, written: false };
     let exit = if existed {
-        context.output.note(format!("{} is there already, and stays as it is", path.display()));
+        context.output.note(format!("{} already exists and was not changed", path.display()));
         Exit::Done
     } else {
         file.proposal = propose(context, Path::new(&root), &title);
@@ -74,7 +74,7 @@ pub(crate) async fn run(context: &Context, arguments: Init) -> Result<Exit, Fail
     Ok(exit)
 }
 
-/// The workspace with this root, and whether it was made now; none where no gateway runs.
+/// Returns the workspace with this root and whether it was created. `None` if no gateway is running.
 async fn workspace(
     context: &Context,
     root: &str,
@@ -99,7 +99,9 @@ async fn workspace(
     let params = WorkspaceCreateParams { name, root_path: Some(root.to_owned()), agents: None };
     match client.call::<WorkspaceCreate>(&params).await {
         Ok(result) => {
-            context.output.note(format!("made workspace `{}` with the root {root}", result.workspace.name));
+            context
+                .output
+                .note(format!("created workspace `{}` with the root {root}", result.workspace.name));
             Ok(Some((result.workspace, true)))
         }
         Err(error) if error.kind() == Some(ErrorKind::AlreadyExists) => {
@@ -120,7 +122,7 @@ async fn workspace(
 fn propose(context: &Context, root: &Path, title: &str) -> Option<String> {
     let survey = survey(root);
     for problem in &survey.problems {
-        context.output.warning(&format!("left out {problem}"), None);
+        context.output.warning(&format!("skipped {problem}"), None);
     }
     proposal(title, &survey.findings)
 }
@@ -131,7 +133,7 @@ enum Consent {
     Ask,
 }
 
-/// Shows the proposal, and writes it if somebody agrees.
+/// Shows the proposal and writes it if the user agrees.
 fn offer(context: &Context, path: &Path, file: &mut AgentsFile, consent: Consent) -> Result<Exit, Failure> {
     let output = context.output;
     let Some(text) = &file.proposal else {
@@ -145,7 +147,7 @@ fn offer(context: &Context, path: &Path, file: &mut AgentsFile, consent: Consent
     }
     let answer = match consent {
         Consent::Given => Some(true),
-        // Who has not seen it cannot agree to it.
+        // Programs cannot see the proposal, so they cannot agree to it.
         Consent::Ask if output.is_json() || !io::stdout().is_terminal() => None,
         Consent::Ask => confirm(&format!("\nWrite this to {}?", path.display())),
     };
@@ -153,7 +155,7 @@ fn offer(context: &Context, path: &Path, file: &mut AgentsFile, consent: Consent
         Some(true) => {
             write_new(path, text)?;
             file.written = true;
-            output.note(format!("wrote {}; `foreword show` prints what an agent reads now", path.display()));
+            output.note(format!("wrote {}; `foreword show` prints what an agent now reads", path.display()));
             Ok(Exit::Done)
         }
         Some(false) => {
@@ -167,7 +169,7 @@ fn offer(context: &Context, path: &Path, file: &mut AgentsFile, consent: Consent
     }
 }
 
-/// Never over a file that has appeared meanwhile.
+/// Writes the file unless it has appeared meanwhile.
 fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| Failure::file("write", path, error))

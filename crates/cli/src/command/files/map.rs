@@ -1,4 +1,4 @@
-//! `foreword map`: what an agent would read in every directory of a tree.
+//! `foreword map`: shows what an agent reads in every directory of a tree.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::output::progress::Progress;
 use crate::output::terminal::{self, wrap};
 use crate::output::{print, shown_name, shown_path};
 
-/// Directories that are named of those that cannot be looked into.
+/// Maximum number of unreadable directories to name.
 const NAMED_PROBLEMS: usize = 5;
 
 pub(crate) fn run(context: &Context, arguments: &MapArguments) -> Result<Exit, Failure> {
@@ -40,7 +40,7 @@ pub(crate) fn run(context: &Context, arguments: &MapArguments) -> Result<Exit, F
     };
     drop(progress);
     for problem in tree.problems().iter().take(NAMED_PROBLEMS) {
-        context.output.warning(&format!("could not look at everything: {problem}"), None);
+        context.output.warning(&format!("could not read everything: {problem}"), None);
     }
     if let Some((file, page)) = page {
         std::fs::write(file, page).map_err(|error| Failure::file("write", file, error))?;
@@ -49,7 +49,8 @@ pub(crate) fn run(context: &Context, arguments: &MapArguments) -> Result<Exit, F
     if context.output.is_json() {
         context.output.json(&map)?;
     } else {
-        let (outline, screen) = (map.outline(&tree, &root), terminal::columns());
+        let outline = map.outline(&tree, &root);
+        let screen = terminal::columns();
         let lines = outline.lines().map(|line| {
             let indent = line.len() - line.trim_start_matches(' ').len();
             format!("{}\n", wrap(&shown_name(line), screen, indent + 4))
@@ -59,7 +60,7 @@ pub(crate) fn run(context: &Context, arguments: &MapArguments) -> Result<Exit, F
     Ok(Exit::Done)
 }
 
-/// Names that an agent's settings list for the root; where they are the user's own, for every directory.
+/// Returns the names that an agent's settings list for the root, or for every directory if they are user settings.
 fn listed_names(files: &Files, agent: &'static Profile, root: &Path) -> Vec<String> {
     let settings = compare::settings_for(agent, &files.settings);
     instructions::configured_names(&Request { cwd: root, settings: &settings })
@@ -75,7 +76,7 @@ fn map(files: &Files, tree: &Tree, agent: &'static Profile, counter: &Counter) -
     Ok(Map::new(tree, &effective, counter, conflicts))
 }
 
-/// The page has every agent that would start; the one that was asked for is there already.
+/// Returns the maps of all agents that can start. The selected agent's map already exists.
 fn page(
     context: &Context,
     files: &Files,
@@ -92,7 +93,7 @@ fn page(
                 Ok(other) => maps.push(other),
                 Err(failure) => {
                     let title = profile.agent.title;
-                    context.output.warning(&format!("the page is without {title}: {failure}"), None);
+                    context.output.warning(&format!("the page omits {title}: {failure}"), None);
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! `foreword profile`: whose rules are known, and how each of them is.
+//! `foreword profile`: lists supported agents and the evidence for their rules.
 
 use instructions::profile::{Agent, Evidence, Rule};
 use instructions::{BlockRole, Profile};
@@ -21,7 +21,7 @@ struct Listed {
     evidence: Counts,
 }
 
-/// How many rules are known in which way.
+/// Number of rules by evidence.
 #[derive(Serialize)]
 struct Counts {
     observed: usize,
@@ -30,7 +30,7 @@ struct Counts {
     defined: usize,
 }
 
-/// One profile with its rules.
+/// A profile with its rules.
 #[derive(Serialize)]
 struct Shown {
     #[serde(flatten)]
@@ -45,7 +45,8 @@ pub(crate) fn run(context: &Context, command: &ProfileCommand) -> Result<Exit, F
                 instructions::PROFILES.iter().map(|profile| listed(profile)).collect();
             context.output.data(&serde_json::json!({ "profiles": profiles }), || {
                 let rows = profiles.iter().map(|profile| {
-                    let (agent, known) = (profile.agent.to_owned(), known(profile));
+                    let agent = profile.agent.to_owned();
+                    let known = known(profile);
                     vec![profile.name.to_owned(), agent, profile.names.join(", "), known]
                 });
                 table(&["profile", "agent", "reads", "known"], rows)
@@ -85,7 +86,7 @@ fn listed(profile: &Profile) -> Listed {
     }
 }
 
-/// How well a profile is known, in words.
+/// Describes how well a profile is verified.
 fn known(profile: &Listed) -> String {
     match (profile.version, profile.evidence.documented) {
         (Some(version), _) => format!("checked against {version}"),

@@ -23,7 +23,7 @@ use crate::output::relative_path::Viewpoint;
 
 pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
-    // Who only looks neither waits nor leaves anything behind.
+    // Peeking neither waits for the lock nor leaves a file behind.
     let file = if arguments.peek { None } else { Some(lock(context, &arguments.session)?) };
     let (session, moved) = open(context, &files, arguments, file.as_ref())?;
     let paths: Vec<PathBuf> =
@@ -33,7 +33,7 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
         resolver.resolve_all(paths.iter().map(PathBuf::as_path)).map_err(|error| files.failure(&error))?;
     warn(context, Viewpoint::of_session(&resolver.session()), announcement.diagnostics());
     let answer = Answer::new(&announcement, moved.as_ref());
-    // Saved as far as possible first: what cannot be remembered must not be said, or it is said for ever.
+    // Prepare the session file first: an announcement that cannot be recorded would be repeated forever.
     let prepared = match &file {
         None => None,
         Some(file) => {
@@ -42,15 +42,14 @@ pub(crate) fn run(context: &Context, arguments: &Resolve) -> Result<Exit, Failur
         }
     };
     let reader = answer.print(context, &files, paths.len(), &resolver.session().cwd)?;
-    // What nobody read was not delivered.
+    // Text that was not read does not count as delivered, so the session is saved only after printing.
     if let (Some(prepared), Reader::Listening) = (prepared, reader) {
         prepared.commit().map_err(|error| file_failure(&error))?;
     }
     Ok(Exit::Done)
 }
 
-/// The session in the file, if these flags can go on with it, or a new one; and what it is told where it has moved to
-/// another directory.
+/// Opens the session in the file, or starts a new one, with the announcement for a session that moved to another directory.
 fn open(
     context: &Context,
     files: &Files,
@@ -76,7 +75,7 @@ fn open(
     Ok((session, Some(moved)))
 }
 
-/// What is printed of an announcement, taken out of it before it is confirmed.
+/// Printed parts of an announcement, extracted before it is confirmed.
 struct Answer {
     json: serde_json::Value,
     reminder: Option<String>,
@@ -102,7 +101,7 @@ impl Answer {
         }
     }
 
-    /// Prints the reminder, and why there is none or not more.
+    /// Prints the reminder, and the reason if there is none or not all of it.
     fn print(&self, context: &Context, files: &Files, asked: usize, cwd: &Path) -> Result<Reader, Failure> {
         let text = || self.reminder.as_ref().map(|text| format!("{text}\n")).unwrap_or_default();
         let reader = context.output.data(&self.json, text)?;
@@ -119,7 +118,7 @@ impl Answer {
         }
         let is_off = self.passed_over.iter().any(|reason| matches!(reason, SkipReason::SwitchedOff { .. }));
         if self.reminder.is_none() && !is_off && self.passed_over.len() < asked {
-            context.output.note(format!("nothing new applies there for the session in {}", cwd.display()));
+            context.output.note(format!("nothing new applies there to the session in {}", cwd.display()));
         }
         Ok(reader)
     }
@@ -130,28 +129,28 @@ fn start(context: &Context, files: &Files, arguments: &Resolve) -> Result<Sessio
     let (session, _) = Session::start(&files.request(&cwd), None).map_err(|error| files.failure(&error))?;
     context.output.note(if arguments.peek {
         let file = arguments.session.display();
-        format!("there is no session in {file} yet; this is for a new one in {}", cwd.display())
+        format!("{file} contains no session yet; this is for a new one in {}", cwd.display())
     } else {
         format!("started a session in {}", cwd.display())
     });
     Ok(session)
 }
 
-/// How long to wait for a session that another process has.
+/// Waiting times for a session that another process holds.
 #[derive(Debug, Clone, Copy)]
 struct Patience {
-    /// When to say that we wait.
+    /// Time after which a notice is printed.
     say_after: Duration,
-    /// When to stop waiting.
+    /// Time after which waiting fails.
     give_up_after: Duration,
 }
 
 const PATIENCE: Patience =
     Patience { say_after: Duration::from_secs(2), give_up_after: Duration::from_secs(30) };
-/// How often to look whether the lock is free.
+/// Polling interval of the lock.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Locks a session file, and says so when that takes long.
+/// Locks a session file and prints a notice if that takes long.
 pub(crate) fn lock(context: &Context, path: &Path) -> Result<SessionFile, Failure> {
     lock_within(path, PATIENCE, |message| context.output.warning(message, None))
 }
@@ -169,7 +168,7 @@ fn lock_within(path: &Path, patience: Patience, say: impl Fn(&str)) -> Result<Se
             let seconds = patience.give_up_after.as_secs();
             let message = format!("another process has held {} for {seconds} seconds", lock.display());
             return Err(Failure::new(Exit::Failed, message)
-                .hint("end that process and try again, or name another session file"));
+                .hint("end that process and retry, or name another session file"));
         }
         if waited >= patience.say_after && !said {
             say(&format!("waiting for {}, which another process holds", lock.display()));
@@ -179,33 +178,32 @@ fn lock_within(path: &Path, patience: Patience, say: impl Fn(&str)) -> Result<Se
     }
 }
 
-/// A session is followed by the rules it was started with.
+/// Checks that the profile matches the one that the session was started with.
 pub(crate) fn check_profile(session: &Session, files: &Files) -> Result<(), Failure> {
     if session.profile == files.settings.profile.name {
         return Ok(());
     }
     let message =
         format!("the session uses the profile `{}`, not `{}`", session.profile, files.settings.profile.name);
-    Err(Failure::usage(message).hint("leave --profile out"))
+    Err(Failure::usage(message).hint("omit --profile"))
 }
 
-/// Flags may be repeated with every call, but not change what a session was started with.
+/// Checks that repeated flags match those that the session was started with.
 fn check_rules(session: &Session, files: &Files, flags: &FileFlags) -> Result<(), Failure> {
     for flag in &flags.0 {
         if differs(session, files, flag)? {
             let flag = &flag.name;
             let message = format!("the session was started with another `{flag}`, or without one");
-            return Err(
-                Failure::usage(message).hint(format!("leave {flag} out, or name another session file"))
-            );
+            return Err(Failure::usage(message).hint(format!("omit {flag}, or name another session file")));
         }
     }
     Ok(())
 }
 
-/// Whether a flag wants what a session does not do. One that the profile has no use for wants nothing.
+/// Returns true if a flag contradicts the session. Flags that the profile ignores never do.
 fn differs(session: &Session, files: &Files, flag: &Flag) -> Result<bool, Failure> {
-    let (profile, remembered) = (files.settings.profile, session.overlay_on(FileSettings::default()));
+    let profile = files.settings.profile;
+    let remembered = session.overlay_on(FileSettings::default());
     Ok(match (&flag.value, flag.key.path) {
         // Where an empty list means the defaults, `--no-markers` changes nothing.
         (Value::List(markers), "agents.root.markers") => {
@@ -221,7 +219,7 @@ fn differs(session: &Session, files: &Files, flag: &Flag) -> Result<bool, Failur
         {
             false
         }
-        // The profile is checked by itself.
+        // The profile is checked separately.
         (_, "agents.profile") => false,
         (value, path) => {
             let remembered = Sections { files: remembered, ..Sections::default() };
@@ -230,12 +228,12 @@ fn differs(session: &Session, files: &Files, flag: &Flag) -> Result<bool, Failur
     })
 }
 
-/// What is wrong with a session file.
+/// Converts an error of a session file.
 pub(crate) fn file_failure(error: &instructions::SessionFileError) -> Failure {
     use instructions::SessionFileError;
     match error {
         SessionFileError::Io { .. } => Failure::new(Exit::Failed, error.to_string()),
-        // Whatever it is, it is somebody's: nothing here advises to remove it.
+        // The file may belong to something else, so the hint must not suggest removing it.
         SessionFileError::Malformed { .. } => Failure::usage(error.to_string()).hint("name another file"),
         SessionFileError::Schema { .. } => Failure::usage(error.to_string())
             .hint("use the version of foreword that wrote it, or start a new session"),
@@ -249,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_that_somebody_has_is_waited_for_and_given_up() {
+    fn a_locked_session_is_awaited_until_the_timeout() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s.json");
         let said = RefCell::new(Vec::new());
@@ -263,7 +261,7 @@ mod tests {
             failure.message,
             format!("another process has held {} for 0 seconds", lock_path.display())
         );
-        assert_eq!(failure.hints, ["end that process and try again, or name another session file"]);
+        assert_eq!(failure.hints, ["end that process and retry, or name another session file"]);
         let waiting = format!("waiting for {}, which another process holds", lock_path.display());
         assert_eq!(said.take(), [waiting], "once");
         drop(held);

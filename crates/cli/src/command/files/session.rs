@@ -22,7 +22,7 @@ pub(crate) fn run(context: &Context, command: &Session) -> Result<Exit, Failure>
     match command {
         Session::Show { file } => show(context, file),
         Session::Diff { file, cwd, confirm, .. } => {
-            // Who only looks neither waits nor leaves anything behind, and nor does a lock of a session that is not there.
+            // A query neither waits nor leaves a file behind, so do not lock a session that does not exist.
             read(file)?;
             let locked = confirm.then(|| lock(context, file)).transpose()?;
             diff(context, file, cwd.as_deref(), locked.as_ref())
@@ -34,7 +34,7 @@ fn read(path: &Path) -> Result<Stored, Failure> {
     let session = SessionFile::peek(path).map_err(|error| file_failure(&error))?;
     session.ok_or_else(|| {
         Failure::usage(format!("there is no session file {}", path.display()))
-            .hint("`foreword resolve --session FILE --cwd DIR PATH` starts one")
+            .hint("start one with `foreword resolve --session FILE --cwd DIR PATH`")
     })
 }
 
@@ -44,7 +44,7 @@ fn show(context: &Context, path: &Path) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What a session remembers, for people.
+/// Formats the state of a session.
 pub(crate) fn describe(session: &Stored) -> String {
     let root = session.root.as_ref().map_or("none".to_owned(), shown_path);
     let bytes = session.initial.text.as_ref().map_or(0, String::len);
@@ -58,7 +58,7 @@ pub(crate) fn describe(session: &Stored) -> String {
     let viewpoint = Viewpoint::of_session(session);
     let rows = session.loaded_versions.iter().map(|(path, version)| {
         let initial = &session.initial;
-        // A file of the start may have come again with a later text.
+        // A file of the start may have been read again with a later text.
         let is_initial_text = initial.versions.get(path).is_none_or(|begun| begun.sha256 == version.sha256);
         let loaded = if session.announced.contains(path) {
             "only pointed to"
@@ -78,14 +78,14 @@ pub(crate) fn describe(session: &Stored) -> String {
     text
 }
 
-/// When the session was last saved, as far as its file says.
+/// Returns the time of the last save, from the file's modification time.
 fn saved_at(path: &Path) -> Option<Timestamp> {
     let modified = path.metadata().and_then(|metadata| metadata.modified()).ok()?;
     let since_epoch = modified.duration_since(UNIX_EPOCH).ok()?;
     Some(Timestamp::from_milliseconds(i64::try_from(since_epoch.as_millis()).ok()?))
 }
 
-/// Prints what differs; where the session is locked, it is then where the disk is.
+/// Prints the differences. With --confirm, the session is then updated to the disk's state.
 fn diff(
     context: &Context,
     path: &Path,
@@ -103,7 +103,7 @@ fn diff(
     let difference = ResumeDifference::find(&session, &files.request(&cwd), FileReader::Present, None)
         .map_err(|error| files.failure(&error))?;
     let reminder = difference.reminder().map(|reminder| reminder.render());
-    // Saved as far as possible first: what cannot be remembered must not be said, or it is said for ever.
+    // Prepare the session file first: a reminder that cannot be recorded would be repeated forever.
     let prepared = match locked.filter(|_| reminder.is_some()) {
         Some(file) => {
             difference.confirm(&mut session);

@@ -1,4 +1,4 @@
-//! `foreword watch`: the explanation, and again whenever it changes.
+//! `foreword watch`: prints the explanation again whenever it changes.
 
 mod changes;
 
@@ -20,9 +20,9 @@ use crate::files::{Files, directory};
 use crate::output::{Reader, reader};
 use crate::signals::StopSignals;
 
-/// How long changes are gathered: an editor that replaces a file makes several.
+/// Debounce time: an editor that replaces a file causes several events.
 const GATHER: Duration = Duration::from_millis(100);
-/// How often to look without being told, for what no event tells of, such as the target of a link.
+/// Polling interval for changes without events, such as those of a link's target.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
@@ -31,7 +31,7 @@ pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, 
     let mut stop = StopSignals::listen()?;
     let (sender, mut events) = mpsc::unbounded_channel();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Reading is no change; everything else is looked into.
+        // Ignore read access, which our own resolution causes, and react to everything else.
         if !matches!(event, Ok(notify::Event { kind: notify::EventKind::Access(_), .. })) {
             let _ = sender.send(());
         }
@@ -45,7 +45,7 @@ pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, 
             Ok(resolution) => {
                 watch(&mut watcher, &mut watched, &resolution, &files);
                 let is_same = last.as_ref().is_some_and(|last| fingerprint(last) == fingerprint(&resolution));
-                // After an error, what is there is news, too.
+                // After an error, even an unchanged state is worth printing.
                 if !is_same || last_error.take().is_some() {
                     if tell(context, last.as_ref(), &resolution)? == Reader::Gone {
                         return Ok(Exit::Done);
@@ -54,7 +54,7 @@ pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, 
                 }
             }
             Err(error) if last.is_none() => return Err(files.failure(&error)),
-            // The directory may be gone for a moment, as when a branch is changed.
+            // The directory may vanish briefly, as when git switches branches.
             Err(error) => {
                 let message = error.to_string();
                 if last_error.as_ref() != Some(&message) {
@@ -76,14 +76,14 @@ pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, 
             () = wait => {}
             () = stop.next() => return Ok(Exit::Done),
         }
-        // Nobody may want to know before the next change.
+        // The reader may leave between two changes, which printing alone would notice only at the next one.
         if reader() == Reader::Gone {
             return Ok(Exit::Done);
         }
     }
 }
 
-/// The explanation at first, then only what is different; programs get all of it every time.
+/// Prints the full explanation first and then only differences. Programs always get everything.
 fn tell(context: &Context, last: Option<&Resolution>, now: &Resolution) -> Result<Reader, Failure> {
     let at = Timestamp::now();
     let reader = context.output.data(&Watched { at, resolution: Shown::new(now) }, || match last {
@@ -96,7 +96,7 @@ fn tell(context: &Context, last: Option<&Resolution>, now: &Resolution) -> Resul
     Ok(reader)
 }
 
-/// What is there, and since when it was seen.
+/// Explanation with the time it was determined.
 #[derive(Serialize)]
 struct Watched<'a> {
     at: Timestamp,
@@ -104,7 +104,7 @@ struct Watched<'a> {
     resolution: Shown<'a>,
 }
 
-/// Watches the directories that matter now; one that was replaced is watched anew.
+/// Watches the relevant directories, including replaced ones.
 fn watch(
     watcher: &mut notify::RecommendedWatcher,
     watched: &mut HashSet<PathBuf>,
@@ -119,14 +119,14 @@ fn watch(
         let _ = watcher.unwatch(gone);
     }
     for directory in &wanted {
-        // Watching again is cheap, and the only way to follow a directory that was replaced.
+        // A watch follows the inode, so a replaced directory must be watched again. Repeating the call is cheap.
         let _ = watcher.unwatch(directory);
         let _ = watcher.watch(directory, RecursiveMode::NonRecursive);
     }
     *watched = wanted;
 }
 
-/// What makes one explanation differ from another; times alone do not.
+/// Returns what distinguishes two explanations, ignoring timestamps.
 fn fingerprint(resolution: &Resolution) -> String {
     let files: Vec<(&Path, &str)> =
         resolution.files.iter().map(|file| (file.path.as_path(), file.sha256.as_str())).collect();

@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::output::{shown_name, table};
 
-/// Entries that are asked for at once.
+/// Number of entries per request.
 const PAGE: u32 = 500;
 
 pub(crate) async fn run(context: Context, since: Option<Since>) -> Result<Exit, Failure> {
@@ -34,7 +34,7 @@ pub(crate) async fn run(context: Context, since: Option<Since>) -> Result<Exit, 
     Ok(Exit::Done)
 }
 
-/// Everything since a moment, newest first, a page at a time.
+/// Fetches all entries since a time, newest first, page by page.
 async fn all_since(client: &Client, since: Timestamp) -> Result<Vec<AuditEntry>, Failure> {
     let mut params = AuditListParams { since: Some(since), before: None, limit: Some(PAGE) };
     let mut entries = Vec::new();

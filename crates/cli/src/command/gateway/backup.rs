@@ -16,12 +16,12 @@ pub(crate) async fn back_up(context: &Context, file: &Path, existing: Existing) 
         Database::Sqlite(path) => path,
         database @ Database::Postgres(_) => {
             return Err(on_postgres("backup", &database)
-                .hint("pg_dump --format=custom --file=foreword.dump DATABASE makes one"));
+                .hint("create one with `pg_dump --format=custom --file=foreword.dump DATABASE`"));
         }
     };
     let progress = Progress::start(context.output, format!("copying {}", database.display()));
     gateway::back_up(&database, file, existing).await.map_err(|error| match error {
-        // A gateway may have been told of another one where it was started.
+        // The running gateway may use another database than this configuration names.
         BackupError::NoDatabase { .. } => failure(&error).hint(
             "name the data directory of the gateway with --data; if its database is PostgreSQL, use pg_dump",
         ),
@@ -52,7 +52,7 @@ pub(crate) async fn restore(context: &Context, file: &Path, tokens: RestoredToke
         }
         database @ Database::Postgres(_) => {
             return Err(on_postgres("restore", &database)
-                .hint("pg_restore --clean --if-exists --dbname=DATABASE foreword.dump restores one"));
+                .hint("restore one with `pg_restore --clean --if-exists --dbname=DATABASE foreword.dump`"));
         }
     }
     let progress = Progress::start(context.output, format!("restoring {}", file.display()));

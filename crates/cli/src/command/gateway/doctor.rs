@@ -1,4 +1,4 @@
-//! `foreword doctor`: looks at everything a gateway needs, and says what to mend.
+//! `foreword doctor`: checks everything that a gateway needs.
 
 mod check;
 mod files;
@@ -22,13 +22,13 @@ use crate::output::Output;
 use crate::output::count;
 use crate::output::progress::Progress;
 
-/// Connections that one gateway may open to PostgreSQL, and some for whoever looks after the server.
+/// Connections that one gateway may open to PostgreSQL, plus some for administration.
 const POSTGRES_CONNECTIONS: i64 = 32;
-/// The oldest PostgreSQL that is tested.
+/// Oldest tested version of PostgreSQL.
 const POSTGRES_VERSION: i64 = 140_000;
-/// How far clocks may differ before times in the database look wrong beside those of this machine.
+/// Clock difference from which database times look wrong beside local ones.
 const CLOCK_DIFFERENCE_MS: u64 = 5_000;
-/// A time before this version was written: whoever has it has no clock.
+/// A time before this version was released, which only an unset clock shows.
 const EARLIEST: &str = "2026-01-01T00:00:00Z";
 
 pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
@@ -52,7 +52,7 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
     report(context.output, &checks)
 }
 
-/// The report where the configuration cannot be read: what is wrong with it, and all that does not depend on it.
+/// Reports an unreadable configuration and everything that does not depend on it.
 pub(crate) async fn without_configuration(
     output: Output,
     directories: Option<&Directories>,
@@ -63,7 +63,7 @@ pub(crate) async fn without_configuration(
         checks.extend(files::data_directory(data));
         checks.push(files::secrets(home));
         checks.push(gateway(data).await);
-        // Which database it is, is in the configuration; the one in the data directory is looked at where there is one.
+        // The configuration names the database, so without it only the data directory's own can be checked.
         let embedded_file = data.join(DATABASE_FILE);
         if embedded_file.exists() {
             let _progress = Progress::start(output, "checking the database");
@@ -73,7 +73,7 @@ pub(crate) async fn without_configuration(
     }
     checks.extend([clock(), files::handles()]);
     let unseen = "providers, the sandbox and a database elsewhere were not looked at";
-    checks.push(Check::warn("others", unseen).hint("mend the configuration, and run doctor again"));
+    checks.push(Check::warn("others", unseen).hint("fix the configuration, and run doctor again"));
     report(output, &checks)
 }
 
@@ -97,14 +97,14 @@ fn configuration(context: &Context) -> Check {
     }
 }
 
-/// What is missing for the model that is asked unless another is named.
+/// Checks the key of the default model's provider.
 fn default_model(context: &Context) -> Option<Check> {
     let model = context.configuration.sections().default_model.as_deref()?;
     let (provider, _) = model.split_once('/')?;
     let variable = |name: &str| std::env::var(name).ok();
     let missing = providers::missing_key(&context.configuration, provider, variable)?;
-    let message = format!("model.default is {model}, and there is no key for `{provider}`");
-    Some(Check::warn("configuration", message).hint(format!("set {missing} where the gateway starts")))
+    let message = format!("model.default is {model}, but there is no key for `{provider}`");
+    Some(Check::warn("configuration", message).hint(format!("set {missing} in the gateway's environment")))
 }
 
 async fn gateway(data: &Path) -> Check {
@@ -112,8 +112,8 @@ async fn gateway(data: &Path) -> Check {
         Ok(located) => match running::readiness(&located.url).await {
             Ok(()) => Check::ok("gateway", format!("runs at {}", located.url)),
             Err(reason) => {
-                Check::fail("gateway", format!("runs at {}, and is not ready: {reason}", located.url))
-                    .hint("its log says more; what it needs is below")
+                Check::fail("gateway", format!("runs at {}, but is not ready: {reason}", located.url))
+                    .hint("see its log and the checks below")
             }
         },
         Err(ClientError::NotRunning { .. }) if data.join(GATEWAY_FILE).exists() => {
@@ -133,7 +133,7 @@ async fn embedded(data: &Path, path: &Path) -> Check {
     if !path.exists() {
         return Check::ok(
             "database",
-            format!("{} is not there yet; the first start makes it", path.display()),
+            format!("{} does not exist yet; the first start creates it", path.display()),
         );
     }
     let restore = "stop the gateway, move the file away, and restore a backup with `foreword restore`";
@@ -151,7 +151,7 @@ async fn embedded(data: &Path, path: &Path) -> Check {
     }
 }
 
-/// A schema that the next start changes, after which older versions cannot use it.
+/// Warns about a schema that the next start migrates, because older versions cannot use it afterwards.
 fn older_schema(what: &str, missing: usize) -> Check {
     let plural = if missing == 1 { "" } else { "s" };
     let message = format!("{what}; its schema is of an older version ({missing} migration{plural} behind)");
@@ -164,7 +164,7 @@ fn clock() -> Check {
     let earliest = EARLIEST.parse::<Timestamp>();
     let now = Timestamp::now();
     if earliest.is_ok_and(|earliest| now < earliest) {
-        return Check::fail("clock", format!("it is not {now}")).hint("set the machine's clock");
+        return Check::fail("clock", format!("it is not {now}")).hint("set the system clock");
     }
     Check::ok("clock", now.to_string())
 }
@@ -180,7 +180,7 @@ async fn server(database: &Database) -> Vec<Check> {
     };
     let database_check = match &found.newer_schema {
         Some(name) => Check::fail("database", format!("{database} has a newer schema ({name})"))
-            .hint("use the version of foreword that made it"),
+            .hint("use the version of foreword that created it"),
         None if found.missing_migrations > 0 => {
             let server = format!("{database} is PostgreSQL {}", found.version / 10_000);
             older_schema(&server, found.missing_migrations)
@@ -208,7 +208,7 @@ async fn server(database: &Database) -> Vec<Check> {
     vec![database_check, connections, clock]
 }
 
-/// What the configured MCP servers lack here; nothing where there are none.
+/// Checks the requirements of the configured MCP servers.
 fn mcp_servers(context: &Context) -> Vec<Check> {
     let sections = context.configuration.sections();
     let servers = &sections.mcp_servers;

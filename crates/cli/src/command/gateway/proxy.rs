@@ -1,4 +1,4 @@
-//! `serve --stdio` beside a running gateway: every line goes to it, every answer comes back.
+//! `serve --stdio` beside a running gateway: forwards all messages in both directions.
 
 use std::path::Path;
 use std::pin::pin;
@@ -10,17 +10,17 @@ use serde_json::json;
 
 use crate::failure::{Exit, Failure};
 
-/// The id of a request of our own. Requests are answered in order, so its answer says that all others are answered.
+/// Id of our own last request. Requests are answered in order, so its answer means that all others were answered.
 const LAST_ID: &str = "foreword serve --stdio: last";
 
-/// A connection to the gateway that runs on a data directory.
+/// Connects to the gateway that runs on a data directory.
 pub(crate) async fn connect(data: &Path, limits: &ConnectionLimits) -> Result<Endpoint, ClientError> {
     let located = Target::Local { data: data.to_owned() }.locate()?;
     let url = located.websocket_url();
     Ok(websocket::connect(&url, located.token.expose_secret(), limits).await?)
 }
 
-/// Passes messages on until the parent process has closed its end, or `stop`, and then until all is answered.
+/// Forwards messages until the parent closes its end or `stop` completes, and then until all are answered.
 pub(crate) async fn run(
     mut gateway: Endpoint,
     limits: &ConnectionLimits,

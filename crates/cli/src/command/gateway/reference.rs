@@ -1,4 +1,4 @@
-//! `foreword config`, `schema` and `completions`: what the command says about itself.
+//! `foreword config`, `schema` and `man`: reference output.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ pub(crate) fn config(context: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Every setting for programs.
+/// Returns every setting for programs.
 pub(crate) fn values(configuration: &Configuration) -> Vec<Value> {
     let entries = configuration.entries().into_iter();
     entries
@@ -58,7 +58,7 @@ pub(crate) fn schema(context: &Context, directory: Option<&Path>) -> Result<Exit
         std::fs::write(&path, text).map_err(|error| Failure::file("write", &path, error))?;
     }
     let names: Vec<&String> = files.keys().collect();
-    // A path need not be UTF-8, JSON must be.
+    // A path need not be UTF-8, but JSON must be.
     let shown = directory.to_string_lossy();
     context.output.data(&json!({ "directory": shown, "files": names }), || {
         files.keys().map(|name| format!("{}\n", directory.join(name).display())).collect()
@@ -66,14 +66,14 @@ pub(crate) fn schema(context: &Context, directory: Option<&Path>) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// Every type as a definition of one document: what refers to `#/$defs/NAME` finds it there.
+/// Combines all types into the definitions of one document, so that `#/$defs/NAME` references resolve.
 fn all_schemas() -> Value {
     let mut definitions = serde_json::Map::new();
     let mut dialect = Value::Null;
     for (name, schema) in protocol::schema::all() {
         let mut schema = schema.to_value();
         if let Some(members) = schema.as_object_mut() {
-            // Each would bring its own copy of the types it refers to.
+            // Each schema would bring its own copy of the types that it refers to.
             members.remove("$defs");
             dialect = members.remove("$schema").unwrap_or(dialect);
         }
@@ -82,7 +82,7 @@ fn all_schemas() -> Value {
     json!({ "$schema": dialect, "title": "The protocol of Foreword", "$defs": definitions })
 }
 
-/// The pages of the manual: the first one on standard output, or all of them as files.
+/// Prints the first manual page, or writes all pages as files.
 pub(crate) fn manual(context: &Context, directory: Option<&Path>) -> Result<Exit, Failure> {
     let pages = manual::pages();
     let Some(directory) = directory else {

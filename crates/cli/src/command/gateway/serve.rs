@@ -25,11 +25,11 @@ use crate::output::shown_name;
 use crate::shell_quote::shell_word;
 use crate::signals::StopSignals;
 
-/// How often `--stdio` looks again at a gateway that holds the data directory but cannot be reached: it is starting,
-/// or has just ended. A look takes about a second.
+/// Polling interval of `--stdio` for a gateway that holds the data directory but does not answer: it is starting or
+/// stopping. One attempt takes about a second.
 const LOOKS: usize = 10;
 
-/// What takes longer waits for somebody else.
+/// Startup time after which the database is probably the cause.
 const STARTS_WITHIN: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(context: Context, arguments: Serve) -> Result<Exit, Failure> {
@@ -37,7 +37,7 @@ pub(crate) async fn run(context: Context, arguments: Serve) -> Result<Exit, Fail
     let settings = settings(&context, &arguments)?;
     let limits = settings.limits.clone();
     warn_of_useless_shell(&context).await;
-    // From now on, so that a request to end is never missed, and never leaves anything behind.
+    // Listen before starting, so that a signal during startup stops it cleanly.
     let mut stop = StopSignals::listen()?;
     let waits_for = settings.database.as_ref().map(|database| format!("waiting for the database {database}"));
     let mut starting = pin!(start(&context, settings, &arguments));
@@ -64,7 +64,7 @@ pub(crate) async fn run(context: Context, arguments: Serve) -> Result<Exit, Fail
             output.note(welcome::text(&gateway, &context).await);
             warn_of_exposed_files(&context, &gateway).await;
             stop.next().await;
-            output.note("stopping; finishing what was accepted (once more to stop at once)");
+            output.note("stopping; finishing accepted requests (press again to stop immediately)");
             stop.unless_asked_again(gateway.shutdown()).await
         }
         Started::Beside(endpoint) => {
@@ -79,14 +79,14 @@ async fn serve_stdio(gateway: &Gateway, stop: &mut StopSignals) -> Result<Exit, 
     tokio::select! {
         () = &mut serving => stop.unless_asked_again(gateway.shutdown()).await,
         () = stop.next() => {
-            // What the parent process has asked is still answered.
+            // Requests that the parent process has already sent are still answered.
             let ended = async { tokio::join!(gateway.shutdown(), serving) };
             stop.unless_asked_again(ended).await
         }
     }
 }
 
-/// What serves from now on.
+/// The endpoint that serves requests.
 enum Started {
     /// A gateway in this process.
     Gateway(Box<Gateway>),
@@ -106,9 +106,7 @@ async fn start(context: &Context, settings: GatewaySettings, arguments: &Serve) 
             Ok(endpoint) => return Ok(Started::Beside(endpoint)),
             Err(unreachable) if unreachable.is_transient() && looks_left > 0 => {
                 if looks_left == LOOKS {
-                    context
-                        .output
-                        .note("the gateway of this data directory does not answer yet; waiting for it");
+                    context.output.note("waiting for the gateway of this data directory to respond");
                 }
                 looks_left -= 1;
             }
@@ -125,7 +123,7 @@ fn settings(context: &Context, arguments: &Serve) -> Result<GatewaySettings, Fai
     settings.new_database = arguments.new_database;
     let listen_origin = context.configuration.origin("gateway.listen");
     if arguments.stdio && listen_origin.layer() != Layer::Flags {
-        // The parent process talks over stdio; the address only lets other commands find this gateway.
+        // The parent process uses stdio; the address only lets other commands find this gateway.
         settings.listen = "127.0.0.1:0".to_owned();
     }
     if sections.database.is_some() {
@@ -143,14 +141,14 @@ fn settings(context: &Context, arguments: &Serve) -> Result<GatewaySettings, Fai
     Ok(settings)
 }
 
-/// What was set, for the audit. Neither passwords nor headers are in it.
+/// Returns the settings for the audit log, without passwords and headers.
 fn configured(context: &Context) -> BTreeMap<String, serde_json::Value> {
     let entries = context.configuration.entries().into_iter();
     let set = entries.filter(|entry| entry.source.is_some());
     set.map(|entry| (entry.key, entry.value)).collect()
 }
 
-/// What the configuration says about prompts and turns.
+/// Returns the settings of prompts and turns.
 pub(crate) fn agent_settings(context: &Context, providers: Providers) -> Result<AgentSettings, Failure> {
     let sections = context.configuration.sections();
     let private_paths = private_paths(context);
@@ -159,7 +157,7 @@ pub(crate) fn agent_settings(context: &Context, providers: Providers) -> Result<
     Ok(AgentSettings {
         home: context.directories.home.clone(),
         private_paths,
-        // The gateway knows its data directory.
+        // The gateway fills in its data directory.
         set_aside: None,
         files,
         prompt: sections.prompt.clone(),
@@ -176,7 +174,7 @@ pub(crate) fn agent_settings(context: &Context, providers: Providers) -> Result<
     })
 }
 
-/// What no tool may see, and no prompt hold: our own directories, and secrets and settings that are kept elsewhere.
+/// Returns the files that no tool may see and no prompt may contain: our directories, secrets and settings elsewhere.
 pub(super) fn private_paths(context: &Context) -> Vec<PathBuf> {
     let sections = context.configuration.sections();
     let keys = sections.providers.values().filter_map(|provider| provider.api_key_file.clone());
@@ -185,10 +183,10 @@ pub(super) fn private_paths(context: &Context) -> Vec<PathBuf> {
     directories.into_iter().chain(context.configuration_files.clone()).chain(secrets).collect()
 }
 
-/// A root was looked at when it was set; the gateway's own files may have come to lie in it since. Tools do not reach them
-/// there, but whoever works in that directory does.
+/// Warns about workspaces whose root now contains the gateway's files. Roots are checked when they are set, but the files
+/// may have moved since. Our tools do not reach them, but other programs in that directory do.
 async fn warn_of_exposed_files(context: &Context, gateway: &Gateway) {
-    // Whoever cannot read them now is told elsewhere.
+    // If the workspaces cannot be read, the caller reports it.
     let workspaces = gateway.store().workspaces().await.unwrap_or_default();
     let private = private_paths(context);
     for (message, hint) in exposed_roots(workspaces, private).await {
@@ -196,12 +194,12 @@ async fn warn_of_exposed_files(context: &Context, gateway: &Gateway) {
     }
 }
 
-/// The workspaces whose root holds private files or lies among them: what is wrong, and what to do.
+/// Returns a warning and advice for each workspace whose root contains, or lies within, private files.
 pub(super) async fn exposed_roots(
     workspaces: Vec<Workspace>,
     private: Vec<PathBuf>,
 ) -> Vec<(String, String)> {
-    // It looks at the disk.
+    // The check accesses the disk, so it must not run on an async worker.
     agent::blocking(move || {
         let living = workspaces.iter().filter(|workspace| workspace.archived_at.is_none());
         let problems = living.filter_map(|workspace| {
@@ -219,25 +217,25 @@ pub(super) async fn exposed_roots(
     .await
 }
 
-/// A section that nobody knows may be one that a hook brings, or a typing error.
+/// Warns about unknown sections. One may come from a hook, but it is more likely misspelled.
 fn warn_of_unknown_sections(context: &Context) {
     for id in &context.configuration.sections().prompt.disabled_sections {
         if prompt::SectionKind::find(id).is_none() {
             let known: Vec<&str> = prompt::SECTIONS.iter().map(|section| section.id).collect();
-            let message = format!("prompt.disabled_sections names `{id}`, which is no section of ours");
-            context.output.warning(&message, Some(&format!("ours are {}", known.join(", "))));
+            let message = format!("prompt.disabled_sections: unknown section `{id}`");
+            context.output.warning(&message, Some(&format!("known sections: {}", known.join(", "))));
         }
     }
 }
 
-/// Commands that cannot be sandboxed do not run, which is better known before a model tries.
+/// Warns if commands cannot be sandboxed and thus will not run, before a model tries.
 async fn warn_of_useless_shell(context: &Context) {
     let sections = context.configuration.sections();
     if !sections.shell_enabled {
         return;
     }
     let shell = sections.shell.clone();
-    // Found out by trying, in processes that are waited for.
+    // The probe starts processes and waits for them, so it must not run on an async worker.
     if let Err(reason) = agent::blocking(move || shell.level()).await {
         let weakest = sections.shell.sandbox.name();
         let message = format!(
@@ -248,10 +246,10 @@ async fn warn_of_useless_shell(context: &Context) {
     }
 }
 
-/// What to do where commands cannot be sandboxed.
+/// Returns advice for machines without a working sandbox.
 pub(super) fn sandbox_hint() -> &'static str {
     if rustix::process::geteuid().is_root() {
-        // Nothing but `off` works there.
+        // Only `off` works on other systems.
         "run the gateway as an ordinary user: commands must not run as root, at any level that confines them"
     } else {
         "mend that, or accept a weaker level in permissions.shell_sandbox"

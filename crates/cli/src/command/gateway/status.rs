@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::output::terminal::{self, wrap};
 
-/// Where values begin, and continue.
+/// Indentation of values.
 const INDENT: usize = 11;
 
 #[derive(Serialize)]
@@ -24,14 +24,14 @@ struct Status {
     instance: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     workspaces: Option<Vec<Workspace>>,
-    /// Turns that run in these workspaces.
+    /// Running turns in these workspaces.
     #[serde(skip_serializing_if = "Option::is_none")]
     running_turns: Option<u64>,
-    /// The four below are what the configuration says here; a gateway on another machine may have another.
+    /// The following four fields come from the local configuration; a remote gateway may have another.
     database: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<String>,
-    /// What the part of a model's name before the `/` may be.
+    /// Possible providers in a model's name.
     providers: Vec<NamedProvider>,
     sandbox: String,
     home: String,
@@ -41,7 +41,7 @@ struct Status {
 #[derive(Serialize)]
 struct NamedProvider {
     name: String,
-    /// The variable that is not set, where the provider cannot be asked without.
+    /// Variable of the missing key, if the provider cannot be used without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     missing_key: Option<String>,
 }
@@ -95,7 +95,7 @@ fn named_providers(configuration: &Configuration) -> Vec<NamedProvider> {
     names.map(|name| NamedProvider { name: name.to_owned(), missing_key: missing_key(name) }).collect()
 }
 
-/// In which sandbox commands run, or why none do.
+/// Returns the sandbox level of commands, or the reason why none run.
 pub(super) fn sandbox(context: &Context) -> String {
     let sections = context.configuration.sections();
     if !sections.shell_enabled {
@@ -110,7 +110,7 @@ pub(super) fn sandbox(context: &Context) -> String {
 fn text(status: &Status) -> String {
     let gateway = match (&status.url, &status.version) {
         (Some(url), Some(version)) => format!("runs at {url}, version {version}"),
-        _ => "does not run; start it with `foreword serve`".to_owned(),
+        _ => "not running; start it with `foreword serve`".to_owned(),
     };
     let workspaces = status.workspaces.as_ref().map(|workspaces| {
         let names: Vec<&str> = workspaces.iter().map(|workspace| workspace.name.as_str()).collect();
@@ -124,7 +124,7 @@ fn text(status: &Status) -> String {
             None => provider.name.clone(),
         })
         .collect();
-    // A gateway that runs may have been started with one.
+    // A running gateway may have been started with a model that is not in this configuration.
     let no_model = if status.running {
         "none configured here (model.default)"
     } else {

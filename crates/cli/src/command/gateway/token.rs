@@ -65,7 +65,7 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
     Ok(Exit::Done)
 }
 
-/// What workspaces are called, those that are archived too.
+/// Returns the names of all workspaces, including archived ones.
 async fn workspace_names(client: &Client) -> Result<HashMap<WorkspaceId, String>, Failure> {
     let mut names = HashMap::new();
     for archived in [true, false] {

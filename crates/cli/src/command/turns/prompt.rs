@@ -34,7 +34,7 @@ pub(crate) use describe::{
     describe_diagnostic, describe_left_out, describe_remark, describe_source, hash, list,
 };
 
-/// Turns that are looked through for one to compare with.
+/// Number of turns searched for one to compare with.
 const RECENT: u32 = 50;
 
 pub(crate) async fn run(context: Context, command: Prompt) -> Result<Exit, Failure> {
@@ -67,7 +67,7 @@ pub(crate) async fn run(context: Context, command: Prompt) -> Result<Exit, Failu
             match &result {
                 Found::Prompt(result) => {
                     output.data(&result.manifest, || describe(&result.manifest, result.sizes.as_ref()))?;
-                    // Its diagnostics are among what was printed.
+                    // Its diagnostics are part of the printed text.
                     if let Some(frozen) = &result.frozen {
                         tell_frozen(output, frozen);
                     }
@@ -91,7 +91,7 @@ pub(crate) async fn run(context: Context, command: Prompt) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-/// What `prompt sections` prints for programs.
+/// JSON output of `prompt sections`.
 #[derive(Serialize)]
 struct PrintedSections<'a> {
     sections: &'a [PromptManifestSection],
@@ -99,19 +99,19 @@ struct PrintedSections<'a> {
     sizes: Option<&'a PromptSizes>,
 }
 
-/// A prompt, or the record of one whose text nobody asked for and may not be kept.
+/// A prompt, or the manifest of one whose text is not needed and may not be stored.
 enum Found {
     Prompt(Box<PromptResult>),
     Manifest(Box<PromptManifest>),
 }
 
-/// A prompt, and the root that paths of its files count from for people.
+/// A prompt and the root of the paths shown for its files.
 struct Loaded {
     result: PromptResult,
     root: Option<PathBuf>,
 }
 
-/// The prompt that a command is about.
+/// Loads the prompt that the command works on.
 async fn load(context: &Context, subject: &PromptSubject) -> Result<Loaded, Failure> {
     let Some(thread) = &subject.thread else {
         return directory_prompt(context, subject.cwd.as_deref(), subject.mode).await;
@@ -137,15 +137,15 @@ async fn load_manifest(context: &Context, subject: &PromptSubject) -> Result<Fou
     let result = thread.client.call::<TurnManifest>(&params).await?;
     let wanted = |found: &RoundManifest| subject.round.is_none_or(|round| found.round == round);
     let found = result.manifests.into_iter().rfind(wanted);
-    let found = found.ok_or_else(|| Failure::usage(format!("turn `{turn}` has no such round")))?;
+    let found = found.ok_or_else(|| Failure::usage(format!("turn `{turn}` does not have this round")))?;
     Ok(Found::Manifest(Box::new(found.manifest)))
 }
 
-/// A thread, and who knows it.
+/// A thread and the connection to its gateway.
 struct Thread {
     client: Client,
     workspace_id: WorkspaceId,
-    /// The workspace's.
+    /// Root directory of the workspace.
     root: Option<String>,
     thread_id: ThreadId,
 }
@@ -158,12 +158,12 @@ impl Thread {
         Ok(Self { client, workspace_id, root, thread_id })
     }
 
-    /// The turn that is named so; a number counts in this thread.
+    /// Returns the turn with this name; a number refers to this thread.
     async fn turn_id(&self, named: &str) -> Result<TurnId, Failure> {
         find_turn(&self.client, &self.workspace_id, Some(&self.thread_id), named).await
     }
 
-    /// One of its turns.
+    /// Returns the prompt of one of its turns.
     async fn turn(&self, named: &str) -> Result<TurnGetParams, Failure> {
         let turn_id = self.turn_id(named).await?;
         let params = TurnGetParams { workspace_id: self.workspace_id.clone(), turn_id };
@@ -175,7 +175,7 @@ impl Thread {
         Ok(params)
     }
 
-    /// The turn that its next prompt is usually compared with.
+    /// Returns the default turn to compare the next prompt with.
     async fn last_turn(&self) -> Result<TurnId, Failure> {
         let params = TurnListParams {
             workspace_id: self.workspace_id.clone(),
@@ -192,7 +192,7 @@ impl Thread {
         })
     }
 
-    /// The prompt that its next turn would have.
+    /// Returns the prompt of the thread's next turn.
     async fn preview(&self, subject: &PromptSubject) -> Result<PromptResult, Failure> {
         let params = PromptPreviewParams {
             workspace_id: self.workspace_id.clone(),
@@ -205,7 +205,7 @@ impl Thread {
     }
 }
 
-/// The prompt of a new thread in a directory, made here: no gateway is asked.
+/// Compiles the prompt of a new thread in a directory, without a gateway.
 async fn directory_prompt(context: &Context, cwd: Option<&str>, mode: ThreadMode) -> Result<Loaded, Failure> {
     let cwd = directory(cwd.map(Path::new))?;
     let settings = agent_settings(context, Providers::default())?;
@@ -221,7 +221,7 @@ async fn directory_prompt(context: &Context, cwd: Option<&str>, mode: ThreadMode
     }
 }
 
-/// Which section first differs from a turn's prompt.
+/// Compares with a turn's prompt and reports the first section that differs.
 async fn thread_difference(
     context: &Context,
     thread: &str,
@@ -247,7 +247,7 @@ async fn thread_difference(
     Ok(thread.client.call::<PromptDiff>(&params).await?)
 }
 
-/// Which section first differs from a prompt that was printed into a file.
+/// Compares with a prompt stored in a file and reports the first section that differs.
 async fn directory_difference(
     context: &Context,
     arguments: &PromptDifference,
@@ -259,8 +259,9 @@ async fn directory_difference(
     };
     let path = Path::new(file);
     let text = std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
-    let before: PromptResult = serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("{file} holds no prompt: {error}")).hint(made_by))?;
+    let before: PromptResult = serde_json::from_str(&text).map_err(|error| {
+        Failure::usage(format!("{file} does not contain a prompt: {error}")).hint(made_by)
+    })?;
     let after = directory_prompt(context, arguments.cwd.as_deref(), arguments.mode).await?.result;
     let texts = [&before, &after].into_iter().flat_map(sections);
     let texts: HashMap<&ContentHash, &str> = texts.map(|(section, text)| (&section.sha256, text)).collect();
@@ -269,10 +270,10 @@ async fn directory_difference(
     Ok(PromptDiffResult { blame, frozen: None })
 }
 
-/// The sections that a thread keeps from its start, whatever becomes of the disk.
+/// Sections that a thread keeps from its start, even if the files change.
 const FROZEN_SECTIONS: &[&str] = &["agents_guidance", "environment", "agents_context"];
 
-/// A prompt, or the section of it that was asked for.
+/// Prints a prompt, or one section of it.
 fn print_prompt(output: Output, loaded: &Loaded, section: Option<&str>) -> Result<(), Failure> {
     let result = &loaded.result;
     let manifest = &result.manifest;
@@ -294,7 +295,7 @@ fn print_prompt(output: Output, loaded: &Loaded, section: Option<&str>) -> Resul
     Ok(())
 }
 
-/// Exactly the text for programs, so that its fingerprint holds; people want their prompt on a line of its own.
+/// Prints exactly the text for programs, so that its fingerprint matches. On a terminal it ends with a newline.
 fn print_text(output: Output, result: &impl Serialize, text: &str) -> Result<(), Failure> {
     output.data(result, || shown_exactly(text).into_owned())?;
     if !output.is_json() && !text.is_empty() && std::io::stdout().is_terminal() {
@@ -303,7 +304,7 @@ fn print_text(output: Output, result: &impl Serialize, text: &str) -> Result<(),
     Ok(())
 }
 
-/// What people should know beside the prompt; programs find it in the result.
+/// Prints notes for people. Programs find them in the result.
 fn tell(output: Output, loaded: &Loaded) {
     if let Some(frozen) = &loaded.result.frozen {
         tell_frozen(output, frozen);
@@ -316,7 +317,7 @@ fn tell_frozen(output: Output, frozen: &FrozenStart) {
 }
 
 impl Loaded {
-    /// Programs find this in the manifest.
+    /// Prints diagnostics for people. Programs find them in the manifest.
     fn warn(&self, output: Output, is_wanted: impl Fn(&PromptDiagnostic) -> bool) {
         if output.is_json() {
             return;
@@ -330,19 +331,20 @@ impl Loaded {
 
 fn no_section(manifest: &PromptManifest, id: &str) -> Failure {
     if manifest.sections.iter().any(|section| section.id == id && section.said_earlier) {
-        let failure = Failure::usage(format!("section `{id}` is not sent again: an earlier turn says it"));
+        let failure =
+            Failure::usage(format!("section `{id}` is not sent again: an earlier turn contains it"));
         return failure.hint("`--fresh` shows the prompt of a new thread");
     }
     let known: Vec<&str> = manifest.sections.iter().map(|section| section.id.as_str()).collect();
     let failure = Failure::usage(format!("the prompt has no section `{id}`"));
     if known.is_empty() {
-        failure.hint("it has none at all (prompt.profile)")
+        failure.hint("it has no sections at all (prompt.profile)")
     } else {
         failure.hint(format!("its sections are {}", known.join(", ")))
     }
 }
 
-/// The sections that are sent with their texts, found by the characters of those before them.
+/// Returns the texts of the sections that are sent, located by the lengths of those before them.
 fn sections(result: &PromptResult) -> impl Iterator<Item = (&PromptManifestSection, &str)> {
     const JOINT: usize = 2;
     let mut rest = result.full_text.as_str();

@@ -27,9 +27,9 @@ use crate::output::terminal::{fit, time};
 use crate::output::{one_line, shown, shown_name};
 use crate::signals::StopSignals;
 
-/// Characters of a question in a list.
+/// Maximum length of a question in a list.
 const QUESTION_WIDTH: usize = 60;
-/// Turns that are asked for at once.
+/// Turns per request.
 const PAGE: u32 = 500;
 
 pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure> {
@@ -72,9 +72,11 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
             }
             if result.turn.status == TurnStatus::Running {
                 let message = "the turn still runs: whoever runs it has not answered";
-                return Err(Failure::new(Exit::Failed, message).hint("it is asked to stop; look again later"));
+                return Err(
+                    Failure::new(Exit::Failed, message).hint("it was asked to stop; check again later")
+                );
             }
-            output.note("the turn had ended before");
+            output.note("the turn had already ended");
             Ok(Exit::CheckFailed)
         }
         Turn::Approve { named, call, deny, digest } => {
@@ -90,7 +92,7 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
                 question_view::rows(asked, asker.as_ref(), columns).iter().for_each(|row| output.note(row));
             }
             let TurnGetParams { workspace_id, turn_id } = params;
-            // A call of work that was given out is decided in the turn that does it.
+            // A delegated turn's call is decided in that turn, not in the parent.
             let turn_id = asked.as_ref().and_then(|asked| asked.turn_id.clone()).unwrap_or(turn_id);
             let digest = digest.map(ContentHash::from_stored);
             let digest = digest.or_else(|| asked.and_then(|asked| asked.request.digest));
@@ -111,22 +113,22 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
     }
 }
 
-/// Which calls can be decided about.
+/// Lists the calls that can be decided.
 fn waiting_calls(waiting: &[TurnApproval]) -> String {
     if waiting.is_empty() {
         return "no call of this turn waits for a decision".to_owned();
     }
     let calls = waiting.iter().map(|approval| format!("`{}`", shown_name(&approval.request.call_id)));
-    format!("these calls wait for a decision: {}", calls.collect::<Vec<_>>().join(", "))
+    format!("pending calls: {}", calls.collect::<Vec<_>>().join(", "))
 }
 
-/// A connection, and the turn that was named.
+/// Connects and finds the named turn.
 async fn find(context: &Context, named: &NamedTurn) -> Result<(Client, TurnGetParams), Failure> {
     let (client, params, _) = find_with_root(context, named).await?;
     Ok((client, params))
 }
 
-/// The same, and the directory of its workspace.
+/// Like [`find`], with the directory of the workspace.
 async fn find_with_root(
     context: &Context,
     NamedTurn { turn, thread, scope }: &NamedTurn,
@@ -142,7 +144,7 @@ async fn find_with_root(
     Ok((client, TurnGetParams { workspace_id, turn_id }, workspace.root_path))
 }
 
-/// A turn with all its steps, however many pages they are.
+/// Loads a turn with all its steps, page by page.
 async fn whole(client: &Client, params: TurnGetParams) -> Result<TurnGetResult, Failure> {
     let mut params = TurnPageParams::from(params);
     let mut turn = client.call::<TurnGet>(&params).await?;
@@ -185,12 +187,12 @@ pub(crate) async fn history(
         shown(&talks.join("\n")).into_owned()
     })?;
     if turns.is_empty() {
-        context.output.note("nothing was asked yet");
+        context.output.note("no questions were asked yet");
     }
     Ok(())
 }
 
-/// A question, quoted, and its answer.
+/// Formats a quoted question and its answer.
 fn talk(turn: &Record) -> String {
     let mut text = String::new();
     for line in turn.input.trim_end().lines() {
@@ -230,12 +232,12 @@ fn status_name(status: TurnStatus) -> &'static str {
     }
 }
 
-/// What a turn has cost, if it cost anything.
+/// Describes a turn's token usage, if any.
 fn describe_spent(turn: &Record) -> Option<String> {
     turn.usage.as_ref().filter(|usage| **usage != TokenUsage::default()).map(describe_usage)
 }
 
-/// Tokens for people: `100 in, 20 out (5 reasoning), 60 cached`.
+/// Formats token usage: `100 in, 20 out (5 reasoning), 60 cached`.
 fn describe_usage(usage: &TokenUsage) -> String {
     let TokenUsage { input, output, cached_read, reasoning, .. } = usage;
     let reasoning = if *reasoning > 0 { format!(" ({reasoning} reasoning)") } else { String::new() };

@@ -1,4 +1,4 @@
-//! The table holds what the rooms have, and every value reaches its field.
+//! Tests that the table matches the crates' defaults and every value reaches its field.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::config::value::{Kind, Value};
 
 #[test]
-fn the_built_in_values_are_those_of_the_rooms() {
+fn built_in_values_match_the_crates() {
     let Sections { gateway, files, profile, client, database, .. } = Sections::default();
     assert_eq!(gateway.listen, "127.0.0.1:4670");
     assert_eq!(database, None);
@@ -22,7 +22,7 @@ fn the_built_in_values_are_those_of_the_rooms() {
     assert_eq!(files.delivery(), instructions::Delivery::Auto);
 }
 
-/// Any value that a kind lets through is one that the field can hold, and is shown as it was set.
+/// Every value that a kind accepts fits the field and is shown as it was set.
 #[test]
 fn every_value_of_a_kind_reaches_its_field() {
     for key in KEYS {
@@ -54,16 +54,13 @@ fn every_value_of_a_kind_reaches_its_field() {
                 Some(Value::Integer(number)) => number,
                 other => panic!("{path}: {other:?}"),
             };
-            assert!(
-                kept >= u64::from(u32::MAX),
-                "{path}: a number beyond all bounds is the greatest there is"
-            );
+            assert!(kept >= u64::from(u32::MAX), "{path}: a number beyond all bounds becomes the maximum");
         }
     }
 }
 
 #[test]
-fn the_budgets_are_those_of_the_compiler() {
+fn prompt_budgets_match_the_compiler() {
     let mut budgets = prompt::PromptBudgets::default();
     for budget in prompt::BUDGET_SETTINGS {
         let path = format!("prompt.{}", budget.name);

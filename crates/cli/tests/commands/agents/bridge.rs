@@ -113,7 +113,7 @@ fn a_tree_is_synced_checked_and_put_back() {
     let shown = machine.run("sync").done();
     assert!(shown.starts_with("link CLAUDE.md -> AGENTS.md\nlink sub/CLAUDE.md -> AGENTS.md\n"), "{shown}");
     assert_eq!(machine.run("sync --check").done(), "");
-    // Whoever is below the root means the whole project.
+    // A path below the root refers to the whole project.
     assert_eq!(machine.run("sync sub --check").code, Some(0));
     let text = machine.run("show sub --profile claude-code").done();
     assert!(text.contains("ROOT RULES") && text.contains("SUB RULES"), "{text}");
@@ -123,7 +123,7 @@ fn a_tree_is_synced_checked_and_put_back() {
     assert_eq!(machine.run("sync nowhere").code, Some(2));
 }
 
-/// What an MCP server answers to these messages.
+/// Returns the answers of an MCP server to these messages.
 fn talk(machine: &Machine, words: &str, messages: &[serde_json::Value]) -> Vec<serde_json::Value> {
     let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
     let out = machine.run_with(words, input).done();

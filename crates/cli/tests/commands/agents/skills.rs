@@ -18,11 +18,7 @@ fn machine() -> Machine {
 #[test]
 fn skills_are_listed_with_what_became_of_them() {
     let machine = machine();
-    machine.check(
-        "skill list",
-        "",
-        "there are no skills here; make one in ~/home/skills or in .agents/skills\n",
-    );
+    machine.check("skill list", "", "no skills found; create one in ~/home/skills or in .agents/skills\n");
     assert_eq!(machine.run("skill list --format json").object(), json!({ "skills": [] }));
     skill(&machine, "home/skills/own", "own", "");
     skill(&machine, "home/skills/rust", "rust", "paths: src/**\n");
@@ -116,16 +112,16 @@ fn one_skill_is_shown_with_everything_that_it_says() {
 fn a_check_fails_when_something_is_wrong() {
     let machine = machine();
     skill(&machine, "project/.agents/skills/lend", "lend", "");
-    machine.check("skill check", "", "1 skill: nothing is wrong\n");
+    machine.check("skill check", "", "1 skill: no problems\n");
     machine.write("project/.agents/skills/broken/SKILL.md", "---\nname: Broken One\n---\n");
     let said = machine.run("skill check");
-    assert_eq!((said.code, said.err.as_str()), (Some(1), "2 skills: 1 to mend\n"), "{said:?}");
+    assert_eq!((said.code, said.err.as_str()), (Some(1), "2 skills: 1 problem\n"), "{said:?}");
     assert!(said.out.contains("`Broken One` is not a valid name"), "{said:?}");
     let object = machine.run("skill check --format json");
     assert_eq!(object.code, Some(1));
     let object = object.object();
     assert_eq!((&object["checked"], &object["findings"][0]["reason"]), (&2.into(), &"bad_name".into()));
-    // One by its folder or its file, which nobody need have trusted.
+    // A skill is found by its folder or file, trusted or not.
     assert_eq!(machine.run("skill check .agents/skills/broken").code, Some(1));
     machine.run("skill check .agents/skills/lend/SKILL.md").done();
     assert!(machine.run("skill check nowhere").failed(2).contains("nowhere"));
@@ -137,11 +133,11 @@ fn trust_shows_what_it_trusts_and_asks() {
     skill(&machine, "project/.agents/skills/lend", "lend", "");
     machine.write("project/.agents/skills/lend/run.sh", "echo \u{202e}hidden\n");
     machine.write("project/.agents/skills/lend/data", b"\0");
-    // Nobody can be asked here.
+    // There is no terminal to ask on.
     let said = machine.run("trust .");
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(
-        said.err.contains("there is no terminal to ask on") && said.err.contains("foreword trust --yes"),
+        said.err.contains("no terminal to ask on") && said.err.contains("foreword trust --yes"),
         "{said:?}"
     );
     assert!(said.out.starts_with("lend: not trusted yet\n"), "{said:?}");
@@ -149,7 +145,7 @@ fn trust_shows_what_it_trusts_and_asks() {
         said.out.contains("  │ Do lend.\n") && said.out.contains("  │ echo \\u{202e}hidden\n"),
         "{said:?}"
     );
-    assert!(said.out.contains("no text, or too long to show"), "{said:?}");
+    assert!(said.out.contains("binary or too long to show"), "{said:?}");
     assert!(machine.run("skill list").done().contains("! lend  untrusted"));
     let said = machine.run("trust --list");
     assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{said:?}");
@@ -193,7 +189,7 @@ fn a_change_is_shown_and_not_used_until_it_is_trusted() {
 fn what_cannot_be_trusted_is_said() {
     let machine = machine();
     let err = machine.run("trust .").failed(2);
-    assert!(err.contains("there are no skills of a project in") && err.contains(".agents/skills"), "{err}");
+    assert!(err.contains("no project skills found in") && err.contains(".agents/skills"), "{err}");
     assert!(machine.run("trust nowhere").failed(3).contains("nowhere"));
     machine.run("trust").failed(2);
     machine.write("project/.agents/skills/broken/SKILL.md", "broken");
@@ -202,7 +198,7 @@ fn what_cannot_be_trusted_is_said() {
     assert!(said.out.starts_with("broken: cannot be trusted\n"), "{said:?}");
     machine.write("home/trusted-skills.json", "{");
     let err = machine.run("trust .").failed(3);
-    assert!(err.contains("trusted-skills.json") && err.contains("hint: mend the file"), "{err}");
+    assert!(err.contains("trusted-skills.json") && err.contains("hint: fix the file"), "{err}");
     skill(&machine, "project/.agents/skills/lend", "lend", "");
     let said = machine.run("skill list");
     assert!(said.err.contains("trusted-skills.json") && said.out.contains("! lend  untrusted"), "{said:?}");

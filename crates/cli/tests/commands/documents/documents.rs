@@ -5,7 +5,7 @@ use crate::support::Machine;
 #[test]
 fn a_document_is_saved_from_standard_input_or_a_file_and_printed() {
     let (machine, _server) = Machine::with_workspace();
-    machine.check_code("doc get", 1, "", "the workspace root has no document, and inherits none\n");
+    machine.check_code("doc get", 1, "", "the workspace root has no document and inherits none\n");
     let said = machine.run_with("doc save", "Answer briefly.\n");
     assert_eq!(
         (said.err.as_str(), said.clone().done().as_str()),
@@ -31,7 +31,7 @@ fn a_document_of_a_folder_hides_the_one_above_it() {
         "doc get --folder services/api",
         1,
         "",
-        "folder `services/api` has no document of its own; it inherits the one of the workspace root: \
+        "folder `services/api` has no document of its own and inherits from the workspace root; \
          see `foreword doc effective`\n",
     );
     let saved = "version 1, saved TIME by owner\n";
@@ -40,7 +40,7 @@ fn a_document_of_a_folder_hides_the_one_above_it() {
     let said = machine.run_with("doc save --allow-empty --folder services", " \n");
     assert_eq!(
         said.err,
-        "folder `services` is at version 1; it is blank, so it is a draft and hides nothing\n"
+        "folder `services` is at version 1; it is blank, so it is a draft and does not override inherited documents\n"
     );
     machine.check("doc get --folder services", " \n", "version 1, a draft, saved TIME by owner\n");
     machine.check("doc effective --folder services/api", "root\n", &from_root);
@@ -65,7 +65,7 @@ fn a_document_of_a_folder_hides_the_one_above_it() {
     machine.check(
         "doc archive",
         "",
-        "archived the document of the workspace root; nothing is effective there now\n",
+        "archived the document of the workspace root; no document applies there now\n",
     );
 }
 
@@ -108,7 +108,7 @@ fn history_difference_and_restore() {
         "doc restore 9",
         2,
         "",
-        "error: there is no revision `9`\nhint: `foreword doc history` shows those there are\n",
+        "error: there is no revision `9`\nhint: list revisions with `foreword doc history`\n",
     );
     machine.check_code("doc history --limit 0", 2, "", "error: `limit` must be between 1 and 500, not 0\n");
 }
@@ -122,7 +122,7 @@ fn a_save_never_replaces_what_nobody_named() {
     assert!(
         err.ends_with(
             " by owner; nothing was saved\nhint: --expected-version 1 replaces exactly that version\n\
-             hint: --force replaces whatever there is; `foreword doc edit` merges\n"
+             hint: --force replaces any version; `foreword doc edit` merges\n"
         ),
         "{err}"
     );
@@ -178,12 +178,12 @@ fn a_version_that_is_no_longer_current_is_the_answer_no() {
     assert_eq!(
         err,
         "error: there is no document in this scope, but version 3 was expected\n\
-         hint: leave out --expected-version, or give 0, to save a new one\n"
+         hint: omit --expected-version, or pass 0, to save a new document\n"
     );
     assert_eq!(machine.run_with("doc save --expected-version 0", "one").done(), "1\n");
     assert_eq!(machine.run_with("doc save --expected-version 1", "two").done(), "2\n");
     let conflict = "error: the document is at version 2, not 1; it was last changed by owner\n\
-                    hint: see what changed with `foreword doc diff`, then try again with --expected-version 2\n";
+                    hint: review the changes with `foreword doc diff`, then retry with --expected-version 2\n";
     for words in [
         "doc save --expected-version 1",
         "doc restore 1 --expected-version 1",
@@ -191,7 +191,7 @@ fn a_version_that_is_no_longer_current_is_the_answer_no() {
     ] {
         assert_eq!(machine.run_with(words, "three").failed(1), conflict);
     }
-    // What is already there is no conflict, so that a script can try again.
+    // Existing items are not a conflict, so that a script can retry.
     assert_eq!(machine.run_with("doc save --expected-version 1", "two").done(), "2\n");
 }
 
@@ -222,7 +222,7 @@ fn a_text_that_cannot_be_a_document_is_refused_with_its_name() {
         "",
         "error: huge.md has more than 1048576 bytes, the limit is 65536\n",
     );
-    machine.check_code("doc get", 1, "", "the workspace root has no document, and inherits none\n");
+    machine.check_code("doc get", 1, "", "the workspace root has no document and inherits none\n");
 }
 
 #[test]

@@ -6,9 +6,9 @@ use crate::support::Machine;
 fn folders_are_made_listed_renamed_moved_and_deleted_by_path() {
     let (machine, _server) = Machine::with_workspace();
     machine.check("folder list", "PATH  ID\n", "");
-    machine.check("folder create services", "ID\n", "made folder `services`\n");
-    machine.check("folder create api --parent services", "ID\n", "made folder `api`\n");
-    machine.check("folder create 'a b' --parent /services/api/", "ID\n", "made folder `a b`\n");
+    machine.check("folder create services", "ID\n", "created folder `services`\n");
+    machine.check("folder create api --parent services", "ID\n", "created folder `api`\n");
+    machine.check("folder create 'a b' --parent /services/api/", "ID\n", "created folder `a b`\n");
     let heading = "PATH              ID\n";
     machine.check(
         "folder list",
@@ -43,9 +43,8 @@ fn folders_of_the_same_path_are_told_apart_by_id() {
     let first = machine.run("folder create api").word();
     let second = machine.run("folder create api").word();
     let inner = machine.run(&format!("folder create inner --parent {second}")).word();
-    let ambiguous = format!(
-        "error: `api` could be 2 folders; name one by its id\nhint: {first}  api\nhint: {second}  api\n"
-    );
+    let ambiguous =
+        format!("error: `api` matches 2 folders; use an id\nhint: {first}  api\nhint: {second}  api\n");
     for words in [
         "folder get api",
         "folder rename api x",
@@ -72,7 +71,7 @@ fn what_cannot_be_done_with_a_folder_is_said() {
     let (machine, _server) = Machine::with_workspace();
     machine.run("folder create a").done();
     machine.run("folder create b --parent a").done();
-    let unknown = "error: there is no folder `x`\nhint: `foreword folder list` shows those there are\n";
+    let unknown = "error: there is no folder `x`\nhint: list folders with `foreword folder list`\n";
     for words in ["folder get x", "folder move a x", "folder create y --parent x"] {
         machine.check_code(words, 2, "", unknown);
     }
@@ -88,7 +87,7 @@ fn what_cannot_be_done_with_a_folder_is_said() {
         "folder delete /",
         2,
         "",
-        "error: there is no folder `/`\nhint: `foreword folder list` shows those there are\n",
+        "error: there is no folder `/`\nhint: list folders with `foreword folder list`\n",
     );
 }
 
@@ -124,7 +123,7 @@ fn a_deleted_folder_is_listed_read_and_restored() {
     machine.run("folder create service").done();
     let deleted = |named: &str| {
         format!(
-            "error: folder `{named}` is deleted\nhint: `foreword folder restore {named}` brings it back\n"
+            "error: folder `{named}` is deleted\nhint: restore it with `foreword folder restore {named}`\n"
         )
     };
     machine.check_code("doc archive --folder services/api", 2, "", &deleted("services/api"));
@@ -142,13 +141,13 @@ fn a_deleted_folder_is_listed_read_and_restored() {
         "folder restore api",
         2,
         "",
-        "error: folder `api` is not deleted\nhint: `foreword folder deleted` shows those that are\n",
+        "error: folder `api` is not deleted\nhint: list deleted folders with `foreword folder deleted`\n",
     );
     machine.check_code(
         "folder restore nothing",
         2,
         "",
-        "error: there is no deleted folder `nothing`\nhint: `foreword folder deleted` shows those that are\n",
+        "error: deleted folder `nothing` not found\nhint: list deleted folders with `foreword folder deleted`\n",
     );
     machine.run("folder create services").done();
     let restored = machine.run("folder restore services");
@@ -157,9 +156,10 @@ fn a_deleted_folder_is_listed_read_and_restored() {
     machine.run("folder create api").done();
     machine.run("folder delete api").done();
     let several = machine.run("folder rename api web").failed(2);
-    assert!(several.starts_with("error: folder `api` is deleted\nhint: name one by its id: "), "{several}");
+    assert!(several.starts_with("error: folder `api` is deleted\nhint: use one of the ids: "), "{several}");
     let ambiguous = machine.run("folder restore api").failed(2);
     assert!(
-        ambiguous.starts_with("error: several deleted folders were called `api`\nhint: name one by its id: ")
+        ambiguous
+            .starts_with("error: several deleted folders have the path `api`\nhint: use one of the ids: ")
     );
 }

@@ -31,9 +31,9 @@ fn items_are_added_found_and_forgotten() {
         "memory add x --scope user --thread Totals",
         2,
         "",
-        "error: --thread belongs to the scope `thread`, and this one is `user`\nhint: leave out one of the two\n",
+        "error: --thread requires the scope `thread`, but the scope is `user`\nhint: omit one of them\n",
     );
-    machine.check("memory list --status expired", "", "nothing is remembered that matches\n");
+    machine.check("memory list --status expired", "", "no memories match\n");
     let listed = machine.run("memory list").done();
     let rows: Vec<&str> = listed.lines().collect();
     assert_eq!(rows.len(), 4, "{listed}");
@@ -47,14 +47,14 @@ fn items_are_added_found_and_forgotten() {
     let found = machine.run("memory search MONDAYS release --format json").object();
     assert_eq!(found["items"].as_array().unwrap().len(), 1, "none has both words, so any counts: {found}");
     assert_eq!(found["items"][0]["id"], json!(id));
-    machine.check("memory search nothing", "", "no remembered item matches these words\n");
+    machine.check("memory search nothing", "", "no memories contain these words\n");
 
     let said = machine.run(&format!("memory forget {id}"));
-    let expected = "forgotten; nothing else carried it\n\
+    let expected = "forgotten; no other text contained it\n\
                     what stays: the messages of users, what models said in their own words, and backups made before\n";
     assert_eq!((said.code, said.err.as_str()), (Some(0), expected));
     assert!(machine.run("memory list --status deleted").done().contains("(forgotten)"));
-    assert!(machine.run(&format!("memory forget {id}")).err.starts_with("it was forgotten before\n"));
+    assert!(machine.run(&format!("memory forget {id}")).err.starts_with("it had already been forgotten\n"));
     let audited = machine.run("audit").done();
     let entry = audited.lines().find(|line| line.contains("memory forgotten  owner")).unwrap_or_default();
     assert!(entry.contains(&format!("{id} of the scope workspace")), "{audited}");
@@ -62,7 +62,7 @@ fn items_are_added_found_and_forgotten() {
         "memory forget nowhere",
         2,
         "",
-        "error: there is no item of memory `nowhere`\nhint: `foreword memory list` shows those there are\n",
+        "error: there is no item of memory `nowhere`\nhint: list memories with `foreword memory list`\n",
     );
 }
 
@@ -74,13 +74,13 @@ fn what_is_exported_can_be_imported() {
     let exported = machine.run("memory export").done();
     machine.run("workspace create other").done();
     let said = machine.run_with("memory import -w other", &exported);
-    assert_eq!((said.code, said.err.as_str()), (Some(0), "1 added, 1 remembered already\n"));
+    assert_eq!((said.code, said.err.as_str()), (Some(0), "1 added, 1 already known\n"));
     let said = machine.run_with("memory import -w other", r#"{"items":[{"category":"c","text":""}]}"#);
     assert_eq!(said.code, Some(1));
-    assert!(said.err.contains("warning: item 0 was not taken: `text` must not be blank"), "{}", said.err);
+    assert!(said.err.contains("warning: item 0 was rejected: `text` must not be blank"), "{}", said.err);
     let said = machine.run_with("memory import", "no JSON");
     assert_eq!(said.code, Some(2));
-    assert!(said.err.contains("standard input is not what `foreword memory export` prints"), "{}", said.err);
+    assert!(said.err.contains("standard input is not an export of `foreword memory export`"), "{}", said.err);
 }
 
 #[test]

@@ -29,12 +29,12 @@ fn threads_and_turns_are_named_by_title_number_and_last() {
     shows(&format!("turn show {}", &id[..id.len() - 1]), "two");
     assert_eq!(run("turn list last --format json").object()["turns"].as_array().unwrap().len(), 1);
     let err = run("turn show 7 --thread Talk").failed(2);
-    assert_eq!(err, "error: there is no turn 7 in thread `Talk`; its turns are 1 to 2\n");
+    assert_eq!(err, "error: turn 7 not found in thread `Talk`; its turns are 1 to 2\n");
     let err = run("turn show first").failed(2);
     assert!(err.starts_with("error: there is no turn `first`\n"), "{err}");
     let err = run("turn list Takl").failed(2);
     assert!(err.starts_with("error: there is no thread `Takl`\nhint: did you mean `Talk`?\n"), "{err}");
-    // Titles may repeat, and a path tells them apart.
+    // Titles may repeat; paths distinguish them.
     run("folder create a").done();
     run("thread create Talk --folder a").done();
     let err = run("thread get Talk").done();
@@ -47,13 +47,10 @@ fn a_thread_without_turns_and_a_turn_that_is_not_there() {
     let (machine, _server) = Machine::with_workspace();
     let thread = machine.run("thread create Talk").word();
     machine.check(&format!("turn list {thread}"), "NUMBER  ID  STATUS  MODEL  BEGAN  QUESTION\n", "");
-    machine.check(&format!("thread history {thread}"), "", "nothing was asked yet\n");
+    machine.check(&format!("thread history {thread}"), "", "no questions were asked yet\n");
     for words in ["show", "explain", "cancel"] {
         let error = machine.run(&format!("turn {words} {thread}")).failed(2);
-        assert!(
-            error.contains("hint: `foreword turn list THREAD` shows those there are\n"),
-            "{words}: {error}"
-        );
+        assert!(error.contains("hint: list turns with `foreword turn list THREAD`\n"), "{words}: {error}");
         machine.run(&format!("turn {words} nonsense")).failed(2);
     }
 }

@@ -9,7 +9,7 @@ fn threads_are_made_drawn_renamed_moved_and_archived() {
     machine.run("folder create api --parent services").done();
     machine.run_with("doc save", "At the root.\n").done();
     machine.run_with("doc save --allow-empty --folder services/api", " \n").done();
-    machine.check("thread create 'Fix it'", "ID\n", "made thread `Fix it`\n");
+    machine.check("thread create 'Fix it'", "ID\n", "created thread `Fix it`\n");
     let thread = machine.run("thread create Deep --folder services/api --mode agent").word();
     machine.check(
         "thread tree",
@@ -67,7 +67,7 @@ fn the_document_effective_for_a_thread_is_the_nearest_one() {
     machine.run("folder create api --parent services").done();
     let thread = machine.run("thread create Deep --folder services/api").word();
     let effective = format!("doc effective --thread {thread}");
-    machine.check_code(&effective, 1, "", "no document is effective here\n");
+    machine.check_code(&effective, 1, "", "no document applies here\n");
     machine.run_with("doc save", "root").done();
     let saved = "version 1, saved TIME by owner\n";
     machine.check(&effective, "root\n", &format!("{saved}inherited from the workspace root\n"));
@@ -82,7 +82,7 @@ fn the_document_effective_for_a_thread_is_the_nearest_one() {
 #[test]
 fn an_unknown_thread_is_said_to_be_unknown() {
     let (machine, _server) = Machine::with_workspace();
-    let unknown = "error: there is no thread `t`\nhint: `foreword thread tree` shows those there are\n";
+    let unknown = "error: there is no thread `t`\nhint: list threads with `foreword thread tree`\n";
     for words in [
         "thread get t",
         "thread rename t x",
@@ -96,7 +96,7 @@ fn an_unknown_thread_is_said_to_be_unknown() {
         "thread get ''",
         2,
         "",
-        "error: there is no thread ``\nhint: `foreword thread tree` shows those there are\n",
+        "error: there is no thread ``\nhint: list threads with `foreword thread tree`\n",
     );
     let err = machine.run("doc effective --thread t --folder f").failed(2);
     assert!(err.contains("cannot be used with"), "{err}");

@@ -1,4 +1,4 @@
-//! What `foreword show --root` prints for a directory is what a workspace with that root puts into a prompt there.
+//! `foreword show --root` prints for a directory exactly the text that a workspace with that root puts into a prompt there.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ const CASES: &[&str] = &[
     NESTED,
 ];
 
-/// Where a search for markers would find another root than the workspace's, or none.
+/// Cases in which a search for markers would find another root than the workspace's, or none.
 const NESTED: &str = r#"[
     { "name": "nested marker", "profile": "foreword", "cwd": "a/b", "settings": {},
       "tree": { ".git": { "dir": true }, "AGENTS.md": "0", "a/.git": { "dir": true }, "a/AGENTS.md": "1", "a/b/AGENTS.md": "2" } },
@@ -58,7 +58,8 @@ struct Case {
 
 impl Stage {
     async fn new() -> Self {
-        let (machine, tree) = (Machine::new(), Tree::new());
+        let machine = Machine::new();
+        let tree = Tree::new();
         let mut command = machine.command("serve --listen 127.0.0.1:0");
         command.env("HOME", tree.directory("home"));
         let server = Server::start(&machine, command);
@@ -102,7 +103,7 @@ impl Stage {
         Case { name: format!("{profile}: {name}"), profile: profile.to_owned(), cwd, root, settings }
     }
 
-    /// The text that `show` has in its JSON; none where nothing applies, an error where it fails.
+    /// Returns the text in the JSON of `show`: `None` if nothing applies, an error if it fails.
     fn show(&self, case: &Case) -> Result<Option<String>, String> {
         let mut command = self.machine.command("show --format json");
         command.arg(&case.cwd).args(["--profile", &case.profile]);
@@ -133,7 +134,7 @@ impl Stage {
         }
     }
 
-    /// What a workspace with this root and these settings tells a model that starts there.
+    /// Returns the instructions in the prompt of a workspace with this root and these settings.
     async fn preview(&self, case: &Case) -> Result<PromptResult, String> {
         let settings = &case.settings;
         let mut agents = json!({ "profile": case.profile, "root": {}, "initial": {} });
@@ -183,15 +184,17 @@ impl Case {
 async fn show_with_a_root_and_a_workspace_with_that_root_agree_in_every_case() {
     let stage = Stage::new().await;
     let cases = CASES.iter().flat_map(|cases| serde_json::from_str::<Vec<Value>>(cases).unwrap());
-    let (mut failures, mut compared) = (Vec::new(), 0);
+    let mut failures = Vec::new();
+    let mut compared = 0;
     for case in cases {
         let case = stage.set(&case);
-        // A workspace's settings are strict: it cannot be told to read nothing.
+        // A workspace's settings are strict: they cannot disable reading.
         if case.settings["max_bytes"] == 0 {
             continue;
         }
         compared += 1;
-        let (shown, prompt) = (stage.show(&case), stage.preview(&case).await);
+        let shown = stage.show(&case);
+        let prompt = stage.preview(&case).await;
         let (shown, prompt) = match (shown, prompt) {
             (Ok(shown), Ok(prompt)) => (shown, prompt),
             (Err(_), Err(_)) => continue,
@@ -224,7 +227,8 @@ async fn show_with_a_root_and_a_workspace_with_that_root_agree_in_every_case() {
             continue;
         }
         if !is_same {
-            let (user, session) = (&prompt.user_text, &prompt.session_text);
+            let user = &prompt.user_text;
+            let session = &prompt.session_text;
             failures.push(format!("{}: show {expected:?}\n  prompt {user:?} {session:?}", case.name));
         }
     }

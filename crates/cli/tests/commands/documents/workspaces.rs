@@ -9,9 +9,9 @@ fn workspaces_are_made_listed_shown_and_changed() {
     machine.check(
         "workspace list",
         "NAME  ID  ROOT\n",
-        "there is no workspace yet; make one with `foreword workspace create NAME`\n",
+        "no workspace exists yet; create one with `foreword workspace create NAME`\n",
     );
-    machine.check("workspace create demo --root .", "ID\n", "made workspace `demo`\n");
+    machine.check("workspace create demo --root .", "ID\n", "created workspace `demo`\n");
     machine.check(
         "workspace list",
         "NAME  ID                                    ROOT\ndemo  ID  ~/project\n",
@@ -38,7 +38,7 @@ fn a_command_that_needs_a_workspace_says_which_there_are() {
         "doc get",
         2,
         "",
-        "error: there is no workspace yet\nhint: make one with `foreword workspace create NAME`\n",
+        "error: no workspace exists yet\nhint: create one with `foreword workspace create NAME`\n",
     );
     machine.run("workspace create docs").done();
     let site = machine.run("workspace create site").word();
@@ -47,13 +47,13 @@ fn a_command_that_needs_a_workspace_says_which_there_are() {
         2,
         "",
         "error: there are several workspaces: docs, site\n\
-         hint: name one with --workspace, set FOREWORD_WORKSPACE, or go into the directory of one\n",
+         hint: name one with --workspace, set FOREWORD_WORKSPACE, or change to its directory\n",
     );
     machine.check_code(
         "doc get -w sight",
         2,
         "",
-        "error: there is no workspace `sight`\nhint: did you mean `site`?\nhint: `foreword workspace list` shows those there are\n",
+        "error: there is no workspace `sight`\nhint: did you mean `site`?\nhint: list workspaces with `foreword workspace list`\n",
     );
     machine.run_with("doc save --workspace site", "for the site").done();
     assert_eq!(machine.run(&format!("doc get -w {site}")).done(), "for the site\n");
@@ -61,7 +61,7 @@ fn a_command_that_needs_a_workspace_says_which_there_are() {
     command.env("FOREWORD_WORKSPACE", "site");
     assert_eq!(crate::support::finish(command, b"").done(), "for the site\n");
     machine.write("home/config.toml", "[client]\nworkspace = 'docs'\n");
-    machine.check_code("doc get", 1, "", "the workspace root has no document, and inherits none\n");
+    machine.check_code("doc get", 1, "", "the workspace root has no document and inherits none\n");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn names_are_unique_until_a_workspace_is_archived() {
         2,
         "",
         "error: there is no archived workspace `dmeo`\n\
-         hint: `foreword workspace list --archived` shows those there are\n",
+         hint: list archived workspaces with `foreword workspace list --archived`\n",
     );
 }
 
@@ -108,7 +108,7 @@ fn archived_workspaces_of_one_name_are_told_apart_and_found_from_their_directory
     let line = several.lines().find(|line| line.contains(&second)).unwrap();
     assert!(line.contains("  shop  archived ") && line.ends_with(&format!(", of {root}")), "{several}");
     let hint = format!(
-        "hint: `shop`, the workspace of this directory, is archived; `foreword workspace restore {second}` brings it back\n"
+        "hint: `shop`, the workspace of this directory, is archived; restore it with `foreword workspace restore {second}`\n"
     );
     let in_shop = || {
         let mut command = machine.command("doc get");
@@ -136,7 +136,7 @@ fn a_workspace_is_named_by_the_beginning_of_its_id_or_by_its_directory() {
     assert_eq!(
         err,
         format!(
-            "error: `{}` could be 2 workspaces; name one by its id\nhint: {outer}  outer\nhint: {inner}  inner\n",
+            "error: `{}` matches 2 workspaces; use an id\nhint: {outer}  outer\nhint: {inner}  inner\n",
             &inner[..shared]
         )
     );
@@ -145,7 +145,7 @@ fn a_workspace_is_named_by_the_beginning_of_its_id_or_by_its_directory() {
         2,
         "",
         "error: there is no workspace `inenr`\nhint: did you mean `inner`?\n\
-         hint: `foreword workspace list` shows those there are\n",
+         hint: list workspaces with `foreword workspace list`\n",
     );
     assert!(machine.run("workspace get").done().contains(&outer));
     let mut command = machine.command("workspace get");
@@ -167,6 +167,6 @@ fn bad_names_and_directories_are_refused() {
         "workspace update demo",
         2,
         "",
-        "error: there is nothing to change\nhint: give --name or --root\n",
+        "error: nothing to change\nhint: give --name or --root\n",
     );
 }

@@ -74,10 +74,10 @@ fn what_can_be_mended_is() {
     let machine = machine();
     machine.write("project/AGENTS.md", "zero\u{200b}width\n");
     let said = machine.run("check --agent codex --strict");
-    assert!(said.out.contains("`foreword check --fix` mends 1"), "{}", said.out);
+    assert!(said.out.contains("`foreword check --fix` fixes 1"), "{}", said.out);
     let said = machine.run("check --agent codex --strict --fix");
     assert_eq!(said.code, Some(0), "{}", said.out);
-    assert!(said.err.contains("mended") && said.err.contains("FW014"), "{}", said.err);
+    assert!(said.err.contains("fixed") && said.err.contains("FW014"), "{}", said.err);
     assert!(machine.run("show").done().contains("zerowidth"));
 }
 

@@ -87,7 +87,7 @@ fn what_cannot_be_compared_is_refused_with_a_hint() {
     let machine = machine();
     let err = machine.run("compare --agent claud-code").failed(2);
     assert!(
-        err.contains("there is no agent `claud-code`") && err.contains("did you mean `claude-code`?"),
+        err.contains("unknown agent `claud-code`") && err.contains("did you mean `claude-code`?"),
         "{err}"
     );
     let err = machine.run("compare nowhere/at/all").failed(2);
@@ -220,7 +220,7 @@ fn a_profile_that_a_project_chooses_does_not_lead_out_of_it() {
             assert!(!said.out.contains("PRIVATE KEY"), "{profile} {command}: {}", said.out);
         }
     }
-    // Whoever asks what the agent itself would read is told.
+    // An explicit question about the agent's own behavior is answered.
     assert!(machine.run("show --profile codex").out.contains("PRIVATE KEY"));
 }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{Machine, finish};
 
-/// A project with a file that is used, one that hides another, a blank one and somebody else's.
+/// Creates a project with a used file, a shadowing one, a blank one and one outside.
 fn machine() -> Machine {
     let machine = Machine::new();
     machine.write("project/.git/HEAD", "");
@@ -111,7 +111,7 @@ fn programs_get_exactly_the_documented_shape() {
             assert!(tokens.as_u64().is_some_and(|tokens| tokens > 10), "{tokens}");
             *tokens = expected["tokens"].clone();
         }
-        // How many tokens, and which digest, is for the crates that count them to say.
+        // Token counts and digests are tested in the crates that compute them.
         let file = &mut object["files"][0];
         assert!(file["tokens"].as_u64().is_some_and(|tokens| tokens > 0), "{file}");
         assert!(file["sha256"].as_str().is_some_and(|digest| digest.len() == 64), "{file}");
@@ -200,7 +200,7 @@ fn a_check_fails_where_text_is_lost_and_only_there() {
     assert_eq!(json.code, Some(1));
     let whole = format!("{}/AGENTS.md: part of its text is lost", machine.project().display());
     assert!(json.err.contains(&whole), "programs get whole paths: {json:?}");
-    // Without the flag it is only said.
+    // Without the flag, lost text is only reported.
     assert_eq!(machine.run("explain --max-bytes 10").code, Some(0));
 }
 
@@ -253,11 +253,11 @@ fn where_nothing_applies_it_says_what_was_looked_for() {
     let last = |words: &str| machine.tidy(machine.run(words).done().lines().last().unwrap_or_default());
     assert_eq!(
         last("explain"),
-        "nothing applies; looked for AGENTS.override.md, AGENTS.md, AGENTS.local.md in ~/home, ~/project"
+        "nothing applies; searched for AGENTS.override.md, AGENTS.md, AGENTS.local.md in ~/home, ~/project"
     );
     assert_eq!(
         last("explain a/b/c/d"),
-        "nothing applies; looked for AGENTS.override.md, AGENTS.md, AGENTS.local.md in ~/home, ~/project, \
+        "nothing applies; searched for AGENTS.override.md, AGENTS.md, AGENTS.local.md in ~/home, ~/project, \
          ~/project/a, ~/project/a/b and 2 more (--all lists them)"
     );
     machine.write("home/config.toml", "[agents]\nenabled = false\n");

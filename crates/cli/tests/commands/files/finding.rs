@@ -1,4 +1,4 @@
-//! How a command finds its gateway, and what it must never be fooled by.
+//! Locating the gateway, and traps that must not mislead a command.
 
 use std::net::TcpListener;
 
@@ -29,7 +29,7 @@ fn the_token_is_never_sent_to_what_a_dead_gateway_left_behind() {
     let (machine, server) = Machine::with_workspace();
     let announced = std::fs::read_to_string(machine.data().join("gateway.json")).unwrap();
     server.kill();
-    // Somebody else now listens where the gateway was said to be.
+    // Another program now listens at the gateway's old address.
     let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
     stranger.set_nonblocking(true).unwrap();
     let stale = format!(r#"{{"url":"http://{}","pid":1}}"#, stranger.local_addr().unwrap());
@@ -65,7 +65,7 @@ fn a_missing_token_is_told_from_a_missing_gateway() {
         3,
         "",
         "error: could not read ~/data/owner.token: No such file or directory (os error 2)\n\
-         hint: stop the gateway and start it again: it then makes a new token\n",
+         hint: restart the gateway: it creates a new token\n",
     );
 }
 
@@ -80,7 +80,7 @@ fn a_gateway_elsewhere_is_reached_by_its_address_and_a_token() {
         2,
         "",
         &format!(
-            "error: there is no token for the gateway at {}\n\
+            "error: no token is set for the gateway at {}\n\
              hint: set FOREWORD_TOKEN, or client.token_file in the configuration\n",
             server.url
         ),
@@ -112,7 +112,7 @@ fn something_else_at_the_address_is_not_taken_for_a_gateway() {
     command.env("FOREWORD_CLIENT_URL", format!("http://{address}")).env("FOREWORD_TOKEN", "x");
     assert_eq!(
         finish(command, b"").failed(3),
-        "error: the gateway refused the connection: it answered with status 404, which no gateway does\n"
+        "error: the gateway rejected the connection: status 404, which is not a gateway's answer\n"
     );
     answering.join().unwrap();
 }

@@ -30,11 +30,11 @@ fn without_a_terminal_the_proposal_is_shown_and_nothing_is_written() {
 fn yes_writes_it_once_and_never_over_another() {
     let machine = Machine::new();
     machine.write("project/Cargo.toml", MANIFEST);
-    let wrote = "wrote ~/project/AGENTS.md; `foreword show` prints what an agent reads now\n";
+    let wrote = "wrote ~/project/AGENTS.md; `foreword show` prints what an agent now reads\n";
     machine.check("init --yes", PROPOSAL, &format!("{NO_GATEWAY}{wrote}"));
     assert_eq!(std::fs::read_to_string(machine.project().join("AGENTS.md")).unwrap(), PROPOSAL);
     machine.write("project/AGENTS.md", "mine\n");
-    let stays = "~/project/AGENTS.md is there already, and stays as it is\n";
+    let stays = "~/project/AGENTS.md already exists and was not changed\n";
     machine.check("init --yes", "", &format!("{NO_GATEWAY}{stays}"));
     assert_eq!(std::fs::read_to_string(machine.project().join("AGENTS.md")).unwrap(), "mine\n");
     // A link that leads nowhere is not written through.
@@ -66,7 +66,7 @@ fn the_workspace_is_made_once_and_a_taken_name_is_said_before_anything_is_writte
         "init",
         "",
         "workspace `mine` already has the root ~/project\n\
-         ~/project/AGENTS.md is there already, and stays as it is\n",
+         ~/project/AGENTS.md already exists and was not changed\n",
     );
     assert_eq!(
         machine.run("workspace list --format json").object()["workspaces"].as_array().unwrap().len(),
@@ -117,7 +117,7 @@ fn what_cannot_be_understood_is_said_and_an_empty_project_gets_nothing() {
     machine.check("init --yes", "", &format!("{NO_GATEWAY}{nothing}"));
     machine.write("project/package.json", "{");
     let said = machine.run("init --yes");
-    assert!(said.err.contains("warning: left out package.json: EOF while parsing"), "{said:?}");
+    assert!(said.err.contains("warning: skipped package.json: EOF while parsing"), "{said:?}");
     assert!(!machine.project().join("AGENTS.md").exists());
     machine.check_code("init nowhere", 2, "", "error: ~/project/nowhere is not a directory\n");
 }

@@ -36,7 +36,7 @@ fn the_rules_of_one_are_printed_with_their_evidence() {
     let rules = object["rules"].as_array().unwrap();
     assert!(rules.iter().all(|rule| rule["evidence"] == "documented"), "{object}");
     let err = machine.run("profile show nobody").failed(2);
-    assert!(err.contains("there is no profile `nobody`") && err.contains("claude-code"), "{err}");
+    assert!(err.contains("unknown profile `nobody`") && err.contains("claude-code"), "{err}");
 }
 
 #[test]

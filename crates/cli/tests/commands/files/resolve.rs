@@ -18,7 +18,7 @@ fn machine() -> Machine {
     machine
 }
 
-/// What newly applies, by names below the project, and what no longer does.
+/// Returns the newly applying files by name, and those that no longer apply.
 #[track_caller]
 fn resolve(machine: &Machine, words: &str) -> (Vec<String>, Vec<String>) {
     let object = machine.run(&format!("resolve --session s.json --format json {words}")).object();
@@ -58,7 +58,7 @@ fn a_file_is_announced_once() {
         "Their text follows; it applies to this scope.\n\nInstructions from: ~/project/a/AGENTS.md\n\
          leaf\n</system-reminder>\n"
     );
-    let nothing = "nothing new applies there for the session in ~/project\n";
+    let nothing = "nothing new applies there to the session in ~/project\n";
     machine.check("resolve --session s.json a/x.rs", "", nothing);
     machine.check("resolve --session s.json a/other/y.rs AGENTS.md", "", nothing);
 }
@@ -75,7 +75,7 @@ fn why_nothing_is_looked_for_is_said() {
     machine.check(
         "resolve --session s.json ../x x",
         "",
-        "~/x is outside the session's root ~/project\nnothing new applies there for the session in ~/project\n",
+        "~/x is outside the session's root ~/project\nnothing new applies there to the session in ~/project\n",
     );
     for (variable, value, reason) in [
         ("FOREWORD_AGENTS_ENABLED", "false", "instruction files are switched off (agents.enabled)\n"),
@@ -154,7 +154,7 @@ fn looking_confirms_nothing_and_leaves_no_session() {
         let said = machine.run("resolve --session s.json --peek a/x");
         assert_eq!(
             machine.tidy(&said.err),
-            "there is no session in s.json yet; this is for a new one in ~/project\n"
+            "s.json contains no session yet; this is for a new one in ~/project\n"
         );
         assert!(!machine.project().join("s.json").exists());
         assert!(!machine.project().join("s.json.lock").exists());
@@ -182,7 +182,7 @@ fn what_nobody_read_was_not_delivered() {
 fn what_cannot_be_saved_is_not_said() {
     let machine = machine();
     resolve(&machine, "x");
-    // Nothing can be written over a directory, whoever the user is.
+    // No user, not even root, can write over a directory.
     let script = "mkdir s.json.$$ && exec \"$foreword\" resolve --session s.json a/x";
     let err = finish(machine.shell(script), b"").failed(3);
     assert!(err.starts_with("error: could not write s.json: "), "{err}");
@@ -238,7 +238,7 @@ fn a_session_goes_on_where_and_as_it_was_started() {
         "resolve --session s.json --profile codex x",
         2,
         "",
-        "error: the session uses the profile `codelia`, not `codex`\nhint: leave --profile out\n",
+        "error: the session uses the profile `codelia`, not `codex`\nhint: omit --profile\n",
     );
     machine.run("resolve --session s.json --cwd ./a/.. x").done();
 }
@@ -280,7 +280,7 @@ fn flags_do_not_change_the_rules_of_a_session() {
             "",
             &format!(
                 "error: the session was started with another `{flag}`, or without one\n\
-                 hint: leave {flag} out, or name another session file\n"
+                 hint: omit {flag}, or name another session file\n"
             ),
         );
     }

@@ -49,7 +49,7 @@ fn a_session_that_is_not_there_says_how_to_start_one() {
             2,
             "",
             "error: there is no session file s.json\n\
-             hint: `foreword resolve --session FILE --cwd DIR PATH` starts one\n",
+             hint: start one with `foreword resolve --session FILE --cwd DIR PATH`\n",
         );
     }
     assert_eq!(std::fs::read_dir(machine.project()).unwrap().count(), 0, "looking leaves nothing behind");
@@ -87,7 +87,7 @@ fn a_resumed_session_would_be_told_what_differs() {
         "session diff s.json --profile codex",
         2,
         "",
-        "error: the session uses the profile `foreword`, not `codex`\nhint: leave --profile out\n",
+        "error: the session uses the profile `foreword`, not `codex`\nhint: omit --profile\n",
     );
 }
 

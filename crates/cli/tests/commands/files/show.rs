@@ -121,7 +121,7 @@ fn flags_that_cannot_be_followed_say_so() {
         (
             "show --fallback a/b",
             "error: the fallback name `a/b` is not a plain file name\n\
-             hint: fallback names are looked for in every directory; give plain names such as NOTES.md\n",
+             hint: fallback names are searched in every directory; use plain names such as NOTES.md\n",
         ),
         ("show --marker /etc", "error: the marker `/etc` is blank, absolute or leads out of its directory\n"),
         (
@@ -141,7 +141,7 @@ fn flags_that_cannot_be_followed_say_so() {
         ),
         (
             "explain --profile nobody",
-            "error: there is no profile `nobody` (from flag `--profile`)\n\
+            "error: unknown profile `nobody` (from flag `--profile`)\n\
              hint: the profiles are foreword, codex, codelia, claude-code, gemini-cli, opencode, qwen-code, pi, copilot, cursor, zed, \
              goose\n",
         ),
@@ -172,10 +172,10 @@ fn a_path_that_is_no_directory_is_bad_input() {
             2,
             "",
             "error: ~/project/a/AGENTS.md is not a directory\n\
-             hint: for what applies to that file, name ~/project/a\n",
+             hint: to see what applies to that file, name ~/project/a\n",
         );
     }
-    // What the system refuses could not be done.
+    // The operating system refuses the change, so the command fails.
     symlink("loop", machine.project().join("loop")).unwrap();
     let err = machine.run("show loop").failed(3);
     assert!(err.contains("cannot look into ") && err.contains("symbolic links"), "{err}");
@@ -260,7 +260,7 @@ fn codex_has_its_own_home_and_settings() {
     machine.write("codex/config.toml", "project_doc_max_bytes = 'x'\n");
     let err = machine.tidy(&with_home("show a --profile codex", "../codex").failed(1));
     assert!(err.starts_with("error: codex would not start with ~/codex/config.toml: "), "{err}");
-    assert!(err.ends_with("hint: mend the file, or set CODEX_HOME to another directory\n"), "{err}");
+    assert!(err.ends_with("hint: fix the file, or set CODEX_HOME to another directory\n"), "{err}");
     with_home("show a", "../codex").done();
 }
 

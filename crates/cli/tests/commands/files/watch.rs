@@ -75,7 +75,7 @@ fn each_change_that_matters_is_explained() {
     watch.until("the user's own file", |text| text.contains("mine"));
     std::fs::remove_file(machine.project().join("AGENTS.md")).unwrap();
     watch.until("a file that goes", |text| !text.contains("three"));
-    // What does not matter is not told.
+    // Irrelevant differences are not reported.
     machine.write("project/a/other", "x");
     machine.write("project/a/AGENTS.md", "leaf\n");
     assert!(watch.objects.recv_timeout(Duration::from_millis(500)).is_err());

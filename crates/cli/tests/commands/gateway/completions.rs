@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Machine, eventually, finish};
 
-/// What could come after these words, the last of which is being typed; as bash would be told.
+/// Returns the candidates for the last of these words, as bash requests them.
 fn completed(machine: &Machine, words: &[&str]) -> Vec<String> {
     let mut command = machine.command("--");
     command.arg("foreword").args(words);
@@ -95,7 +95,7 @@ fn what_can_be_brought_back_is_known_where_it_is_brought_back() {
 fn without_a_gateway_or_with_one_that_is_silent_nothing_waits() {
     let machine = Machine::new();
     assert_eq!(completed(&machine, &["doc", "get", "--folder", "s"]), [""; 0]);
-    // It takes a connection, and says nothing.
+    // It accepts a connection but never answers.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
     machine.write("home/config.toml", format!("[client]\nurl = '{url}'\ntoken_file = 'token'\n"));
@@ -103,7 +103,7 @@ fn without_a_gateway_or_with_one_that_is_silent_nothing_waits() {
     let begun = Instant::now();
     assert_eq!(completed(&machine, &["doc", "get", "--folder", "s"]), [""; 0]);
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    // What is wrong with the configuration is for a command to say.
+    // A broken configuration is reported by commands, not by completion.
     machine.write("home/config.toml", "nonsense");
     assert_eq!(completed(&machine, &["doc", "get", "--folder", "s"]), [""; 0]);
     assert_eq!(completed(&machine, &["doc", "ed"]), ["edit"]);

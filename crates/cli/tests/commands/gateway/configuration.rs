@@ -73,7 +73,7 @@ fn flags_win_over_variables_for_directories_and_files() {
         2,
         "",
         "error: the configuration file ~/project/absent.toml does not exist\n\
-         hint: create the file, or leave out `--config`\n",
+         hint: create the file, or omit `--config`\n",
     );
     let object = machine.run("config --format json --data other").object();
     assert_eq!(object["data"], json!(machine.project().join("other")));

@@ -84,7 +84,7 @@ fn errors_are_objects_on_standard_error() {
         error,
         json!({
             "message": "there is no revision `9`",
-            "hint": "`foreword doc history` shows those there are",
+            "hint": "list revisions with `foreword doc history`",
             "data": { "kind": "not_found", "what": "revision", "id": "9" },
         })
     );
@@ -100,7 +100,7 @@ fn errors_are_objects_on_standard_error() {
         machine.run("folder get x --format json").error(2),
         json!({
             "message": "there is no folder `x`",
-            "hint": "`foreword folder list` shows those there are",
+            "hint": "list folders with `foreword folder list`",
         })
     );
     drop(server);

@@ -1,4 +1,4 @@
-//! Pipes, colours, help, and what a command that was called wrongly says.
+//! Pipes, colors, help, and errors about the command line.
 
 use std::process::Stdio;
 
@@ -61,13 +61,13 @@ fn colours_are_for_terminals_or_for_who_asks() {
     };
     assert_eq!(with("doc diff", "NO_COLOR").done(), plain);
     assert_eq!(with("doc diff", "CLICOLOR_FORCE").done(), coloured);
-    // What was asked for by name wins over the environment.
+    // An explicit flag overrides the environment.
     assert_eq!(with("doc diff --color always", "NO_COLOR").done(), coloured);
     let error = machine.run("folder get x --color always").failed(2);
     assert_eq!(
         error,
         "\u{1b}[1m\u{1b}[31merror:\u{1b}[0m there is no folder `x`\n\
-         \u{1b}[1m\u{1b}[36mhint:\u{1b}[0m `foreword folder list` shows those there are\n"
+         \u{1b}[1m\u{1b}[36mhint:\u{1b}[0m list folders with `foreword folder list`\n"
     );
     assert!(!with("folder get x", "NO_COLOR").failed(2).contains('\u{1b}'));
     // Programs get no colours, whatever was asked for.

@@ -8,7 +8,7 @@ use scripted_model::Answer;
 use crate::commands::turns::starting::Talk;
 use crate::support::{Machine, finish, start};
 
-/// What a command shows on a terminal of this kind; none where there is no `script`, which gives it one.
+/// Returns a command's output on a terminal of this kind. `None` without `script`, which provides the terminal.
 fn shown(machine: &Machine, terminal: &str, words: &str) -> Option<String> {
     let script = format!(
         "command -v script >/dev/null || exit 99; \
@@ -28,7 +28,7 @@ fn left_on_screen(shown: &str) -> Vec<&str> {
 #[test]
 fn while_a_model_is_silent_a_terminal_shows_that_it_is_waited_for() {
     let talk = Talk::new("chat");
-    // A model that thinks for as long as it takes to see that somebody waits.
+    // The model delays its answer long enough for the progress line to appear.
     talk.model.answer_by(|_| {
         std::thread::sleep(Duration::from_millis(2_500));
         Answer::text("Hello.")

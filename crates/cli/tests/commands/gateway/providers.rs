@@ -33,7 +33,7 @@ fn a_key_in_the_configuration_is_refused() {
             words,
             2,
             "",
-            "error: ~/home/config.toml:2: `providers.anthropic.api_key` does not belong into a configuration file\n\
+            "error: ~/home/config.toml:2: `providers.anthropic.api_key` must not be in a configuration file\n\
              hint: name an environment variable with `api_key_env`, or a file of mode 0600 with `api_key_file`\n",
         );
     }

@@ -32,7 +32,7 @@ fn tokens_are_made_listed_and_revoked() {
         "token revoke bob",
         2,
         "",
-        "error: there is no token `bob`\nhint: `foreword token list` shows those there are\n",
+        "error: there is no token `bob`\nhint: list tokens with `foreword token list`\n",
     );
     machine.check_code(
         "token create ann",
@@ -69,9 +69,9 @@ fn a_revoked_or_made_up_token_opens_nothing() {
     let secret = machine.run("token create bob").word();
     run_as(&machine, &secret, "doc get").failed(1);
     machine.run("token revoke bob").done();
-    let refused = "error: the gateway does not know the token, or it was revoked\n\
-                   hint: ask an owner for one made with `foreword token create`; a gateway that starts without the \
-                   file owner.token in its data directory makes a new owner's token\n";
+    let refused = "error: the gateway rejected the token: it is unknown or revoked\n\
+                   hint: ask an owner for a new token (`foreword token create`); to recreate the owner's token, \
+                   delete owner.token in the gateway's data directory and restart it\n";
     assert_eq!(run_as(&machine, &secret, "doc get").failed(3), refused);
     assert_eq!(run_as(&machine, "made up", "doc get").failed(3), refused);
 }
@@ -112,5 +112,5 @@ fn the_audit_says_who_did_what_without_secrets() {
     let later = machine.run("audit --since 2999-01-01T00:00:00Z --format json").object();
     assert_eq!(later["entries"].as_array().unwrap().len(), 0);
     let err = machine.run("audit --since yesterday").failed(2);
-    assert!(err.contains("expected how long ago, such as `7 days`"), "{err}");
+    assert!(err.contains("expected an age such as `7 days`"), "{err}");
 }

@@ -1,8 +1,8 @@
-//! What people see on terminals of three widths, and programs in a pipe.
+//! Output on terminals of three widths and in a pipe.
 
 use crate::support::{Machine, finish};
 
-/// What a command prints on a terminal that is so wide; none where there is no `script`, which gives it one.
+/// Returns a command's output on a terminal of this width. `None` without `script`, which provides the terminal.
 fn on_terminal(machine: &Machine, columns: usize, words: &str) -> Option<String> {
     let script = format!(
         "command -v script >/dev/null || exit 99; \
@@ -66,7 +66,7 @@ fn charts_notes_warnings_and_errors_fit_the_terminal() {
     {
         for columns in [80, 60, 40] {
             let Some(shown) = on_terminal(&machine, columns, words) else { return };
-            // What is copied is never broken: paths, hashes, the text of a prompt, and the mark that is left in it.
+            // Text meant for copying is never wrapped: paths, hashes, prompts and truncation markers.
             let copied = |line: &&str| {
                 line.starts_with("[foreword: ") || words_of(line).iter().any(|word| word.len() > 30)
             };

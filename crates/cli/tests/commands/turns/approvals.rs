@@ -1,4 +1,4 @@
-//! What somebody at a terminal sees of a call before it runs, and what the answers do.
+//! Pending calls at a terminal: how they are shown, and the effect of the answers.
 
 use std::io::{Read as _, Write as _};
 use std::process::Child;
@@ -14,7 +14,7 @@ use crate::support::{eventually, start};
 struct Terminal {
     child: Child,
     shown: Arc<Mutex<Vec<u8>>>,
-    /// How much of it was looked at.
+    /// Length of the output that was already examined.
     seen: usize,
 }
 
@@ -33,7 +33,8 @@ impl Terminal {
         command.env("TERM", "dumb").stdin(std::process::Stdio::piped());
         let mut child = start(command);
         let shown = Arc::<Mutex<Vec<u8>>>::default();
-        let (mut out, kept) = (child.stdout.take().unwrap(), Arc::clone(&shown));
+        let mut out = child.stdout.take().unwrap();
+        let kept = Arc::clone(&shown);
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(count @ 1..) = out.read(&mut bytes) {
@@ -43,7 +44,7 @@ impl Terminal {
         Some(Self { child, shown, seen: 0 })
     }
 
-    /// What is shown up to and with a text, since the last time.
+    /// Returns the output since the last call, up to and including a text.
     #[track_caller]
     fn until(&mut self, text: &str) -> String {
         let (seen, screen) = eventually(text, || {
@@ -55,7 +56,7 @@ impl Terminal {
         screen
     }
 
-    /// What is shown and was not looked at.
+    /// Returns the output that was not examined yet.
     fn unseen(&self) -> String {
         let shown = String::from_utf8_lossy(&self.shown.lock().unwrap()).replace('\r', "");
         shown.get(self.seen..).unwrap_or_default().to_owned()
@@ -185,7 +186,7 @@ fn each_delegated_call_says_whose_it_is_and_is_allowed_alone() {
                 let delegated = shown["delegated"].as_array()?.iter();
                 delegated.filter(|it| it["status"] == "completed").count().checked_sub(1)
             });
-            // Nothing is said behind the open question.
+            // Nothing is printed behind the open question.
             assert_eq!(terminal.unseen(), "");
         }
         questions.push((asker, task));

@@ -1,4 +1,4 @@
-//! Work that a turn delegates, as somebody sees it who asked or watches.
+//! Delegated turns, as shown by `turn start` and `turn watch`.
 
 use scripted_model::Answer;
 use serde_json::json;
@@ -48,7 +48,7 @@ fn without_anybody_to_ask_a_delegated_write_is_denied() {
     assert!(!talk.machine.project().join("b").exists());
 }
 
-/// The page says `turn approve TURN CALL`, and whoever follows the parent knows no other turn.
+/// The note names `turn approve TURN CALL` with the parent's turn, the only one that its watcher knows.
 #[test]
 fn a_delegated_call_is_decided_by_the_turn_that_gave_the_work_out() {
     let talk = Talk::new("agent");

@@ -107,7 +107,7 @@ fn a_text_that_is_not_kept_is_said_to_be_missing_and_why() {
     assert_eq!(
         error,
         "error: the text of section `identity` is not kept (any more)\n\
-         hint: prompt.keep_texts and retention.prompt_texts of the gateway decide what is kept\n"
+         hint: the gateway's settings prompt.keep_texts and retention.prompt_texts decide which texts are kept\n"
     );
     let same = past.diff(&format!("--since {turn}")).done();
     assert!(same.starts_with("nothing differs"), "manifests are kept: {same}");

@@ -152,7 +152,7 @@ fn what_is_not_there_is_named() {
     let nobody = "019370aa-0000-7000-8000-000000000001";
     for words in [format!("diff {thread} --since {nobody}"), format!("show {thread} --turn {nobody}")] {
         let error = machine.run(&format!("prompt {words}")).failed(2);
-        let hint = "hint: `foreword turn list THREAD` shows those there are";
+        let hint = "hint: list turns with `foreword turn list THREAD`";
         assert_eq!(error, format!("error: there is no turn `{nobody}`\n{hint}\n"));
     }
     let error = machine.run(&format!("prompt show {nobody}")).failed(2);

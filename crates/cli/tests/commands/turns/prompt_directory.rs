@@ -37,7 +37,8 @@ fn it_says_how_much_of_the_window_tools_and_sections_take() {
     let sum = |list: &serde_json::Value| -> u64 {
         list.as_array().unwrap().iter().map(|item| item["tokens"].as_u64().unwrap()).sum()
     };
-    let (sections, tools) = (sum(&printed["sections"]), sum(&printed["sizes"]["tools"]));
+    let sections = sum(&printed["sections"]);
+    let tools = sum(&printed["sizes"]["tools"]);
     assert_eq!(printed["sizes"]["request_tokens"], sections + tools);
     assert!(printed["sizes"].get("history").is_none(), "a directory has no earlier turns: {printed}");
     let text = machine.run("prompt sections").done();
@@ -84,7 +85,7 @@ fn a_prompt_in_a_file_is_what_a_directory_is_compared_with() {
     assert!(lines[1].contains("project/AGENTS.md sha256 "), "{text}");
     for (words, why) in [
         ("", "a directory has no turns: name a THREAD, or with --since a file to compare with"),
-        ("--since AGENTS.md", "AGENTS.md holds no prompt: "),
+        ("--since AGENTS.md", "AGENTS.md does not contain a prompt: "),
     ] {
         let error = machine.run(&format!("prompt diff {words}")).failed(2);
         assert!(error.starts_with(&format!("error: {why}")), "{error}");

@@ -77,7 +77,7 @@ fn a_changed_file_is_named_with_its_line_and_what_the_next_turn_is_told() {
     assert_eq!(json["frozen"]["files"][0]["line"], 2);
     assert_eq!(json["frozen"]["reminder"]["type"], "session.resume.diff");
 
-    // Once the model was told, the notice says so.
+    // The notice reports that the model was reminded.
     frozen.ask();
     let told = frozen.model.requests().last().unwrap().body["messages"].to_string();
     assert!(told.contains("session.resume.diff"), "{told}");

@@ -25,8 +25,8 @@ fn sections_can_be_switched_off_and_an_unknown_one_is_a_warning() {
     assert!(!ids.contains(&"soul_core".to_owned()) && !ids.contains(&"agents_md".to_owned()), "{ids:?}");
     assert!(ids.contains(&"identity_core".to_owned()));
     let log = server.log();
-    let warning = "warning: prompt.disabled_sections names `sole_core`, which is no section of ours\n\
-                   hint: ours are identity, safety, soul_core,";
+    let warning = "warning: prompt.disabled_sections: unknown section `sole_core`\n\
+                   hint: known sections: identity, safety, soul_core,";
     assert!(log.contains(warning) && log.matches("disabled_sections").count() == 1, "{log}");
     let said = machine.run(&format!("prompt show {thread}"));
     let omitted =

@@ -1,5 +1,5 @@
-//! What people see of a thread whose instructions, turns and folders change, recorded as a whole: each command alone has
-//! tests of its own, but only together they show whether one says what another denies.
+//! A recorded session about a thread whose instructions, turns and folders change. Commands have tests of their own; together
+//! they must not contradict each other.
 
 use scripted_model::{Answer, Tokens};
 use serde_json::{Value, json};

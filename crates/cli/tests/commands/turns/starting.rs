@@ -58,7 +58,7 @@ impl Talk {
     }
 }
 
-/// How a command ended that was begun before, and what it said.
+/// Returns the exit code and output of a command that was started earlier.
 #[track_caller]
 pub(super) fn ended(mut child: Child) -> Said {
     let status = eventually("the command to end", || child.try_wait().unwrap());
@@ -234,7 +234,7 @@ fn a_flag_answers_what_asks() {
         let said = talk.ask(&format!("'Write it.' {flag}"));
         let line = format!("{word} write_file {} ({flag})\n", file.display());
         assert!(said.err.contains(&line), "{}", said.err);
-        // What was denied did not run, so it did not fail.
+        // A denied call did not run, so it did not fail.
         let outcome = if written { "ok" } else { "denied" };
         assert!(said.err.contains(&format!("tool write_file made.txt {outcome}\n")), "{}", said.err);
         assert_eq!(said.done(), "Done.\n");
@@ -270,7 +270,7 @@ fn without_a_terminal_another_command_answers_what_asks() {
     assert!(said.err.contains("is not what was decided about"), "{}", said.err);
     assert_eq!(said.code, Some(2));
     let unknown = talk.machine.run(&format!("turn approve {turn} nope")).failed(2);
-    assert!(unknown.ends_with("hint: these calls wait for a decision: `call_1`\n"), "{unknown}");
+    assert!(unknown.ends_with("hint: pending calls: `call_1`\n"), "{unknown}");
     let approved = talk.machine.run(&format!("turn approve {turn} call_1"));
     let digest = approved.err.rsplit_once("digest: ").unwrap().1.trim().to_owned();
     assert!(short(&approved.err).contains(whole), "{}", approved.err);
@@ -281,7 +281,7 @@ fn without_a_terminal_another_command_answers_what_asks() {
     assert!(short(&said.err).contains(whole) && said.err.contains("(new file)\n"), "{}", said.err);
     assert_eq!(said.done(), "Done.\n");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\ntwo\n");
-    // Nobody waits any more.
+    // No client is waiting any more.
     let said = talk.machine.run(&format!("turn approve {turn} call_1 --deny"));
     assert_eq!(said.code, Some(2), "{said:?}");
     let unknown = talk.machine.run(&format!("turn approve {turn} nope")).failed(2);
@@ -304,7 +304,7 @@ fn a_turn_can_be_watched_from_elsewhere() {
     let mut watching = start(talk.machine.command(&format!("turn watch {turn}")));
     let mut out = BufReader::new(watching.stdout.take().unwrap());
     let mut text = String::new();
-    // What was said before comes at once.
+    // Earlier text is printed immediately.
     while !text.contains("I write it.") {
         let mut byte = [0];
         out.read_exact(&mut byte).unwrap();
@@ -471,7 +471,7 @@ fn a_turn_goes_on_when_nobody_reads_it() {
 #[test]
 fn a_turn_that_waits_for_another_says_so_and_can_be_left() {
     let talk = Talk::with("chat", "[turns]\nwhen_busy = 'queue'\n");
-    // A command that says that it waits.
+    // A command that reports that it is waiting.
     let waiting = || {
         let mut child = talk.begin("Hi");
         let mut stderr = BufReader::new(child.stderr.take().unwrap());

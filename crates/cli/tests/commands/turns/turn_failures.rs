@@ -11,7 +11,7 @@ fn without_a_model_it_says_how_to_get_one() {
     let thread = machine.run("thread create Talk").word();
     let error = machine.run(&format!("turn start {thread} Hi")).failed(3);
     assert!(error.starts_with("error: ") && error.contains("model") && error.contains("\nhint: "), "{error}");
-    // What it shows can be pasted, one after the other, and all of the last line together.
+    // Each printed command can be pasted, and the commands of the last line together.
     let pasted = |line: &str| -> String {
         let pieces = line.split('`').skip(1).step_by(2).filter(|piece| piece.contains(" = "));
         pieces.map(|piece| format!("{piece}\n")).collect()
@@ -92,19 +92,19 @@ fn a_gateway_that_is_killed_in_the_middle_of_a_round_leaves_a_turn_that_has_fail
     let turn = talk.newest();
     talk.server.take().unwrap().kill();
     talk.server = Some(talk.machine.serve());
-    // Until the lease is over nobody may take the turn for dead.
+    // Before its lease expires, the turn must not be considered dead.
     let error = eventually("the turn to be failed", || {
         let turn = talk.machine.run(&format!("turn show {turn} --format json")).object()["turn"].clone();
         (turn["status"] == "failed").then(|| turn["error"].clone())
     });
     assert_eq!((&error["kind"], &error["retryable"]), (&"interrupted".into(), &true.into()), "{error}");
-    // Who asked has found the gateway again, and is told.
+    // The client has reconnected and is informed.
     let said = ended(child);
     assert_eq!(said.code, Some(3), "{said:?}");
     assert!(said.err.ends_with("error: the gateway that ran this turn is gone\nhint: the same question may succeed later: ask again\n"), "{}", said.err);
     talk.model.answer(Answer::text("Here again."));
     assert_eq!(talk.ask("'Still there?'").done(), "Here again.\n");
-    // What was said in a turn that failed is shown, and not sent again.
+    // Text of a failed turn is shown but not sent again.
     assert!(talk.machine.run(&format!("turn show {turn}")).done().contains("Let me look."));
     assert!(!talk.model.requests().last().unwrap().body.to_string().contains("Let me look."));
 }

@@ -1,4 +1,4 @@
-//! What is shown of turns and of what they are asked with: the tools, what a watcher sees, and how instruction files came.
+//! Views of turns and requests: tools, watching, and instruction files.
 
 use std::io::Read as _;
 
@@ -18,7 +18,8 @@ fn the_tools_are_printed_as_the_model_gets_them() {
     let printed = talk.machine.run("prompt show Talk --tools").done();
     let mut rest = printed.as_str();
     for tool in &sent {
-        let (name, description) = (tool["name"].as_str().unwrap(), tool["description"].as_str().unwrap());
+        let name = tool["name"].as_str().unwrap();
+        let description = tool["description"].as_str().unwrap();
         let first_line = description.lines().next().unwrap();
         let head = format!("{name}\n  {first_line}\n");
         rest = rest.split_once(&head).unwrap_or_else(|| panic!("no {head:?} in {rest}")).1;
@@ -63,7 +64,8 @@ fn who_watches_sees_what_came_before_what_waits_and_what_happens() {
         is_open.then(|| turn["turn"]["id"].as_str().unwrap().to_owned())
     });
     let mut watching = start(talk.machine.command(&format!("turn watch {turn}")));
-    let (mut told, mut byte) = (Vec::new(), [0]);
+    let mut told = Vec::new();
+    let mut byte = [0];
     let error = watching.stderr.as_mut().unwrap();
     while !String::from_utf8_lossy(&told).contains("refuses it\n") {
         error.read_exact(&mut byte).unwrap();
@@ -74,7 +76,7 @@ fn who_watches_sees_what_came_before_what_waits_and_what_happens() {
     assert_eq!(eventually("its end", || watching.try_wait().unwrap()).code(), Some(0));
     assert_eq!(eventually("the turn's end", || asking.try_wait().unwrap()).code(), Some(0));
     let told = talk.machine.tidy(&String::from_utf8(told).unwrap());
-    // What varies: until when it waits, and what the digest of the call is.
+    // Replace what varies: the expiry time and the digest of the call.
     let told: Vec<String> = told
         .lines()
         .map(|line| match line.strip_prefix("waiting until ") {
@@ -139,7 +141,7 @@ fn a_session_says_how_each_file_came() {
             .map(|(path, how)| (path.to_owned(), how.to_owned()))
     };
     assert_eq!(came(), expected("at the start"));
-    // What came later is not what the thread began with.
+    // Files added later are not part of the thread's start.
     talk.machine.write("project/AGENTS.md", "Be very brief.\n");
     talk.model.answer(Answer::text("Noted."));
     talk.ask("Again.").done();

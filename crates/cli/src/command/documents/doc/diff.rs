@@ -1,4 +1,4 @@
-//! `foreword doc diff`, and the differences other commands show.
+//! `foreword doc diff`, and diffs in other commands.
 
 use anstyle::{AnsiColor, Style};
 use client::Client;
@@ -38,7 +38,7 @@ pub(super) async fn run(
     };
     let from = from.unwrap_or(Version(to.0.saturating_sub(1)));
     let text = async |version: Version| {
-        // Before the first version there was nothing.
+        // The first version is compared with an empty text.
         if version == Version(0) {
             return Ok(String::new());
         }
@@ -49,7 +49,8 @@ pub(super) async fn run(
         };
         client.call::<DocumentRevision>(&params).await.map(|result| result.revision.content)
     };
-    let (older, newer) = (text(from).await?, text(to).await?);
+    let older = text(from).await?;
+    let newer = text(to).await?;
     let names = (format!("version {from}"), format!("version {to}"));
     let names = (names.0.as_str(), names.1.as_str());
     let plain = unified(&older, &newer, names, Paint::No);
@@ -62,25 +63,25 @@ pub(super) async fn run(
     Ok(Exit::Done)
 }
 
-/// A unified difference as people see it.
+/// Formats a unified diff for people.
 pub(super) fn shown_unified(older: &str, newer: &str, names: (&str, &str)) -> String {
     let paint = if is_coloured() { Paint::Yes } else { Paint::No };
     unified(&shown(older), &shown(newer), names, paint)
 }
 
-/// Whether a difference has colours.
+/// Selects colored or plain diffs.
 #[derive(Debug, Clone, Copy)]
 enum Paint {
     Yes,
     No,
 }
 
-/// A unified difference; empty when there is none.
+/// Returns a unified diff; empty if the texts are equal.
 fn unified(older: &str, newer: &str, names: (&str, &str), paint: Paint) -> String {
     let text = LineDiff::new(older, newer).unified(names.0, names.1);
     let Paint::Yes = paint else { return text };
     let mut painted = String::with_capacity(text.len());
-    // The first two lines are the names.
+    // The first two lines are the file names.
     for (index, line) in text.lines().enumerate() {
         let style = match line.as_bytes().first() {
             Some(b'@') => AnsiColor::Cyan.on_default(),
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shows_lines_with_signs() {
+    fn a_diff_marks_lines_with_signs() {
         assert_eq!(
             unified("a\nb\n", "a\nc", ("old", "new"), Paint::No),
             "--- old\n+++ new\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n\\ No newline at end of file\n"

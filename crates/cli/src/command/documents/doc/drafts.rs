@@ -1,4 +1,4 @@
-//! `foreword doc drafts`: what an editor left behind.
+//! `foreword doc drafts`: lists drafts that editors left behind.
 
 use serde_json::json;
 
@@ -36,7 +36,7 @@ pub(super) fn run(context: &Context) -> Result<Exit, Failure> {
     })?;
     match drafts.len() {
         0 => context.output.note("there are no drafts"),
-        _ => context.output.note("`foreword doc edit --resume [FILE]` continues with one"),
+        _ => context.output.note("resume one with `foreword doc edit --resume [FILE]`"),
     }
     Ok(Exit::Done)
 }

@@ -1,4 +1,4 @@
-//! `foreword doc edit`: read, edit, save with the version that was read; a conflict loses nothing.
+//! `foreword doc edit`: edits a document and saves it based on the version that was read. Conflicts lose no text.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::failure::{Exit, Failure};
 use crate::output::shown_name;
 use crate::shell_quote::shell_word;
 
-/// How often an edit is merged with what others saved meanwhile before it gives up.
+/// Maximum number of merges with concurrent changes.
 const MAX_MERGES: usize = 5;
 
 pub(super) async fn run(
@@ -35,7 +35,7 @@ pub(super) async fn run(
             draft
         }
         None => {
-            // Before there is a draft that nobody needs.
+            // Fail before a draft is created that nobody would need.
             check_editor()?;
             opened(context, client, scope).await?
         }
@@ -52,7 +52,7 @@ pub(super) async fn run(
             return Ok(Exit::Done);
         }
         if origin.marks.iter().any(|marks| marks.are_in(&text)) {
-            let message = "the text still has the marks of a conflict";
+            let message = "the text still contains conflict markers";
             return Err(not_saved(Failure::new(Exit::CheckFailed, message), context, scope, &draft));
         }
         let params = DocumentSaveParams {
@@ -72,17 +72,17 @@ pub(super) async fn run(
             }
             Err(failure) => failure,
         };
-        // A program is told of the conflict; whoever edits by hand merges.
+        // A program handles the conflict itself; a user gets a merged text to edit.
         let Some(theirs) = conflicting(&error).filter(|_| !context.output.is_json()) else {
             return Err(not_saved(error, context, scope, &draft));
         };
         merge_into(context, &mut draft, &text, theirs)?;
     }
-    let message = "others keep saving";
+    let message = "the document keeps changing";
     Err(not_saved(Failure::new(Exit::Failed, message), context, scope, &draft))
 }
 
-/// A draft of the scope's document as it is now.
+/// Creates a draft of the scope's current document.
 async fn opened(context: &Context, client: &Client, scope: &InScope) -> Result<Draft, Failure> {
     let (workspace_id, folder_id) = context.scope(client, scope).await?;
     let params = DocumentScopeParams { workspace_id, folder_id };
@@ -100,7 +100,7 @@ async fn opened(context: &Context, client: &Client, scope: &InScope) -> Result<D
     Draft::new(&drafts_directory(&context.directories.data), &base, origin)
 }
 
-/// The draft that was named, or the last one of the scope.
+/// Opens the named draft, or the scope's last one.
 async fn resumed(context: &Context, client: &Client, file: &Path, scope: &InScope) -> Result<Draft, Failure> {
     if file != Path::new("last") {
         let draft = Draft::open(file)?;
@@ -112,18 +112,18 @@ async fn resumed(context: &Context, client: &Client, file: &Path, scope: &InScop
         draft.origin().is_some_and(|it| it.workspace_id == workspace_id && it.folder_id == folder_id)
     };
     drafts.into_iter().find(of_scope).ok_or_else(|| {
-        Failure::usage(format!("there is no draft of {}", scope_name(scope)))
-            .hint("`foreword doc drafts` lists all that were left behind")
+        Failure::usage(format!("no draft of {} found", scope_name(scope)))
+            .hint("list drafts with `foreword doc drafts`")
     })
 }
 
 fn without_origin(draft: &Draft) -> Failure {
     let path = draft.path().display();
-    Failure::usage(format!("it is not known what {path} was made from"))
-        .hint(format!("save it by itself: `foreword doc save {path}`"))
+    Failure::usage(format!("the origin of {path} is unknown"))
+        .hint(format!("save it as a file with `foreword doc save {path}`"))
 }
 
-/// Saves. The editor may have been open for long: the connection it was opened with may be gone.
+/// Saves over a new connection, because the editor may have been open for long.
 async fn save(
     context: &Context,
     client: &Client,
@@ -135,14 +135,14 @@ async fn save(
     }
 }
 
-/// Puts both edits into the draft, from the version they have in common, and says what happened.
+/// Merges both edits into the draft, based on their common version.
 fn merge_into(context: &Context, draft: &mut Draft, mine: &str, theirs: &ErrorData) -> Result<(), Failure> {
     let Some(origin) = draft.origin().cloned() else { return Err(without_origin(draft)) };
     let other = theirs.current.as_ref();
     let text = other.map_or("", |document| document.content.as_str());
     let version = Version(theirs.actual.unwrap_or_default());
     let merged = client::merge(&origin.base, mine, text);
-    // Whatever becomes of the merge, the text as it was typed can be had back.
+    // Keep the user's own text in any case, because a merge may be unwanted.
     let own = draft.keep_own(mine)?;
     draft.write(merged.text())?;
     let mut marks = origin.marks;
@@ -151,31 +151,33 @@ fn merge_into(context: &Context, draft: &mut Draft, mine: &str, theirs: &ErrorDa
     }
     draft.set_origin(DraftOrigin { version, base: text.to_owned(), marks, ..origin })?;
     let author = other.and_then(|document| document.updated_by.as_deref());
-    let author = author.map_or_else(|| "somebody".to_owned(), shown_name);
+    let author = author.map_or_else(|| "another user".to_owned(), shown_name);
     let what = match (other, &merged) {
-        (None, _) => "archived the document meanwhile; saving makes it anew".to_owned(),
+        (None, _) => "archived the document meanwhile; saving recreates it".to_owned(),
         (Some(_), Merged::Clean(_)) => {
-            format!("saved version {version} meanwhile; both edits are in the text, look it over")
+            format!("saved version {version} meanwhile; both edits were merged, please review the text")
         }
         (Some(_), Merged::Marked { .. }) => {
-            format!("saved version {version} meanwhile and changed the same lines; choose between the marks")
+            format!(
+                "saved version {version} meanwhile and changed the same lines; resolve the conflict markers"
+            )
         }
     };
-    context.output.note(format!("{author} {what}; yours alone is in {}", own.display()));
+    context.output.note(format!("{author} {what}; your own text is in {}", own.display()));
     Ok(())
 }
 
-/// What a gateway said about a text that somebody else saved first.
+/// Returns the current document from a version conflict.
 fn conflicting(failure: &Failure) -> Option<&ErrorData> {
     failure.data.as_deref().filter(|data| data.kind == ErrorKind::VersionConflict)
 }
 
-/// Says what was not saved, where the user's text is, and how to go on.
+/// Adds the location of the user's text and the command to resume.
 fn not_saved(mut failure: Failure, context: &Context, scope: &InScope, draft: &Draft) -> Failure {
     failure.message = format!("{} was not saved: {}", scope_name(scope), failure.message);
-    failure.hints.insert(0, format!("your text is kept in {}", draft.path().display()));
+    failure.hints.insert(0, format!("the text is kept in {}", draft.path().display()));
     let path = draft.path().to_string_lossy();
     let flags = &context.repeated_flags;
-    let resume = format!("to go on: foreword{flags} doc edit --resume {}", shell_word(&path));
+    let resume = format!("resume with: foreword{flags} doc edit --resume {}", shell_word(&path));
     failure.hint(resume)
 }

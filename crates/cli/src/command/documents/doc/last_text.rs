@@ -1,4 +1,4 @@
-//! `foreword doc get` of a deleted folder: what its document said last.
+//! `foreword doc get` for a deleted folder: prints the document's last text.
 
 use client::Client;
 use protocol::method::{DocumentHistory, DocumentHistoryParams, DocumentRevision, DocumentRevisionParams};
@@ -25,7 +25,7 @@ pub(super) async fn run(
     let deleted_at = deleted.deleted_at;
     let Some(Version(version)) = newest.first().map(|revision| revision.version) else {
         context.output.data(&json!({ "deleted": deleted }), String::new)?;
-        context.output.note(format!("{name} was deleted {deleted_at}, and never had a document"));
+        context.output.note(format!("{name} was deleted {deleted_at} and never had a document"));
         return Ok(Exit::CheckFailed);
     };
     let DocumentHistoryParams { workspace_id, folder_id, .. } = params;
@@ -38,8 +38,8 @@ pub(super) async fn run(
     print_text(&revision.content)?;
     let id = &deleted.folder.id;
     context.output.note(format!(
-        "{name} was deleted {deleted_at}; this is its document's last text, version {version}; \
-         `foreword folder restore {id}` brings the folder back"
+        "{name} was deleted {deleted_at}; this is the last text of its document, version {version}; \
+         restore the folder with `foreword folder restore {id}`"
     ));
     Ok(Exit::Done)
 }

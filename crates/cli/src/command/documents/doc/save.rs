@@ -1,4 +1,4 @@
-//! `foreword doc save`: never over a version that nobody named.
+//! `foreword doc save`: never overwrites a version without consent.
 
 use client::Client;
 use protocol::method::{DocumentGet, DocumentSave, DocumentSaveParams, DocumentScopeParams};
@@ -17,7 +17,7 @@ pub(super) async fn run(context: &Context, client: &Client, arguments: DocSave) 
     let content = read_text(file.as_deref(), context.output)?;
     if content.trim().is_empty() && !allow_empty {
         return Err(Failure::usage("the text is empty; nothing was saved")
-            .hint("--allow-empty saves it as a draft, which hides nothing; `foreword doc archive` takes a document away"));
+            .hint("--allow-empty saves it as a draft, so the scope inherits again; `foreword doc archive` removes a document"));
     }
     let (workspace_id, folder_id) = context.scope(client, &scope).await?;
     let expected_version = match expected_version {
@@ -44,7 +44,7 @@ pub(super) async fn run(context: &Context, client: &Client, arguments: DocSave) 
     Ok(Exit::Done)
 }
 
-/// The version that a text may replace: none, one with the same text, or the one that somebody agreed to.
+/// Returns the version that may be replaced: none, one with the same text, or one that the user agreed to replace.
 fn agreed_version(there: Option<&Document>, content: &str, place: &str) -> Result<Version, Failure> {
     let Some(there) = there else { return Ok(Version(0)) };
     if there.content == protocol::text::normalise(content) {
@@ -59,6 +59,6 @@ fn agreed_version(there: Option<&Document>, content: &str, place: &str) -> Resul
         Some(false) => Err(Failure::new(Exit::CheckFailed, "nothing was saved")),
         None => Err(Failure::new(Exit::CheckFailed, format!("{place} has {version}; nothing was saved"))
             .hint(format!("--expected-version {} replaces exactly that version", there.version))
-            .hint("--force replaces whatever there is; `foreword doc edit` merges")),
+            .hint("--force replaces any version; `foreword doc edit` merges")),
     }
 }

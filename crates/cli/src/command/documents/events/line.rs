@@ -1,4 +1,4 @@
-//! An event for people: its number, when, who, and what happened to what, by name.
+//! Formats an event for people: sequence number, time, author and affected item.
 
 use client::Event;
 use protocol::notification::{ChangeOrigin, DocumentChanged, Notification as _, TreeChange, TreeChanged};
@@ -10,9 +10,9 @@ use crate::output::count;
 use crate::output::terminal::{self, moment, wrap};
 use crate::output::{one_line, shown_name};
 
-/// Characters of a name, which somebody else has chosen.
+/// Maximum length of a user-chosen name.
 const NAME_WIDTH: usize = 100;
-/// Where a line continues that a terminal has no room for.
+/// Indentation of wrapped lines.
 const INDENT: usize = 8;
 
 pub(super) async fn describe(event: &Event, names: &mut Names) -> String {
@@ -36,7 +36,7 @@ pub(super) async fn describe(event: &Event, names: &mut Names) -> String {
     };
     let (at, by) = match serde_json::from_str::<ChangeOrigin>(params) {
         Ok(origin) => (moment(origin.changed_at), origin.changed_by),
-        // A gateway of an older version does not say.
+        // Events from older gateways have no time and author.
         Err(_) => ("-".to_owned(), None),
     };
     let by = by.map_or_else(|| "-".to_owned(), |by| one_line(&shown_name(&by), NAME_WIDTH));
@@ -44,7 +44,7 @@ pub(super) async fn describe(event: &Event, names: &mut Names) -> String {
     format!("{}\n", wrap(&line, terminal::columns(), INDENT))
 }
 
-/// What only a newer gateway knows.
+/// Formats an event of an unknown kind, from a newer gateway.
 fn as_it_is(event: &Event) -> String {
     format!("{} {}", event.method, event.params.get())
 }
@@ -74,7 +74,7 @@ async fn tree(changed: TreeChanged, names: &mut Names) -> String {
     }
 }
 
-/// What all notifications about turns have, and what some do.
+/// Fields of turn notifications; some are only in a few of them.
 #[derive(serde::Deserialize)]
 struct TurnEvent {
     thread_id: ThreadId,
@@ -96,7 +96,7 @@ async fn turn(method: &str, event: TurnEvent, names: &mut Names) -> String {
     words.join(", ")
 }
 
-/// A folder by its path; the root is `/`.
+/// Returns a folder's path; the root is `/`.
 async fn scope(folder_id: Option<&FolderId>, names: &mut Names) -> String {
     match folder_id {
         Some(folder_id) => one_line(&names.folder(folder_id).await, NAME_WIDTH),

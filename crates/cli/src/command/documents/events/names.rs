@@ -1,4 +1,4 @@
-//! What the ids in events stand for. Whatever cannot be found out stays an id: an event is printed all the same.
+//! Names for the ids in events. If a name cannot be found, the id is printed, because an event must never be lost.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use protocol::method::{
 };
 use protocol::{FolderId, ThreadId, TurnId, WorkspaceId};
 
-/// Turns and threads that are remembered; a command may run for months.
+/// Maximum number of cached turns and threads, because the command may run for months.
 const REMEMBERED: usize = 1_000;
 
 pub(super) struct Names {
     client: Client,
     target: Target,
     workspace_id: WorkspaceId,
-    /// The folders as they were last seen.
+    /// Last known folder tree.
     tree: Option<TreeModel>,
     threads: HashMap<ThreadId, String>,
     turns: HashMap<TurnId, String>,
@@ -27,13 +27,13 @@ impl Names {
         Self { client, target, workspace_id, tree: None, threads: HashMap::new(), turns: HashMap::new() }
     }
 
-    /// Something has another name or place now.
+    /// Drops cached names after a rename or move.
     pub(super) fn forget_tree(&mut self) {
         self.tree = None;
         self.threads.clear();
     }
 
-    /// A folder's path, also of one that is deleted.
+    /// Returns a folder's path, even if it is deleted.
     pub(super) async fn folder(&mut self, id: &FolderId) -> String {
         let known = |tree: &TreeModel| tree.folder(id).map(|_| tree.path(id));
         if let Some(path) = self.tree.as_ref().and_then(known) {
@@ -68,7 +68,7 @@ impl Names {
         found.thread.title
     }
 
-    /// A turn's number in its thread.
+    /// Returns a turn's number in its thread.
     pub(super) async fn turn(&mut self, id: &TurnId) -> String {
         if let Some(number) = self.turns.get(id) {
             return number.clone();
@@ -83,7 +83,7 @@ impl Names {
         number
     }
 
-    /// Asks, over a new connection where the old one was lost.
+    /// Calls a method, over a new connection if the old one was lost.
     async fn ask<M: Method>(&mut self, params: &M::Params) -> Option<M::Result> {
         match self.client.call::<M>(params).await {
             Err(error) if error.is_transient() => {

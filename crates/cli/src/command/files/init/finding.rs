@@ -1,6 +1,6 @@
-//! What a repository says about itself, each thing with the file that says it.
+//! Facts about a repository, each with the file that states it.
 
-/// What a line of the proposal is about, in the order in which it lists them.
+/// Subject of a line of the proposal, in the order of the sections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Subject {
     Language,
@@ -9,7 +9,7 @@ pub(super) enum Subject {
     Lint,
 }
 
-/// Words of a script, target or command, and what they are about. The first row with one of the words counts.
+/// Words of a script, target or command and their subject. The first row that contains one of the words wins.
 const WORDS: &[(Subject, &[&str])] = &[
     (
         Subject::Lint,
@@ -40,7 +40,7 @@ const WORDS: &[(Subject, &[&str])] = &[
 ];
 
 impl Subject {
-    /// What a script, target or command is about, if it is about anything the proposal lists.
+    /// Returns the subject of a script, target or command, if the proposal lists it.
     pub(super) fn of(command: &str) -> Option<Self> {
         let has = |wanted: &[&str]| {
             command.split([' ', ':', '/']).any(|word| wanted.contains(&word.trim_start_matches('-')))
@@ -61,9 +61,9 @@ impl Subject {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) subject: Subject,
-    /// A language with its version, or a command.
+    /// Language with its version, or command.
     pub(super) text: String,
-    /// The file that says so, from the root.
+    /// Path of the file that states it, relative to the root.
     pub(super) file: String,
 }
 
@@ -73,7 +73,7 @@ impl Finding {
     }
 }
 
-/// The proposal; none where nothing was found. A command that two files name is listed once, with the first.
+/// Formats the proposal. `None` if nothing was found. A command in two files is listed once, with the first file.
 pub(super) fn proposal(title: &str, findings: &[Finding]) -> Option<String> {
     let mut text = format!("# {title}\n");
     let mut listed: Vec<&str> = Vec::new();
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_about_what_its_words_say() {
+    fn the_words_of_a_command_determine_its_subject() {
         for (command, subject) in [
             ("cargo clippy --all-targets", Some(Subject::Lint)),
             ("test:unit", Some(Subject::Test)),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_files_say_is_listed_once_and_nothing_gives_nothing() {
+    fn duplicates_are_listed_once() {
         let findings = [
             Finding::new(Subject::Test, "cargo test", "Cargo.toml"),
             Finding::new(Subject::Language, "Rust", "Cargo.toml"),

@@ -1,5 +1,5 @@
-//! Reads the manifests and CI files at a repository's root. Nothing is guessed: a command is listed where a file names
-//! it, or where the file is the manifest or the settings of the tool that runs it.
+//! Reads the manifests and CI files at a repository's root. Nothing is guessed: a command is listed if a file names it, or if
+//! the file is the manifest or settings file of the tool that runs it.
 
 use std::path::Path;
 
@@ -9,19 +9,19 @@ use toml::Table;
 use super::finding::{Finding, Subject};
 use super::workflow;
 
-/// Larger manifests are generated, or none.
+/// Size limit. Larger manifests are generated.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 const WORKFLOWS: &str = ".github/workflows";
 
-/// What was found, and which files could not be understood.
+/// Findings, and files that could not be parsed.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     pub(super) findings: Vec<Finding>,
     pub(super) problems: Vec<String>,
 }
 
-/// A manifest and who understands it.
+/// A manifest and its parser.
 type Reader = fn(&Repository<'_>, &str, &str) -> Result<Vec<Finding>, String>;
 
 const READERS: &[(&str, Reader)] = &[
@@ -32,7 +32,7 @@ const READERS: &[(&str, Reader)] = &[
     ("Makefile", makefile),
 ];
 
-/// Settings of a tool at the root, and the command that reads them.
+/// Settings files of tools at the root, and the commands that read them.
 const TOOL_FILES: &[(&str, &str)] = &[
     ("clippy.toml", "cargo clippy"),
     ("rustfmt.toml", "cargo fmt --check"),
@@ -46,7 +46,7 @@ const TOOL_FILES: &[(&str, &str)] = &[
     (".pre-commit-config.yaml", "pre-commit run --all-files"),
 ];
 
-/// Tables below `[tool]` in pyproject.toml, and the command that reads them.
+/// Tables below `[tool]` in pyproject.toml, and the commands that read them.
 const PYTHON_TOOLS: &[(&str, &str)] = &[
     ("pytest", "pytest"),
     ("tox", "tox"),
@@ -56,7 +56,7 @@ const PYTHON_TOOLS: &[(&str, &str)] = &[
     ("pyright", "pyright"),
 ];
 
-/// Lock files, and the package manager that writes them.
+/// Lock files and the package managers that write them.
 const PACKAGE_MANAGERS: &[(&str, &str)] =
     &[("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun"), ("bun.lockb", "bun")];
 
@@ -101,7 +101,7 @@ impl Repository<'_> {
         self.root.join(file).is_file()
     }
 
-    /// The text of a file, if there is one.
+    /// Reads a file. `None` if it does not exist.
     fn text(&self, file: &str) -> Result<Option<String>, String> {
         let path = self.root.join(file);
         let metadata = match std::fs::metadata(&path) {
@@ -133,10 +133,10 @@ impl Repository<'_> {
     }
 }
 
-/// Commands of a file, as far as they are about something that is listed.
+/// Returns the commands of a file that belong to a listed subject.
 fn commands(commands: impl IntoIterator<Item = String>, file: &str) -> Vec<Finding> {
     let listed = commands.into_iter().filter_map(|command| {
-        // A backtick or a control character would end the line's code, and what it says would be text.
+        // A backtick or control character would end the code span and turn the rest into prose.
         let is_plain = !command.contains(|character: char| character == '`' || character.is_control());
         let subject = Subject::of(&command).filter(|_| is_plain)?;
         Some(Finding::new(subject, command, file))
@@ -178,7 +178,7 @@ fn package_json(repository: &Repository<'_>, file: &str, text: &str) -> Result<V
         PACKAGE_MANAGERS.iter().find(|(lock, _)| repository.has(lock)).map_or("npm", |(_, name)| name);
     let scripts = manifest.get("scripts").and_then(Json::as_object);
     let names = scripts.into_iter().flatten().filter_map(|(name, script)| {
-        // What `npm init` writes is no test.
+        // The placeholder script that `npm init` writes is not a test.
         let is_placeholder = script.as_str().is_none_or(|script| script.contains("no test specified"));
         (!is_placeholder && is_plain_word(name)).then_some(name)
     });
@@ -217,11 +217,11 @@ fn go_mod(_: &Repository<'_>, file: &str, text: &str) -> Result<Vec<Finding>, St
     ])
 }
 
-/// Targets of a Makefile; not those with a pattern or a variable in them.
+/// Returns the targets of a Makefile without patterns or variables.
 fn makefile(_: &Repository<'_>, file: &str, text: &str) -> Result<Vec<Finding>, String> {
     let targets = text.lines().filter_map(|line| {
         let (names, rest) = line.split_once(':')?;
-        // `name := value` sets a variable, and what is indented is a recipe.
+        // `name := value` sets a variable, and indented lines are recipes.
         let is_rule =
             !rest.starts_with('=') && !rest.starts_with(":=") && !line.starts_with([' ', '\t', '#', '.']);
         is_rule.then(|| names.split_whitespace().filter(|name| is_plain_word(name)))
@@ -235,7 +235,7 @@ fn is_plain_word(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && text.chars().all(plain)
 }
 
-/// Where and what, on one line.
+/// Formats a parse error on one line.
 fn toml_problem(error: toml::de::Error) -> String {
     error.message().lines().next().unwrap_or("it is not TOML").to_owned()
 }

@@ -1,11 +1,11 @@
-//! The commands of a CI workflow: the values of its `run` keys, line by line.
+//! Commands of a CI workflow: the lines of its `run` keys.
 //!
-//! A whole YAML parser would be needed to know everything about a workflow, and none to find these.
+//! Finding them does not need a full YAML parser.
 
-/// Commands that stand alone: a line that continues, sets something, or takes what only the CI host knows is left out.
+/// Returns self-contained commands: lines that continue, set variables, or use values of the CI host are skipped.
 pub(super) fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    // How far the key of the block that is being read is indented.
+    // Indentation of the key whose block is being read.
     let mut block: Option<usize> = None;
     let mut continues = false;
     for line in text.lines() {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn run_lines_and_blocks_are_found_and_nothing_else() {
+    fn only_run_lines_and_blocks_are_found() {
         let text = "\
 name: CI
 jobs:

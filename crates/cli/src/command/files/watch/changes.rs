@@ -1,4 +1,4 @@
-//! What is different between two explanations, for people.
+//! Formats the differences between two explanations.
 
 use compare::{Absent, tokens};
 use instructions::{Decision, Outcome, Resolution};
@@ -9,13 +9,13 @@ use crate::output::count;
 use crate::output::relative_path::Viewpoint;
 use crate::output::terminal::{self, moment, wrap};
 
-/// A candidate that was there before.
+/// Outcome of a removed candidate.
 const GONE: &str = "gone";
 
-/// When, and each candidate that has another fate or text than before.
+/// Formats the time and each candidate with another outcome or text than before.
 pub(super) fn describe(last: &Resolution, now: &Resolution, at: Timestamp) -> String {
     let moment = moment(at);
-    // Other directories are looked at, and paths count from elsewhere.
+    // With another root, all paths are relative to another directory, so print everything.
     if last.root != now.root || last.switched_off != now.switched_off {
         return format!("\n{moment}\n{}", explain(now, Absent::LeftOut));
     }
@@ -40,7 +40,8 @@ pub(super) fn describe(last: &Resolution, now: &Resolution, at: Timestamp) -> St
 
 fn describe_size(last: &Resolution, now: &Resolution) -> String {
     let of = |resolution: &Resolution| resolution.text.as_deref().map_or(0, tokens) as u64;
-    let (before, after) = (of(last), of(now));
+    let before = of(last);
+    let after = of(now);
     let after_words = count(after, "token");
     if before == after {
         format!("text about {after_words}")
@@ -49,7 +50,7 @@ fn describe_size(last: &Resolution, now: &Resolution) -> String {
     }
 }
 
-/// The candidates that differ, with what is known of those that are still there, in the order of the explanation.
+/// Returns the changed candidates in the order of the explanation, with their decisions if they still exist.
 fn changed<'a>(last: &'a Resolution, now: &'a Resolution) -> Vec<(String, Option<&'a Decision>)> {
     let there = |decision: &&Decision| decision.outcome != Outcome::Absent;
     let before =

@@ -1,19 +1,19 @@
-//! One thing that was looked at.
+//! Result of one check.
 
 use serde::Serialize;
 
 use crate::output::terminal::{columns, wrap};
 
-/// Where messages begin.
+/// Indentation of messages.
 const INDENT: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Verdict {
     Ok,
-    /// It works, and should be looked at.
+    /// Works, but deserves attention.
     Warn,
-    /// It must be mended.
+    /// Must be fixed.
     Fail,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Check {
     pub(super) name: &'static str,
     pub(super) verdict: Verdict,
     pub(super) message: String,
-    /// What to do.
+    /// Advice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hint: Option<String>,
 }
@@ -44,7 +44,7 @@ impl Check {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// A line for people, and another one with what to do.
+    /// Formats the result on one line, and the advice on another.
     pub(super) fn lines(&self) -> String {
         let verdict = match self.verdict {
             Verdict::Ok => "ok",
@@ -53,7 +53,7 @@ impl Check {
         };
         let hint = self.hint.as_ref().map_or_else(String::new, |hint| format!("      hint: {hint}\n"));
         let line = format!("{verdict:<5} {}: {}", self.name, self.message);
-        // What to do is to be copied, and stays on one line.
+        // The advice may contain a command to copy, so it stays on one line.
         format!("{}\n{hint}", wrap(&line, columns(), INDENT))
     }
 }

@@ -1,4 +1,4 @@
-//! What the file system and the system's limits say.
+//! Checks of the file system and of system limits.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 
 use super::check::Check;
 
-/// Below this, the next save may fail.
+/// Free space below which the next save may fail.
 const LEAST_SPACE: u64 = 16 << 20;
 const LITTLE_SPACE: u64 = 256 << 20;
-/// Handles for as many connections as a gateway takes, its database and its files.
+/// File handles for the maximum number of connections, the database and its files.
 const HANDLES: u64 = 2_048;
-/// How much of a file is searched for secrets.
+/// Maximum number of bytes searched for secrets.
 const SEARCHED_BYTES: u64 = 1 << 20;
-/// How secrets begin: our own, and those of the providers that ship with us.
+/// Prefixes of our own secrets and those of built-in providers.
 const SECRET_PREFIXES: &[&str] = &["fwt_", "sk-"];
-/// Characters after such a beginning that make it a secret and not a mention of one.
+/// Minimum length after such a prefix that distinguishes a secret from a mention.
 const SECRET_LENGTH: usize = 16;
-/// How the value of a header begins that is a secret, up to the quote after it.
+/// Start of a secret header value, up to the quote after it.
 const CREDENTIALS: &[&str] = &["Bearer ", "Basic "];
 
 fn is_open(path: &Path) -> bool {
@@ -25,7 +25,7 @@ fn is_open(path: &Path) -> bool {
         .is_ok_and(|metadata| !metadata.is_symlink() && metadata.permissions().mode() & 0o077 != 0)
 }
 
-/// The directory and everything in it.
+/// Checks that the directory and everything in it is private.
 pub(super) fn data_directory(data: &Path) -> Vec<Check> {
     if !data.exists() {
         return vec![Check::ok("data", format!("{} is not there yet", data.display()))];
@@ -34,7 +34,7 @@ pub(super) fn data_directory(data: &Path) -> Vec<Check> {
         Ok(entries) => entries,
         Err(error) => {
             let hint = "run this as the user who starts the gateway, or name another directory with --data";
-            let message = format!("could not look into {}: {error}", data.display());
+            let message = format!("could not read {}: {error}", data.display());
             return vec![Check::fail("data", message).hint(hint)];
         }
     };
@@ -55,7 +55,7 @@ pub(super) fn data_directory(data: &Path) -> Vec<Check> {
     checks.collect()
 }
 
-/// Files of the home directory that hold a secret and can be read by others. They are the user's: nothing mends them.
+/// Warns about files in the home directory that contain secrets and are readable by others. They belong to the user.
 pub(super) fn secrets(home: &Path) -> Check {
     let files = fs::read_dir(home).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut open: Vec<String> = files
@@ -84,18 +84,18 @@ fn holds_secret(path: &Path) -> bool {
             || after(&text, &["://"]).any(has_password))
 }
 
-/// What follows each of these words.
+/// Iterates over the texts after each of these words.
 fn after<'a>(text: &'a str, words: &'a [&str]) -> impl Iterator<Item = &'a str> {
     words.iter().flat_map(move |word| text.match_indices(word).map(|(start, _)| &text[start + word.len()..]))
 }
 
-/// Where what can be part of a secret ends.
+/// Returns the part up to the first character that cannot belong to a secret.
 fn secret_end(text: &str) -> usize {
     text.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_.+/=".contains(letter))
         .unwrap_or(text.len())
 }
 
-/// Whether what follows the scheme of an address begins with a user and a password.
+/// Returns true if an address contains a user and a password.
 fn has_password(rest: &str) -> bool {
     let host = rest.split(|end: char| end.is_whitespace() || "/\"'".contains(end)).next().unwrap_or_default();
     let user = host.rsplit_once('@').and_then(|(user, _)| user.split_once(':'));
@@ -112,8 +112,8 @@ pub(super) fn disk_space(data: &Path) -> Check {
     };
     let message = format!("{} MiB free for {}", free >> 20, data.display());
     match free {
-        ..LEAST_SPACE => Check::fail("disk", message).hint("make room: saves fail when there is none"),
-        LEAST_SPACE..LITTLE_SPACE => Check::warn("disk", message).hint("make room soon"),
+        ..LEAST_SPACE => Check::fail("disk", message).hint("free some space, or saves will fail"),
+        LEAST_SPACE..LITTLE_SPACE => Check::warn("disk", message).hint("free some space soon"),
         _ => Check::ok("disk", message),
     }
 }

@@ -1,4 +1,4 @@
-//! What a gateway that runs says of itself.
+//! Checks of a running gateway.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use super::check::Check;
 use crate::command::gateway::serve::{exposed_roots, private_paths};
 use crate::context::Context;
 
-/// How long a gateway may take to answer; it looks at its database meanwhile.
+/// Time limit of an answer; the gateway checks its database meanwhile.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Most of an answer that is read.
+/// Maximum size of an answer.
 const MAX_ANSWER: u64 = 16 << 10;
 
-/// Whether it can do its work: what it answers at `/readyz`.
+/// Returns the reason from `/readyz` if the gateway is not ready.
 pub(super) async fn readiness(url: &str) -> Result<(), String> {
     let asked = tokio::time::timeout(PATIENCE, ask(url)).await;
     let answer = asked
@@ -42,7 +42,7 @@ async fn ask(url: &str) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// The workspaces from whose roots private files can be reached, where a gateway can be asked for them.
+/// Checks that no private files are below workspace roots, if a gateway can be queried.
 pub(super) async fn roots(context: &Context) -> Vec<Check> {
     let Ok(client) = context.connect().await else { return Vec::new() };
     let Ok(listed) = client.call::<WorkspaceList>(&WorkspaceListParams { archived: false }).await else {

@@ -1,4 +1,4 @@
-//! What a gateway says once it runs: what it has, and what to do next.
+//! Welcome message of the gateway: its state and the next steps.
 
 use gateway::Gateway;
 use protocol::Workspace;
@@ -10,13 +10,13 @@ use crate::context::Context;
 use crate::output::one_line;
 use crate::shell_quote::shell_word;
 
-/// Workspaces that are named; a long list is for `foreword workspace list`.
+/// Maximum number of workspaces to name; `foreword workspace list` has all.
 const NAMED_WORKSPACES: usize = 5;
-/// Characters of a name.
+/// Maximum length of a name.
 const NAME_WIDTH: usize = 60;
 
 pub(super) async fn text(gateway: &Gateway, context: &Context) -> String {
-    // What cannot be read is no reason not to serve, and the commands will say why.
+    // A failed query must not prevent serving, and other commands report the reason.
     let mut workspaces = gateway.store().workspaces().await.unwrap_or_default();
     workspaces.retain(|workspace| workspace.archived_at.is_none());
     let program = std::env::args().next().unwrap_or_else(|| "foreword".to_owned());
@@ -46,7 +46,7 @@ fn next_steps(workspaces: &[Workspace], command: &str, can_ask: CanAsk) -> Strin
         );
     }
     let mut text = format!("In another terminal:\n\n  {command} status\n");
-    // Where there are several, the one of the present directory is meant, and there may be none.
+    // With several workspaces, name one, because the current directory may belong to none.
     let named = match workspaces {
         [_] => String::new(),
         several => format!(" -w {}", shell_word(&several[0].name)),
@@ -70,14 +70,14 @@ fn names(workspaces: &[Workspace]) -> String {
     names.join(", ")
 }
 
-/// Whether a turn can be started, as far as the configuration says.
+/// Returns whether a turn can be started according to the configuration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CanAsk {
     Yes,
     No,
 }
 
-/// The model that is asked, and what it lacks.
+/// Describes the default model and its missing requirements.
 fn model(context: &Context) -> (String, CanAsk) {
     let Some(model) = &context.configuration.sections().default_model else {
         return ("none (model.default is not set)".to_owned(), CanAsk::No);

@@ -1,4 +1,4 @@
-//! What a prompt consists of, how big it is and why it changed, in words.
+//! Formats a prompt's content, size and differences.
 
 use std::path::Path;
 
@@ -15,18 +15,18 @@ use crate::output::relative_path::Viewpoint;
 use crate::output::terminal::wrap;
 use crate::output::{one_line, shown_path};
 
-/// Characters of the longest bar.
+/// Length of the longest bar.
 const BAR: u64 = 24;
-/// Characters of the longest bar below which it says nothing.
+/// Minimum useful length of the longest bar.
 const MIN_BAR: u64 = 6;
-/// Where the names of a chart begin.
+/// Indentation of names in a chart.
 const INDENT: usize = 9;
-/// Characters of what became of a source.
+/// Width of a source's outcome.
 const OUTCOME_WIDTH: usize = 100;
-/// Characters of a hash that people are shown.
+/// Length of an abbreviated hash.
 const HASH: usize = 12;
 
-/// One line of a chart.
+/// A line of a chart.
 struct Row<'a> {
     stability: &'static str,
     name: &'a str,
@@ -34,8 +34,8 @@ struct Row<'a> {
     rest: String,
 }
 
-/// The sections with their sizes as bars, how much each part has, and, where they are known, the tools, the history and
-/// the share of the window. On a narrow screen bars are shorter, or none.
+/// Formats the sections with bars and totals, and the tools, history and context window if known. Narrow screens get shorter
+/// bars or none.
 pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>, screen: Option<usize>) -> String {
     let sections = &manifest.sections;
     let digits = |number: u64| number.to_string().len();
@@ -65,14 +65,14 @@ pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>, scre
     let largest = rows.iter().map(|row| row.tokens).max().unwrap_or(0).max(1);
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let token_width = digits(largest);
-    // What a remark adds may continue in the next line.
+    // A remark may wrap to the next line.
     let beside = INDENT + width + 2 + 2 + token_width + " tokens, ".len() + char_width + " characters".len();
     let room = screen.map_or(BAR, |screen| BAR.min(screen.saturating_sub(beside) as u64));
     for row in rows {
         let filled = (row.tokens * room).div_ceil(largest);
         let bar = "█".repeat(usize::try_from(filled).unwrap_or(0));
         let bar = if room < MIN_BAR { String::new() } else { format!("{bar:<0$}  ", room as usize) };
-        // Where even sizes have no room beside the names, they are below them.
+        // On a screen too narrow for sizes beside the names, put them below.
         if screen.is_some_and(|screen| beside - 2 > screen) {
             text.push_str(&format!("{:<7}  {}\n", row.stability, row.name));
             let sizes = format!("{:INDENT$}{} tokens, {}", "", row.tokens, row.rest.trim_start());
@@ -91,7 +91,9 @@ pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>, scre
             sections.iter().filter(|section| section.stability == stability && !section.said_earlier);
         sections.map(|section| section.tokens).sum()
     };
-    let (stable, session, turn) = (of(Stability::Stable), of(Stability::Session), of(Stability::Turn));
+    let stable = of(Stability::Stable);
+    let session = of(Stability::Session);
+    let turn = of(Stability::Turn);
     if !sections.is_empty() {
         sums.push_str(&format!(
             "{} tokens: {stable} stable, {session} of the session, {turn} of the turn\n",
@@ -105,7 +107,7 @@ pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>, scre
     text
 }
 
-/// What is special about a section, behind its size.
+/// Formats remarks about a section, shown after its size.
 pub(crate) fn describe_remark(section: &PromptManifestSection) -> String {
     let mut remark = String::new();
     for (holds, words) in [
@@ -120,7 +122,7 @@ pub(crate) fn describe_remark(section: &PromptManifestSection) -> String {
     remark
 }
 
-/// The share of the model's window that a request takes.
+/// Formats the share of the context window that a request takes.
 fn describe_window(sizes: &PromptSizes) -> String {
     let share = sizes.request_tokens as f64 * 100.0 / (sizes.window_tokens.max(1)) as f64;
     let mut text = format!(
@@ -133,7 +135,7 @@ fn describe_window(sizes: &PromptSizes) -> String {
     text
 }
 
-/// How a thread's frozen start differs from the disk, and what the next turn is told of it.
+/// Formats how a thread's frozen start differs from the disk, and the reminder for the next turn.
 pub(super) fn describe_frozen(frozen: &FrozenStart) -> String {
     let mut text = String::new();
     if !frozen.files.is_empty() {
@@ -168,7 +170,7 @@ fn describe_frozen_file(file: &FrozenFile) -> String {
     format!("{change:<7}  {}{line}", shown_path(&file.path))
 }
 
-/// Tools as a model reads them.
+/// Formats tools as a model reads them.
 pub(super) fn describe_tools(tools: &[ToolSpec]) -> String {
     let described = tools.iter().map(|ToolSpec { name, description, schema }| {
         let schema = serde_json::to_string_pretty(schema).unwrap_or_default();
@@ -181,7 +183,7 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}").trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-/// Where every section came from, what went otherwise than asked, and the fingerprints.
+/// Formats the sources of every section, deviations from the request, and fingerprints.
 pub(super) fn details(manifest: &PromptManifest) -> String {
     let mut text = String::new();
     let width = manifest.sections.iter().map(|section| section.id.chars().count()).max().unwrap_or(0);
@@ -202,7 +204,8 @@ pub(super) fn details(manifest: &PromptManifest) -> String {
     let request = manifest.request.iter().flat_map(|request| {
         let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
         let tools = if tools.is_empty() { "none".to_owned() } else { tools.join(", ") };
-        let (mode, choice) = (enum_str(&request.mode), enum_str(&request.tool_choice));
+        let mode = enum_str(&request.mode);
+        let choice = enum_str(&request.tool_choice);
         let mut lines = vec![
             format!("mode         {mode}"),
             format!("tools        {tools}"),
@@ -229,7 +232,7 @@ pub(super) fn details(manifest: &PromptManifest) -> String {
     text
 }
 
-/// A heading and lines below it, if there are any.
+/// Appends a heading and its lines, if there are any.
 pub(crate) fn list(text: &mut String, heading: &str, lines: impl IntoIterator<Item = String>) {
     for (index, line) in lines.into_iter().enumerate() {
         if index == 0 {
@@ -239,7 +242,7 @@ pub(crate) fn list(text: &mut String, heading: &str, lines: impl IntoIterator<It
     }
 }
 
-/// A diagnostic, its file's path from a root where there is one.
+/// Formats a diagnostic, with its file's path relative to the root.
 pub(crate) fn describe_diagnostic(diagnostic: &PromptDiagnostic, root: Option<Viewpoint<'_>>) -> String {
     let file = diagnostic.file.as_ref().map(|file| match root {
         Some(root) => root.path(Path::new(file)),
@@ -250,13 +253,13 @@ pub(crate) fn describe_diagnostic(diagnostic: &PromptDiagnostic, root: Option<Vi
     format!("{about}: {} ({})", diagnostic.message, diagnostic.code.name())
 }
 
-/// Where a part of a prompt came from, in words.
+/// Formats the origin of a part of a prompt.
 pub(crate) fn describe_source(source: &PromptSource) -> String {
     let mut words = match &source.kind {
         PromptSourceKind::BuiltIn => vec!["built in".to_owned()],
         kind => vec![kind.to_string()],
     };
-    // A path tells people more than an id; programs have both.
+    // For people, a path is more useful than an id.
     if source.kind != PromptSourceKind::BuiltIn {
         words.extend(source.path.as_ref().or(source.id.as_ref()).map(shown_path));
     }
@@ -267,7 +270,7 @@ pub(crate) fn describe_source(source: &PromptSource) -> String {
     words.join(" ")
 }
 
-/// Something that is not in a section, and why.
+/// Formats a part that is not in a section, with its reason.
 pub(crate) fn describe_left_out(left_out: &PromptLeftOut, width: usize) -> String {
     let outcome = left_out.outcome.replace('_', " ");
     let reason = left_out.reason.as_deref().map(|reason| format!(" ({})", reason.replace('_', " ")));
@@ -284,19 +287,19 @@ pub(crate) fn describe_left_out(left_out: &PromptLeftOut, width: usize) -> Strin
     words
 }
 
-/// The beginning of a hash; enough to tell two apart.
+/// Abbreviates a hash, keeping enough to distinguish two.
 pub(crate) fn hash(sha256: &ContentHash) -> &str {
     sha256.as_str().get(..HASH).unwrap_or(sha256.as_str())
 }
 
-/// What a difference is between: only turns have a history that it may cost.
+/// Subject of a comparison. Only turns have a history that a difference may invalidate.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Between {
     Turns,
     Directories,
 }
 
-/// What is to blame, in words.
+/// Formats the cause of a difference.
 pub(super) fn describe_blame(blame: &PromptBlame, between: Between) -> String {
     let Some(first) = &blame.first_difference else {
         return format!("nothing differs: all {} tokens can be reused\n", blame.kept_tokens);

@@ -1,36 +1,35 @@
-//! A model's answer on its way to standard output: piece by piece, and complete at the end.
+//! Printing of a streamed answer: delta by delta, and complete at the end.
 
 use std::io::IsTerminal as _;
 
 use protocol::notification::TurnDelta;
 
-/// What was printed of an answer, and what must not be printed yet.
+/// State of a partially printed answer.
 ///
-/// The pieces of all rounds together are the answer; one that begins a later round begins with the empty line that
-/// parts it from what was said before. Line ends are held back until more text follows, so that the answer ends with
-/// exactly one.
+/// The answer is the concatenation of the deltas of all rounds. A later round starts with an empty line that separates it from
+/// the previous text. Trailing newlines are held back until more text follows, so that the answer ends with exactly one.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
-    /// The pieces so far.
+    /// Deltas received so far.
     text: String,
     next_index: u64,
-    /// Whether a piece is missing, so that the rest comes from the gateway's record.
+    /// True if a delta is missing, so that the rest must come from the stored answer.
     has_gap: bool,
     held_line_ends: usize,
     is_line_open: bool,
-    /// Whether other things are said on the same screen. Then the answer is laid out for people: where its line has
-    /// ended already, it is not parted by empty lines, too. Anywhere else it is printed as it is.
+    /// True if notes are printed on the same screen. The answer is then formatted for people: after a note that ended its line,
+    /// no separating empty lines are added. Otherwise it is printed unchanged.
     is_among_others: bool,
 }
 
 impl Answer {
-    /// One that is printed on standard output, beside what is said on standard error.
+    /// Creates an answer printed to standard output, with notes on standard error.
     pub(super) fn here() -> Self {
         let is_among_others = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
         Self { is_among_others, ..Self::default() }
     }
 
-    /// What to print of the next piece.
+    /// Returns the text to print for the next delta.
     pub(super) fn take(&mut self, delta: &TurnDelta) -> String {
         if delta.index != self.next_index {
             self.has_gap = true;
@@ -43,8 +42,8 @@ impl Answer {
         self.feed(&delta.text)
     }
 
-    /// What to print of an answer that others have heard the beginning of. Without the number of its next piece none comes,
-    /// and the rest is printed at the end.
+    /// Returns the text to print for an answer that is already running. Without the index of the next delta, no deltas will
+    /// arrive, and the rest is printed at the end.
     pub(super) fn join(&mut self, text: &str, next_index: Option<u64>) -> String {
         match next_index {
             Some(next_index) => self.next_index = next_index,
@@ -54,28 +53,28 @@ impl Answer {
         self.feed(text)
     }
 
-    /// Pieces may be missing from now on.
+    /// Records that deltas may be missing from now on.
     pub(super) fn lose(&mut self) {
         self.has_gap = true;
     }
 
-    /// Something else is said now; whether that needs an end of the answer's line before.
+    /// Interrupts the answer for a note. Returns true if the answer's line must be ended first.
     pub(super) fn break_line(&mut self) -> bool {
         self.is_among_others && std::mem::take(&mut self.is_line_open)
     }
 
-    /// Whether the cursor is behind the answer, where other things are said.
+    /// Returns true if the cursor is behind unfinished text on a shared screen.
     pub(super) fn has_open_line(&self) -> bool {
         self.is_among_others && self.is_line_open
     }
 
-    /// What to print at the end, so that all of the answer was printed.
+    /// Returns the remaining text to print at the end.
     pub(super) fn end(&mut self, answer: Option<&str>) -> String {
         let answer = answer.unwrap_or_default();
         let rest = if let Some(rest) = answer.strip_prefix(self.text.as_str()) {
             self.feed(rest)
         } else if bare(&self.text).starts_with(&bare(answer)) {
-            // More was said than could be kept.
+            // The streamed text exceeds what the gateway could store.
             String::new()
         } else {
             self.close_line() + &self.feed(answer)
@@ -106,7 +105,7 @@ impl Answer {
     }
 }
 
-/// A text without what only lays it out.
+/// Removes newlines that only separate parts of the answer.
 fn bare(text: &str) -> String {
     text.split_whitespace().collect()
 }
@@ -120,7 +119,7 @@ mod tests {
         TurnDelta { turn_id: TurnId::new(), index, text: text.to_owned() }
     }
 
-    /// All that is printed of these pieces and this answer.
+    /// Returns everything that is printed for these deltas and this stored answer.
     fn printed(pieces: &[(u64, &str)], answer: Option<&str>) -> String {
         let mut taken = Answer::default();
         let text: String = pieces.iter().map(|(index, text)| taken.take(&piece(*index, text))).collect();
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_ends_with_exactly_one_line_end() {
+    fn an_answer_ends_with_exactly_one_newline() {
         assert_eq!(printed(&[(0, "Hello, "), (1, "world.")], Some("Hello, world.")), "Hello, world.\n");
         assert_eq!(printed(&[(0, "a\n"), (1, "\nb\n"), (2, "\n")], Some("a\n\nb\n\n")), "a\n\nb\n");
         assert_eq!(printed(&[], Some("not streamed\n\n")), "not streamed\n");
@@ -137,15 +136,15 @@ mod tests {
     }
 
     #[test]
-    fn the_pieces_of_all_rounds_are_the_answer() {
+    fn deltas_of_all_rounds_form_the_answer() {
         let pieces = [(0, "Let me "), (1, "look."), (2, "\n\nIt is"), (3, " 4.")];
         assert_eq!(printed(&pieces, Some("Let me look.\n\nIt is 4.")), "Let me look.\n\nIt is 4.\n");
-        // A piece that counts from 0 again is none of this answer.
+        // A delta with index 0 again does not belong to this answer.
         assert_eq!(printed(&[(0, "one"), (0, "one"), (1, " two")], Some("one two")), "one two\n");
     }
 
     #[test]
-    fn on_a_screen_a_line_ends_once() {
+    fn a_line_ends_once_on_a_screen() {
         let mut answer = Answer { is_among_others: true, ..Answer::default() };
         assert_eq!(answer.take(&piece(0, "\nLet me look.\n")), "Let me look.");
         assert!(answer.break_line(), "a tool is told");
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_pipe_the_answer_stays_as_it_is() {
+    fn the_answer_is_unchanged_in_a_pipe() {
         let mut answer = Answer::default();
         assert_eq!(answer.take(&piece(0, "Let me look.")), "Let me look.");
         assert!(!answer.break_line());
@@ -167,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_comes_from_the_record() {
+    fn missing_text_comes_from_the_stored_answer() {
         assert_eq!(printed(&[(0, "one "), (2, "three")], Some("one two three")), "one two three\n");
         assert_eq!(printed(&[(3, "late")], Some("early and late")), "early and late\n");
         let mut answer = Answer::default();
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_broke_off_ends_its_line() {
+    fn an_interrupted_answer_ends_its_line() {
         assert_eq!(printed(&[(0, "half an ans")], None), "half an ans\n");
     }
 }

@@ -1,4 +1,4 @@
-//! Calls that wait for somebody to decide, and somebody at a terminal who does.
+//! Approval of pending calls at a terminal.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::IsTerminal as _;
@@ -12,64 +12,64 @@ use crate::output::count;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Policy {
-    /// A flag: yes.
+    /// Allow, by flag.
     Allow,
-    /// A flag: no.
+    /// Deny, by flag.
     Deny,
-    /// Somebody at this terminal.
+    /// Ask on this terminal.
     Terminal,
-    /// Somebody with another command or client.
+    /// Wait for another command or client.
     Elsewhere,
-    /// No, because nobody is there to be asked.
+    /// Deny, because there is no terminal to ask on.
     Nobody,
 }
 
-/// Whether somebody is at a terminal, and can be shown a call there.
+/// Returns true if a user is at a terminal and can be shown a call.
 pub(super) fn is_attended() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// The questions that are open at this terminal, one after another.
+/// Pending questions at this terminal, asked one after another.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     waiting: VecDeque<Question>,
     lines: Option<mpsc::UnboundedReceiver<String>>,
-    /// Whether the cursor is behind a question.
+    /// True if the cursor is behind a question.
     is_line_open: bool,
-    /// Rows of the first question that were not on the screen yet.
+    /// Rows of the first question that have not been shown yet.
     unseen: Vec<String>,
-    /// Calls that were asked about, of the turn or of a delegated one.
+    /// Calls that were asked about, by turn and call id.
     asked: HashSet<(Option<TurnId>, String)>,
 }
 
-/// A call that asks, and the delegated turn that makes it, if it is one.
+/// A pending call and the delegated turn that makes it, if any.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) approval: TurnApproval,
     pub(super) asker: Option<Asker>,
 }
 
-/// How a question was settled.
+/// Result of waiting for an answer.
 pub(super) enum Reply {
-    /// Somebody said yes or no.
+    /// The user decided.
     Decided { question: Box<Question>, answer: Answer },
-    /// Somebody wants to see more before.
+    /// The user wants to see more first.
     More(More),
-    /// Nobody is at the terminal any more.
+    /// The terminal is gone.
     NobodyThere(Vec<Question>),
 }
 
-/// What somebody at the terminal says to a question.
+/// Answer of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     Deny,
     Allow,
-    /// This call, and every later one of its tool in the same turn.
+    /// Allow this call and every later call of its tool in the same turn.
     AllowAll,
 }
 
 impl Answer {
-    /// What it says to the call that was asked about.
+    /// Returns the verdict on the call that was asked about.
     pub(super) fn verdict(self) -> Verdict {
         match self {
             Self::Deny => Verdict::Deny,
@@ -78,7 +78,7 @@ impl Answer {
     }
 }
 
-/// Calls that somebody has allowed in advance: all of a tool in one turn, and in none that it delegates work to.
+/// A standing approval for all calls of a tool in one turn, excluding delegated turns.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Standing {
     /// A delegated turn; none: the one that is followed.
@@ -91,20 +91,20 @@ impl Standing {
         Self { turn_id: approval.turn_id.clone(), tool: approval.request.tool.clone() }
     }
 
-    /// What every workspace shares is asked about each time.
+    /// Returns true for files shared by all workspaces, which need an approval for each call.
     pub(super) fn covers(&self, approval: &TurnApproval) -> bool {
         *self == Self::of(approval) && !approval.request.identity
     }
 }
 
-/// Whether a call may run.
+/// Decision about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Allow,
     Deny,
 }
 
-/// What somebody wants to see.
+/// Amount of text to show next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum More {
     Page,
@@ -112,7 +112,7 @@ pub(super) enum More {
 }
 
 impl Questions {
-    /// Asks, as soon as the questions before it are answered.
+    /// Adds a question, to be asked after the earlier ones.
     pub(super) fn ask(&mut self, output: Output, question: Question) {
         self.waiting.push_back(question);
         if self.waiting.len() == 1 {
@@ -120,12 +120,12 @@ impl Questions {
         }
     }
 
-    /// Whether somebody is asked now.
+    /// Returns true if a question is being asked.
     pub(super) fn is_asking(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Forgets a question that was answered elsewhere, or too late.
+    /// Removes a question that was answered elsewhere or has expired.
     pub(super) fn forget(&mut self, output: Output, delegated: Option<&TurnId>, call_id: &str) {
         let is_meant = |Question { approval, .. }: &Question| {
             approval.request.call_id == call_id && approval.turn_id.as_ref() == delegated
@@ -139,20 +139,20 @@ impl Questions {
         }
     }
 
-    /// The answer to the first question; waits for ever while there is none.
+    /// Waits for the answer to the first question; pends forever if there is none.
     pub(super) async fn next(&mut self) -> Reply {
         let (Some(lines), Some(first)) = (&mut self.lines, self.waiting.front()) else {
             return std::future::pending().await;
         };
         match lines.recv().await {
             Some(line) => {
-                // Ctrl-D ends what was typed, and not the line.
+                // Ctrl-D delivers the input without a newline, so the cursor stays on the line.
                 self.is_line_open = !line.ends_with('\n');
                 let decided = |answer| Reply::Decided { question: Box::new(first.clone()), answer };
                 match line.trim().to_lowercase().as_str() {
                     "v" => Reply::More(More::All),
                     "n" | "no" => decided(Answer::Deny),
-                    // Nobody can allow what was not on the screen.
+                    // A call must not be allowed before all of it was shown.
                     _ if !self.unseen.is_empty() => Reply::More(More::Page),
                     "y" | "yes" => decided(Answer::Allow),
                     "a" => decided(Answer::AllowAll),
@@ -163,7 +163,7 @@ impl Questions {
         }
     }
 
-    /// Takes out the questions about a turn's tool that wait behind the first one.
+    /// Takes out later questions that a standing approval covers.
     pub(super) fn take_others(&mut self, standing: &Standing) -> Vec<Question> {
         let behind = self.waiting.split_off(self.waiting.len().min(1));
         let (taken, left): (Vec<_>, Vec<_>) =
@@ -172,7 +172,7 @@ impl Questions {
         taken
     }
 
-    /// Goes on with the next question.
+    /// Continues with the next question.
     pub(super) fn answered(&mut self, output: Output) {
         self.waiting.pop_front();
         self.show(output);
@@ -188,24 +188,24 @@ impl Questions {
         self.show_more(output, More::Page);
     }
 
-    /// Shows the next page of the first question, or all of it, and asks.
+    /// Shows the next page of the first question, or all of it, and asks again.
     pub(super) fn show_more(&mut self, output: Output, more: More) {
         let Some(Question { approval, asker }) = self.waiting.front() else { return };
         let screen = Screen::here();
         if self.unseen.is_empty() {
             self.unseen = rows(approval, asker.as_ref(), screen.columns);
         }
-        // One row is for the question.
+        // One row is reserved for the question.
         let page = if more == More::All { usize::MAX } else { screen.rows - 2 };
         self.unseen.drain(..page.min(self.unseen.len())).for_each(|row| output.note(row));
-        // Whatever was typed before nobody typed as an answer to this.
+        // Discard input typed earlier, which cannot be an answer to this question.
         let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
         let lines = self.lines.get_or_insert_with(read_lines);
         while lines.try_recv().is_ok() {}
         self.ask_line(output);
     }
 
-    /// What can be answered, behind which somebody types.
+    /// Prints the possible answers.
     fn ask_line(&mut self, output: Output) {
         let Some(Question { asker, .. }) = self.waiting.front() else { return };
         match self.unseen.len() as u64 {
@@ -220,14 +220,14 @@ impl Questions {
         self.is_line_open = true;
     }
 
-    /// Asks again where something else was said since.
+    /// Prints the question again after other output.
     pub(super) fn ask_again(&mut self, output: Output) {
         if !self.is_line_open {
             self.ask_line(output);
         }
     }
 
-    /// Ends the line of a question, so that something else can be said.
+    /// Ends the line of a question for other output.
     pub(super) fn break_line(&mut self, output: Output) {
         if std::mem::take(&mut self.is_line_open) {
             output.note("");
@@ -235,7 +235,7 @@ impl Questions {
     }
 }
 
-/// The lines of standard input, read where nothing waits for them.
+/// Reads lines of standard input in a thread, because a blocking read cannot be cancelled.
 fn read_lines() -> mpsc::UnboundedReceiver<String> {
     let (sender, lines) = mpsc::unbounded_channel();
     std::thread::spawn(move || {

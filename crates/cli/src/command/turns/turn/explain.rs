@@ -1,4 +1,4 @@
-//! What made a turn's prompt, for people.
+//! Formats what a turn's prompt was made of.
 
 use protocol::hook::HookRun;
 use protocol::round::ExplainedRound;
@@ -17,7 +17,7 @@ use crate::output::count;
 use crate::output::terminal::when;
 use crate::output::{one_line, shown_name, shown_path};
 
-/// Characters of a call's id or a question.
+/// Maximum length of a call id or question.
 const WIDTH: usize = 100;
 
 pub(super) fn describe(explanation: &TurnExplanation) -> String {
@@ -110,16 +110,17 @@ fn describe_tool(tool: &ExplainedTool) -> String {
     )
 }
 
-/// A turn that it has delegated work to; those of others are further in.
+/// Formats a delegated turn; turns of deeper levels are indented.
 fn describe_delegated(number: usize, turn: &Turn, all: &[Turn]) -> String {
     let spent = describe_spent(turn).map(|spent| format!(", tokens: {spent}")).unwrap_or_default();
     let parent = |turn: &Turn| all.iter().find(|other| Some(&other.id) == turn.parent_turn_id.as_ref());
     let depth = std::iter::successors(parent(turn), |above| parent(above)).count();
-    let (indent, goal) = ("  ".repeat(depth), one_line(&turn.input, WIDTH));
+    let indent = "  ".repeat(depth);
+    let goal = one_line(&turn.input, WIDTH);
     format!("{indent}{number}  {}  {}{spent}  {goal}", turn.id, status_name(turn.status))
 }
 
-/// Work that is done after the turn.
+/// Formats a job that runs after the turn.
 fn describe_job(job: &ExplainedJob) -> String {
     let mut words = format!("{}  {}", one_line(&job.kind, WIDTH), enum_str(&job.status));
     if job.attempts > 1 || job.error.is_some() {
@@ -134,7 +135,7 @@ fn describe_job(job: &ExplainedJob) -> String {
     words
 }
 
-/// What a call did besides answering, if anything.
+/// Formats the side effects of a call, if any.
 pub(super) fn describe_effects(effects: &CallEffects) -> String {
     let mut words = String::new();
     if let Some(level) = effects.sandbox {
@@ -150,7 +151,7 @@ pub(super) fn describe_effects(effects: &CallEffects) -> String {
     words
 }
 
-/// Who decided about a call, and how.
+/// Formats who decided about a call, and how.
 pub(super) fn describe_decision(approval: &TurnApproval, status: TurnStatus) -> String {
     let call = one_line(&approval.request.call_id, WIDTH);
     let tool = one_line(&approval.request.tool, WIDTH);
@@ -178,7 +179,7 @@ fn describe_verdict(decision: &ApprovalDecision) -> String {
     }
 }
 
-/// A round in lines: its number, what it was asked with, then what it was told, called and cost.
+/// Formats a round: its number, request, reminders, calls and usage.
 fn describe_round(round: &ExplainedRound, status: TurnStatus) -> Vec<String> {
     let sent = round.sections.iter().filter(|section| !section.said_earlier);
     let (sections, tokens) = sent.fold((0, 0), |(count, sum), section| (count + 1, sum + section.tokens));
@@ -236,7 +237,7 @@ fn describe_round(round: &ExplainedRound, status: TurnStatus) -> Vec<String> {
     lines
 }
 
-/// Adds a text that a model was sent, whole, a line each.
+/// Appends a text that a model was sent, line by line.
 fn add_text(add: &mut impl FnMut(&str, String), label: &str, text: &str) {
     let mut label = label;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {

@@ -33,65 +33,65 @@ use crate::output::progress::Progress;
 use crate::output::{Output, Reader, one_line, print, shown};
 use crate::signals::StopSignals;
 
-/// A turn that has not begun by now waits for another to end.
+/// A turn that has not started by now is waiting for another one to end.
 const BEGINS_WITHIN: Duration = Duration::from_secs(1);
 
-/// What goes on while nothing else is known to.
+/// Progress message without a known activity.
 const WAITING: &str = "waiting for the model";
 
-/// A turn that runs.
+/// Follows a running turn to its end.
 pub(super) struct Live<'a> {
     context: &'a Context,
     output: Output,
     client: Client,
     workspace_id: WorkspaceId,
     turn_id: TurnId,
-    /// The last change that arrived, to continue from after a lost connection.
+    /// Last change received, to resume from after a lost connection.
     cursor: Sequence,
     stop: StopSignals,
-    /// How often somebody asked to end.
+    /// Number of stop signals received.
     interrupts: u32,
     is_cancelling: bool,
     interest: Interest,
     answer: Answer,
     policy: Policy,
     questions: Questions,
-    /// Calls that are allowed until the turn ends.
+    /// Standing approvals until the turn ends.
     standing: HashSet<Standing>,
-    /// The turns that it has delegated work to, and theirs, in the order in which they were heard of.
+    /// Delegated turns, recursively, in the order in which they started.
     delegated: Vec<TurnId>,
-    /// The same as they were when the turn was last looked at.
+    /// Last known records of the delegated turns.
     delegated_turns: Vec<Turn>,
-    /// What they did while somebody was asked something.
+    /// Notes held back while a question is being asked.
     held_back: Vec<String>,
-    /// What is known to have been said and done so far.
+    /// Known steps of the turn.
     steps: Vec<TurnStep>,
-    /// Whether it was looked at what the turn's first prompt lacks.
+    /// True once the first prompt was checked for missing tools.
     is_prompt_known: bool,
-    /// Reminders that were printed already.
+    /// Reminders that were already printed.
     told: HashSet<render::Place>,
-    /// How long to try to connect again.
+    /// Time limit for reconnecting.
     patience: Duration,
-    /// What is shown while nothing is heard.
+    /// Progress shown while nothing arrives.
     progress: Progress,
-    /// The workspace's directory, from which paths count.
+    /// The workspace's directory, the base of printed paths.
     root: Option<String>,
 }
 
-/// What a notification is about, as far as it says.
+/// Subject of a notification.
 #[derive(Deserialize)]
 struct NotificationSubject {
     seq: Option<Sequence>,
     workspace_id: Option<WorkspaceId>,
     turn_id: Option<TurnId>,
-    /// Of a turn that begins, the one that delegated work to it.
+    /// For a starting turn, the turn that delegated work to it.
     parent_turn_id: Option<TurnId>,
 }
 
-/// Which turn a notification is about.
+/// Turn that a notification is about.
 enum About {
     This,
-    /// One that it has delegated work to, by its number from 1.
+    /// A delegated turn, by its number from 1.
     Delegated(usize),
     Other,
 }
@@ -99,27 +99,27 @@ enum About {
 /// Why somebody follows a turn.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Interest {
-    /// They asked; who asks to end means the turn.
+    /// The user started the turn, so a stop signal cancels it.
     Asked,
-    /// They watch; who asks to end means themselves.
+    /// The user only watches, so a stop signal ends watching.
     Watches,
 }
 
-/// Who spoke first: the gateway, somebody who was asked, or somebody who wants to end.
+/// Next input: a notification, an answer of the user, or a stop signal.
 enum Heard {
     Notification(Option<rpc::Notification>),
     Reply(Reply),
     Stop,
 }
 
-/// Whether there is more to come.
+/// Selects between continuing and ending.
 enum Next {
     More,
     End(Exit),
 }
 
 impl<'a> Live<'a> {
-    /// Subscribes, then begins the turn, so that nothing of it is missed.
+    /// Subscribes and then starts the turn, so that none of its notifications is missed.
     pub(super) async fn start(
         context: &'a Context,
         client: Client,
@@ -135,7 +135,7 @@ impl<'a> Live<'a> {
         Ok(live)
     }
 
-    /// Joins a turn that somebody else has begun, and tells what happens until it has ended.
+    /// Watches a turn started elsewhere until it ends.
     pub(super) async fn watch(
         context: &'a Context,
         client: Client,
@@ -144,12 +144,12 @@ impl<'a> Live<'a> {
         root: Option<String>,
     ) -> Result<Exit, Failure> {
         let workspace_id = params.workspace_id.clone();
-        // Whoever asked is asked what asks; here it is only told.
+        // The command that started the turn asks for approval; this one only reports it.
         let mut live = Self::new(context, client, stop, Policy::Elsewhere, workspace_id.clone());
         live.root = root;
         live.turn_id = params.turn_id.clone();
         live.interest = Interest::Watches;
-        // Before the turn is looked at, so that its end is not missed.
+        // Subscribe before loading the turn, so that its end is not missed in between.
         let subscription = EventsSubscribeParams { workspace_id, since: None };
         live.cursor = live.call::<EventsSubscribe>(&subscription).await?.seq;
         let TurnWatchResult { turn, text, next_index, approvals, delegated } =
@@ -169,7 +169,7 @@ impl<'a> Live<'a> {
                 json!({ "event": TurnWatch::NAME, "turn": turn, "text": text, "approvals": approvals });
             live.output.json(&waiting)?;
         } else {
-            // What came before is told before, or left out: later it would seem to belong to what happens then.
+            // Print earlier reminders now or never: later they would seem to belong to newer events.
             live.tell_so_far().await?;
             print(&shown(&live.answer.join(&text, next_index)))?;
         }
@@ -179,7 +179,7 @@ impl<'a> Live<'a> {
         live.follow().await
     }
 
-    /// Lets paths count from the workspace's directory.
+    /// Prints paths relative to the workspace's directory.
     pub(super) fn below(self, root: Option<String>) -> Self {
         Self { root, ..self }
     }
@@ -218,7 +218,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Begins the turn, which may have to wait for another. A turn that waits is given up with its connection.
+    /// Starts the turn, which may have to wait for another one. A waiting turn is dropped with its connection.
     async fn begin(&mut self, params: &TurnStartParams) -> Result<(), Failure> {
         let mut started = std::pin::pin!(self.client.call::<TurnStart>(params));
         let mut soon = std::pin::pin!(tokio::time::sleep(BEGINS_WITHIN));
@@ -248,11 +248,11 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Tells what happens until the turn has ended.
+    /// Prints events until the turn has ended.
     pub(super) async fn follow(mut self) -> Result<Exit, Failure> {
         let exit = self.hear_all().await;
         if exit.is_err() {
-            // Why is said on a line of its own, and what was printed ends like every answer.
+            // The error is printed on its own line, so end any partial line first.
             self.questions.break_line(self.output);
             print(&self.answer.end(None))?;
         }
@@ -269,7 +269,7 @@ impl<'a> Live<'a> {
                 self.cancel().await?;
                 continue;
             }
-            // Where somebody is asked, or a line of the answer is not complete, the line is not free.
+            // Notes and progress need a free line: not while a question is open or the answer's line is incomplete.
             if self.questions.is_asking() {
                 self.questions.ask_again(self.output);
             } else {
@@ -298,7 +298,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Calls a method, and counts who asks to end meanwhile; whoever insists does not wait for the answer.
+    /// Calls a method while counting stop signals. A second signal abandons the answer.
     async fn call<M: Method>(&mut self, params: &M::Params) -> Result<M::Result, ClientError> {
         let mut answer = std::pin::pin!(self.client.call::<M>(params));
         loop {
@@ -312,13 +312,12 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// The turn as it is now.
+    /// Returns the current turn.
     async fn get(&mut self) -> Result<TurnGetResult, Failure> {
         self.get_after(None).await
     }
 
-    /// Learns of the steps since the last time, and what waits for a decision. All of a long turn after every call would
-    /// take longer with each.
+    /// Loads new steps and pending approvals. Loading the whole turn after every call would take quadratic time.
     async fn catch_up(&mut self) -> Result<Vec<TurnApproval>, Failure> {
         let known = u32::try_from(self.steps.len()).unwrap_or(u32::MAX);
         let TurnGetResult { steps, approvals, delegated, .. } = self.get_after(Some(known)).await?;
@@ -327,9 +326,10 @@ impl<'a> Live<'a> {
         Ok(approvals)
     }
 
-    /// The turn and its steps after so many, however often the connection is lost.
+    /// Loads the turn and its later steps, reconnecting as often as necessary.
     async fn get_after(&mut self, after: Option<u32>) -> Result<TurnGetResult, Failure> {
-        let (workspace_id, turn_id) = (self.workspace_id.clone(), self.turn_id.clone());
+        let workspace_id = self.workspace_id.clone();
+        let turn_id = self.turn_id.clone();
         let mut params = TurnPageParams { workspace_id, turn_id, after };
         let mut whole: Option<TurnGetResult> = None;
         loop {
@@ -361,7 +361,7 @@ impl<'a> Live<'a> {
             Err(_) if self.interrupts > 1 => Err(self.left()),
             Err(error) if error.is_transient() => {
                 self.reconnect().await?;
-                // Asked again: whether the first request arrived is not known.
+                // It is unknown whether the first request arrived, and cancelling twice is harmless.
                 self.is_cancelling = false;
                 Ok(())
             }
@@ -387,7 +387,7 @@ impl<'a> Live<'a> {
         Ok(Next::More)
     }
 
-    /// Takes note of how far the log was heard, whatever the notification is about.
+    /// Records the position in the log, whatever the notification is about.
     fn about(&mut self, params: &str) -> About {
         let Ok(subject) = serde_json::from_str::<NotificationSubject>(params) else { return About::Other };
         if let Some(seq) = subject.seq.filter(|_| subject.workspace_id.as_ref() == Some(&self.workspace_id)) {
@@ -415,7 +415,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// What is said beside the answer; a notification that cannot be read is one of a newer gateway.
+    /// Prints notes about a notification. One that cannot be parsed comes from a newer gateway and is ignored.
     async fn tell(&mut self, method: &str, params: &str) -> Result<(), Failure> {
         match method {
             TurnManifestKept::NAME => {
@@ -461,7 +461,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// The rest of the answer, what it cost, and how it ended.
+    /// Prints the rest of the answer, the usage and the outcome.
     async fn end(&mut self, method: &str) -> Result<Exit, Failure> {
         let result = self.get().await?;
         let turn = &result.turn;
@@ -494,7 +494,7 @@ impl<'a> Live<'a> {
     }
 }
 
-/// What goes on after a notification.
+/// Describes the current activity after a notification.
 fn describe_activity(method: &str, params: &str) -> String {
     match method {
         TurnToolStarted::NAME => match serde_json::from_str::<TurnToolStarted>(params) {
@@ -507,7 +507,7 @@ fn describe_activity(method: &str, params: &str) -> String {
     }
 }
 
-/// Why there is no answer, and whether there may be one later.
+/// Creates the failure for a lost connection.
 fn failure(error: &TurnError) -> Failure {
     let failure = Failure::new(Exit::Failed, &*error.message).hints(error.hint.as_deref());
     if error.retryable { failure.hint("the same question may succeed later: ask again") } else { failure }

@@ -24,7 +24,7 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
         _ if context.output.is_json() || !is_attended() => Policy::Nobody,
         _ => Policy::Terminal,
     };
-    // From now on, so that a request to end is never missed between two events.
+    // Listen before connecting, so that a signal during setup is not lost.
     let mut stop = StopSignals::listen()?;
     let begin = async {
         let client = context.connect().await?;
@@ -59,7 +59,7 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
     live.below(workspace.root_path).follow().await
 }
 
-/// A name without a provider cannot be meant, whatever the gateway has. Which providers it has, it says itself.
+/// Checks the form of a model's name locally. Only the gateway knows whether its provider exists.
 fn check_model(context: &Context, model: Option<&str>) -> Result<(), Failure> {
     let Some(Err(error)) = model.map(str::parse::<ModelName>) else { return Ok(()) };
     let sections = context.configuration.sections();
@@ -72,7 +72,7 @@ fn check_model(context: &Context, model: Option<&str>) -> Result<(), Failure> {
     })
 }
 
-/// What is asked: the argument, or standard input.
+/// Reads the input from the argument or standard input.
 fn read_input(text: Option<&str>) -> Result<String, Failure> {
     let nothing = || {
         Failure::usage("there is nothing to ask").hint(
@@ -83,7 +83,7 @@ fn read_input(text: Option<&str>) -> Result<String, Failure> {
         Some(text) if text != "-" => text.to_owned(),
         None if std::io::stdin().is_terminal() => return Err(nothing()),
         _ => {
-            // More than a message can carry need not be read to be refused.
+            // Stop reading once the input exceeds the size of a message, because it would be rejected anyway.
             let max_read = protocol::limits::MAX_MESSAGE_BYTES as u64;
             let mut bytes = Vec::new();
             let read = std::io::stdin().lock().take(max_read).read_to_end(&mut bytes);

@@ -1,4 +1,4 @@
-//! What was said and done in a turn, for people.
+//! Formats the steps of a turn.
 
 use std::collections::HashMap;
 
@@ -14,24 +14,24 @@ use crate::output::count;
 use crate::output::terminal::{columns, time, wrap};
 use crate::output::{one_line, shown_name};
 
-/// Characters of a call's description.
+/// Maximum length of a call's description.
 const CALL_WIDTH: usize = 100;
-/// Characters of a line of a result.
+/// Maximum length of a line of a result.
 const LINE_WIDTH: usize = 160;
-/// Lines of a result.
+/// Maximum number of lines of a result.
 const RESULT_LINES: usize = 8;
 
-/// The argument that says most about a call, the first that is there.
+/// Most informative arguments of a call; the first one present is shown.
 const TELLING_ARGUMENTS: &[&str] = &["path", "command", "pattern"];
 
-/// How much of calls, results and reminders is shown.
+/// Amount of calls, results and reminders to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
     Shortened,
     Whole,
 }
 
-/// The turn with all its steps; paths below the workspace's root count from there.
+/// Formats a turn with all its steps. Paths are relative to the workspace's root.
 pub(super) fn describe(result: &TurnGetResult, root: Option<&str>, extent: Extent) -> String {
     let turn = &result.turn;
     let mut text = String::new();
@@ -86,9 +86,9 @@ pub(super) fn describe(result: &TurnGetResult, root: Option<&str>, extent: Exten
     text
 }
 
-/// What is needed to describe a step.
+/// State needed to format a step.
 struct Steps<'a> {
-    /// The names of tools by the calls' ids.
+    /// Names of tools by call id.
     tools: HashMap<&'a str, &'a str>,
     root: Option<&'a str>,
     extent: Extent,
@@ -129,7 +129,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Something that belongs to the line before it.
+    /// Appends a line that belongs to the one before it.
     fn add_below(&self, text: &mut String, lines: &str) {
         let limit = if self.extent == Extent::Whole { usize::MAX } else { RESULT_LINES };
         let mut below = String::new();
@@ -138,7 +138,7 @@ impl Steps<'_> {
     }
 }
 
-/// What a tool was called with, one argument below the other.
+/// Formats a call's arguments, one below the other.
 fn arguments(call: &ToolCall) -> String {
     let Ok(arguments) = serde_json::from_str::<Map<String, Value>>(&call.arguments) else {
         return call.arguments.clone();
@@ -154,7 +154,7 @@ fn arguments(call: &ToolCall) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// How a call ended. One that was denied did not run, so it did not fail.
+/// Describes how a call ended. A denied call did not run, so it did not fail.
 pub(super) fn outcome(
     is_error: bool,
     reminders: impl IntoIterator<Item = SystemReminderType>,
@@ -166,7 +166,7 @@ pub(super) fn outcome(
     }
 }
 
-/// Some lines of a text, indented, and how many there are more.
+/// Formats the first lines of a text, indented, with the number of remaining ones.
 pub(super) fn add_lines(text: &mut String, lines: &str, limit: usize) {
     let mut rest = lines.trim_end().lines();
     for line in rest.by_ref().take(limit) {
@@ -180,19 +180,19 @@ pub(super) fn add_lines(text: &mut String, lines: &str, limit: usize) {
     }
 }
 
-/// One line with the spaces at its beginning, which mean something in most files.
+/// Formats a line with its leading spaces, which are significant in most files.
 fn one_line_kept(line: &str) -> String {
     let content = line.trim_start_matches(' ');
     let spaces = line.len() - content.len();
     " ".repeat(spaces.min(LINE_WIDTH)) + &one_line(content, LINE_WIDTH)
 }
 
-/// All calls of a turn.
+/// Iterates over all calls of a turn.
 pub(super) fn calls(steps: &[TurnStep]) -> impl Iterator<Item = &ToolCall> {
     steps.iter().flat_map(|step| &step.calls)
 }
 
-/// A tool and what it was called with, in one line.
+/// Describes a tool and its arguments on one line.
 pub(super) fn describe_call(call: &ToolCall) -> String {
     let arguments: Option<Map<String, Value>> = serde_json::from_str(&call.arguments).ok();
     let what = match &arguments {
@@ -202,7 +202,7 @@ pub(super) fn describe_call(call: &ToolCall) -> String {
     format!("{} {}", one_line(&call.name, CALL_WIDTH), one_line(&what, CALL_WIDTH)).trim_end().to_owned()
 }
 
-/// A tool that waits and the files it would write, in one line.
+/// Describes a pending call and the files it would write on one line.
 pub(super) fn describe_approval(approval: &TurnApproval) -> String {
     let what = if approval.request.paths.is_empty() {
         telling_argument(&approval.request.arguments).unwrap_or_default()
@@ -219,7 +219,7 @@ fn telling_argument(arguments: &Map<String, Value>) -> Option<String> {
     TELLING_ARGUMENTS.iter().find_map(text)
 }
 
-/// A reminder's type and the files that it names. Only shown: what is in a reminder is decided where it is made.
+/// Describes a reminder by its type and files.
 pub(super) fn describe_reminder(reminder: &TurnReminder, root: Option<&str>) -> String {
     let below =
         |path: &'_ str| -> Option<String> { Some(path.strip_prefix(root?)?.strip_prefix('/')?.to_owned()) };
@@ -263,9 +263,10 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_described_by_what_tells_most() {
+    fn a_call_is_described_by_its_main_argument() {
         let call = |arguments: &str| {
-            let (id, name) = ("1".to_owned(), "search".to_owned());
+            let id = "1".to_owned();
+            let name = "search".to_owned();
             describe_call(&ToolCall { id, name, arguments: arguments.to_owned() })
         };
         assert_eq!(call(r#"{"glob": "*", "path": "src"}"#), "search src");
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_arguments_are_one_below_the_other() {
+    fn full_arguments_are_on_separate_lines() {
         let call =
             |arguments: &str| ToolCall { id: "1".into(), name: "x".into(), arguments: arguments.into() };
         assert_eq!(

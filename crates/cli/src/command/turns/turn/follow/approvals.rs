@@ -1,4 +1,4 @@
-//! What is done about calls that ask.
+//! Decisions about pending calls.
 
 use client::ClientError;
 use protocol::method::{TurnApprove, TurnApproveParams};
@@ -17,14 +17,14 @@ use crate::output::one_line;
 impl Live<'_> {
     pub(super) async fn decide(&mut self, requested: &TurnApprovalRequested) -> Result<(), Failure> {
         let waiting = self.catch_up().await?;
-        // One that is not there any more was decided by somebody else.
+        // A call that is no longer pending was decided elsewhere.
         let of = |it: &TurnApproval| it.turn_id.clone().unwrap_or_else(|| self.turn_id.clone());
         let is_meant =
             |it: &TurnApproval| it.request.call_id == requested.call_id && of(it) == requested.turn_id;
         let Some(approval) = waiting.into_iter().find(is_meant) else { return Ok(()) };
         let asker = self.asker(&approval);
         match self.policy {
-            // What every workspace shares is not covered by a flag about writes.
+            // Files shared by all workspaces are exempt from the flags about writes.
             Policy::Allow if approval.request.identity => {
                 if self.output.is_json() || !is_attended() {
                     return self.deny_unasked(&approval).await;
@@ -56,7 +56,7 @@ impl Live<'_> {
         }
     }
 
-    /// Asks, now or after the questions before.
+    /// Asks about a call, now or after the earlier questions.
     fn ask(&mut self, question: Question) {
         if !self.questions.is_asking() {
             self.speak();
@@ -64,14 +64,14 @@ impl Live<'_> {
         self.questions.ask(self.output, question);
     }
 
-    /// Who makes a call, if it is a turn that work was delegated to: by the number that its progress is shown with.
+    /// Returns the delegated turn that makes a call, with the number used in its progress notes.
     fn asker(&self, approval: &TurnApproval) -> Option<Asker> {
         let turn_id = approval.turn_id.as_ref()?;
         let index = self.delegated.iter().position(|known| known == turn_id)?;
         Some(Asker { number: index + 1, goal: self.goal(turn_id).unwrap_or_default() })
     }
 
-    /// All of a call, for somebody who reads it at once.
+    /// Prints a whole call for a user who reads it immediately.
     fn show_whole(&mut self, approval: &TurnApproval) {
         self.note("");
         let asker = self.asker(approval);
@@ -134,7 +134,7 @@ impl Live<'_> {
         Ok(())
     }
 
-    /// Decides about exactly what was shown.
+    /// Decides about exactly the call that was shown.
     async fn approve(
         &mut self,
         shown: &TurnApproval,
@@ -152,12 +152,12 @@ impl Live<'_> {
         loop {
             return match self.call::<TurnApprove>(&params).await {
                 Err(_) if self.interrupts > 1 => Err(self.left()),
-                // Whether the decision arrived is not known, and saying it twice does no harm.
+                // It is unknown whether the decision arrived, and sending it twice is harmless.
                 Err(error) if error.is_transient() => {
                     self.reconnect().await?;
                     continue;
                 }
-                // It may have been decided elsewhere, or too late; the turn continues either way.
+                // The call may have been decided elsewhere or have expired; the turn continues either way.
                 Err(ClientError::Refused(refused)) => {
                     self.speak();
                     self.output.warning(&refused.message, None);

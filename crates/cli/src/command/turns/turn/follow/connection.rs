@@ -1,4 +1,4 @@
-//! The connection to the gateway, when it is lost.
+//! Reconnection to the gateway.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use tokio::time::Instant;
 use super::Live;
 use crate::failure::{Exit, Failure};
 
-/// How long a gateway may be away: more than one needs to start again.
+/// Time limit for reconnecting, long enough for a gateway to restart.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 impl Live<'_> {
-    /// Connects again and continues after the last change. Pieces of the answer only came over the old connection.
+    /// Reconnects and resumes after the last change. Deltas were only sent over the old connection.
     pub(super) async fn reconnect(&mut self) -> Result<(), Failure> {
         self.answer.lose();
         self.note("the connection to the gateway was lost; connecting again");
@@ -71,11 +71,11 @@ impl Live<'_> {
     }
 }
 
-/// Why there is no connection.
+/// Reason for a failed reconnection.
 enum Lost {
-    /// Another try may succeed.
+    /// A retry may succeed.
     Passing,
-    /// Only somebody's doing something helps.
+    /// A user action is required.
     For(Failure),
 }
 
@@ -104,7 +104,7 @@ mod tests {
     use crate::signals::StopSignals;
 
     #[tokio::test]
-    async fn a_gateway_that_does_not_come_back_is_given_up() {
+    async fn reconnecting_ends_after_the_time_limit() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().to_str().unwrap();
         let words = ["foreword", "--home", path, "--data", path, "turn", "list", "thread"];

@@ -1,4 +1,4 @@
-//! What the turns do that the turn has delegated work to.
+//! Progress of delegated turns.
 
 use protocol::TurnId;
 use protocol::notification::{
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::output::{Reader, one_line};
 
 impl Live<'_> {
-    /// Tells what happens in a delegated turn, by its number.
+    /// Handles a notification of a delegated turn.
     pub(super) async fn hear_delegated(
         &mut self,
         number: usize,
@@ -34,8 +34,8 @@ impl Live<'_> {
             TurnToolFinished::NAME => {
                 if let Ok(finished) = serde_json::from_str::<TurnToolFinished>(params) {
                     self.questions.forget(self.output, Some(&finished.turn_id), &finished.call_id);
-                    let (tool, effects) =
-                        (one_line(&finished.tool, TOOL_WIDTH), explain::describe_effects(&finished.effects));
+                    let tool = one_line(&finished.tool, TOOL_WIDTH);
+                    let effects = explain::describe_effects(&finished.effects);
                     let outcome = steps::outcome(finished.is_error, finished.reminders.iter().copied());
                     if !self.output.is_json() {
                         self.tell_progress(number, format!("tool {tool} {outcome}{effects}"));
@@ -60,13 +60,13 @@ impl Live<'_> {
         Ok(Next::More)
     }
 
-    /// What a delegated turn was told to do.
+    /// Returns the task of a delegated turn.
     pub(super) fn goal(&self, turn_id: &TurnId) -> Option<String> {
         let turn = self.delegated_turns.iter().find(|turn| turn.id == *turn_id)?;
         Some(one_line(&turn.input, GOAL_WIDTH))
     }
 
-    /// Says how a delegated turn gets on; while somebody is asked something, that waits until they have answered.
+    /// Prints progress of a delegated turn, or holds it back while a question is open.
     fn tell_progress(&mut self, number: usize, progress: String) {
         self.held_back.push(format!("delegated {number}: {progress}"));
         if !self.questions.is_asking() {
@@ -74,7 +74,7 @@ impl Live<'_> {
         }
     }
 
-    /// Says what was held back while somebody was asked.
+    /// Prints the notes that were held back.
     pub(super) fn tell_held_back(&mut self) {
         for line in std::mem::take(&mut self.held_back) {
             self.note(line);

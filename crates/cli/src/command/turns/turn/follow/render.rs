@@ -1,4 +1,4 @@
-//! What is said beside the answer.
+//! Notes printed beside the answer.
 
 use std::iter::once;
 
@@ -12,22 +12,22 @@ use crate::command::turns::turn::{explain, steps};
 use crate::failure::Failure;
 use crate::output::one_line;
 
-/// Characters of a tool's name.
+/// Maximum length of a tool's name.
 pub(super) const TOOL_WIDTH: usize = 100;
-/// Characters of what a provider said.
+/// Maximum length of a provider's message.
 const MESSAGE_WIDTH: usize = 300;
 
-/// Where reminders are: the number of the step, and the call if they are at the end of its result.
+/// Location of reminders: the step's index, and the call's id if they are at the end of its result.
 pub(super) type Place = (usize, Option<String>);
 
 impl Live<'_> {
-    /// Says something on a line of its own.
+    /// Prints a note on its own line.
     pub(super) fn note(&mut self, message: impl AsRef<str>) {
         self.speak();
         self.output.note(message);
     }
 
-    /// Ends the line that is open on the screen; what is printed of the answer elsewhere stays as it is.
+    /// Ends an open line on the screen. An answer printed to a file or pipe is not changed.
     pub(super) fn speak(&mut self) {
         self.questions.break_line(self.output);
         if self.answer.break_line() {
@@ -35,13 +35,13 @@ impl Live<'_> {
         }
     }
 
-    /// A tool, then what its result reminds of.
+    /// Prints a completed tool call and the reminders in its result.
     pub(super) async fn tell_tool(&mut self, finished: &TurnToolFinished) -> Result<(), Failure> {
         self.questions.forget(self.output, None, &finished.call_id);
         if self.output.is_json() {
             return Ok(());
         }
-        // The results of a round come together: who knows one knows them all.
+        // All results of a round are stored together, so one request usually loads them all.
         let mut place = self.untold_result(&finished.call_id);
         if place.is_none() {
             self.catch_up().await?;
@@ -60,7 +60,7 @@ impl Live<'_> {
         Ok(())
     }
 
-    /// Where the result of a call is. Some models give every call the same id; then it is the first that was not told yet.
+    /// Returns the location of a call's result. Some models reuse call ids, so take the first one that was not printed.
     fn untold_result(&self, call_id: &str) -> Option<Place> {
         let of_call = |step: &TurnStep| step.results.iter().any(|result| result.call_id == call_id);
         let places = self.steps.iter().enumerate().filter(|(_, step)| of_call(step));
@@ -68,8 +68,8 @@ impl Live<'_> {
         places.find(|place| !self.told.contains(place))
     }
 
-    /// What the model was reminded of beside the question, for somebody who comes later. What its calls have reminded it of
-    /// is not told without them.
+    /// Prints earlier reminders outside tool results, for a user who starts watching late. Those in results are omitted without
+    /// their calls.
     pub(super) async fn tell_so_far(&mut self) -> Result<(), Failure> {
         self.catch_up().await?;
         self.tell_reminders(|(_, call_id)| call_id.is_none());
@@ -77,7 +77,7 @@ impl Live<'_> {
         Ok(())
     }
 
-    /// What the model is reminded of beside the question.
+    /// Prints the reminders beside the question.
     pub(super) async fn tell_opening(&mut self) -> Result<(), Failure> {
         if !self.output.is_json() {
             self.catch_up().await?;
@@ -86,13 +86,13 @@ impl Live<'_> {
         Ok(())
     }
 
-    /// Tools that the turn should have and has not, such as those of a server that failed: known with its first prompt.
+    /// Warns about missing tools, such as those of a failed server, once the first prompt is known.
     pub(super) async fn tell_missing_tools(&mut self) -> Result<(), Failure> {
         if self.output.is_json() || std::mem::replace(&mut self.is_prompt_known, true) {
             return Ok(());
         }
         let params = TurnGetParams { workspace_id: self.workspace_id.clone(), turn_id: self.turn_id.clone() };
-        // Whoever cannot be asked for this now goes on with the turn: `turn explain` says it later.
+        // A failed query only costs the warning; `turn explain` shows it later.
         let Ok(kept) = self.call::<TurnManifest>(&params).await else { return Ok(()) };
         let diagnostics = kept.manifests.into_iter().take(1).flat_map(|round| round.manifest.diagnostics);
         for missing in diagnostics.filter(|it| it.code == PromptDiagnosticCode::ToolsOmitted) {
@@ -102,7 +102,7 @@ impl Live<'_> {
         Ok(())
     }
 
-    /// Notifications only say that there are some; what they are about is in the turn's steps.
+    /// Prints reminders from the turn's steps, because notifications only report that there are some.
     pub(super) fn tell_reminders(&mut self, is_meant: impl Fn(&Place) -> bool) {
         let mut lines = Vec::new();
         for (place, reminders) in places(&self.steps).filter(|(place, _)| is_meant(place)) {
@@ -130,9 +130,10 @@ impl Live<'_> {
         self.note(describe_retrying(retrying));
     }
 
-    /// Says that nobody reads the answer here; it is kept all the same.
+    /// Warns that standard output was closed; the answer is stored all the same.
     pub(super) fn tell_unread(&mut self) {
-        let (flags, turn_id) = (&self.context.repeated_flags, &self.turn_id);
+        let flags = &self.context.repeated_flags;
+        let turn_id = &self.turn_id;
         let hint = format!(
             "`foreword{flags} turn show {turn_id}` has its answer, `foreword{flags} turn cancel {turn_id}` stops it"
         );
@@ -140,7 +141,7 @@ impl Live<'_> {
     }
 }
 
-/// Where a model can be reminded of something and of what it is, in the order in which it reads it.
+/// Iterates over the locations of reminders in the order in which the model reads them.
 fn places(steps: &[TurnStep]) -> impl Iterator<Item = (Place, &[TurnReminder])> {
     steps.iter().enumerate().flat_map(|(number, step)| {
         let results = step.results.iter().map(move |result| {
@@ -162,7 +163,7 @@ mod tests {
     use protocol::TurnId;
 
     #[test]
-    fn a_provider_that_is_asked_again_is_named_with_its_reason() {
+    fn a_retry_shows_its_reason() {
         let message = "provider `x`: HTTP 500: the\u{1b}[2J\nserver".to_owned();
         let retrying = TurnRetrying { turn_id: TurnId::new(), attempt: 1, delay_ms: 1_234, message };
         assert_eq!(
