@@ -130,7 +130,7 @@ async fn silent_sockets(stage: &Stage) -> anyhow::Result<Refusal> {
         Ok(_) => format!(
             "{closed} of them were closed without a word, the oldest first; an owner got in beside the rest"
         ),
-        Err(error) => format!("{closed} of them were closed; an owner was message: {error}"),
+        Err(error) => format!("{closed} of them were closed; an owner was refused: {error}"),
     };
     let wanted = format!("{SILENT} sockets that show no token");
     Ok(Refusal { wanted, message, ready: stage.readiness().await })
