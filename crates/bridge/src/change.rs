@@ -155,7 +155,7 @@ pub(crate) fn inside(project: &Path, path: &Path) -> Result<PathBuf, ChangeError
     let below = path.strip_prefix(there).unwrap_or(Path::new(""));
     let followed = if below.as_os_str().is_empty() { real(there)? } else { real(there)?.join(below) };
     if followed.starts_with(real(project)?) {
-        // Only a file that is a link itself is replaced by its target, because renaming over the link would break it.
+        // Only a file that is a link itself is replaced by its target, because renaming would replace the link itself.
         let is_linked = path.is_symlink();
         return Ok(if is_linked { followed } else { path.to_owned() });
     }
@@ -333,7 +333,7 @@ impl Journal<'_> {
     }
 
     fn place(&self, path: &Path) -> PathBuf {
-        // A digest, because a path can be longer than the file name that a file system permits.
+        // A digest, because a path contains slashes and may be longer than a file name may be.
         let name = ContentHash::of(format!("{}\0{}", self.reason, path.display()));
         self.directory.join(format!("{name}.json"))
     }
