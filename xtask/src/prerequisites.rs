@@ -221,7 +221,7 @@ fn ensure_all(prerequisites: &'static [Prerequisite]) -> Result<()> {
             ));
         }
     }
-    // All of them are listed at once, so that one installation is enough.
+    // All of them are listed together, so that one installation is enough.
     let missing = missing(prerequisites);
     if missing.is_empty() {
         return Ok(());
