@@ -139,7 +139,7 @@ async fn a_shutdown_does_not_wait_for_half_requests() {
         "POST /rpc HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {secret}\r\ncontent-length: 9\r\n\r\n{{"
     );
     half_body.write_all(head.as_bytes()).await.unwrap();
-    // Answered after both have been accepted.
+    // The gateway accepts connections in order, so this answer proves that both are accepted.
     Socket::owner(&gateway).await.ok("workspace/list", json!({})).await;
     let started = Instant::now();
     gateway.gateway().shutdown().await;
@@ -159,7 +159,7 @@ async fn an_answer_is_sent_whole_although_the_gateway_stops() {
         .ok("thread/agents_doc/save", world.with(json!({ "content": content })))
         .await;
     let call = |id: usize| json!({ "jsonrpc": "2.0", "id": id, "method": "thread/agents_doc/get", "params": world.with(json!({})) });
-    // More than the buffers between the two hold.
+    // More than the sockets' buffers hold, so the answer cannot be sent before the shutdown begins.
     let body = json!((0..64).map(call).collect::<Vec<_>>()).to_string();
     let secret = gateway.owner_secret().unwrap();
     let length = body.len();

@@ -191,7 +191,7 @@ async fn archiving_answers_what_is_effective_now_and_whether_there_was_something
     let again = socket.ok("thread/agents_doc/archive", &scope).await;
     assert_eq!((&again["archived"], &again["effective"]["inherited"]), (&json!(false), &json!(true)));
 
-    // A new document is another one, but the scope's numbers go on.
+    // A new document has another id, but the versions of the scope continue.
     let second = socket.ok("thread/agents_doc/save", &own).await["doc"].clone();
     assert_ne!(id(&second), id(&first));
     assert_eq!(second["version"], 3);

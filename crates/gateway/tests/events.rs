@@ -14,7 +14,7 @@ use crate::support::{Socket, World, ask, metric, post, until};
 /// Number of log entries that [`World::new`] writes.
 const BEFORE: u64 = 3;
 
-/// The same with a document at the root, after which a save is a single change.
+/// Log entries of [`World::new`] and a first document at the root; each later save is a single entry.
 const BEFORE_SAVES: u64 = BEFORE + 2;
 
 async fn start() -> (TestGateway, World) {
@@ -23,7 +23,7 @@ async fn start() -> (TestGateway, World) {
     (gateway, world)
 }
 
-/// With a document at the root, so that saves change it and nothing else.
+/// Like [`start`], with a document at the root, so that later saves do not change the tree.
 async fn start_with_document() -> (TestGateway, World) {
     let (gateway, world) = start().await;
     make_document(&gateway, &world).await;
@@ -285,7 +285,7 @@ async fn after_unsubscribing_nothing_more_comes() {
         assert!(socket.is_quiet().await, "round {round}");
     }
     saving.abort();
-    // Ending what is not there is no error.
+    // Ending a subscription that does not exist is not an error.
     socket.ok("events/unsubscribe", world.with(json!({}))).await;
 }
 
@@ -417,19 +417,20 @@ async fn gateways_on_one_database_tell_each_others_clients() {
     for follower in &mut followers {
         follower.ok("events/subscribe", world.with(json!({}))).await;
     }
-    // Both write at the same time, into the same workspace.
+    // Both gateways write into the same workspace at the same time, so their sequence numbers must interleave without
+    // gaps.
     tokio::join!(save(&here, &world, 0..100), save(&there, &world, 100..200));
     let newest = BEFORE_SAVES + 200;
     for (name, follower) in ["here", "there"].into_iter().zip(&mut followers) {
         let seen = follower.sequences(200).await;
         assert!(seen.into_iter().eq(BEFORE_SAVES + 1..=newest), "{name}: each change once, in order");
     }
-    // A client may go from one gateway to the other.
+    // A client may move to the other gateway with its position.
     let mut moved = Socket::owner(&there).await;
     moved.ok("events/subscribe", world.with(json!({ "since": newest - 5 }))).await;
     assert!(moved.sequences(5).await.into_iter().eq(newest - 4..=newest));
 
-    // A gateway that was down while the other one wrote has missed nothing either.
+    // A gateway that was down while the other one wrote has not missed anything either.
     let directory = there.stop().await.unwrap();
     save(&here, &world, 200..210).await;
     let database = here.gateway().database().clone();

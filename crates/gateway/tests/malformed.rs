@@ -19,7 +19,7 @@ const ALIVE: &str = "\"probe\" ok";
 
 const MIB: usize = 1024 * 1024;
 
-/// A request of some size that would succeed if it were allowed.
+/// Returns a valid request of the given size.
 fn padded(bytes: usize) -> String {
     let request = r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#;
     format!("{request}{}", " ".repeat(bytes - request.len()))
@@ -111,7 +111,7 @@ async fn a_message_over_the_limit_is_refused_and_the_websocket_lives_on() {
         is_too_large(&socket.receive().await, bytes);
         socket.ok("initialize", json!({})).await;
     }
-    // A message in many frames is as large as they are together.
+    // The limit applies to the whole message, so fragments below it do not help.
     let text = padded(2 * MIB);
     let (first, second) = text.as_bytes().split_at(MIB);
     for (part, opcode, last) in [(first, Data::Text, false), (second, Data::Continue, true)] {
@@ -178,7 +178,7 @@ async fn a_binary_frame_is_a_parse_error() {
         assert_eq!(summary(&socket.text().await.unwrap()), "null -32700");
         socket.ok("initialize", json!({})).await;
     }
-    // Control frames are the WebSocket's own business.
+    // Control frames belong to WebSocket itself and get no JSON-RPC answer.
     socket.send_message(Message::Ping("x".into())).await.unwrap();
     socket.send_message(Message::Pong("x".into())).await.unwrap();
     assert!(socket.is_quiet().await);

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 
 use crate::support::{HttpAnswer, World, ask, request, soon};
 
-/// A gateway with a workspace that has a directory, and another that has none.
+/// A gateway with two workspaces, of which one has a directory.
 struct Place {
     gateway: TestGateway,
     world: World,
@@ -120,7 +120,7 @@ impl<'a> McpClient<'a> {
         result
     }
 
-    /// The stream of changes, line by line.
+    /// Opens the stream of changes.
     async fn stream(&self) -> tokio::io::Lines<BufReader<TcpStream>> {
         let mut stream = TcpStream::connect(self.gateway.gateway().address()).await.unwrap();
         let head = format!("{}\r\nAccept: text/event-stream\r\n\r\n", self.head("GET"));
@@ -132,7 +132,7 @@ impl<'a> McpClient<'a> {
     }
 }
 
-/// The next event of a stream; none at its end.
+/// Returns the next event of a stream; `None` at its end.
 async fn next_event(lines: &mut tokio::io::Lines<BufReader<TcpStream>>) -> Option<Value> {
     loop {
         let line = soon("an event", lines.next_line()).await.ok().flatten()?;
@@ -268,7 +268,7 @@ async fn who_follows_a_resource_is_told_on_the_stream() {
     let told = next_event(&mut events).await.unwrap();
     assert_eq!(told["method"], "notifications/resources/updated");
     assert_eq!(told["params"]["uri"], "foreword://document/shop");
-    // Another stream of the same session takes the place of the first.
+    // Another stream of the same session replaces the first one.
     let mut newer = reader.stream().await;
     assert_eq!(next_event(&mut events).await, None);
     std::fs::write(place.directory.path().join("root/AGENTS.md"), "THIRD\n").unwrap();

@@ -18,7 +18,7 @@ fn save(world: &World, text: &str) -> Value {
     world.with(json!({ "content": text }))
 }
 
-/// Makes a call that must fail within bounds, because of the database.
+/// Makes a call that must fail in time because of the database.
 async fn fails(socket: &mut Socket, reason: &str, method: &str, params: Value) {
     let begun = Instant::now();
     let data = socket.refused(-32603, method, params).await;
@@ -125,7 +125,7 @@ async fn an_sqlite_file_is_moved_away_and_back() {
     assert_eq!(socket.sequences(1).await, [6]);
 }
 
-/// Names a directory on a small disk of its own; set for the process that the test below starts.
+/// Environment variable with the mount point of the small disk, set for the child process of the test below.
 const SMALL_DISK: &str = "FOREWORD_TEST_SMALL_DISK";
 
 #[cfg(target_os = "linux")]
@@ -134,7 +134,7 @@ fn a_full_disk_is_reported_and_costs_nothing_that_was_saved() {
     if std::env::var_os(SMALL_DISK).is_some() {
         return on_a_small_disk();
     }
-    // The disk exists only in a name space that ends with the process in it, however that ends.
+    // The disk is mounted in a namespace that ends with the child process, so even a crash leaves no mount behind.
     let directory = tempfile::tempdir().unwrap();
     let script = format!("mount -t tmpfs -o size=10m none \"${SMALL_DISK}\" || exit 77; exec \"$@\"");
     let run = std::process::Command::new("unshare")
@@ -166,7 +166,7 @@ fn skip(why: &str) {
 async fn on_a_small_disk() {
     let disk = std::path::PathBuf::from(std::env::var_os(SMALL_DISK).unwrap());
     let ballast = disk.join("ballast");
-    // Without it there is room for the whole write-ahead log twice, so that SQLite can tidy it up.
+    // Without the ballast, the disk holds the write-ahead log twice, which SQLite needs to clean it up afterwards.
     std::fs::write(&ballast, vec![0; 6 * 1024 * 1024]).unwrap();
     let directory = tempfile::tempdir_in(&disk).unwrap();
     let gateway = TestGateway::start_in(directory, |_| {}).await.unwrap();
@@ -177,7 +177,7 @@ async fn on_a_small_disk() {
 
     let mut acknowledged = 0;
     let mut refused = 0;
-    // After the first failure SQLite may still find room by tidying up its log, so ask until it does not.
+    // After the first failure, SQLite may still free space by cleaning up its log, so save until it no longer can.
     while refused < 5 {
         match socket.call("thread/agents_doc/save", save(&world, &text(acknowledged + 1))).await {
             Ok(_) => (acknowledged, refused) = (acknowledged + 1, 0),
@@ -207,7 +207,7 @@ async fn on_a_small_disk() {
         assert_eq!(revision["revision"]["content"], text(version));
     }
     let tree = socket.ok("thread/tree", world.with(json!({}))).await;
-    // One more, because a document appeared.
+    // One more than the saves, because the first one also changed the tree.
     assert_eq!(tree["seq"], 4 + acknowledged);
 
     std::fs::remove_file(&ballast).unwrap();

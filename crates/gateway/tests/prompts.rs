@@ -292,7 +292,7 @@ async fn the_gateways_manifest_is_the_compilers() {
     assert_eq!(serde_json::to_value(&wire).unwrap(), value);
 }
 
-/// A manifest that hides a cut would be worse than none.
+/// A manifest that hides a truncation would be worse than no manifest.
 #[tokio::test]
 async fn the_manifest_says_what_happened_to_files_on_disk() {
     let mut prompts = Prompts::start().await;

@@ -15,7 +15,7 @@ async fn too_many_requests_are_refused_with_the_time_to_wait() {
     let secret = gateway.token("busy", Role::Reader, None).await.unwrap();
     let other = gateway.token("calm", Role::Reader, None).await.unwrap();
     let mut busy = Socket::connect(&gateway, &secret).await;
-    // A batch is as many requests as it holds, so they all come within the same moment.
+    // Each call of a batch counts as a request, so all of them fall into the same moment however slow the machine is.
     let batch: Vec<_> =
         (0..50).map(|id| json!({ "jsonrpc": "2.0", "id": id, "method": "workspace/list" })).collect();
     busy.send(json!(batch).to_string()).await;
@@ -29,7 +29,7 @@ async fn too_many_requests_are_refused_with_the_time_to_wait() {
     let wait = refused.last().unwrap()["data"]["retry_after_ms"].as_u64().unwrap();
     assert!((1..=1_000).contains(&wait), "{wait}");
 
-    // Other tokens are not affected, and a client that waits as told gets an answer.
+    // Other tokens are not affected, and a client that waits for the given time gets an answer.
     Socket::connect(&gateway, &other).await.ok("workspace/list", json!({})).await;
     tokio::time::sleep(Duration::from_millis(wait)).await;
     busy.ok("workspace/list", json!({})).await;

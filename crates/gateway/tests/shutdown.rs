@@ -11,10 +11,10 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::support::{Socket, World, ask, post, soon, until};
 
-/// As many as a batch may have, nearly.
+/// Almost the maximum of a batch, so that the shutdown reliably comes in the middle of it.
 const SAVES: usize = 60;
 
-/// A batch of saves, each of another text.
+/// Returns a batch of saves with different texts.
 fn batch(world: &World) -> String {
     let save = |number: usize| {
         let params = world.with(json!({ "content": format!("text {number}") }));
@@ -23,7 +23,7 @@ fn batch(world: &World) -> String {
     json!((0..SAVES).map(save).collect::<Vec<_>>()).to_string()
 }
 
-/// Waits until some of a batch is done; hardly ever all of it is by then.
+/// Waits until part of a batch is done.
 async fn is_under_way(gateway: &TestGateway, world: &World) {
     let owner = gateway.owner_in_memory();
     until("the batch to be under way", async || {
@@ -189,7 +189,7 @@ async fn a_directory_has_one_gateway_at_a_time() {
     assert!(error.is_already_running());
     assert!(error.to_string().contains(&gateway.url()), "{error}");
     assert!(error.hint().is_some());
-    // The one that runs is not disturbed, and can still be found.
+    // The running gateway is not disturbed, and its announcement still exists.
     gateway.owner().await.unwrap();
 }
 
@@ -210,7 +210,8 @@ async fn a_client_that_never_reads_does_not_hold_up_the_end() {
     let big = world.with(json!({ "content": "x".repeat(65_000) }));
     ask(&gateway.owner_in_memory(), "thread/agents_doc/save", big).await.unwrap();
     let mut asleep = Socket::owner(&gateway).await;
-    // More than the buffers between the two hold, and less than the gateway queues.
+    // More than the sockets' buffers hold, so that the writer is stuck, but less than the gateway's queue, so that the
+    // client is not disconnected as slow before the shutdown.
     for _ in 0..80 {
         asleep.request("thread/agents_doc/get", world.with(json!({}))).await;
     }

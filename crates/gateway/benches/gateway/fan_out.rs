@@ -1,4 +1,4 @@
-//! Plain TCP connections that all get the same bytes: what reaching everybody costs with nothing around it.
+//! Plain TCP connections that all get the same bytes: the cost of a broadcast without any protocol around it.
 
 use std::time::Instant;
 

@@ -22,7 +22,7 @@ const POST_ONE: &str = "HTTP POST, 1 connection";
 const STORE_MANY: &str = "store, 50 callers";
 const SOCKET_MANY: &str = "WebSocket, 50 connections";
 
-/// The rows of a table: who asks, and the store's figure to hold it against.
+/// Rows of a table, each with the store's row to compare it with.
 const ROWS: [(&str, &str); 5] = [
     (STORE_ONE, STORE_ONE),
     (SOCKET_ONE, STORE_ONE),
@@ -55,8 +55,8 @@ fn rates(figures: &Figures, requests: usize) -> Table<3> {
     table
 }
 
-/// A gateway with its connections, and a store of its own on another file: two writers of one SQLite file would
-/// wait for each other.
+/// A gateway with its connections, and a separate store on another file: two writers of one SQLite file would wait for
+/// each other.
 struct Setting {
     store: Store,
     store_thread: Arc<DeepThread>,

@@ -11,7 +11,7 @@ use gateway::{Gateway, GatewaySettings};
 pub(crate) const MODE: &str = "--serve";
 const READY: &str = "ready";
 
-/// What [`MODE`] does: serves until standard input ends.
+/// Runs [`MODE`]: serves until standard input ends.
 pub(crate) async fn until_told(data: &str) -> anyhow::Result<()> {
     let mut settings = GatewaySettings::new(data);
     settings.listen = "127.0.0.1:0".to_owned();

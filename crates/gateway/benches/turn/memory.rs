@@ -81,7 +81,7 @@ async fn of_turns(turns: usize) -> anyhow::Result<Memory> {
     Ok(Memory { idle, waiting: memory.now()? })
 }
 
-/// A model that answers at first, and then no more.
+/// A model that stops answering after a number of requests.
 struct Silent {
     model: ScriptedModel,
     asked: Arc<AtomicUsize>,

@@ -86,12 +86,12 @@ pub(crate) fn with_model(settings: &mut GatewaySettings, model: &ScriptedModel, 
 }
 
 impl Stage {
-    /// A chat with everything as it is by default.
+    /// Creates a chat with default settings.
     pub(crate) async fn chat() -> Self {
         Self::set(Setting::default()).await
     }
 
-    /// An agent in a project with these files, that may write without asking.
+    /// Creates an agent in a project with these files that may write without approval.
     pub(crate) async fn agent(files: &'static [(&'static str, &'static str)]) -> Self {
         Self::set(Setting { mode: "agent", files, turns: writing(), ..Setting::default() }).await
     }
@@ -128,19 +128,19 @@ impl Stage {
         std::fs::read_to_string(self.path(path)).unwrap()
     }
 
-    /// Parameters that name the workspace, and others.
+    /// Returns `others` with the workspace's id added.
     pub(crate) fn with(&self, others: Value) -> Value {
         let mut params = json!({ "workspace_id": self.workspace });
         params.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
         params
     }
 
-    /// Begins a turn; the result is its id.
+    /// Starts a turn and returns its id.
     pub(crate) async fn start(&mut self, input: &str) -> String {
         self.start_with(json!({ "input": input })).await
     }
 
-    /// Begins a turn with more parameters than the text.
+    /// Starts a turn with more parameters than the input.
     pub(crate) async fn start_with(&mut self, others: Value) -> String {
         let mut params = self.with(json!({ "thread_id": self.thread }));
         params.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
@@ -149,7 +149,7 @@ impl Stage {
         id(turn)
     }
 
-    /// The turn as `turn/get` has it.
+    /// Returns the turn as `turn/get` reports it.
     pub(crate) async fn get(&mut self, turn: &str) -> Value {
         let params = self.with(json!({ "turn_id": turn }));
         self.socket.ok("turn/get", params).await
@@ -160,7 +160,7 @@ impl Stage {
         self.until(turn, |answer| answer["turn"]["status"] != "running").await
     }
 
-    /// Waits until a turn is as it should be.
+    /// Waits until a turn satisfies the condition.
     pub(crate) async fn until(&mut self, turn: &str, mut reached: impl FnMut(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
@@ -173,7 +173,7 @@ impl Stage {
         }
     }
 
-    /// Asks, and waits for a turn that ends well.
+    /// Runs a turn that must complete.
     pub(crate) async fn ask(&mut self, input: &str) -> Value {
         self.ask_with(json!({ "input": input })).await
     }
@@ -185,7 +185,7 @@ impl Stage {
         answer
     }
 
-    /// Asks, and waits for a turn that fails; the result is its error.
+    /// Runs a turn that must fail, and returns its error.
     pub(crate) async fn fail(&mut self, input: &str) -> Value {
         let turn = self.start(input).await;
         let answer = self.ended(&turn).await;
@@ -198,26 +198,26 @@ impl Stage {
         self.model.requests().into_iter().map(|request| request.body).collect()
     }
 
-    /// The last of them.
+    /// Returns the latest request.
     pub(crate) fn last_body(&self) -> Value {
         self.bodies().pop().unwrap()
     }
 }
 
-/// Settings of turns that write without asking.
+/// Returns settings for turns that write without approval.
 pub(crate) fn writing() -> TurnSettings {
     let mut turns = TurnSettings::default();
     turns.permissions.write = tools::Permission::Allow;
     turns
 }
 
-/// A shell without a sandbox: as root there is none. What each of them holds has tests of its own.
+/// Settings of a shell without a sandbox, which root cannot have. The sandbox crate tests the confinement.
 pub(crate) fn unconfined_shell() -> tools::ShellSettings {
     let program = tools::Program::at(test_sandbox::guard_program().unwrap());
     tools::ShellSettings { sandbox: protocol::SandboxLevel::Off, program, ..Default::default() }
 }
 
-/// All texts of a message as Anthropic has it, results of tools included.
+/// Returns all texts of a message in Anthropic's format, including tool results.
 pub(crate) fn texts(message: &Value) -> Vec<String> {
     let text = |block: &Value| block["text"].as_str().map(str::to_owned);
     match &message["content"] {

@@ -1,4 +1,4 @@
-//! Calls that wait for somebody to decide.
+//! Calls that wait for a decision.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn waiting(stage: &mut Stage, turn: &str) -> Value {
     answer["approvals"][0].clone()
 }
 
-/// The parameters of the next notification of a kind.
+/// Returns the parameters of the next notification of a kind.
 async fn told(stage: &mut Stage, method: &str) -> Value {
     loop {
         let notification = stage.socket.notification().await;
@@ -45,7 +45,7 @@ async fn a_write_waits_for_a_yes() {
     assert_eq!(approval["paths"], json!([stage.path("a.txt")]));
     assert_eq!(approval["rule"], "permissions.write = ask");
     assert_eq!(stage.read("a.txt"), "old");
-    // Somebody else may answer, who learns of it from the notifications.
+    // Another client may decide; it learns about the question from the notifications.
     let asked = loop {
         let notification = other.notification().await;
         if notification["method"] == "turn/approval_requested" {
@@ -64,7 +64,7 @@ async fn a_write_waits_for_a_yes() {
     assert_eq!(decided["decision"]["decided_by"], "owner");
     let explained = other.ok("turn/explain", stage.with(json!({ "turn_id": turn }))).await;
     assert_eq!(explained["explanation"]["approvals"], json!([decided]));
-    // The turn is over: to say the same again is fine, to change one's mind is not.
+    // The turn is over: repeating the decision is fine, changing it is not.
     other.ok("turn/approve", &answer).await;
     let no = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": false }));
     other.refused(-32011, "turn/approve", no).await;
@@ -95,7 +95,7 @@ async fn how_a_decision_came_about_is_kept_and_told_to_the_model() {
     waiting(&mut stage, &turn).await;
     let say =
         |allow: bool, how: &str| json!({ "turn_id": turn, "call_id": "call_1", "allow": allow, "how": how });
-    // What only the gateway can know, and what contradicts itself.
+    // Only the gateway can decide that a question has expired, and an unattended client cannot have allowed a call.
     for (allow, how) in [(false, "expired"), (true, "unattended")] {
         let params = stage.with(say(allow, how));
         stage.socket.refused(-32602, "turn/approve", params).await;
@@ -165,7 +165,7 @@ async fn to_allow_one_call_allows_no_other_whatever_the_model_calls_them() {
         let params = stage.with(params);
         stage.socket.ok("turn/approve", params).await;
     }
-    // A later call under the same name is another call.
+    // A later call with the same id is another call and needs its own decision.
     let later = stage.until(&turn, |got| got["approvals"].as_array().unwrap().len() == 1).await;
     assert_eq!(later["approvals"][0]["arguments"]["path"], "three.txt");
     let params =
@@ -232,7 +232,7 @@ async fn a_file_that_changed_between_question_and_run_asks_again() {
     assert_eq!(ended["decided"][0]["decision"]["how"], "standing");
 }
 
-/// Who decides may take hours: what came to apply meanwhile is read before anything is written.
+/// A decision may take hours: instructions that apply by then are delivered before anything is written.
 #[tokio::test]
 async fn instructions_that_change_while_a_call_waits_hold_it_back() {
     for (before, now) in [(None, "RULE-NEW"), (Some("RULE-OLD"), "RULE-NEW")] {

@@ -1,4 +1,4 @@
-//! Turns that are stopped, by somebody or by the end of their gateway.
+//! Turns that end early, by cancellation or by the end of their gateway.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,12 +20,12 @@ async fn a_turn_is_cancelled_while_its_model_speaks() {
     let params = stage.with(json!({ "turn_id": turn }));
     let cancelled = stage.socket.ok("turn/cancel", &params).await["turn"].clone();
     assert_eq!(cancelled["status"], "cancelled");
-    // What was said is kept, and the provider is no longer listened to.
+    // The text so far is kept, and the connection to the provider is dropped so that it stops generating.
     assert!(cancelled["answer"].as_str().unwrap().starts_with("word "));
     until("the provider to notice", async || stage.model.abandoned() == 1).await;
-    // Once more changes nothing.
+    // Cancelling again changes nothing.
     assert_eq!(stage.socket.ok("turn/cancel", &params).await["turn"], cancelled);
-    // The thread continues, without what was cancelled.
+    // The thread continues without the cancelled exchange.
     stage.model.answer(Answer::text("better"));
     stage.ask("briefly").await;
     assert!(!stage.last_body().to_string().contains("everything"));
@@ -103,12 +103,12 @@ async fn a_turn_of_a_dead_gateway_is_failed_and_one_of_a_living_gateway_is_left_
     assert_eq!(status(&turns[1]).await, protocol::TurnStatus::Running);
 }
 
-/// Where a turn is when it is cancelled.
+/// Stage of a turn at which it is cancelled.
 struct Stop {
     at: &'static str,
-    /// What the model does until then.
+    /// Behavior of the model until then.
     answer: fn(&RecordedRequest) -> Answer,
-    /// Whether the turn is there.
+    /// Returns true once the turn has reached the stage.
     is_reached: fn(&Stage, &Value) -> bool,
     turns: fn() -> TurnSettings,
 }
@@ -190,7 +190,7 @@ const STOPS: &[Stop] = &[
     },
 ];
 
-/// Every call has its result in the next message, and every result its call in the one before.
+/// Checks that every call has its result in the next message, and every result its call in the previous one.
 fn assert_paired(body: &Value, at: &str) {
     let ids = |message: Option<&Value>, kind: &str, field: &str| -> Vec<String> {
         let blocks = message.and_then(|message| message["content"].as_array()).into_iter().flatten();
@@ -224,7 +224,7 @@ async fn a_turn_can_be_cancelled_at_every_stage_and_the_thread_goes_on() {
         });
         stage.ask("Hello.").await;
         is_calm.store(false, Ordering::SeqCst);
-        // Some stages take more than one turn to be reached.
+        // Some stages need more than one turn, such as a summary, which needs a long history first.
         let turn = loop {
             let turn = stage.start("Go.").await;
             let mut reached = false;
@@ -253,7 +253,7 @@ async fn a_turn_can_be_cancelled_at_every_stage_and_the_thread_goes_on() {
         let has_changed = at == "after the results of tools";
         assert_eq!(text.contains("files it changed: b.txt."), has_changed, "{at}: {text}");
         assert!(body["system"].to_string().contains("RULE-ROOT"), "{at}");
-        // Said once, and the turn after that is as any other.
+        // The note is delivered once, and the following turn is like any other.
         stage.ask("And then?").await;
         let body = stage.last_body();
         assert_paired(&body, at);

@@ -1,4 +1,4 @@
-//! More turns than may run at once, or than a day's tokens pay for.
+//! Limits on concurrent turns and on tokens per day.
 
 use std::num::NonZeroU64;
 
@@ -13,7 +13,7 @@ async fn stage(limits: TurnLimits) -> Stage {
     Stage::set(Setting { turns, ..Setting::default() }).await
 }
 
-/// Asks in a thread of its own.
+/// Starts a turn in a new thread.
 async fn ask_in_new_thread(stage: &mut Stage) -> Result<Value, Value> {
     let made = stage.with(json!({ "title": "another", "mode": "chat" }));
     let thread = id(&stage.socket.ok("thread/create", made).await["thread"]);
@@ -21,7 +21,7 @@ async fn ask_in_new_thread(stage: &mut Stage) -> Result<Value, Value> {
     stage.socket.call("turn/start", params).await
 }
 
-/// The error, which must be this one.
+/// Checks that a call was refused because of this limit, and returns the error.
 fn limit_of(asked: Result<Value, Value>, what: &str, limit: u64) -> Value {
     let refused = asked.unwrap_err();
     assert_eq!(refused["code"], -32030, "{refused}");
@@ -50,7 +50,7 @@ async fn a_gateway_runs_so_many_turns_at_once_and_then_others() {
     let cancel = stage.with(json!({ "turn_id": first }));
     stage.socket.ok("turn/cancel", cancel).await;
     stage.model.answer(Answer::text("Hello."));
-    // The place is free once the hooks after the turn are done.
+    // The slot is free only once the hooks after the turn are done.
     crate::support::until("a place", async || ask_in_new_thread(&mut stage).await.is_ok()).await;
 }
 

@@ -148,7 +148,7 @@ async fn an_explanation_names_what_made_the_prompt() {
     let document = stage.socket.ok("thread/agents_doc/save", save).await["doc"].clone();
     stage.model.answer(Answer::text("yes"));
     let turn = stage.ask("hello").await["turn"]["id"].as_str().unwrap().to_owned();
-    // The store alone must know: nothing is left on disk.
+    // The explanation must come from the store alone, so the file is removed.
     std::fs::remove_file(stage.path("AGENTS.md")).unwrap();
     let params = stage.with(json!({ "turn_id": turn }));
     let explained = stage.socket.ok("turn/explain", params).await["explanation"].clone();

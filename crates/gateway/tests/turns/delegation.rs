@@ -1,4 +1,4 @@
-//! Work that a turn gives to other agents.
+//! Work that a turn delegates to other agents.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,7 +19,7 @@ fn delegate(id: &str, arguments: Value) -> Answer {
     Answer::empty().tool_call(id, "delegate", &arguments.to_string())
 }
 
-/// What the message that opened a request's turn says.
+/// Returns the text of the message that opened a request's turn.
 fn opening(body: &Value) -> String {
     texts(&body["messages"][0]).join("\n")
 }
@@ -57,7 +57,7 @@ async fn a_child_works_in_its_own_thread_and_its_answer_comes_back() {
     let system: Vec<String> = bodies.iter().map(|body| body["system"].to_string()).collect();
     assert!(system[0].contains("## Task Orchestration") && tools(&bodies[0]).contains(&"delegate"));
     assert!(system[0].contains("Speak of books."));
-    // Its goal, and the files of its own directory; not the document, and nothing of the conversation.
+    // The child gets its goal and the files of its own directory, but neither the document nor the conversation.
     assert!(opening(&bodies[1]).starts_with("Count the books.\nAll of them."), "{}", opening(&bodies[1]));
     assert!(system[1].contains("Count twice.") && !system[1].contains("Speak of books."), "{}", system[1]);
     assert!(!bodies[1].to_string().contains("How many?"));
@@ -74,7 +74,7 @@ async fn a_child_works_in_its_own_thread_and_its_answer_comes_back() {
         (&delegated["status"], &delegated["created_by"]),
         (&json!("completed"), &answer["turn"]["created_by"])
     );
-    // What the child has cost is part of what its parent has.
+    // The parent's usage includes the child's.
     let own: u64 = explanation["rounds"]
         .as_array()
         .unwrap()
@@ -90,7 +90,7 @@ async fn a_child_works_in_its_own_thread_and_its_answer_comes_back() {
         (&left_out["section_id"], &left_out["outcome"]),
         (&json!("agents_md"), &json!("not_inherited"))
     );
-    // What people began is listed, and nothing else.
+    // Only turns that people started are listed.
     let listed = stage.socket.ok("turn/list", stage.with(json!({}))).await;
     assert_eq!(listed["turns"].as_array().unwrap().len(), 1);
 }
@@ -293,7 +293,7 @@ async fn a_child_whose_directory_vanishes_fails_alone() {
     assert!(!shelf.exists());
 }
 
-/// Holds the answers of children until they are released, and answers their parent at once.
+/// Holds the answers to children until they are released, and answers their parent immediately.
 fn hold_children(stage: &Stage, count: usize) -> Arc<Mutex<Vec<Release>>> {
     let held: Arc<Mutex<Vec<Release>>> = Arc::default();
     let releases = Arc::clone(&held);
@@ -325,7 +325,7 @@ async fn some_work_at_once_and_others_wait_and_none_takes_a_place() {
     let held = hold_children(&stage, 6);
     let turn = stage.start("Go.").await;
     until("four to ask", async || held.lock().unwrap().len() == 4).await;
-    // A place is taken before a thread is made: there would be more threads if more were at work.
+    // A child takes its slot before its thread is created, so more children at work would mean more threads.
     assert_eq!(threads(&mut stage).await.len(), 5);
     held.lock().unwrap().drain(..).for_each(|release| release.now());
     until("the others to ask", async || held.lock().unwrap().len() == 2).await;
@@ -337,7 +337,7 @@ async fn some_work_at_once_and_others_wait_and_none_takes_a_place() {
     assert!(delegated.iter().all(|turn| turn["status"] == "completed"));
 }
 
-/// Texts of the results in a request's last message.
+/// Returns the results in a request's last message.
 fn last_results(body: &Value) -> Vec<String> {
     let blocks = body["messages"].as_array().unwrap().last().unwrap()["content"].as_array().unwrap().iter();
     blocks.filter(|block| block["type"] == "tool_result").map(ToString::to_string).collect()
@@ -348,7 +348,7 @@ async fn work_that_is_given_out_and_given_out_again_has_an_end() {
     let agent = |settings: &mut AgentSettings| settings.delegation.max_given_out = 5;
     let setting = Setting { mode: "agent", turns: writing(), agent, ..Setting::default() };
     let mut stage = Stage::set(setting).await;
-    // Whoever is asked gives the work to two others, until nobody gets any.
+    // Every agent delegates to three others, so only the limit ends the recursion.
     stage.model.answer_by(|request: &RecordedRequest| {
         let is_answered = request.body["messages"].as_array().unwrap().len() > 1;
         let has_tool =

@@ -34,7 +34,7 @@ fn server() -> McpSettings {
     McpSettings { servers: [("echoes".to_owned(), server)].into(), program, ..McpSettings::default() }
 }
 
-/// An agent with every domain, but for what is changed.
+/// Creates an agent with every domain, except for the given changes.
 async fn stage(agent: fn(&mut AgentSettings), mcp: McpSettings) -> Stage {
     let setting = Setting { mode: "agent", files: FILES, turns: writing(), mcp, agent, ..Setting::default() };
     let mut stage = Stage::set(setting).await;
@@ -79,16 +79,16 @@ async fn transcript_of_a_turn_with_every_domain() {
     ));
     stage.model.answer(Answer::text("Two books. The release can be cut on Monday."));
     stage.ask("Can the releases go out, and how many books are there?").await;
-    // What was remembered, and what was asked for, is there in the next one.
+    // The next turn has the remembered item and the requested tools.
     stage.model.answer(Answer::text("Two."));
     stage.ask("How many books were on the shelf?").await;
     transcript::check(&stage, "19-every-domain", SystemText::WithTools);
 }
 
-/// The prompt of a new thread, section by section, by the headings.
+/// Returns the sections of a new thread's prompt by heading.
 async fn sections(stage: &mut Stage) -> BTreeMap<String, String> {
     stage.model.answer(Answer::text("Yes."));
-    // The first turn asks the server what it offers.
+    // The first turn starts the server and lists its tools; a preview alone starts none.
     stage.ask("Hello?").await;
     let params = stage.with(json!({ "thread_id": stage.thread, "fresh": true, "input": "releases" }));
     let preview = stage.socket.ok("prompt/preview", params).await;
@@ -100,7 +100,7 @@ async fn sections(stage: &mut Stage) -> BTreeMap<String, String> {
     sections.collect()
 }
 
-/// What of some sections is not in others, and what they say instead: each a heading, and the lines that are missing.
+/// Returns the sections of `all` that differ in `some`, each with the lines that are missing there.
 fn missing(all: &BTreeMap<String, String>, some: &BTreeMap<String, String>) -> Vec<(String, Vec<String>)> {
     let differing = all.iter().filter(|(heading, text)| some.get(*heading) != Some(*text));
     let lines = differing.map(|(heading, text)| {
@@ -112,7 +112,7 @@ fn missing(all: &BTreeMap<String, String>, some: &BTreeMap<String, String>) -> V
     lines.collect()
 }
 
-/// A domain, how it is switched off, the servers that are left, and the sections that change.
+/// A domain, the change that disables it, the remaining servers, and the sections that change.
 type Case = (&'static str, fn(&mut AgentSettings), McpSettings, &'static [&'static str]);
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What a prompt says of a thread's surroundings is true: where it works, what applies there, and who says it.
+//! Description of a thread's surroundings in its prompt: working directory, applicable files, and their origin.
 
 use scripted_model::{Answer, Wire};
 use serde_json::{Value, json};
@@ -9,13 +9,13 @@ use crate::transcript::{self, SystemText};
 const FILES: &[(&str, &str)] =
     &[("AGENTS.md", "RULE-ROOT"), ("a/AGENTS.md", "RULE-A"), ("a/x.txt", "old"), ("b/x.txt", "text")];
 
-/// The system text of a request as Anthropic has it.
+/// Returns the system text of a request in Anthropic's format.
 fn system(body: &Value) -> String {
     let parts = body["system"].as_array().unwrap().iter().map(|part| part["text"].as_str().unwrap());
     parts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// A section of the system text, without its heading.
+/// Returns a section of the system text without its heading.
 fn section(body: &Value, title: &str) -> Option<String> {
     let text = system(body);
     let (_, rest) = text.split_once(&format!("## {title}\n"))?;
@@ -145,7 +145,7 @@ async fn home_instructions_reach_a_thread_without_a_directory() {
     stage.ask("first").await;
     let first = system(&stage.last_body());
     assert!(first.contains("RULE-HOME-1") && first.contains("\nThere is no working directory.\n"), "{first}");
-    // Nothing can be called or looked for, so nothing is said about that.
+    // Without tools there is nothing to call or to search, so the prompt does not mention either.
     assert!(!first.contains("Tool Recovery Policy") && !first.contains("Do not look for them"), "{first}");
     std::fs::write(&home, format!("RULE-HOME-2\n{}", "Mind the gap. ".repeat(500))).unwrap();
     stage.model.answer(Answer::text("two"));

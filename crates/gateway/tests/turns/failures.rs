@@ -1,4 +1,4 @@
-//! What goes wrong with a model, and with those who ask.
+//! Failures of models and of their callers.
 
 use std::time::Duration;
 
@@ -121,7 +121,7 @@ async fn garbage_in_a_stream_is_an_error_and_never_a_panic() {
             assert_eq!(ended["turn"]["error"]["kind"], "provider_failed");
         }
     }
-    // Half an event, and then nothing.
+    // The stream ends in the middle of an event.
     stage.model.answer(Answer::text("one two").cut_after_bytes(300));
     assert_eq!(stage.fail("hello").await["kind"], "provider_failed");
 }
@@ -161,7 +161,7 @@ async fn an_empty_answer_after_results_is_asked_for_once_more() {
     assert_eq!(answer["turn"]["answer"], "Let me look.\n\nIt says text.");
     let last = stage.last_body()["messages"].as_array().unwrap().last().unwrap().clone();
     assert!(texts(&last).concat().contains("Your answer was empty."), "{last}");
-    // What was said before the results is no answer to them.
+    // Text from before the results does not count as an answer to them.
     stage.model.answer(read("call_2"));
     stage.model.answer(Answer::empty());
     stage.model.answer(Answer::empty());
@@ -177,7 +177,7 @@ async fn a_cut_answer_is_continued() {
     assert_eq!(answer["turn"]["answer"], "The first half and the second.");
     let last = stage.last_body()["messages"].as_array().unwrap().last().unwrap().clone();
     assert!(texts(&last).concat().contains("Continue exactly where it stopped"), "{last}");
-    // A model that is cut again and again is not asked for ever.
+    // The number of continuations is limited, so a model that is always cut off does not run forever.
     stage.model.answer_by(|_| Answer::text("more").stop(Stop::MaxOutputTokens));
     let before = stage.bodies().len();
     stage.ask("tell me more").await;
@@ -196,7 +196,7 @@ async fn a_question_that_cannot_fit_fails_and_costs_the_thread_nothing() {
     stage.ask(&"the first question ".repeat(400)).await;
     let error = stage.fail(&"far too long ".repeat(3_000)).await;
     assert_eq!(error["kind"], "too_long", "{error}");
-    // One that leaves hardly any room leaves out what was said before, for this once.
+    // An input that leaves hardly any space drops the earlier turns from this one request.
     stage.ask(&"rather long ".repeat(1_800)).await;
     assert!(!stage.last_body().to_string().contains("the first question"));
     stage.ask("and now?").await;
@@ -250,7 +250,7 @@ async fn a_turn_that_waits_is_withdrawn_with_its_connection() {
     let params = stage.with(json!({ "thread_id": stage.thread, "input": "left alone" }));
     other.request("turn/start", params).await;
     drop(other);
-    // What it asked for is withdrawn before its connection counts as closed.
+    // A client's queued turns are withdrawn before its connection counts as closed.
     let connections = async || metric(&stage.gateway, "foreword_connections").await;
     until("the other to be gone", async || connections().await == Some(1.0)).await;
     release.now();
@@ -263,7 +263,7 @@ async fn a_turn_that_waits_is_withdrawn_with_its_connection() {
     assert_eq!(inputs, ["second", "first"]);
 }
 
-/// An agent whose second turn is queued behind one that does not end by itself, and its workspace's next root.
+/// Creates an agent with a turn queued behind one that never ends, and returns it with the workspace's next root.
 async fn queued_agent(cwd: &str) -> (Stage, impl Future<Output = String>, tempfile::TempDir) {
     let turns = agent::TurnSettings { when_busy: WhenBusy::Queue, ..writing() };
     let files = &[("AGENTS.md", "The rules."), ("sub/notes.txt", "of the first root")];

@@ -1,4 +1,4 @@
-//! Earlier turns under a budget of tokens.
+//! History of earlier turns under a token budget.
 
 use agent::TurnSettings;
 use protocol::message::{Block, Message, TurnItem, TurnMessage};
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 use crate::support::{Setting, Stage, texts, writing};
 use crate::transcript::{self, SystemText};
 
-/// Whether a request asks for a summary.
+/// Returns true if a request is for a summary.
 fn asks_for_a_summary(body: &Value) -> bool {
     body["system"].to_string().contains("Summarise the conversation")
 }
 
-/// A stage whose model says a long text, and summarises as it is told to.
+/// Creates a stage whose model gives long answers and the given summaries.
 async fn talkative(setting: Setting, summary: fn(&RecordedRequest) -> Answer) -> Stage {
     let stage = Stage::set(setting).await;
     stage.model.answer_by(move |request| {
@@ -68,11 +68,11 @@ async fn older_turns_are_summarised_and_the_summary_reaches_the_model() {
     assert_eq!(last.matches("SUMMARY: they talked").count(), 1);
     assert!(!last.contains("question number 1\""), "the oldest turn is gone");
     assert!(last.contains("question number 11") && last.contains("question number 12"));
-    // A later summary is made from the earlier one.
+    // A later summary includes the earlier one.
     if let Some(second) = summaries.get(1) {
         assert!(second.to_string().contains("SUMMARY: they talked"));
     }
-    // Between two summaries every request begins with the one before.
+    // Between two summaries, every request starts with the previous one, or the provider's cache would be useless.
     let grows = turns.windows(2).filter(|pair| {
         let (before, after) =
             (pair[0]["messages"].as_array().unwrap(), pair[1]["messages"].as_array().unwrap());
@@ -115,7 +115,7 @@ async fn a_request_that_is_too_long_is_shortened_and_sent_once_more() {
     assert!(bodies[6].to_string().contains("SUMMARY of it all"));
     assert!(!bodies[6].to_string().contains("question 1"));
 
-    // Twice too long is too long.
+    // If the shortened request is too long as well, the turn fails instead of trying again and again.
     stage.model.answer_by(|request| {
         if asks_for_a_summary(&request.body) {
             Answer::text("SUMMARY again")
@@ -176,12 +176,12 @@ async fn tools_count_as_tokens_and_not_as_entries() {
     assert!(!stage.bodies().iter().any(asks_for_a_summary));
 }
 
-/// What a request to summarise quotes.
+/// Returns the conversation quoted in a request for a summary.
 fn quoted(body: &Value) -> String {
     texts(&body["messages"][0]).concat()
 }
 
-/// A summariser that repeats what it was given.
+/// Summarizes by repeating the input.
 fn repeated(request: &RecordedRequest) -> Answer {
     Answer::text(&quoted(&request.body))
 }
@@ -191,7 +191,7 @@ fn requests(stage: &Stage) -> (Vec<Value>, Vec<Value>) {
     stage.bodies().into_iter().partition(asks_for_a_summary)
 }
 
-/// Whether each fact has been in a summary's input or is in the history of the last request.
+/// Checks that each fact was in a summary's input or is in the history of the last request.
 fn assert_nothing_is_lost(stage: &Stage, facts: u32) {
     let (summaries, turns) = requests(stage);
     let last = turns.last().unwrap().to_string();
@@ -230,7 +230,8 @@ async fn a_summary_that_failed_is_made_later_from_everything_it_missed() {
     stage.ask("FACT-17.").await;
     let made: Vec<Value> = stage.bodies().split_off(before);
     let (summaries, turns): (Vec<Value>, Vec<Value>) = made.into_iter().partition(asks_for_a_summary);
-    // More than one request takes: in steps, oldest first, and each from the one before.
+    // The missed turns do not fit into one request, so they are summarized in steps, oldest first, each based on the
+    // previous summary.
     assert!(summaries.len() > 1, "{}", summaries.len());
     assert!(quoted(&summaries[0]).contains("FACT-1."));
     assert!(summaries[1..].iter().all(|body| quoted(body).starts_with("Earlier summary: SUMMARY\n")));
@@ -316,7 +317,8 @@ async fn a_thousand_turns_without_a_summary_are_caught_up_with() {
     });
     stage.ask("FACT-1001.").await;
     let (summaries, turns) = requests(&stage);
-    // A page of those that were too many to be read with the others, the rest of them, and the older half.
+    // One summary for the page of turns that are too many to read at a time, one for the rest, and one for the older
+    // half.
     assert_eq!(summaries.len(), 3);
     assert_eq!(turns[0]["messages"].as_array().unwrap().len(), 102);
     for number in 1..=1_001 {
@@ -370,7 +372,7 @@ async fn transcript_of_summaries() {
 #[tokio::test]
 async fn transcript_of_summaries_that_keep_the_earlier_one() {
     let setting = Setting { turns: small(), ..Setting::default() };
-    // A summariser that repeats what it was told, as far as users have said it.
+    // Summarizes by repeating the users' lines.
     let mut stage = talkative(setting, |request| {
         let quoted = quoted(&request.body);
         let kept = quoted.lines().filter(|line| !line.is_empty() && !line.starts_with("Assistant: "));

@@ -31,7 +31,7 @@ fn calls(calls: impl IntoIterator<Item = (String, &'static str, String)>) -> Ans
         .fold(Answer::empty(), |answer, (id, name, arguments)| answer.tool_call(&id, name, &arguments))
 }
 
-/// Every text that a request shows, in its order.
+/// Returns every text of a request, in order.
 fn shown(body: &Value) -> String {
     let system =
         body["system"].as_array().unwrap().iter().map(|block| block["text"].as_str().unwrap().to_owned());
@@ -39,7 +39,7 @@ fn shown(body: &Value) -> String {
     system.chain(messages).collect::<Vec<_>>().join("\n")
 }
 
-/// The calls of a turn that did what they were asked to, by their id.
+/// Returns the ids of a turn's successful calls.
 fn done(answer: &Value) -> Vec<String> {
     let steps = answer["steps"].as_array().unwrap();
     let results = steps.iter().flat_map(|step| step["results"].as_array().into_iter().flatten());
@@ -63,7 +63,7 @@ async fn every_instruction_reaches_the_model_before_the_first_edit_in_its_scope_
     let first = stage.ask("change both services").await;
     assert_eq!(done(&first), ["a2", "b1", "b3"]);
 
-    // A file changes meanwhile: its new text is told before the next edit there.
+    // A file changes in the meantime: its new text is delivered before the next edit in its scope.
     stage.model.answer_by({
         let (changed, mut round) = (stage.path("services/a/AGENTS.md"), 0);
         move |_| {
@@ -105,7 +105,7 @@ async fn every_instruction_reaches_the_model_before_the_first_edit_in_its_scope_
     }
     assert!(!diff.contains("services/a/AGENTS.md") && !diff.contains("services/b/AGENTS.md"), "{diff}");
 
-    // Nothing has changed since: nothing is said again.
+    // Nothing has changed since, so nothing is repeated.
     stage.model.answer(Answer::text("Still here."));
     let fourth = stage.ask_with(json!({ "input": "anything new?", "cwd": "services/b/deep" })).await;
     assert!(fourth["steps"][0].get("reminders").is_none());
@@ -170,8 +170,8 @@ async fn what_leaves_the_request_with_earlier_turns_is_told_again_for_calls_that
     stage.model.answer(calls([read("1", "services/b/deep/x.rs")]));
     stage.model.answer(Answer::text("read"));
     stage.ask("FIRST QUESTION").await;
-    // The model has RULE-DEEP-1, and is only pointed to what services/b says now: the edit waits. Then the first turn
-    // must go.
+    // The model has RULE-DEEP-1, but only a pointer to the new text of services/b, so the edit is held back. Then the
+    // first turn must leave the request.
     stage.write("services/b/AGENTS.md", &format!("RULE-B-2\n{}", "Mind the gap. ".repeat(450)));
     stage.model.answer(calls([edit("2", "services/b/deep/x.rs", "old x", "new x")]));
     stage.model.answer(Answer::context_too_long());
@@ -255,7 +255,7 @@ fn shell(id: &str, command: &str) -> Answer {
     Answer::empty().tool_call(id, "shell", &json!({ "command": command }).to_string())
 }
 
-/// The last message of a request, as text.
+/// Returns the text of a request's last message.
 fn last_message(body: &Value) -> String {
     texts(body["messages"].as_array().unwrap().last().unwrap()).join("\n")
 }
@@ -293,7 +293,7 @@ async fn a_command_waits_for_the_instructions_of_the_paths_it_names() {
     let second = last_message(&stage.bodies()[1]);
     assert!(second.contains("this call did not run") && second.contains("RULE-A-1"), "{second}");
     assert!(!second.contains("RULE-B-1"), "what follows a change of directory cannot be known");
-    // A file that it would make is below a directory that is there.
+    // A file that the command would create is in an existing directory, whose instructions apply.
     stage.model.answer(shell("3", "echo x > services/b/new"));
     stage.model.answer(Answer::text("waits"));
     stage.ask("more").await;
@@ -394,7 +394,7 @@ async fn a_whole_instruction_file_that_was_read_is_delivered_once() {
     let deliveries =
         explained["files"].as_array().unwrap().iter().map(|file| file["delivery"].as_str().unwrap());
     assert_eq!(deliveries.collect::<Vec<_>>(), ["initial", "pointer", "read"], "{explained:#}");
-    // In a later turn it still counts.
+    // The read still counts in a later turn.
     stage.model.answer(calls([edit("4", "a/main.rs", "new", "newer")]));
     stage.model.answer(Answer::text("edited again"));
     let answer = stage.ask_with(json!({ "input": "again", "cwd": "a" })).await;
@@ -431,7 +431,7 @@ async fn what_becomes_of_a_file_between_rounds_is_told_or_does_no_harm() {
             std::fs::write(file.with_extension("new"), "RULE-A-2").unwrap();
             std::fs::rename(file.with_extension("new"), file).unwrap();
         }),
-        // As by a clock that went back: as long as before, and older.
+        // The new file has the same length and an older time, so neither reveals the change.
         ("replaced by an older one", |file| {
             std::fs::write(file, "RULE-A-2").unwrap();
             let opened = std::fs::File::options().write(true).open(file).unwrap();

@@ -52,7 +52,7 @@ async fn a_turn_that_names_a_server_has_its_tools_at_once_and_calls_ask() {
     stage.socket.ok("turn/approve", allowed).await;
     let ended = stage.ended(&turn).await;
     assert_eq!(results(&ended), ["hello"]);
-    // The next turn names none, and has them still.
+    // The next turn names no server and still has the tools.
     stage.model.answer(Answer::text("Yes."));
     stage.ask("still there?").await;
     for body in stage.bodies() {
@@ -82,7 +82,7 @@ async fn a_hidden_server_is_listed_and_given_to_whoever_may_have_it() {
     );
     assert_eq!((listed(&bodies[0]).len(), listed(&bodies[1]).len()), (0, 1));
 
-    // Somebody who reaches this workspace only has the same list, and not the tool.
+    // A token bound to this workspace sees the same list but cannot get the tool.
     let made = stage.with(json!({ "name": "bound", "role": "operator" }));
     let made = stage.socket.ok("token/create", made).await;
     let secret = made["secret"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! Two gateways on one PostgreSQL: whoever is asked can say, decide and stop, wherever a turn runs.
+//! Two gateways on one PostgreSQL: each can report, decide and cancel, wherever a turn runs.
 
 use gateway::Database;
 use scripted_model::{Answer, ScriptedModel};
@@ -8,7 +8,7 @@ use test_postgres::{TestDatabase, test_database};
 
 use crate::support::{Setting, Socket, id, until, with_model};
 
-/// Two gateways, somebody at each, and an agent's thread.
+/// Two gateways with a client each, and an agent's thread.
 struct Nodes {
     model: ScriptedModel,
     here: Socket,

@@ -1,4 +1,4 @@
-//! What `prompt/preview` says before a turn is what the turn then does.
+//! `prompt/preview` announces exactly what the turn then does.
 
 use scripted_model::Answer;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ async fn the_sizes_are_those_of_the_request_that_is_sent() {
     };
     assert_eq!(names(&sizes["tools"]), names(&stage.last_body()["tools"]));
     let sum = |list: &Value| -> u64 {
-        // What an earlier turn says is counted there.
+        // Sections that an earlier turn has delivered count as history.
         let sent = list.as_array().unwrap().iter().filter(|it| it["said_earlier"] != true);
         sent.map(|it| it["tokens"].as_u64().unwrap()).sum()
     };

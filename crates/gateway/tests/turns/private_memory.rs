@@ -1,4 +1,4 @@
-//! What somebody has remembered for themselves, in turns that others can read.
+//! A user's private memory items in turns that others can read.
 
 use scripted_model::Answer;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What every round was asked with, told, called and cost, afterwards and from the store alone.
+//! Record of every round, read from the store alone: its request, reminders, calls and cost.
 
 use agent::TurnSettings;
 use scripted_model::{Answer, Tokens, Wire};
@@ -14,7 +14,7 @@ async fn explained(stage: &mut Stage, turn: &str) -> Value {
     explanation
 }
 
-/// Rounds as `turn/manifest` answers with them.
+/// Returns rounds in the form of `turn/manifest`.
 fn without_texts(rounds: &Value) -> Value {
     let mut rounds = rounds.clone();
     for round in rounds.as_array_mut().unwrap() {
@@ -164,7 +164,7 @@ async fn a_request_that_was_too_long_has_a_record_and_so_has_the_shorter_one() {
     assert_eq!(rounds.len(), 2, "{rounds:#?}");
     let read = [0, 1].map(|round| rounds[round]["outcome"]["usage"]["input"].as_u64());
     assert_eq!(read, [Some(0), Some(100)], "refused, then answered");
-    // The date was said by a turn that has left the request, so the shorter one says it itself.
+    // The turn that delivered the date has left the request, so the shorter request must contain it again.
     let params = stage.with(json!({ "turn_id": turn }));
     let kept = stage.socket.ok("turn/manifest", params).await;
     let says_the_date = |round: u64| {

@@ -1,4 +1,4 @@
-//! What a model is told after something went wrong, what the user sees, and what is stored.
+//! Recovery from errors: the model's next request, the user's view, and the stored record.
 
 use scripted_model::{Answer, Stop, Wire};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{Setting, Stage, writing};
 use crate::transcript::{self, SystemText};
 
-/// Each result of a step: its text's first line, and whether it failed.
+/// Returns the first line of each result of a step, and true if it failed.
 fn results(answer: &Value, step: usize) -> Vec<(String, bool)> {
     let results = answer["steps"][step]["results"].as_array().unwrap().iter();
     let shown = results.map(|result| {
@@ -47,7 +47,7 @@ async fn transcript_of_recovery() {
     assert_eq!(answer["turn"]["answer"], "I write it again.\n\nI may not write, so I stop");
     assert_eq!(stage.read("a.txt"), "text\n");
     transcript::check(&stage, "17-recovery", SystemText::Headings);
-    // What was cut off is in no later request either.
+    // Cut-off calls do not appear in later requests either.
     stage.model.answer(Answer::text("yes"));
     stage.ask("Fine.").await;
     assert!(!stage.last_body().to_string().contains("call_5"));

@@ -1,4 +1,4 @@
-//! A workspace's directory that is another one in the middle of a turn.
+//! A workspace's directory that is replaced in the middle of a turn.
 
 use scripted_model::Answer;
 use serde_json::json;
@@ -43,14 +43,14 @@ async fn a_root_that_is_replaced_in_the_middle_is_neither_read_nor_written() {
         assert_eq!(result["is_error"], true, "{result}");
         assert!(text.contains("was moved, removed or replaced since this turn began"), "{result}");
     }
-    // Neither of the two is touched, and the one's instructions are not told of the other.
+    // Neither directory is touched, and the new one's instructions do not reach a turn of the old one.
     for (place, text) in [(&root, "new\n"), (&aside, "old\n")] {
         assert_eq!(std::fs::read_to_string(place.join("a.txt")).unwrap(), text);
     }
     let told = texts(stage.last_body()["messages"].as_array().unwrap().last().unwrap()).concat();
     assert!(!told.contains("RULE-NEW"), "{told}");
 
-    // The next turn works in the new one, and is told what changed.
+    // The next turn works in the new directory, and a reminder lists the changes.
     stage.model.answer(Answer::empty().tool_call("6", "read_file", r#"{"path":"a.txt"}"#));
     stage.model.answer(Answer::text("new"));
     let next = stage.ask("and now?").await;

@@ -1,6 +1,6 @@
-//! The requests of one turn, in the words of three APIs, as a reviewer can read them.
+//! The requests of one turn in the formats of three APIs, for review.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p foreword-gateway --test main golden` writes them anew.
+//! `UPDATE_GOLDEN=1 cargo test -p foreword-gateway --test main golden` rewrites them.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{Setting, Stage, writing};
 use crate::transcript::{self, SystemText};
 
-/// Replaces what differs from run to run.
+/// Replaces everything that differs between runs.
 fn settled(body: &Value, stage: &Stage) -> String {
     let mut text = serde_json::to_string_pretty(body).unwrap() + "\n";
     text = text.replace(stage.path("").to_str().unwrap().trim_end_matches('/'), "/project");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Setting, Stage, texts, unconfined_shell, writing};
 
-/// What the model was told by the tools it called last.
+/// Returns the results of the latest tool calls, as sent to the model.
 fn results(stage: &Stage) -> Vec<String> {
     let body = stage.last_body();
     texts(body["messages"].as_array().unwrap().last().unwrap())
@@ -59,7 +59,7 @@ async fn a_model_reads_and_writes_and_then_answers() {
             "turn/completed",
         ]
     );
-    // Each request begins with the one before.
+    // Each request starts with the previous one, so that the provider can reuse its cache.
     let bodies = stage.bodies();
     for pair in bodies.windows(2) {
         assert_eq!((&pair[0]["system"], &pair[0]["tools"]), (&pair[1]["system"], &pair[1]["tools"]));
@@ -97,7 +97,7 @@ async fn mistakes_of_a_model_are_answers_that_it_can_act_on() {
         assert!(result["text"].as_str().unwrap().contains(expected), "{name} {arguments}: {result}");
     }
     assert_eq!(stage.read("twice.txt"), "same\nsame\n");
-    // A file of 5 GB is read in part, in no time and no memory.
+    // Only part of a 5 GB file is read; the test would run out of time or memory otherwise.
     stage.model.answer(call("read_file", json!({ "path": "huge.bin" })));
     stage.model.answer(Answer::text("I see."));
     stage.ask("try").await;
@@ -118,7 +118,7 @@ async fn a_failure_among_results_that_are_fine_is_pointed_out() {
         results(&stage).last().unwrap().starts_with("## Retry Instruction\n")
     };
     assert!(told(&[("read_file", there), ("read_file", missing)]).await);
-    // What stands alone is not overlooked, and how a command ends may be what was asked.
+    // A model does not overlook a failure that is its only result, and a command's exit code may be the answer itself.
     assert!(!told(&[("read_file", missing)]).await);
     assert!(!told(&[("read_file", missing), ("read_file", missing)]).await);
     assert!(!told(&[("read_file", there), ("shell", exits)]).await);
@@ -245,7 +245,7 @@ async fn thirty_rounds_leave_the_frozen_start_as_it_was() {
         }
     });
     stage.ask("read it thirty times").await;
-    // Also over a resume, with another file on disk.
+    // The start stays frozen across turns, although the file on disk has changed.
     stage.write("AGENTS.md", "be verbose");
     stage.ask("and again").await;
     let bodies = stage.bodies();
@@ -259,7 +259,7 @@ async fn thirty_rounds_leave_the_frozen_start_as_it_was() {
     }
 }
 
-/// A part of a request without the places where a cache may end, which move with the conversation.
+/// Removes the cache marks from a part of a request: they move with the conversation.
 fn without_marks(value: &Value) -> Value {
     let mut value = value.clone();
     for element in value.as_array_mut().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Commands and what they must not touch, as users hear of it.
+//! Commands and the files they must not touch, as reported to users.
 
 use protocol::WorkspaceId;
 use protocol::method::WorkspaceUpdateParams;
@@ -71,7 +71,7 @@ async fn whoever_decides_about_a_command_is_told_its_level() {
     assert!(!stage.path("ran").exists());
 }
 
-/// As root there is no sandbox, which is a machine that cannot give one.
+/// Root cannot have a sandbox, so it stands in for a machine without one.
 #[tokio::test]
 async fn a_machine_without_a_sandbox_lists_the_shell_and_asks_nobody() {
     if !rustix::process::geteuid().is_root() {
@@ -104,7 +104,7 @@ async fn a_root_from_which_the_gateways_files_could_be_reached_is_refused() {
     }
 }
 
-/// A root may have been set before there was a rule, or the data directory moved into it.
+/// A root may have been set before the rule existed, or the data directory may have been moved into it.
 #[tokio::test]
 async fn the_gateways_files_are_out_of_reach_wherever_the_root_is() {
     let mut turns = writing();
@@ -127,7 +127,7 @@ async fn the_gateways_files_are_out_of_reach_wherever_the_root_is() {
     assert!(result.contains("out of reach of every tool"), "{result}");
 }
 
-/// Why another gateway fails a turn.
+/// Returns the error with which another gateway fails a turn.
 fn gateway_gone() -> protocol::TurnError {
     protocol::TurnError {
         kind: protocol::TurnErrorKind::Interrupted,
@@ -139,7 +139,7 @@ fn gateway_gone() -> protocol::TurnError {
     }
 }
 
-/// Whether a gateway that was frozen runs what it had in its hands is tested where its lease is.
+/// The lease's own tests cover a frozen gateway that resumes with an approved call.
 #[tokio::test]
 async fn nothing_is_allowed_in_the_name_of_a_turn_that_another_gateway_has_ended() {
     let turns = agent::TurnSettings { shell: Some(unconfined_shell()), ..Default::default() };
@@ -147,7 +147,7 @@ async fn nothing_is_allowed_in_the_name_of_a_turn_that_another_gateway_has_ended
     stage.model.answer(shell("touch ran"));
     let turn = stage.start("go").await;
     stage.until(&turn, |answer| !answer["approvals"][0].is_null()).await;
-    // Another gateway takes the turn for dead; this one has not looked yet when the answer comes.
+    // Another gateway considers the turn dead, and this one has not noticed yet when the approval arrives.
     let store = stage.gateway.gateway().store().clone();
     let allowed = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": true }));
     let (workspace_id, turn_id) = (stage.workspace.parse().unwrap(), turn.parse().unwrap());
@@ -163,7 +163,7 @@ async fn nothing_is_allowed_in_the_name_of_a_turn_that_another_gateway_has_ended
     assert!(!stage.path("ran").exists());
 }
 
-/// A turn that is stopped in the middle of a command which has rewritten AGENTS.md.
+/// Starts a turn whose command has rewritten AGENTS.md and is still running.
 async fn meddling() -> (Stage, String) {
     let mut turns = writing();
     turns.shell = Some(unconfined_shell());
@@ -235,21 +235,21 @@ async fn a_shutdown_puts_back_what_a_command_did_to_protected_files() {
     assert!(!stage.path("AGENTS.override.md").exists());
 }
 
-/// Another gateway has ended the turn, so that nothing can be told in its name; the files are put back all the same.
+/// Another gateway has ended the turn, so this one may no longer report in its name, but it still restores the files.
 #[tokio::test]
 async fn a_lost_lease_puts_back_what_a_command_did_to_protected_files() {
     let (stage, _) = meddling().await;
     let store = stage.gateway.gateway().store().clone();
     let later = protocol::Timestamp::from_milliseconds(protocol::Timestamp::now().milliseconds() + 60_000);
     assert_eq!(store.fail_expired_turns(later, 10, &[], &gateway_gone()).await.unwrap().len(), 1);
-    // While it is put back, it may not be there.
+    // The file may be absent for a moment while it is restored.
     let text = || std::fs::read_to_string(stage.path("AGENTS.md")).ok();
     while text().as_deref() != Some("be brief") || stage.path("AGENTS.override.md").exists() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
 }
 
-/// What AGENTS.md imports says what the next session obeys, as AGENTS.md itself does.
+/// The next session obeys the files that AGENTS.md imports just like AGENTS.md itself.
 #[tokio::test]
 async fn a_file_that_instructions_import_is_protected_like_them() {
     let mut turns = writing();
@@ -303,7 +303,7 @@ async fn a_database_outside_of_the_data_directory_is_out_of_reach() {
         let message = refused["message"].as_str().unwrap();
         assert!(message.contains("foreword.db, where the gateway keeps its own files"), "{message}");
     }
-    // A root that was set before there was a rule.
+    // The store accepts the root without the check, like a root that was set before the rule existed.
     let workspace_id: WorkspaceId = stage.workspace.parse().unwrap();
     let root_path = Some(elsewhere.path().to_string_lossy().into_owned());
     let change = WorkspaceUpdateParams { root_path, ..WorkspaceUpdateParams::unchanged(workspace_id) };

@@ -1,4 +1,4 @@
-//! Skills over the wire: which there are, turns that name them, and paths that a thread has touched.
+//! Skills over the wire: lists, turns that name skills, and skills activated by paths that a thread has touched.
 
 use scripted_model::Answer;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ const FILES: &[(&str, &str)] = &[
     (".agents/skills/lend/SKILL.md", "---\nname: lend\ndescription: Lend\n---\nAsk for the card.\n"),
 ];
 
-/// A project with a skill that nobody has trusted, and two skills of the user.
+/// Creates a project with an untrusted skill, and two skills of the user.
 async fn stage() -> Stage {
     let stage = Stage::agent(FILES).await;
     for (name, more) in [("asked", "disable-model-invocation: true\n"), ("rust", "paths: '*.rs'\n")] {
@@ -22,7 +22,7 @@ async fn stage() -> Stage {
     stage
 }
 
-/// Slugs with what became of them.
+/// Returns each skill's slug, outcome and reason.
 fn outcomes(list: &Value) -> Vec<String> {
     let skills = list.as_array().unwrap().iter();
     let slug = |skill: &Value| skill.get("slug").or(skill.get("id")).unwrap().clone();
@@ -81,7 +81,7 @@ async fn a_turn_gets_the_skills_that_it_names() {
         outcomes(&explained["explanation"]["left_out"]),
         ["lend untrusted never_trusted", "rust disabled no_path_matched"]
     );
-    // The next turn names none, and cannot read it either.
+    // The next turn names no skill and therefore cannot read it.
     stage.model.answer(Answer::empty().tool_call("1", "read_skill", r#"{"slug":"asked"}"#));
     stage.model.answer(Answer::text("two"));
     stage.ask("hi").await;

@@ -1,4 +1,4 @@
-//! What a turn is told of those before it that failed or were cancelled.
+//! Notes to a turn about earlier ones that failed or were cancelled.
 
 use protocol::message::{Block, Message, TurnItem, TurnMessage};
 use protocol::method::TurnStartParams;
@@ -33,7 +33,7 @@ async fn transcript_of_a_turn_after_one_that_was_cancelled() {
     stage.ask("Go on.").await;
     stage.ask("Good?").await;
     let bodies = stage.bodies();
-    // Once, and then as a part of what is replayed.
+    // The note is added once, and later turns replay it.
     assert_eq!((told(&bodies[2]), told(&bodies[3]), told(&bodies[4])), (0, 1, 1));
     transcript::check_requests(&stage, "18-after-a-cancelled-turn", SystemText::Headings, &bodies[3..]);
 }
@@ -68,7 +68,7 @@ async fn failed_turns_are_told_of_with_what_they_did() {
 #[tokio::test]
 async fn a_call_without_a_result_may_have_changed_its_file() {
     let mut stage = Stage::agent(&[]).await;
-    // As a gateway leaves it that dies while the tool runs.
+    // A gateway that dies while a tool runs leaves a call without a result.
     let (workspace, thread): (WorkspaceId, ThreadId) =
         (stage.workspace.clone().try_into().unwrap(), stage.thread.clone().try_into().unwrap());
     let store = stage.gateway.gateway().store().clone();
@@ -119,7 +119,7 @@ async fn what_a_turn_has_changed_is_told_however_many_have_failed_since() {
     assert_eq!(text.matches("before it called a tool").count(), 3, "{text}");
 }
 
-/// How a turn ends without an answer whose model made these calls, and what the next one is told, in another directory.
+/// Fails a turn after `calls`, and returns the note that the next turn gets in the directory `cwd`.
 async fn told_after(calls: Answer, cwd: &str) -> String {
     let mut turns = writing();
     turns.shell = Some(unconfined_shell());
@@ -153,7 +153,7 @@ async fn a_command_that_failed_may_have_changed_something_all_the_same() {
              What was said then is not in this conversation. Look at what is there now before you change it again."
         )
     );
-    // One that never ran has not, and then there is nothing to look at.
+    // A refused command has changed nothing, so there is nothing to look at.
     let refused =
         Answer::empty().tool_call("1", "shell", r#"{"command":"touch z","timeout_seconds":999999}"#);
     assert_eq!(
@@ -188,7 +188,7 @@ async fn a_file_that_was_written_by_many_names_is_named_once() {
     stage.model.answer(calls);
     stage.model.answer(Answer::wrong_key());
     stage.fail("Write.").await;
-    // Up from a link is up from where it leads.
+    // The parent of a link is the parent of its target.
     assert_eq!((stage.path("c.txt").exists(), stage.read("far/d.txt").as_str()), (true, "5\n"));
     stage.model.answer(Answer::text("done"));
     stage.ask("Go on.").await;

@@ -1,4 +1,4 @@
-//! Others than the asker follow a turn.
+//! Turns followed by other clients than the one that started them.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Setting, Socket, Stage, post};
 
-/// An answer of which one half is said, and the other when the test lets it.
+/// Returns an answer that stops halfway until the test releases it.
 fn halved(words: usize) -> (String, Answer, Release) {
     let text: String = (0..words).map(|word| format!("word {word} ")).collect();
     let answer = Answer::text(&text).in_deltas(words).drip(Duration::from_millis(1));
@@ -15,7 +15,7 @@ fn halved(words: usize) -> (String, Answer, Release) {
     (text, answer, release)
 }
 
-/// The text so far and everything after it, as a watcher puts it together, with a check that no piece is missing.
+/// Puts the text so far and all later deltas together, checking that none is missing.
 async fn follow(socket: &mut Socket, watched: &Value) -> String {
     let mut text = watched["text"].as_str().unwrap().to_owned();
     let mut next = watched["next_index"].as_u64().unwrap();
@@ -49,7 +49,7 @@ async fn a_second_connection_gets_the_text_so_far_and_every_piece_after_it() {
     release.now();
     assert_eq!(follow(&mut other, &watched).await, text);
 
-    // What has ended is answered with all of it, and nothing follows.
+    // Watching an ended turn returns the whole text, and nothing follows.
     let watched = other.ok("turn/watch", &params).await;
     assert_eq!((&watched["turn"]["status"], &watched["text"]), (&json!("completed"), &json!(text)));
     assert!(watched.get("next_index").is_none(), "{watched}");
@@ -76,7 +76,7 @@ async fn every_watcher_gets_every_piece_whenever_they_came() {
         let watched = socket.ok("turn/watch", &params).await;
         watchers.push((socket, watched));
     }
-    // One of them leaves, which the others do not notice.
+    // One watcher leaves, which must not affect the others.
     drop(watchers.remove(0));
     release.now();
     for (socket, watched) in &mut watchers {
@@ -154,7 +154,7 @@ async fn a_reader_may_watch_but_not_without_a_connection() {
     let params = stage.with(json!({ "turn_id": turn }));
     let mut reader = Socket::connect(&stage.gateway, &secret).await;
     reader.ok("turn/watch", &params).await;
-    // One that leaves costs the turn nothing.
+    // A watcher that leaves does not affect the turn.
     drop(reader);
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "turn/watch", "params": params }).to_string();
     let answer = post(&stage.gateway, &secret, call).await;

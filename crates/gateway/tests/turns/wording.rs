@@ -1,5 +1,5 @@
-//! Every text of ours that reaches a model, in the place in which it reaches it. These transcripts are read as the model would:
-//! each sentence has to be true there, said once, and understood without knowing this program.
+//! Every text of ours that reaches a model, in its context. Read these transcripts as the model would: each sentence must
+//! be true there, appear once, and make sense without knowledge of this program.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -111,7 +111,7 @@ async fn transcript_of_the_words_of_a_chat() {
     let mut stage = Stage::set(Setting { files: &[("AGENTS.md", "Be brief.")], ..Setting::default() }).await;
     stage.model.answer(Answer::text("Hello."));
     stage.ask("Hello?").await;
-    // An agent without a directory, of a home that says nothing of its own.
+    // An agent without a directory, with a home whose files are blank.
     for name in ["SOUL.md", "IDENTITY.md"] {
         write_at_home(&stage, name, " \n");
     }
@@ -123,7 +123,7 @@ async fn transcript_of_the_words_of_a_chat() {
     transcript::check(&stage, "16-words-of-a-chat", SystemText::WithTools);
 }
 
-/// What a summariser does.
+/// Behavior of the summarizing model.
 #[derive(Clone, Copy)]
 enum Summariser {
     Fails,
@@ -152,7 +152,7 @@ async fn transcript_of_the_words_of_summaries() {
         }
     });
     let mut number = 0;
-    // Asks until a request says something, and gives that and the requests for summaries before it.
+    // Runs turns until a request contains `said`, and returns it with the requests for summaries before it.
     let mut until = async |does: Summariser, said: &str| {
         *summariser.lock().unwrap() = does;
         loop {
@@ -171,7 +171,7 @@ async fn transcript_of_the_words_of_summaries() {
     let (_, with_summary) = until(Summariser::Summarises, "The user counts").await;
     let (requests, cut) = until(Summariser::SaysTooMuch, "characters of this summary are left out").await;
     let (_, after_summary) = until(Summariser::Fails, "The turns between this summary").await;
-    // The next summary is asked for once more, shorter; both ask from the earlier one.
+    // An oversized summary is requested once more, shorter. Both requests start from the earlier summary.
     assert!(requests.len() >= 2 && requests.iter().all(asks_for_a_summary), "{requests:#?}");
     let shown = [requests, vec![without_summary, with_summary, cut, after_summary]].concat();
     transcript::check_requests(&stage, "16-words-of-summaries", SystemText::Whole, &shown);
