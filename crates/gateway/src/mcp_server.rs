@@ -46,6 +46,8 @@ pub(crate) async fn follow(
     Extension(slot): Extension<Arc<ConnectionSlot>>,
     headers: HeaderMap,
 ) -> Response {
+    // The token is checked before anything else about the request, so that a stranger cannot probe for versions or
+    // sessions.
     let opened = async {
         let actor = authenticate(&state, &slot, &headers).await?;
         check_version(&headers)?;

@@ -111,6 +111,7 @@ async fn a_document_change_is_told_without_its_text() {
     let draft = socket.notification().await;
     assert_eq!(draft["params"]["effective_changed"], false, "a draft changes nothing for anybody");
     assert!(draft["params"].get("folder_id").is_none(), "the root has no folder");
+    // A notification may reach a client whose rights have just changed, so it never contains the text itself.
     for told in [saved, archived, restored, draft] {
         assert!(!told.to_string().contains("PRIVATE"), "{told}");
     }
@@ -172,6 +173,8 @@ async fn the_answer_comes_before_the_first_notification() {
     for _ in 0..30 {
         let mut socket = Socket::owner(&gateway).await;
         let id = socket.request("events/subscribe", world.with(json!({ "since": 0 }))).await;
+        // With saves in progress, a subscription that starts before its answer is queued would almost certainly send a
+        // notification first.
         let first = socket.receive().await;
         assert_eq!(first["id"], id, "{first}");
         assert_eq!(socket.sequences(3).await, [1, 2, 3]);
@@ -194,6 +197,7 @@ async fn a_client_that_was_cut_off_for_a_thousand_changes_gets_them_all() {
     let count = 1_100;
     let newest = last_seen + count;
     let saving = save(&gateway, &world, 5..5 + count);
+    // The follower reads while the saves run: it would fill its queue and be disconnected as slow otherwise.
     let following = stayed.sequences(5 + usize::try_from(count).unwrap());
     let ((), seen) = tokio::join!(saving, following);
     assert!(seen.into_iter().eq(BEFORE_SAVES + 1..=newest), "who stayed sees each change once, in order");
@@ -218,6 +222,8 @@ async fn since_says_what_is_already_known() {
         assert_eq!(socket.sequences(replayed.len()).await, replayed);
     }
     socket.ok("events/subscribe", world.with(json!({ "since": 3 }))).await;
+    // A position from the future means that the client knows another database, for example from before a restore.
+    // Accepting it would lose changes silently.
     for beyond in [json!(4), json!(u64::MAX)] {
         socket.refused(-32012, "events/subscribe", world.with(json!({ "since": beyond }))).await;
     }
@@ -295,6 +301,8 @@ async fn subscribing_again_replaces_what_was_there() {
     let saving = keep_saving(&gateway, &world);
     let mut socket = Socket::owner(&gateway).await;
     for round in 0..100 {
+        // Notifications of the replaced subscription may still arrive before this answer, but none after it, so those
+        // that did are dropped and the new ones start exactly after position 1.
         socket.ok("events/subscribe", world.with(json!({ "since": 1 }))).await;
         socket.forget_early();
         assert_eq!(socket.sequences(5).await, [2, 3, 4, 5, 6], "round {round}");
@@ -338,6 +346,7 @@ async fn http_has_no_events() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_never_reads_is_dropped_and_nobody_else_notices() {
     let gateway = TestGateway::start_with(|settings| {
+        // Small enough that the answers below overflow it together with the sockets' buffers.
         settings.limits.outgoing_bytes = 256 * 1024;
         settings.limits.patience = Duration::from_millis(500);
     })
@@ -391,6 +400,7 @@ async fn a_gateway_that_was_down_catches_its_clients_up() {
     socket.ok("events/subscribe", world.with(json!({}))).await;
     save(&gateway, &world, 0..2).await;
     let last_seen = *socket.sequences(2).await.last().unwrap();
+    // The client misses the following changes on purpose, as if its connection had broken before the shutdown.
     let id = socket.request("events/unsubscribe", world.with(json!({}))).await;
     socket.answer(id).await.unwrap();
     save(&gateway, &world, 2..10).await;

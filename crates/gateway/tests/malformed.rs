@@ -37,6 +37,8 @@ async fn every_case_over_websocket() {
     let mut socket = Socket::owner(&gateway).await;
     for case in cases() {
         socket.send(case.text.clone()).await;
+        // Requests are answered in order, so everything before the probe's answer belongs to the case. Some cases have
+        // no answer at all.
         socket.send(PROBE).await;
         let mut answers = Vec::new();
         loop {
@@ -149,6 +151,7 @@ async fn a_body_over_the_limit_is_refused() {
     let head = format!(
         "POST /rpc HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\nTransfer-Encoding: chunked"
     );
+    // The second body is cut off at four times the limit, so the error can only report the first byte beyond that.
     for (bytes, actual) in [(2 * MIB, 2 * MIB), (5 * MIB, 4 * MIB + 1)] {
         let body = format!("{bytes:x}\r\n{}\r\n0\r\n\r\n", padded(bytes));
         let answer = request(&gateway, &head, body.as_bytes()).await;

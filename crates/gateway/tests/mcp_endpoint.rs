@@ -32,6 +32,7 @@ impl Place {
         ] {
             std::fs::write(at(path), text).unwrap();
         }
+        // A link that leaves the workspace: it must not make files readable that the token may not read.
         std::os::unix::fs::symlink("../outside", at("root/link")).unwrap();
         let homes = HomeDirectories::find(Some(at("home")), |_| None);
         let gateway = TestGateway::start_with(|settings| settings.agent.files.homes = homes).await.unwrap();
@@ -285,6 +286,7 @@ async fn a_session_is_its_tokens_and_ends_with_it() {
     let mut stranger = place.client(Role::Editor, true).await;
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     let own = std::mem::replace(&mut stranger.session, reader.session.clone());
+    // Not 403: the answer must not reveal that the session of another token exists.
     assert_eq!(stranger.post("", &ping).await.status, 404, "another token's session is none");
     stranger.session = own;
     assert_eq!(stranger.post("", &ping).await.status, 200);
@@ -348,6 +350,7 @@ async fn whatever_is_sent_is_answered() {
         std::fs::create_dir(place.directory.path().join(format!("root/{number}"))).unwrap();
         reader.ask("resources/subscribe", json!({ "uri": uri }))
     };
+    // Each followed resource is checked about once a second, so a client must not be able to follow any number of them.
     for number in 0..16 {
         assert!(followed(number).await["result"].is_object());
     }

@@ -22,6 +22,7 @@ async fn too_many_requests_are_refused_with_the_time_to_wait() {
     let answers = busy.receive().await;
     let refused: Vec<_> =
         answers.as_array().unwrap().iter().filter_map(|answer| answer.get("error")).collect();
+    // A slow machine gets new permits while the batch runs, so the exact number of refusals is not fixed.
     assert!(refused.len() >= 20, "{} of 50 were refused", refused.len());
     for error in &refused {
         assert_eq!((&error["code"], &error["data"]["kind"]), (&json!(-32029), &json!("rate_limited")));

@@ -123,6 +123,7 @@ async fn an_answer_over_http_that_nobody_reads_is_given_up() {
     .await;
     let mut said = Vec::new();
     let read = soon("the end", stream.read_to_end(&mut said)).await;
+    // Less than the whole answer of about 4 MB: buffers may still deliver what was written before the gateway gave up.
     assert!(read.is_err() || said.len() < 3_000_000, "{} bytes came after all", said.len());
     Socket::owner(&gateway).await.ok("workspace/list", json!({})).await;
 }
@@ -149,6 +150,7 @@ async fn a_parent_process_that_never_reads_is_given_up_and_nobody_else_notices()
             if writing.write_all(line.as_bytes()).await.is_err() {
                 break;
             }
+            // The first answer is read to be sure that the connection works before the parent stops reading.
             if id == 0 {
                 let mut answer = String::new();
                 reading.read_line(&mut answer).await.unwrap();
@@ -178,6 +180,8 @@ async fn half_a_line_over_stdio_keeps_nothing_else_from_being_said() {
     let mut lines = BufReader::new(reading).lines();
     let subscribe =
         json!({ "jsonrpc": "2.0", "id": 1, "method": "events/subscribe", "params": world.with(json!({})) });
+    // The subscription and the beginning of another request arrive in one write. The reader waits for the rest of the
+    // line, and that must not hold back the writer.
     writing.write_all(format!("{subscribe}\n{{\"jsonrpc\":").as_bytes()).await.unwrap();
     let answer = soon("the answer", lines.next_line()).await.unwrap().unwrap();
     assert!(answer.contains("\"result\""), "{answer}");

@@ -67,6 +67,7 @@ async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket)
     socket.ok("thread/get", with(json!({ "thread_id": thread }))).await;
     socket.ok("thread/rename", with(json!({ "thread_id": thread, "title": "u" }))).await;
 
+    // One character over the prompt's budget, so that the answer has a warning for the schema to check.
     let long = "x".repeat(16_001);
     let save =
         json!({ "folder_id": inner, "content": long, "expected_version": 0, "save_reason": "autosave" });
@@ -265,6 +266,8 @@ impl Recorded {
                 None => {
                     let known = NOTIFICATIONS.iter().find(|known| known.name == name);
                     self.check(known.unwrap_or_else(|| panic!("unknown {name}")).params_type, &params);
+                    // The origin is merged into every logged notification and has a schema of its own. Deltas are not
+                    // logged and have none.
                     if params.get("seq").is_some() {
                         self.check("ChangeOrigin", &params);
                     }

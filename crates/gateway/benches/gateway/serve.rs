@@ -57,6 +57,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
+        // The gateway serves until its standard input ends, so waiting without closing it would never return.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }

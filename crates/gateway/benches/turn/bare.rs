@@ -27,6 +27,7 @@ impl Bare {
     /// Connects, asks and waits for the first delta. Returns the connection, so that closing it is not measured.
     pub(crate) async fn first_delta(&self) -> anyhow::Result<TcpStream> {
         let mut stream = TcpStream::connect(&self.host).await?;
+        // The provider crate sends without delay as well, so that the comparison is fair.
         stream.set_nodelay(true)?;
         stream.write_all(&self.bytes).await?;
         let mut answer = Vec::new();

@@ -109,6 +109,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        // The child ends with its standard input. Waiting without closing it would never return.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }

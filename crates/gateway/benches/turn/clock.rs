@@ -34,6 +34,8 @@ impl Clock {
         let router = Router::new().fallback(answer).with_state((start, pace));
         let task = tokio::spawn(async move {
             let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
+                // Small deltas would otherwise be held back for an acknowledgement, and the delay would count as the
+                // gateway's.
                 let _ = stream.set_nodelay(true);
             });
             let _ = axum::serve(listener, router).await;

@@ -74,6 +74,8 @@ impl Stage {
         for thread in before {
             talker.ask(thread, &text(0)).await?;
         }
+        // The recorded request has the gateway's whole prompt. A smaller one would make the provider crate look faster
+        // than it is.
         let same = Same::as_last(&self.model, &self.provider).await?;
         let bare = Bare::new(&self.model, &same.body)?;
         for thread in threads {
@@ -117,6 +119,7 @@ impl Stage {
         let mut stream = self.provider.chat(request);
         until_delta(&mut stream).await?;
         let took = begun.elapsed();
+        // The rest of the answer is read off the clock, so that it does not run into the next measurement.
         while stream.next().await.transpose()?.is_some() {}
         Ok(took)
     }

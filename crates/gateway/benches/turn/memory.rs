@@ -50,6 +50,7 @@ async fn of_requests(turns: usize) -> anyhow::Result<Memory> {
         process.tell("1")?;
         model.until_asked(number).await?;
     }
+    // The allocator returns memory with a delay, and the baseline must not include what the warm-up has freed.
     tokio::time::sleep(REST).await;
     let idle = memory.now()?;
     process.tell(&turns.to_string())?;

@@ -98,6 +98,7 @@ impl Hall {
     }
 
     async fn close(self) -> anyhow::Result<()> {
+        // Clients leave first, or the shutdown would wait for their connections.
         drop((self.one, self.many));
         self.gateway.stop().await?;
         Ok(())

@@ -41,6 +41,8 @@ impl HttpAnswer {
 pub(crate) async fn request(gateway: &TestGateway, head: &str, body: &[u8]) -> HttpAnswer {
     let stream = TcpStream::connect(gateway.gateway().address()).await.unwrap();
     let (mut reader, mut writer) = stream.into_split();
+    // Closing after the answer lets the client read to the end without understanding lengths and chunks, so that a
+    // wrong length or a stray byte is not hidden.
     let head = format!("{head}\r\nConnection: close\r\n\r\n");
     let write = async {
         writer.write_all(head.as_bytes()).await?;

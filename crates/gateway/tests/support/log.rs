@@ -13,6 +13,7 @@ pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 impl Log {
     /// Captures the log of the current thread, on which a single-threaded test runs its whole gateway.
     pub(crate) fn capture(&self, level: tracing::Level) -> DefaultGuard {
+        // A thread's own subscriber keeps the logs of parallel tests apart.
         let writer = self.clone();
         let capturing = tracing_subscriber::fmt().with_max_level(level);
         capturing.with_writer(move || writer.clone()).set_default()

@@ -103,6 +103,7 @@ impl Socket {
         loop {
             let mut message = self.receive().await;
             if message["id"] != id {
+                // Requests of a connection are answered in order, so another id here means a lost or repeated answer.
                 assert!(message.get("id").is_none(), "not the answer to {id}: {message}");
                 self.early.push_back(message);
                 continue;
@@ -111,6 +112,8 @@ impl Socket {
                 return Err(error.take());
             }
             let result = message["result"].take();
+            // Checked for every answer of every test: clients distinguish an absent field from `null`, and the schemas
+            // allow only the former.
             assert!(!holds_null(&result), "optional fields are absent, not null: {result}");
             return Ok(result);
         }
@@ -162,6 +165,8 @@ impl Socket {
 
     /// Checks that nothing is waiting to be read, and that the connection is alive.
     pub(crate) async fn is_quiet(&mut self) -> bool {
+        // The answer is queued behind everything that was sent before, so no pause is needed to be sure that nothing is
+        // coming.
         self.ok("initialize", json!({})).await;
         self.early.is_empty()
     }

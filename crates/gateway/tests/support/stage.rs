@@ -65,6 +65,7 @@ pub(crate) fn with_model(settings: &mut GatewaySettings, model: &ScriptedModel, 
     };
     let mut config = ProviderConfig::new("scripted", kind, model.base_url(setting.wire));
     config.api_key = Some("key-of-the-test".to_owned().into());
+    // Tests of retries must not wait for real backoff.
     let base = Duration::from_millis(5);
     let longest = Duration::from_millis(20);
     config.retry = RetryPolicy { base, longest, ..RetryPolicy::default() };
@@ -81,6 +82,8 @@ pub(crate) fn with_model(settings: &mut GatewaySettings, model: &ScriptedModel, 
     if let Some(database) = &setting.database {
         settings.database = Some(database.clone());
     }
+    // The home directory belongs to the gateway's data directory, which exists only now, so it cannot be part of the
+    // setting.
     let homes = std::mem::take(&mut settings.agent.files.homes);
     settings.agent.files.homes = homes.with(&instructions::FOREWORD, &settings.agent.home);
 }
@@ -107,6 +110,8 @@ impl Stage {
         let made = json!({ "workspace_id": workspace, "title": "t", "mode": setting.mode });
         let thread = id(&socket.ok("thread/create", made).await["thread"]);
         let stage = Self { model, gateway, socket, workspace, thread, project };
+        // The marker ends the search for the project's root, so files above the temporary directory cannot influence a
+        // test.
         std::fs::create_dir_all(stage.path(".git")).unwrap();
         for (path, text) in setting.files {
             stage.write(path, text);
@@ -115,6 +120,7 @@ impl Stage {
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
+        // The gateway reports resolved paths, and the system's temporary directory may be a link.
         self.project.path().canonicalize().unwrap().join(path)
     }
 

@@ -23,6 +23,7 @@ async fn a_model_is_asked_and_its_answer_is_streamed_and_kept() {
         if method == "turn/delta" {
             assert_eq!(params["index"], pieces);
             pieces += 1;
+            // Deltas are not in the change log, so they have no position to resume from.
             assert!(params.get("seq").is_none());
             said.push_str(params["text"].as_str().unwrap());
             continue;
@@ -107,6 +108,7 @@ async fn deltas_go_to_the_connection_that_asked_and_to_nobody_else() {
     stage.ask("hello").await;
     loop {
         let method = other.notification().await["method"].as_str().unwrap().to_owned();
+        // Deltas of every turn to every subscriber would be far too much traffic; others use `turn/watch`.
         assert_ne!(method, "turn/delta");
         if method == "turn/completed" {
             break;

@@ -64,6 +64,7 @@ async fn a_turn_that_names_a_server_has_its_tools_at_once_and_calls_ask() {
         (&server["state"], &server["tools"]),
         (&json!("running"), &json!(["mcp__odd__echo", "mcp__odd__crash"]))
     );
+    // The command line may contain secrets, and every reader may call `mcp/status`.
     assert!(!status.to_string().contains("hostile_server.py"), "{status}");
 }
 
@@ -102,6 +103,7 @@ async fn a_hidden_server_is_listed_and_given_to_whoever_may_have_it() {
 async fn whoever_looks_at_the_next_prompt_starts_no_server() {
     let mut stage = stage(Permission::Allow).await;
     let asked = stage.with(json!({ "thread_id": stage.thread }));
+    // A preview is a read and open to every reader, so it must not run programs.
     let preview = stage.socket.ok("prompt/preview", &asked).await;
     let told = "the MCP server `odd` was never asked what it offers; the next turn asks it";
     assert!(preview["manifest"]["diagnostics"].to_string().contains(told), "{}", preview["manifest"]);

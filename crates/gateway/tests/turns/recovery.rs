@@ -81,6 +81,7 @@ async fn a_provider_that_is_busy_or_breaks_off_early_is_sent_the_same_request_ag
             stage.model.answer(Answer::text("at last"));
             let answer = stage.ask("hello").await;
             let bodies = stage.bodies();
+            // The repeated request is identical, so the provider's cache still applies and nothing is stored twice.
             assert_eq!((bodies.len(), &bodies[0]), (2, &bodies[1]), "{wire:?}");
             assert_eq!(answer["steps"].as_array().unwrap().len(), 2);
             assert_eq!(answer["turn"]["answer"], "at last");
@@ -146,5 +147,6 @@ async fn calls_of_different_turns_have_different_ids_in_one_request() {
     let blocks = body["messages"].as_array().unwrap().iter().flat_map(|it| it["content"].as_array().unwrap());
     let calls: Vec<&str> =
         blocks.filter(|block| block["type"] == "tool_use").filter_map(|block| block["id"].as_str()).collect();
+    // Providers reject a request in which an id occurs twice, although each turn on its own is valid.
     assert_eq!(calls, ["same", "same_2"]);
 }

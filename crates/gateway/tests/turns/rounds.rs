@@ -73,6 +73,7 @@ async fn a_model_reads_and_writes_and_then_answers() {
 #[tokio::test]
 async fn mistakes_of_a_model_are_answers_that_it_can_act_on() {
     let mut stage = Stage::agent(&[("twice.txt", "same\nsame\n")]).await;
+    // A sparse file: it has 5 GB and uses no space on the disk.
     File::create(stage.path("huge.bin")).unwrap().set_len(5 << 30).unwrap();
     std::fs::write(stage.path("binary"), [0u8, 159, 146, 150, 0, 1]).unwrap();
     let mistakes = [
@@ -179,6 +180,8 @@ async fn a_model_that_loops_on_tools_must_answer_in_the_end() {
     assert_eq!(stage.ask("loop").await["turn"]["answer"], "Enough.");
     let bodies = stage.bodies();
     assert_eq!(bodies.len(), 4);
+    // The tools stay listed in the last round, and only the choice forbids them: removing them would change the cached
+    // prefix.
     assert!(bodies.iter().all(|body| body["tools"] == bodies[0]["tools"]));
     assert_eq!(bodies[3]["tool_choice"], json!({ "type": "none" }));
     assert!(results(&stage).last().unwrap().starts_with("## Final Answer\n"));
@@ -190,6 +193,7 @@ async fn a_model_that_calls_tools_even_then_fails_the_turn() {
     let mut stage = Stage::set(Setting { mode: "agent", turns, ..Setting::default() }).await;
     stage.model.answer_by(|_| Answer::empty().tool_call("call_1", "list_dir", r#"{"path":"."}"#));
     assert_eq!(stage.fail("loop").await["kind"], "tool_budget_spent");
+    // Two rounds and the one that must answer. A model that still calls tools is not asked again.
     assert_eq!(stage.bodies().len(), 3);
 }
 

@@ -74,6 +74,7 @@ async fn whoever_decides_about_a_command_is_told_its_level() {
 /// Root cannot have a sandbox, so it stands in for a machine without one.
 #[tokio::test]
 async fn a_machine_without_a_sandbox_lists_the_shell_and_asks_nobody() {
+    // Only root reliably has no sandbox; other users may or may not have one, depending on the system.
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -217,6 +218,7 @@ async fn what_a_command_did_is_told_although_another_of_the_same_answer_was_canc
     let quick = json!({ "command": "echo evil > AGENTS.override.md; touch begun" }).to_string();
     stage.model.answer(Answer::empty().tool_call("slow", "shell", &slow).tool_call("quick", "shell", &quick));
     let turn = stage.start("go").await;
+    // The quick command must be over, and its change undone, while the slow one still runs.
     while !stage.path("begun").exists() || stage.path("AGENTS.override.md").exists() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }

@@ -113,5 +113,6 @@ async fn a_file_that_a_thread_touched_makes_a_skill_apply_from_its_next_turn_on(
     }
     let bodies = stage.bodies();
     assert!(!system(&bodies[0]).contains("rust"), "nothing had been touched");
+    // A skill that came and went with every turn would change the prefix each time.
     assert_eq!(system(&bodies[2]), system(&bodies[3]), "the prefix holds from then on");
 }
