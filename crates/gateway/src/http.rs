@@ -99,6 +99,8 @@ async fn upgrade(
         Ok(answer) => answer,
         Err(refused) => return (StatusCode::BAD_REQUEST, format!("{refused}\n")).into_response(),
     };
+    // Authenticated before the upgrade, while a refusal can still be an HTTP status with an explanation. Afterwards
+    // only a close code is left.
     let actor = match authenticate(&state, &slot, request.headers()).await {
         Ok(actor) => actor,
         Err(refused) => return refused,
@@ -145,8 +147,6 @@ async fn post(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    // Authenticated before the upgrade, while a refusal can still be an HTTP status with an explanation. Afterwards
-    // only a close code is left.
     let actor = match authenticate(&state, &slot, &headers).await {
         Ok(actor) => actor,
         Err(refused) => return refused,

@@ -175,7 +175,7 @@ async fn serve_connection(
             () = slot.leave.cancelled() => return,
             () = &mut overdue, if is_timed => {
                 // Requests without a token do not extend the deadline, or a client could keep its slot by polling
-                // `/healthz`. An authenticated connection may stay as long as it likes.
+                // `/healthz`. An authenticated connection has no deadline.
                 if slot.is_unauthenticated() {
                     return;
                 }
