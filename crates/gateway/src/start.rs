@@ -182,8 +182,8 @@ impl Gateway {
         let (agent, servers) = made.await?;
         let agent = Arc::new(agent);
         let listen = |source| StartError::Listen { address: settings.listen.clone(), source };
-        // Everything that can fail for other reasons comes first, so the port is never open on behalf of a gateway that
-        // cannot answer.
+        // The slow steps, and those that fail most often, come first, so that clients rarely connect to a gateway that
+        // then does not start.
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let shell = settings.agent.turns.shell.clone();

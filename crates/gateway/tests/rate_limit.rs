@@ -15,7 +15,7 @@ async fn too_many_requests_are_refused_with_the_time_to_wait() {
     let secret = gateway.token("busy", Role::Reader, None).await.unwrap();
     let other = gateway.token("calm", Role::Reader, None).await.unwrap();
     let mut busy = Socket::connect(&gateway, &secret).await;
-    // Each call of a batch counts as a request, so all of them fall into the same moment however slow the machine is.
+    // Each call of a batch counts as a request, so all of them arrive at the same moment.
     let batch: Vec<_> =
         (0..50).map(|id| json!({ "jsonrpc": "2.0", "id": id, "method": "workspace/list" })).collect();
     busy.send(json!(batch).to_string()).await;

@@ -355,7 +355,8 @@ async fn work_that_is_given_out_and_given_out_again_has_an_end() {
     let agent = |settings: &mut AgentSettings| settings.delegation.max_given_out = 5;
     let setting = Setting { mode: "agent", turns: writing(), agent, ..Setting::default() };
     let mut stage = Stage::set(setting).await;
-    // Every agent delegates to three others, so only the limit ends the recursion.
+    // Every agent delegates to three others while it may, so the work would grow with each level if only its depth were
+    // limited.
     stage.model.answer_by(|request: &RecordedRequest| {
         let is_answered = request.body["messages"].as_array().unwrap().len() > 1;
         let has_tool =
