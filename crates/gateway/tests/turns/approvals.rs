@@ -153,6 +153,7 @@ async fn a_turn_waiting_for_approval_can_be_cancelled() {
 async fn approval_of_one_call_covers_no_other() {
     let mut stage = asking().await;
     let write = |path: &str| json!({ "path": path, "content": "new" }).to_string();
+    // Models choose ids freely and some repeat them, so an approval must not depend on the id alone.
     let answer = Answer::empty().tool_call("same", "write_file", &write("one.txt"));
     stage.model.answer(answer.tool_call("same", "write_file", &write("two.txt")));
     stage.model.answer(Answer::empty().tool_call("same", "write_file", &write("three.txt")));
@@ -195,6 +196,7 @@ async fn an_approval_request_is_complete_and_has_a_digest() {
     assert_eq!((&asked["digest"], &asked["replaces_lines"]), (&approval["digest"], &json!(1)));
     let decide =
         |digest: Value| json!({ "turn_id": turn, "call_id": "call_1", "allow": true, "digest": digest });
+    // The digest binds a decision to what the user has seen. A decision about anything else must not run the call.
     let another = stage.with(decide(json!("0".repeat(64))));
     stage.socket.refused(-32011, "turn/approve", another).await;
     assert_eq!(stage.read("a.txt"), "old");
@@ -213,6 +215,7 @@ async fn a_file_changed_during_approval_needs_another_one() {
     stage.model.answer(Answer::text("Written."));
     let turn = stage.start("write it").await;
     let first = waiting(&mut stage, &turn).await;
+    // The user has approved a diff against the old file. Running the call now would overwrite a change they never saw.
     std::fs::write(stage.path("a.txt"), "by somebody else").unwrap();
     let decide = |approval: &Value| json!({ "turn_id": turn, "call_id": "call_1", "allow": true, "digest": approval["digest"], "how": "standing" });
     let params = stage.with(decide(&first));
@@ -258,6 +261,8 @@ async fn instructions_changed_during_approval_hold_a_call_back() {
         let params = stage.with(yes("call_1"));
         stage.socket.ok("turn/approve", params).await;
         stage.until(&turn, |answer| answer["approvals"][0]["call_id"] == "call_2").await;
+        // The approved call is held back once more, and the repeated one asks again, because the user may decide
+        // differently under the new rules.
         assert_eq!(stage.read("sub/n.txt"), "old", "{before:?}");
         let told = texts(stage.last_body()["messages"].as_array().unwrap().last().unwrap()).join("\n");
         assert!(told.contains("did not run: instruction files apply") && told.contains("RULE-NEW"), "{told}");

@@ -82,6 +82,7 @@ async fn only_turns_of_dead_gateways_are_failed() {
     let workspace = gateway.workspace("w").await.unwrap().id;
     let store = gateway.gateway().store().clone();
     let mut turns = Vec::new();
+    // One lease has expired, as after a crash, and the other belongs to a gateway that is still alive.
     for milliseconds in [-1_000, 60_000] {
         let thread = protocol::method::ThreadCreateParams {
             workspace_id: workspace.clone(),
@@ -211,6 +212,7 @@ async fn a_thread_continues_after_cancelling_at_any_point() {
         let at = stop.at;
         let files = &[("a.txt", "text\n"), ("AGENTS.md", "RULE-ROOT")];
         let change = |config: &mut provider::ProviderConfig| {
+            // Well above the 60 s that the provider asks for, so that the turn waits instead of failing.
             config.retry.longest_asked = Duration::from_secs(120);
         };
         let setting = Setting { mode: "agent", files, turns: (stop.turns)(), change, ..Setting::default() };
@@ -247,6 +249,7 @@ async fn a_thread_continues_after_cancelling_at_any_point() {
         is_calm.store(true, Ordering::SeqCst);
         stage.ask("And now?").await;
         let body = stage.last_body();
+        // Providers reject a request with an unpaired call or result, and then the thread could never be continued.
         assert_paired(&body, at);
         let text = body["messages"].as_array().unwrap().last().unwrap().to_string();
         assert!(text.contains("The turn before this one was cancelled by owner"), "{at}: {text}");

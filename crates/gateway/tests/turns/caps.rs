@@ -38,6 +38,7 @@ async fn a_workspace_has_a_limit_of_running_turns() {
     }
     limit_of(ask_in_new_thread(&mut stage).await, "workspace_turns", 2);
     assert_eq!(stage.socket.ok("workspace/list", json!({})).await["running_turns"], 2);
+    // The two admitted turns reach the model and the refused one does not.
     crate::support::until("both to be asked", async || stage.model.requests().len() == 2).await;
 }
 
@@ -74,6 +75,7 @@ async fn a_turn_at_the_token_limit_ends_with_its_answer() {
     stage.model.answer(Answer::text("It says text."));
     let answer = stage.ask("What does it say?").await;
     assert_eq!(answer["turn"]["answer"], "It says text.");
+    // The turn may finish with an answer, so the tokens spent so far are not wasted, but it starts no more work.
     assert_eq!(stage.last_body()["tool_choice"]["type"], "none", "{}", stage.last_body());
 }
 

@@ -23,6 +23,7 @@ async fn an_answer_is_streamed_and_stored() {
         if method == "turn/delta" {
             assert_eq!(params["index"], pieces);
             pieces += 1;
+            // Deltas are not in the change log, so they have no position to resume from.
             assert!(params.get("seq").is_none());
             said.push_str(params["text"].as_str().unwrap());
             continue;
@@ -107,6 +108,7 @@ async fn only_the_asking_connection_receives_deltas() {
     stage.ask("hello").await;
     loop {
         let method = other.notification().await["method"].as_str().unwrap().to_owned();
+        // Deltas of every turn to every subscriber would be far too much traffic; others use `turn/watch`.
         assert_ne!(method, "turn/delta");
         if method == "turn/completed" {
             break;

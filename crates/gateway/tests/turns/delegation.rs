@@ -109,6 +109,7 @@ async fn documents_and_files_can_name_their_audience() {
         ("---\naudience: main\n---\nPlain.", true, true, false),
         ("---\naudience: delegate\n---\nPlain.", false, false, true),
     ] {
+        // Each case looks at its own requests only.
         stage.model.take_requests();
         stage.socket.ok("thread/agents_doc/save", stage.with(json!({ "content": content }))).await;
         stage.model.answer(delegate("1", json!({ "goal": "x", "cwd": "a", "inherit_document": inherit })));
@@ -138,6 +139,7 @@ async fn delegation_ends_at_its_depth() {
     let answer = stage.ask("Go.").await;
     assert_eq!(answer["turn"]["answer"], "first");
     let bodies = stage.bodies();
+    // At the last level the tool is missing and so is its description, or the model would try to use it.
     let offered: Vec<bool> = bodies.iter().map(|body| tools(body).contains(&"delegate")).collect();
     assert_eq!(offered, [true, true, false, false, true, true]);
     for (body, is_offered) in bodies.iter().zip(offered) {
@@ -190,6 +192,7 @@ async fn a_child_is_limited_to_its_tools_and_rounds() {
     let bodies = stage.bodies();
     assert_eq!(tools(&bodies[1]), ["read_file", "delegate"]);
     assert!(last_texts(&bodies[2]).contains("there is no tool `write_file`"));
+    // After its only round the child must answer, so that its parent gets a result instead of an error.
     assert_eq!(bodies[2]["tool_choice"]["type"], "none");
     assert!(!stage.path("a").exists());
 }
@@ -251,6 +254,8 @@ async fn stopping_a_turn_stops_its_children_first() {
             ended.push(told["params"]["turn_id"].clone());
         }
     }
+    // The innermost turn ends first. In the other order, a child could still write files for a parent that is already
+    // over.
     assert_eq!(ended, [delegated[1]["id"].clone(), delegated[0]["id"].clone(), json!(turn)]);
 }
 
@@ -318,6 +323,8 @@ fn hold_children(stage: &Stage, count: usize) -> Arc<Mutex<Vec<Release>>> {
 #[tokio::test]
 async fn children_are_limited_but_take_no_slots() {
     let mut turns = writing();
+    // The limits count only turns that people start. If children needed a slot as well, the parent would hold the only
+    // one and wait forever.
     turns.limits.running_in_workspace = 1;
     turns.limits.running = 1;
     let setting = Setting { mode: "agent", turns, ..Setting::default() };

@@ -105,6 +105,7 @@ fn missing(all: &BTreeMap<String, String>, some: &BTreeMap<String, String>) -> V
     let differing = all.iter().filter(|(heading, text)| some.get(*heading) != Some(*text));
     let lines = differing.map(|(heading, text)| {
         let kept: Vec<&str> = some.get(heading).map(|text| text.lines().collect()).unwrap_or_default();
+        // A section may lose lines, but no line may change: a changed byte would invalidate the provider's cache.
         assert!(kept.iter().all(|line| text.contains(line)), "{heading}: {kept:?}");
         let gone = text.lines().filter(|line| !kept.contains(line)).map(str::to_owned);
         (heading.clone(), gone.collect())

@@ -46,6 +46,8 @@ async fn the_environment_section_is_correct_and_stable() {
     stage.model.answer(Answer::text("two"));
     stage.ask_with(json!({ "input": "second", "cwd": "b" })).await;
     let body = stage.last_body();
+    // The move is reported in a message instead, because a changed system text would invalidate the cached
+    // conversation.
     assert_eq!(system(&body), before, "the prefix holds");
     let moved = format!("- cwd: {} -> {}", cwd.display(), stage.path("b").display());
     assert!(body.to_string().contains(&moved), "{body}");
@@ -107,6 +109,7 @@ async fn a_chain_as_user_message_comes_first() {
         for body in stage.bodies() {
             let text = body.to_string();
             assert_eq!(text.matches("RULE-ROOT").count(), 1, "{text}");
+            // Anthropic rejects requests with more than four cache marks.
             assert!(text.matches("cache_control").count() <= 4, "{text}");
             let first = match wire {
                 Wire::Anthropic => {

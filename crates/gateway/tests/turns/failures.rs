@@ -68,6 +68,8 @@ async fn provider_failures_are_distinguished() {
         assert_eq!((&error["kind"], &error["provider"]), (&json!("provider_failed"), &json!("scripted")));
         assert_eq!((&error["status"], &error["retryable"]), (&json!(status), &json!(false)), "{error}");
         assert!(error.to_string().contains(words), "{error}");
+        // Some providers quote the key in their errors, and this error is stored and shown to every reader of the
+        // thread.
         assert!(!error.to_string().contains("key-of-the-test"));
     }
     // A failed turn leaves no trace in the next request.
@@ -116,6 +118,8 @@ async fn garbage_in_a_stream_is_an_error() {
         stage.model.answer(Answer::text("one two").in_deltas(2).insert(2, bytes));
         let turn = stage.start("hello").await;
         let ended = stage.ended(&turn).await;
+        // Some garbage can be skipped and some cannot. The turn only has to end, because a panic would leave it running
+        // forever.
         assert_ne!(ended["turn"]["status"], "running", "{ended}");
         if ended["turn"]["status"] == "failed" {
             assert_eq!(ended["turn"]["error"]["kind"], "provider_failed");
@@ -181,6 +185,7 @@ async fn a_truncated_answer_is_continued() {
     stage.model.answer_by(|_| Answer::text("more").stop(Stop::MaxOutputTokens));
     let before = stage.bodies().len();
     stage.ask("tell me more").await;
+    // The first request and three continuations.
     assert_eq!(stage.bodies().len() - before, 4);
 }
 
@@ -227,6 +232,7 @@ async fn turns_of_a_thread_are_queued_if_configured() {
     let mut requests = Vec::new();
     for number in 1..=4 {
         let params = stage.with(json!({ "thread_id": stage.thread, "input": format!("question {number}") }));
+        // Sent without waiting for answers, so that all of them are queued while the first turn runs.
         requests.push(stage.socket.request("turn/start", params).await);
     }
     let mut last = String::new();

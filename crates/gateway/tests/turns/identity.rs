@@ -56,6 +56,7 @@ async fn injected_text_cannot_rewrite_the_identity() {
     // Only an owner with access to all workspaces may decide.
     let yes =
         stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": true, "digest": asked["digest"] }));
+    // Each of them lacks the role or the reach of an unbound owner.
     for (name, role, is_bound) in [("a", "operator", true), ("b", "operator", false), ("c", "owner", true)] {
         let mut other = somebody(&mut stage, name, role, is_bound).await;
         other.refused(-32003, "turn/approve", &yes).await;

@@ -128,6 +128,7 @@ async fn attacks_quoted_by_failed_calls_are_neutralised() {
         let result = body["messages"].as_array().unwrap().last().unwrap();
         let mut text = String::new();
         all_text(result, &mut text);
+        // The quoted line comes from the file and not from the call, so it takes another path to the model than a read.
         assert!(text.contains("is most like its first line: ") && !text.contains(attack), "{text}");
     }
 }
@@ -208,6 +209,8 @@ async fn reading_and_writing_back_changes_nothing() {
     let mut stage = Stage::agent(&[]).await;
     stage.write("notes.txt", &odd());
     call(&mut stage, "write_file", json!({ "path": "notes.txt", "content": harmless() })).await;
+    // The model has only seen the neutralized text. Writing it back must restore the original bytes, or every edit
+    // would damage such files.
     assert_eq!(stage.read("notes.txt"), odd());
     let (old_text, new_text) = (harmless(), harmless().replace("evil", "good"));
     call(&mut stage, "edit_file", json!({ "path": "notes.txt", "old_text": old_text, "new_text": new_text }))

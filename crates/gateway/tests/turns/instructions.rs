@@ -148,6 +148,7 @@ async fn parallel_calls_announce_a_file_once() {
     let results = answer["steps"][2]["results"].as_array().unwrap();
     let announcing: Vec<bool> = results.iter().map(|result| result.get("reminders").is_some()).collect();
     assert_eq!(announcing.iter().filter(|announces| **announces).count(), 1);
+    // Parallel calls end in any order. A fixed place keeps the request, and with it the provider's cache, reproducible.
     assert!(announcing[0], "the first call announces, whichever ends first");
 }
 
@@ -278,6 +279,7 @@ async fn a_command_waits_for_undelivered_instructions() {
         }
     });
     stage.ask("go").await;
+    // Appending makes a command that ran twice visible.
     assert_eq!(stage.read("log"), "ran\n", "once held back, once run");
     let second = last_message(&stage.bodies()[1]);
     assert!(second.contains("this call did not run") && second.contains("The later rules."), "{second}");
@@ -377,6 +379,7 @@ async fn an_announced_file_holds_back_later_writes() {
 async fn reading_an_instruction_file_delivers_it() {
     let mut stage = Stage::agent(&[("AGENTS.md", "root"), ("a/main.rs", "old")]).await;
     stage.write("a/AGENTS.md", &format!("RULE-LONG\n{}", "Mind the gap. ".repeat(450)));
+    // Reading a part must not count as delivery, because the rest may hold the rule that matters.
     let part = json!({ "path": "a/AGENTS.md", "limit": 1 }).to_string();
     stage.model.answer(Answer::empty().tool_call("1", "read_file", &part));
     stage.model.answer(calls([read("2", "a/AGENTS.md")]));

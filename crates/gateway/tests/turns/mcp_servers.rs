@@ -64,6 +64,7 @@ async fn selecting_a_server_makes_its_tools_visible() {
         (&server["state"], &server["tools"]),
         (&json!("running"), &json!(["mcp__odd__echo", "mcp__odd__crash"]))
     );
+    // The command line may contain secrets, and every reader may call `mcp/status`.
     assert!(!status.to_string().contains("hostile_server.py"), "{status}");
 }
 
@@ -102,6 +103,7 @@ async fn a_hidden_server_is_listed_but_access_is_checked() {
 async fn a_preview_starts_no_server() {
     let mut stage = stage(Permission::Allow).await;
     let asked = stage.with(json!({ "thread_id": stage.thread }));
+    // A preview is a read and open to every reader, so it must not run programs.
     let preview = stage.socket.ok("prompt/preview", &asked).await;
     let told = "the MCP server `odd` was never asked what it offers; the next turn asks it";
     assert!(preview["manifest"]["diagnostics"].to_string().contains(told), "{}", preview["manifest"]);

@@ -91,6 +91,8 @@ async fn a_turn_is_cancelled_through_another_gateway() {
     until("the model to be asked", async || nodes.model.requests().len() == 1).await;
     let params = nodes.with(json!({ "turn_id": turn }));
     assert_eq!(nodes.there.ok("turn/cancel", params).await["turn"]["status"], "cancelled");
+    // The status alone is written by the other gateway. The closed connection proves that the running one has stopped
+    // too.
     until("the provider to notice", async || nodes.model.abandoned() == 1).await;
 }
 

@@ -34,6 +34,7 @@ async fn the_preview_predicts_announcements() {
     stage.ask("Go on.").await;
     let body = stage.last_body();
     let opening = texts(body["messages"].as_array().unwrap().last().unwrap());
+    // Compared as a whole text: the preview is useful only if it shows exactly what will be sent.
     assert!(opening.iter().any(|text| text == reminder), "{reminder}\n{opening:#?}");
     let after = preview(&mut stage, json!({})).await;
     assert_eq!(after["frozen"]["files"], edited);

@@ -64,6 +64,7 @@ fn call(id: &str, tool: &str, arguments: Value, tokens: Tokens) -> Answer {
 async fn every_round_records_its_inputs_and_cost() {
     let files = &[("AGENTS.md", "At the root.\n"), ("a/AGENTS.md", "In a.\n"), ("a/x.txt", "x\n")];
     let mut stage = Stage::set(Setting { mode: "agent", files, ..Setting::default() }).await;
+    // Every round has different figures, so that a sum over the wrong rounds cannot be right by accident.
     let cost = |input, cached_read| Tokens { input, output: 7, cached_read, cached_write: 3, reasoning: 0 };
     stage.model.answer(call("1", "read_file", json!({ "path": "a/x.txt" }), cost(100, 0)));
     let write = json!({ "path": "a/y.txt", "content": "y" });
@@ -94,6 +95,7 @@ async fn every_round_records_its_inputs_and_cost() {
         assert!(sections.contains(&&json!("agents_context")), "{sections:?}");
     }
     assert!(rounds[0].get("same_as").is_none());
+    // Later rounds refer to the first manifest instead of repeating it, because a turn may have hundreds of rounds.
     assert_eq!((&rounds[1]["same_as"], &rounds[2]["same_as"]), (&json!(1), &json!(1)));
     assert_eq!(rounds[0]["history"]["turns"], 0);
     assert!(rounds[1].get("history").is_none(), "decided once");

@@ -217,6 +217,7 @@ async fn effects_survive_cancelling_another_call() {
     let quick = json!({ "command": "echo evil > AGENTS.override.md; touch begun" }).to_string();
     stage.model.answer(Answer::empty().tool_call("slow", "shell", &slow).tool_call("quick", "shell", &quick));
     let turn = stage.start("go").await;
+    // The quick command must be over, and its change undone, while the slow one still runs.
     while !stage.path("begun").exists() || stage.path("AGENTS.override.md").exists() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }

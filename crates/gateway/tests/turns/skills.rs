@@ -113,5 +113,6 @@ async fn touched_files_activate_skills_in_the_next_turn() {
     }
     let bodies = stage.bodies();
     assert!(!system(&bodies[0]).contains("rust"), "nothing had been touched");
+    // A skill that came and went with every turn would change the prefix each time.
     assert_eq!(system(&bodies[2]), system(&bodies[3]), "the prefix holds from then on");
 }

@@ -92,6 +92,7 @@ async fn an_earlier_date_is_sent_again() {
         stage.ask("what day is it?").await;
         stage.ask("and now?").await;
         let bodies = stage.bodies();
+        // A date before today and one after it: comparing dates by order instead of equality would miss one of them.
         assert_eq!((dates(&bodies[0]), dates(&bodies[1])), (2, 2), "the old one and today's, once each");
         let text = bodies[1].to_string();
         assert!(text.find(date) < text.rfind("Date: "));

@@ -23,6 +23,8 @@ async fn follow(socket: &mut Socket, watched: &Value) -> String {
         let notification = socket.notification().await;
         match notification["method"].as_str().unwrap() {
             "turn/delta" => {
+                // The snapshot and the deltas after it must fit together: a gap or a repetition would show a wrong
+                // answer.
                 assert_eq!(notification["params"]["index"], next, "{notification}");
                 next += 1;
                 text.push_str(notification["params"]["text"].as_str().unwrap());

@@ -157,6 +157,7 @@ async fn transcript_of_texts_about_summaries() {
         *summariser.lock().unwrap() = does;
         loop {
             number += 1;
+            // Fails instead of running forever if a changed text never appears.
             assert!(number < 60, "{said} is never said");
             let before = stage.bodies().len();
             stage.ask(&format!("Question {number}.")).await;
