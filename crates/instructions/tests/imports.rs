@@ -336,6 +336,8 @@ fn ten_thousand_imports_end_with_one_warning() {
         warnings.collect::<Vec<_>>()
     };
     assert_eq!(warnings(&found), [(DiagnosticCode::TooManyImports, Some(4_097))]);
+    // Missing and existing files have limits of their own: looking for a missing file is cheap, reading an existing one
+    // is not.
     let present: String = (0..1_000).map(|number| format!("@{number}.md\n")).collect();
     fs::write(project.root.join("AGENTS.md"), &present).unwrap();
     for number in 0..1_000 {
@@ -388,6 +390,7 @@ fn private_files_are_never_instructions() {
     let used = ["project AGENTS.md", "import docs/style.md"];
     let found = project.check("", &used, &kept);
     assert!(!found.text.unwrap().contains("secret"));
+    // A private file counts as outside, so that the answer does not reveal what the path contains.
     let linked = [&[("a/AGENTS.md", outside)], &kept[..]].concat();
     project.check("a", &used, &linked);
     let inside = [&[("data/AGENTS.md", outside)], &kept[..]].concat();

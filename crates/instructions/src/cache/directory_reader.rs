@@ -101,6 +101,8 @@ impl<'a> DirectoryReader<'a> {
     pub(crate) fn bound_by(&mut self, root: Option<&Path>, private_paths: &[PathBuf]) {
         if self.cache.is_some() {
             let mut hasher = DefaultHasher::new();
+            // A file may be readable under one bound and forbidden under another, so cached contents are kept apart by
+            // bounds.
             (root, private_paths).hash(&mut hasher);
             self.bounds_id = hasher.finish();
         }
@@ -222,6 +224,7 @@ impl<'a> DirectoryReader<'a> {
         }
         // Most names are absent. This single call detects that, and distinguishes it from a symlink without a
         // target.
+        // A name that is known to exist skips this call, because opening the file detects its removal anyway.
         if known.present & bit == 0 {
             match rustix::fs::lstat(path) {
                 Err(Errno::NOENT) => {
@@ -315,6 +318,7 @@ impl<'a> DirectoryReader<'a> {
                 })
             }
         };
+        // Each directory is looked at once per resolution, so that all names in it are judged by the same state.
         self.seen.push((directory.to_owned(), known, Learned::Nothing));
         known
     }
@@ -338,6 +342,7 @@ impl Drop for DirectoryReader<'_> {
         let mut learned = self
             .seen
             .drain(..)
+            // Knowledge about a directory that changed just now is dropped: another change could keep its stamp.
             .filter(|(_, known, learned)| known.settled && *learned == Learned::Something)
             .peekable();
         if learned.peek().is_none() {

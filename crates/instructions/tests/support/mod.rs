@@ -18,6 +18,7 @@ pub(crate) struct Tree {
 impl Tree {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
+        // Agents see the physical path of their working directory, which differs if the temporary directory is a link.
         let base = directory.path().canonicalize().unwrap();
         Self { _directory: directory, base }
     }
@@ -84,6 +85,7 @@ fn git_directory(path: &Path) {
 }
 
 fn base64(text: &str) -> Vec<u8> {
+    // Only a few entries that are not UTF-8 need base64, which is not worth a dependency.
     let value = |byte: u8| match byte {
         b'A'..=b'Z' => byte - b'A',
         b'a'..=b'z' => byte - b'a' + 26,
