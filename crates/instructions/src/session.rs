@@ -19,7 +19,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::cache::Cache;
 use crate::diagnostic::DiagnosticCode;
 use crate::fs::stored_path;
-use crate::profile::{Fallbacks, Profile};
+use crate::profile::{Fallbacks, NameRole, Profile};
 use crate::resolve::decision::Outcome;
 use crate::resolve::resolution::{Request, Resolution, ResolveError, resolve};
 use crate::session::delivery::{DeliveredText, FileRead};
@@ -166,7 +166,7 @@ fn files_above_workspace(request: &Request<'_>) -> Result<Vec<FileProblem>, Reso
         return Ok(Vec::new());
     };
     let mut names = candidate_names(settings)?;
-    names.extend(settings.profile.added.iter().map(|name| (*name).to_owned()));
+    names.extend(settings.profile.names_with(NameRole::Added).map(str::to_owned));
     let above = workspace.ancestors().skip(1);
     let paths = above.flat_map(|directory| names.iter().map(|name| directory.join(name)));
     let found = paths.filter(|path| path.is_file());
@@ -181,7 +181,7 @@ fn frozen_settings(settings: &FileSettings) -> AgentsConfig {
         settings.agents.clone();
     AgentsConfig {
         fallback_filenames: fallback_filenames
-            .filter(|_| settings.profile.fallbacks != Fallbacks::Unsupported),
+            .filter(|_| settings.profile.choose.fallbacks != Fallbacks::Unsupported),
         follow_external_links: follow_external_links.filter(|follow| *follow),
         imports: imports.filter(|imports| !*imports && settings.profile.imports.is_some()),
         initial,

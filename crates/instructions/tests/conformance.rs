@@ -105,7 +105,7 @@ fn check_recorded(case: &Value) -> Result<(), String> {
         .map(|block| (block["role"].as_str().unwrap().to_owned(), block["text"].as_str().unwrap().to_owned()))
         .collect();
     // Files of folders are in the order in which a file system lists them, which is another one here.
-    let is_listed = profile.rule_folders.iter().any(|folder| folder.order == RuleOrder::AsListed);
+    let is_listed = profile.choose.rule_folders.iter().any(|folder| folder.order == RuleOrder::AsListed);
     let ordered = |mut text: Vec<String>| {
         text.sort();
         text

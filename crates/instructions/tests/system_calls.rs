@@ -43,10 +43,11 @@ fn a_warm_resolution_looks_once_at_each_directory_and_known_file() -> anyhow::Re
         assert_eq!(warm.stats(), project + home, "{}: {warm}", profile.name);
         assert_eq!((warm.opens(), warm.of(&["read"])), (0, 0), "{}: {warm}", profile.name);
         // A file costs one open, one read and one close; a name that is absent costs one open.
-        let files = DEPTH + 1 + usize::from(profile.home.is_some());
+        let files = DEPTH + 1 + usize::from(profile.choose.home.is_some());
         assert!(cold.of(&["read"]) <= files + 1, "{}: {cold}", profile.name);
-        let names = profile.names.len() + profile.added.len();
-        let opens = names * (DEPTH + 1) + profile.home.map_or(0, |home| home.names.len()) + 2;
+        let names =
+            profile.main_names().count() + profile.names_with(instructions::profile::NameRole::Added).count();
+        let opens = names * (DEPTH + 1) + profile.choose.home.map_or(0, |home| home.names.len()) + 2;
         assert!(cold.opens() <= opens, "{}: {cold}", profile.name);
     }
     Ok(())

@@ -91,7 +91,7 @@ impl Content {
     pub(crate) fn markup(&self, profile: &Profile) -> &Markup {
         // Only Foreword's own front matter is cached here. That of other agents depends on the profile and is
         // parsed where it is needed.
-        match profile.front_matter {
+        match profile.text.front_matter {
             FrontMatterRule::Text | FrontMatterRule::Stripped => const { &Markup::NONE },
             FrontMatterRule::Conditions => self.markup.get_or_init(|| Markup::find(&self.bytes, self.whole)),
         }

@@ -27,7 +27,7 @@ pub(crate) struct Applicable {
 impl Applicable {
     /// Whether an agent that has `loaded` of this file has to be told of it.
     pub(crate) fn differs(&self, loaded: Option<&FileVersion>, profile: &Profile) -> bool {
-        match (loaded, profile.changed) {
+        match (loaded, profile.session.reminders.changed()) {
             (None, _) => true,
             // Of a file that was not read whole the digest is that of its beginning.
             (Some(loaded), Changed::ByContent) => self
@@ -62,7 +62,7 @@ impl Applicable {
         let shown = start.min(kept)..kept;
         let text = text::decode::read_content(&self.content, shown, &self.path, profile, diagnostics);
         // In a reminder the text is between our own tags, so those are neutralised whatever the profile says.
-        let text = match profile.unsafe_text {
+        let text = match profile.text.unsafe_text {
             UnsafeText::MadeHarmless => text,
             UnsafeText::Reported => safety::make_harmless(&text).0.into_owned(),
         };

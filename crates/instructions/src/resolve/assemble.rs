@@ -30,7 +30,7 @@ impl Chain<'_> {
         let shares = self.shares(&chosen, max_bytes);
         let mut files = Vec::with_capacity(chosen.len());
         let mut parts_of = Vec::with_capacity(chosen.len());
-        let is_rewritten = matches!(profile.rendering, Rendering::Forms(_));
+        let is_rewritten = matches!(profile.render.form, Rendering::Forms(_));
         for (chosen, share) in chosen.iter().zip(shares) {
             let kept = self.keep(chosen, share, max_bytes);
             let Some((kept, mark)) = kept else { continue };
@@ -103,9 +103,9 @@ impl Chain<'_> {
         let limit = Limit {
             bytes: max_bytes,
             files: self.request.settings.max_files(),
-            over: profile.over_limit,
-            mark: profile.byte_order_mark,
-            blank: profile.blank,
+            over: profile.budget.over_limit,
+            mark: profile.text.byte_order_mark,
+            blank: profile.choose.blank,
         };
         let mut project = budget::share(&asking, limit).into_iter();
         chosen
@@ -120,7 +120,8 @@ impl Chain<'_> {
 
     /// How many bytes of a file stay and what marks the cut; none when it has no place in the text.
     fn keep(&mut self, chosen: &Chosen, share: Share, max_bytes: u64) -> Option<(usize, Option<String>)> {
-        let marked = self.request.settings.profile.over_limit == crate::profile::OverLimit::NearestFirst;
+        let marked =
+            self.request.settings.profile.budget.over_limit == crate::profile::OverLimit::NearestFirst;
         let profile = self.request.settings.profile;
         let remedy = if profile.has_limit() {
             format!("shorten the files, or raise {}", profile.setting_name(MAX_BYTES))
@@ -179,7 +180,7 @@ impl Chain<'_> {
     fn text(&mut self, profile: &Profile, chosen: &Chosen, kept: Range<usize>) -> String {
         let text =
             text::decode::read_content(&chosen.content, kept, &chosen.path, profile, &mut self.diagnostics);
-        match profile.home {
+        match profile.choose.home {
             Some(home) if home.trimmed && chosen.scope == FileScope::Home => text.trim().to_owned(),
             _ => text,
         }

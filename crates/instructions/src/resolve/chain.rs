@@ -12,7 +12,8 @@ use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::fs::file::{BLOCK, Bounds, Content, Found, Stamp};
 use crate::fs::path;
 use crate::profile::{
-    Blank, DanglingLink, FrontMatterRule, NameChoice, Profile, RuleFolder, RuleFolderPlace, Unreadable,
+    Blank, DanglingLink, FrontMatterRule, NameChoice, NameRole, Profile, RuleFolder, RuleFolderPlace,
+    Unreadable,
 };
 use crate::resolve::applies_to::Target;
 use crate::resolve::decision::{Decision, Outcome};
@@ -172,7 +173,10 @@ impl<'a> Chain<'a> {
         let started = match moment {
             Moment::Reading { file, nested } => Some(chain.go_on_to(file, nested)),
             Moment::Start | Moment::StartFor { .. } if survey == Survey::Everything => {
-                chain.look_around(&directories, &names[..winning + profile.added.len()]);
+                chain.look_around(
+                    &directories,
+                    &names[..winning + profile.names_with(NameRole::Added).count()],
+                );
                 None
             }
             Moment::Start | Moment::StartFor { .. } => None,
@@ -198,7 +202,7 @@ impl<'a> Chain<'a> {
         let (names, winning) = names(effective)?;
         let reader = DirectoryReader::new(cache, &names);
         let mut chain = Chain::new(effective, target, root, Survey::Needed, reader, winning);
-        if profile.front_matter == FrontMatterRule::Conditions {
+        if profile.text.front_matter == FrontMatterRule::Conditions {
             chain.choose_home();
             chain.chosen.retain(|chosen| chosen.scope == FileScope::Rule);
             let is_rule = |decision: &usize| chain.chosen.iter().any(|rule| rule.decision == *decision);
@@ -206,10 +210,10 @@ impl<'a> Chain<'a> {
         }
         chain.choose_project(effective, &names, request.settings.max_bytes());
         chain.follow_imports();
-        if profile.blank == Blank::HidesOthers {
+        if profile.choose.blank == Blank::HidesOthers {
             chain
                 .chosen
-                .retain(|chosen| !text::is_blank(chosen.content.text(profile), profile.byte_order_mark));
+                .retain(|chosen| !text::is_blank(chosen.content.text(profile), profile.text.byte_order_mark));
         }
         Ok(Choice {
             dormant_imports: chain.dormant_imports(),
@@ -238,7 +242,7 @@ impl<'a> Chain<'a> {
             survey,
             reader,
             winning,
-            added: request.settings.profile.added.len(),
+            added: request.settings.profile.names_with(NameRole::Added).count(),
             own: own_names(effective).count(),
             named: effective.named,
             place: Place::default(),
@@ -261,7 +265,7 @@ impl<'a> Chain<'a> {
     /// The user's own file, or files, and rules.
     fn choose_home(&mut self) {
         let settings = self.request.settings;
-        let Some(home) = settings.profile.home else { return };
+        let Some(home) = settings.profile.choose.home else { return };
         let Some(directory) = settings.homes.of(settings.profile) else { return };
         if !settings.enabled() {
             if self.survey == Survey::Everything {
@@ -297,7 +301,7 @@ impl<'a> Chain<'a> {
                 }
             }
         }
-        for folder in settings.profile.rule_folders {
+        for folder in settings.profile.choose.rule_folders {
             if folder.place == RuleFolderPlace::Home {
                 self.choose_rules(directory, folder, Origin::Home);
             }
@@ -407,8 +411,7 @@ impl<'a> Chain<'a> {
                     Origin::Home => FileScope::Home,
                     Origin::Project => FileScope::Project,
                 };
-                let private = self.request.settings.profile.private;
-                let is_private = !private.is_empty() && private.iter().any(|name| path.ends_with(name));
+                let is_private = profile.choose.is_private(&path);
                 let file = Chosen {
                     path,
                     scope,
@@ -442,7 +445,7 @@ impl<'a> Chain<'a> {
             ),
             Found::Private => Decision::new(path, Outcome::OutsideRoot).because(KEPT_PRIVATE),
             Found::Unreadable { reason } => {
-                self.lost |= origin == Origin::Project && profile.unreadable == Unreadable::ChainLost;
+                self.lost |= origin == Origin::Project && profile.choose.unreadable == Unreadable::ChainLost;
                 self.unreadable(path, &reason)
             }
         };
@@ -468,16 +471,16 @@ fn names(effective: &EffectiveRequest<'_>) -> Result<(Vec<String>, usize), Setti
         None => candidate_names(settings)?,
     };
     let winning = names.len();
-    let fixed = |names: &'static [&'static str]| names.iter().map(|name| (*name).to_owned());
-    names.extend(fixed(profile.added));
+    let with = |role| profile.names_with(role).map(str::to_owned);
+    names.extend(with(NameRole::Added));
     names.extend(own_names(effective).map(str::to_owned));
-    names.extend(fixed(profile.instead).chain(fixed(profile.at_root.0)));
+    names.extend(with(NameRole::Fallback).chain(with(NameRole::RootFirst)).chain(with(NameRole::RootLast)));
     Ok((names, winning))
 }
 
 /// The names of the user's own files: where settings list names, those.
 fn own_names<'a>(effective: &EffectiveRequest<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
-    let home = effective.request.settings.profile.home;
+    let home = effective.request.settings.profile.choose.home;
     let listed = effective.named.filter(|_| home.is_some());
     let fixed = home.filter(|_| listed.is_none());
     let listed = listed.into_iter().flat_map(|named| named.names.iter().map(String::as_str));
@@ -487,7 +490,7 @@ fn own_names<'a>(effective: &EffectiveRequest<'a>) -> impl Iterator<Item = &'a s
 /// A candidate that is not there: no such name, or a link of that name that leads nowhere.
 fn absent(path: PathBuf, profile: &Profile) -> Decision {
     match std::fs::read_link(&path) {
-        Ok(target) if profile.dangling_link == DanglingLink::NotAFile => {
+        Ok(target) if profile.search.dangling_link == DanglingLink::NotAFile => {
             let detail = format!(
                 "it is a link to {}, which leads nowhere; mend the link, or remove it",
                 target.display()

@@ -6,7 +6,7 @@ use super::chain::{Chain, Origin, Place, Survey};
 use crate::fs::file::Found;
 use crate::fs::git;
 use crate::profile::{
-    AtRoot, Backslash, Blank, ChainOrder, LetterCase, NameChoice, NestedWorktree, RuleFolderPlace,
+    Blank, ChainOrder, LetterCase, NameChoice, NameRole, RuleFolderPlace, SkippedDirectory,
 };
 use crate::resolve::decision::{Decision, Outcome};
 
@@ -26,13 +26,15 @@ impl Chain<'_> {
     /// The files of all directories, root first.
     pub(super) fn choose_files(&mut self, directories: &[PathBuf], names: &[String]) {
         let profile = self.request.settings.profile;
-        let hidden = match profile.nested_worktree {
-            NestedWorktree::Ordinary => None,
-            NestedWorktree::HidesCheckout => git::nested_worktree(self.request.cwd),
-        };
-        if profile.choice == NameChoice::FirstOfChain {
+        let hidden = profile
+            .search
+            .skipped
+            .contains(&SkippedDirectory::CheckoutAroundWorktree)
+            .then(|| git::nested_worktree(self.request.cwd))
+            .flatten();
+        if profile.choose.choice == NameChoice::FirstOfChain {
             self.choose_for_all(directories, names);
-        } else if profile.order == ChainOrder::ByName {
+        } else if profile.render.order == ChainOrder::ByName {
             for name in 0..self.winning {
                 for (directory, path) in directories.iter().enumerate() {
                     self.place = Place { directory, name };
@@ -49,21 +51,21 @@ impl Chain<'_> {
                 }
             }
         }
-        if !profile.instead.is_empty() {
+        if profile.names_with(NameRole::Fallback).next().is_some() {
             self.choose_instead(directories, names, hidden.as_ref());
         }
-        if profile.at_root.1 == AtRoot::LastIfMarked && self.has_root {
+        if profile.names_with(NameRole::RootLast).next().is_some() && self.has_root {
             self.place = Place { directory: directories.len(), name: names.len() };
             self.choose_at_root(names);
         }
-        for folder in profile.rule_folders {
+        for folder in profile.choose.rule_folders {
             if folder.place == RuleFolderPlace::Root && directories.contains(&self.root) {
                 let root = self.root.clone();
                 self.choose_rules(&root, folder, Origin::Project);
             }
         }
         for base in [directories.first(), directories.get(1..).and_then(<[_]>::last)].into_iter().flatten() {
-            for folder in profile.rule_folders {
+            for folder in profile.choose.rule_folders {
                 if folder.place == RuleFolderPlace::RootAndCwd {
                     self.choose_rules(base, folder, Origin::Project);
                 }
@@ -74,7 +76,7 @@ impl Chain<'_> {
     /// The files of one directory: the first usable name wins, or every one is read; the added names follow.
     pub(super) fn choose_in(&mut self, directory: &Path, names: &[String]) {
         let profile = self.request.settings.profile;
-        if profile.at_root.1 == AtRoot::First && *directory == self.root {
+        if profile.names_with(NameRole::RootFirst).next().is_some() && *directory == self.root {
             self.place.name = 0;
             self.choose_at_root(names);
         }
@@ -87,23 +89,25 @@ impl Chain<'_> {
                 continue;
             }
             let is_end = directory == self.top || directory == self.request.cwd;
-            if is_end && profile.between.contains(&names[name].as_str()) {
+            if is_end && profile.choose.find(&names[name]).is_some_and(|name| name.role == NameRole::Between)
+            {
                 self.not_between(directory.join(&names[name]));
                 continue;
             }
             self.place.name = name;
-            let effect = match profile.letter_case {
-                LetterCase::Exact => self.try_name(directory, name, names),
-                LetterCase::Any => self.try_variants(directory, name, names),
-            };
-            if effect == Effect::Wins && profile.choice == NameChoice::FirstOfDirectory {
+            let effect =
+                match profile.choose.find(&names[name]).map_or(LetterCase::Exact, |name| name.letter_case) {
+                    LetterCase::Exact => self.try_name(directory, name, names),
+                    LetterCase::Any => self.try_variants(directory, name, names),
+                };
+            if effect == Effect::Wins && profile.choose.choice == NameChoice::FirstOfDirectory {
                 winner = Some(name);
             }
             if winner.is_some() && self.survey == Survey::Needed {
                 break;
             }
         }
-        for folder in profile.rule_folders {
+        for folder in profile.choose.rule_folders {
             if folder.place == RuleFolderPlace::EveryDirectory {
                 self.choose_rules(directory, folder, Origin::Project);
             }
@@ -122,9 +126,12 @@ impl Chain<'_> {
     /// The names that are read in the root alone.
     fn choose_at_root(&mut self, names: &[String]) {
         let profile = self.request.settings.profile;
-        let first = self.winning + self.added + self.own + profile.instead.len();
+        let first = self.winning + self.added + self.own + profile.names_with(NameRole::Fallback).count();
+        let names_end = first
+            + profile.names_with(NameRole::RootFirst).count()
+            + profile.names_with(NameRole::RootLast).count();
         let root = self.root.clone();
-        for name in first..first + profile.at_root.0.len() {
+        for name in first..names_end {
             self.try_name(&root, name, names);
         }
     }
@@ -173,7 +180,7 @@ impl Chain<'_> {
             if hidden.is_some_and(|worktree| worktree.hides(directory)) {
                 continue;
             }
-            for name in first..first + profile.instead.len() {
+            for name in first..first + profile.names_with(NameRole::Fallback).count() {
                 match &winner {
                     Some(winner) if self.survey == Survey::Everything => {
                         self.shadowed(directory, &names[name], winner);
@@ -215,7 +222,7 @@ impl Chain<'_> {
     }
 
     fn try_name(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {
-        if self.request.settings.profile.backslash == Backslash::Slash
+        if self.request.settings.profile.search.skipped.contains(&SkippedDirectory::WithBackslash)
             && directory.as_os_str().as_encoded_bytes().contains(&b'\\')
         {
             let path = directory.join(&names[name]);
@@ -230,7 +237,7 @@ impl Chain<'_> {
         let profile = self.request.settings.profile;
         // Where a blank file hides others it is chosen like any other: whether it is blank shows after the cut.
         if let Found::File { content, .. } = &found
-            && profile.blank == Blank::FallsThrough
+            && profile.choose.blank == Blank::FallsThrough
             && self.is_blank(content)
         {
             let detail = "it is only white space, so it counts as if it were not there";

@@ -30,7 +30,7 @@ enum Applicability {
 impl Chain<'_> {
     /// What tells a file from others, by the profile's rules.
     pub(super) fn identity(&self, path: &Path, stamp: Stamp) -> (u64, u64) {
-        if self.request.settings.profile.same_file != SameFile::OncePerRealPath {
+        if self.request.settings.profile.choose.same_file != SameFile::OncePerRealPath {
             return (stamp.device, stamp.inode);
         }
         let mut hasher = DefaultHasher::new();
@@ -42,12 +42,12 @@ impl Chain<'_> {
     pub(super) fn judge(&mut self, mut file: Chosen, via: Option<&str>) -> Judged {
         let profile = self.request.settings.profile;
         let identity = self.identity(&file.path, file.stamp);
-        if profile.same_file == SameFile::OncePerPath && !self.is_first_of_its_path(&file) {
+        if profile.choose.same_file.goes_by_path() && !self.is_first_of_its_path(&file) {
             let why = via.unwrap_or("it was read before").to_owned();
             self.decisions.push(Decision::new(file.path, Outcome::Duplicate).because(why));
             return Judged::Duplicate;
         }
-        if matches!(profile.same_file, SameFile::UsedOnce | SameFile::OncePerRealPath)
+        if matches!(profile.choose.same_file, SameFile::UsedOnce | SameFile::OncePerRealPath)
             && let Some(first) = self.seen.get(&identity)
         {
             let why = match via {

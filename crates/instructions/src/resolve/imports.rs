@@ -10,7 +10,7 @@ use super::eligibility::Judged;
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::fs::file::{Bounds, Found};
 use crate::fs::path;
-use crate::profile::{ChainFiles, ImportBounds, ImportPlace, ImportSyntax, Imports, ZeroByte};
+use crate::profile::{ChainFiles, ImportBounds, ImportPlace, ImportRules, ImportSyntax, OwnBlock, ZeroByte};
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::resolution::{FileScope, InstructionFile};
 use crate::settings::IMPORTS;
@@ -61,9 +61,7 @@ impl Chain<'_> {
         let settings = self.request.settings;
         let Some(imports) = settings.profile.imports else { return };
         // Those are put into the texts when they are made.
-        if imports.place != ImportPlace::OwnBlockAfter {
-            return;
-        }
+        let ImportPlace::OwnBlockAfter(_) = imports.place else { return };
         let has_references = |chosen: &Chosen| match imports.syntax {
             ImportSyntax::Words => !chosen.content.markup(settings.profile).references.found.is_empty(),
             _ => chosen.content.bytes.contains(&b'@'),
@@ -109,9 +107,9 @@ impl Chain<'_> {
         identity: (u64, u64),
         via: &str,
         importer: &Importer,
-        imports: Imports,
+        imports: ImportRules,
     ) -> Option<Chosen> {
-        if imports.chain_files == ChainFiles::Stay || importer.depth >= imports.max_depth {
+        if own_block(imports).chain_files == ChainFiles::Stay || importer.depth >= imports.max_depth {
             return None;
         }
         let is_meant = |file: &Chosen| self.identity(&file.path, file.stamp) == identity;
@@ -150,7 +148,7 @@ impl Chain<'_> {
         }
     }
 
-    fn take_with_imports(&mut self, chosen: Chosen, imports: Imports) {
+    fn take_with_imports(&mut self, chosen: Chosen, imports: ImportRules) {
         let content = Arc::clone(&chosen.content);
         let markup = content.markup(self.request.settings.profile);
         let references: Cow<'_, [Reference]> = match imports.syntax {
@@ -203,7 +201,7 @@ impl Chain<'_> {
     }
 
     /// The file that a reference means; none where there is none, or it is not taken.
-    fn import(&mut self, reference: &Reference, importer: &Importer, imports: Imports) -> Option<Chosen> {
+    fn import(&mut self, reference: &Reference, importer: &Importer, imports: ImportRules) -> Option<Chosen> {
         for candidate in reference.candidates() {
             let path = match (candidate.strip_prefix("~/"), imports.syntax) {
                 (Some(below), ImportSyntax::MarkdownText) => {
@@ -251,7 +249,7 @@ impl Chain<'_> {
         found: Found,
         reference: &Reference,
         importer: &Importer,
-        imports: Imports,
+        imports: ImportRules,
     ) -> Option<Chosen> {
         let via = format!("imported by {}, line {}", importer.path.display(), reference.line);
         let decision = match found {
@@ -313,15 +311,16 @@ impl Chain<'_> {
     }
 
     /// What a file's text names, by the rules of another agent.
-    fn mentioned_in(&mut self, chosen: &Chosen, imports: Imports) -> Vec<Reference> {
+    fn mentioned_in(&mut self, chosen: &Chosen, imports: ImportRules) -> Vec<Reference> {
         let profile = self.request.settings.profile;
-        let whole = decode(&chosen.content.bytes, profile.byte_order_mark).text.into_owned();
+        let whole = decode(&chosen.content.bytes, profile.text.byte_order_mark).text.into_owned();
         let text = self.passed_on(whole.clone());
         let may_be_read = |path: &str| {
             let extension =
                 Path::new(path).extension().map(|extension| extension.to_string_lossy().to_lowercase());
-            imports.extensions.is_empty()
-                || extension.is_none_or(|extension| imports.extensions.contains(&extension.as_str()))
+            own_block(imports).extensions.is_empty()
+                || extension
+                    .is_none_or(|extension| own_block(imports).extensions.contains(&extension.as_str()))
         };
         let mut known = HashSet::new();
         let mut references = Vec::new();
@@ -331,7 +330,9 @@ impl Chain<'_> {
             if references.len() > MAX_LOOKS {
                 break;
             }
-            if imports.zero_byte == ZeroByte::LosesAll && text[mention.range.clone()].contains('\0') {
+            if own_block(imports).zero_byte == ZeroByte::LosesAll
+                && text[mention.range.clone()].contains('\0')
+            {
                 self.imports.zero_byte_in = Some(chosen.path.clone());
             }
             if !may_be_read(&mention.path) || !known.insert(mention.path.clone()) {
@@ -384,5 +385,12 @@ impl Chain<'_> {
             self.decisions
                 .retain(|decision| decision.outcome != Outcome::TooDeep || !used.contains(&decision.path));
         }
+    }
+}
+
+fn own_block(imports: ImportRules) -> &'static OwnBlock {
+    match imports.place {
+        ImportPlace::OwnBlockAfter(details) => details,
+        ImportPlace::InPlace(_) => &OwnBlock::PLAIN,
     }
 }

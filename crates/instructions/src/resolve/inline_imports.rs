@@ -11,8 +11,8 @@ use crate::fs::file::{Bounds, Content, Found};
 use crate::fs::git;
 use crate::fs::path;
 use crate::profile::{
-    Blank, Comments, FrontMatterRule, ImportBounds, ImportPlace, ImportRepeats, Imports, InPlace, Invisible,
-    MarkerCheck, Piece, RuleBody, SameText, WhiteSpace,
+    Blank, FrontMatterRule, ImportBounds, ImportPlace, ImportRepeats, ImportRules, InPlace, MarkerCheck,
+    Piece, RemovedPart, RuleBody, SameFile, WhiteSpace,
 };
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::render::{Words, write_pieces};
@@ -45,7 +45,9 @@ impl Chain<'_> {
         let profile = self.request.settings.profile;
         let body = chosen.folder.map_or(RuleBody::AsOthers, |folder| folder.body);
         let text = match body {
-            RuleBody::Raw if profile.invisible == Invisible::Removed => without_invisible(&text).into_owned(),
+            RuleBody::Raw if profile.text.removes(RemovedPart::HiddenCharacters) => {
+                without_invisible(&text).into_owned()
+            }
             RuleBody::Raw => text,
             RuleBody::Bare => bare(&text),
             RuleBody::AsOthers => {
@@ -54,12 +56,12 @@ impl Chain<'_> {
                     Some(imports) if chosen.folder.is_none() => self.put_in(chosen, text, &imports, imported),
                     _ => text,
                 };
-                let is_trimmed = profile.white_space == WhiteSpace::Trimmed;
+                let is_trimmed = profile.text.white_space == WhiteSpace::Trimmed;
                 if is_trimmed { trim(&text).to_owned() } else { text }
             }
         };
-        let is_lost = match profile.blank {
-            Blank::FallsThrough if profile.white_space == WhiteSpace::Trimmed => trim(&text).is_empty(),
+        let is_lost = match profile.choose.blank {
+            Blank::FallsThrough if profile.text.white_space == WhiteSpace::Trimmed => trim(&text).is_empty(),
             Blank::FallsThrough => text.chars().all(char::is_whitespace),
             Blank::IncludedUnlessEmpty => text.is_empty(),
             Blank::HidesOthers | Blank::Included => false,
@@ -76,19 +78,19 @@ impl Chain<'_> {
     /// Whether an agent takes a file for one of only white space.
     pub(super) fn is_blank(&self, content: &Content) -> bool {
         let profile = self.request.settings.profile;
-        if profile.white_space == WhiteSpace::Trimmed {
+        if profile.text.white_space == WhiteSpace::Trimmed {
             // What is left to trim is what that runtime takes for white space.
-            let text = decode(&content.bytes, profile.byte_order_mark).text;
+            let text = decode(&content.bytes, profile.text.byte_order_mark).text;
             if trim(&text).is_empty() {
                 return true;
             }
-        } else if text::is_blank(content.text(profile), profile.byte_order_mark) {
+        } else if text::is_blank(content.text(profile), profile.text.byte_order_mark) {
             return true;
         }
-        if profile.front_matter != FrontMatterRule::Stripped {
+        if profile.text.front_matter != FrontMatterRule::Stripped {
             return false;
         }
-        let text = decode(&content.bytes, profile.byte_order_mark).text.into_owned();
+        let text = decode(&content.bytes, profile.text.byte_order_mark).text.into_owned();
         trim(&self.passed_on(text)).is_empty()
     }
 
@@ -96,15 +98,15 @@ impl Chain<'_> {
     pub(super) fn passed_on(&self, text: String) -> String {
         let profile = self.request.settings.profile;
         let mut text = Cow::Owned(text);
-        if profile.front_matter == FrontMatterRule::Stripped
+        if profile.text.front_matter == FrontMatterRule::Stripped
             && let Some(header) = header::find(&text, Fence::Loose)
         {
             text = Cow::Owned(header.body.to_owned());
         }
-        if profile.comments == Comments::BlocksStripped {
+        if profile.text.removes(RemovedPart::CommentBlocks) {
             text = Cow::Owned(without_comment_blocks(&text).into_owned());
         }
-        if profile.invisible == Invisible::Removed {
+        if profile.text.removes(RemovedPart::HiddenCharacters) {
             text = Cow::Owned(without_invisible(&text).into_owned());
         }
         text.into_owned()
@@ -112,7 +114,9 @@ impl Chain<'_> {
 
     /// Whether another file has had this text, by rules that count that.
     pub(super) fn is_repeated(&mut self, chosen: &Chosen, text: &str, files: &[InstructionFile]) -> bool {
-        if self.request.settings.profile.same_text == SameText::UsedTwice || chosen.folder.is_some() {
+        if self.request.settings.profile.choose.same_file != SameFile::OncePerPathAndText
+            || chosen.folder.is_some()
+        {
             return false;
         }
         let is_same = |file: &&InstructionFile| {
@@ -131,7 +135,7 @@ impl Chain<'_> {
         &mut self,
         chosen: &Chosen,
         text: String,
-        imports: &Imports,
+        imports: &ImportRules,
         imported: &mut Vec<InstructionFile>,
     ) -> String {
         let ImportPlace::InPlace(form) = imports.place else { return text };
@@ -155,7 +159,7 @@ impl Chain<'_> {
             }
             ImportBounds::WorkingDirectory => self.request.cwd.to_owned(),
             ImportBounds::Repository | ImportBounds::RepositoryByPath => {
-                repository(directory, profile.marker_check)
+                repository(directory, profile.search.marker_check)
             }
         };
         let (path, origin) = (chosen.path.as_path(), chosen.origin);
@@ -167,7 +171,7 @@ impl Chain<'_> {
         &mut self,
         text: &str,
         host: &mut Host<'_>,
-        imports: &Imports,
+        imports: &ImportRules,
         form: &InPlace,
         depth: usize,
         imported: &mut Vec<InstructionFile>,
@@ -200,7 +204,7 @@ impl Chain<'_> {
         &mut self,
         mention: &Mention,
         host: &mut Host<'_>,
-        imports: &Imports,
+        imports: &ImportRules,
         form: &InPlace,
         depth: usize,
         imported: &mut Vec<InstructionFile>,
@@ -264,7 +268,7 @@ impl Chain<'_> {
                 return form.unreadable.map(|pieces| words(&reason, pieces));
             }
         };
-        if form.utf8_alone && std::str::from_utf8(&content.bytes).is_err() {
+        if form.utf8_only && std::str::from_utf8(&content.bytes).is_err() {
             let why = format!("{via}; it is not UTF-8, so the agent leaves the import as it is written");
             self.decisions.push(Decision::new(path, Outcome::Unreadable).because(why));
             return None;

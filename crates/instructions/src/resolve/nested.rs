@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::chain::{Chain, Chosen, Origin, Place, Survey};
 use crate::fs::file::{Bounds, Found};
 use crate::fs::path;
-use crate::profile::{Blank, ChainOrder, Links, NameChoice, NestedFiles, RuleBody};
+use crate::profile::{Blank, ChainOrder, Links, NameChoice, NameRole, NestedFiles, RuleBody};
 use crate::resolve::applies_to::{AppliesTo, Target};
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::eligibility::Judged;
@@ -41,9 +41,9 @@ impl<'a> Chain<'a> {
             diagnostics: self.diagnostics.len(),
             max_characters: nested.max_characters,
         };
-        let instead = self.request.settings.profile.instead;
+        let profile = self.request.settings.profile;
         let has_text = self.chosen.iter().find(|file| {
-            let is_own = !instead.iter().any(|name| file.path.ends_with(name));
+            let is_own = !profile.names_with(NameRole::Fallback).any(|name| file.path.ends_with(name));
             file.origin == Origin::Project && file.folder.is_none() && file.depth == 0 && is_own
         });
         let text_at_start = has_text.map(|file| file.path.clone());
@@ -116,7 +116,7 @@ impl<'a> Chain<'a> {
                 }
             }
         }
-        for folder in profile.rule_folders {
+        for folder in profile.choose.rule_folders {
             if nested.rule_folders.contains(&folder.directory) {
                 self.choose_rules(directory, folder, Origin::Project);
             }
@@ -144,7 +144,8 @@ impl<'a> Chain<'a> {
         match &found {
             Found::Absent => false,
             Found::File { content, .. }
-                if self.request.settings.profile.blank == Blank::FallsThrough && self.is_blank(content) =>
+                if self.request.settings.profile.choose.blank == Blank::FallsThrough
+                    && self.is_blank(content) =>
             {
                 let detail = "it is only white space, so it counts as if it were not there";
                 self.decisions.push(Decision::new(path, Outcome::Blank).because(detail));
@@ -157,7 +158,7 @@ impl<'a> Chain<'a> {
     /// Takes a rule that waited for a path like this one.
     fn wake(&mut self, rule: Chosen, file: &Path) {
         let Some(folder) = rule.folder else { return };
-        let text = decode(&rule.content.bytes, self.request.settings.profile.byte_order_mark).text;
+        let text = decode(&rule.content.bytes, self.request.settings.profile.text.byte_order_mark).text;
         let header = match folder.body {
             RuleBody::AsOthers => header::find(&text, Fence::Loose),
             RuleBody::Raw | RuleBody::Bare => header::find(&text, Fence::Exact),

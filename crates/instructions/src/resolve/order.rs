@@ -10,7 +10,7 @@ impl Chain<'_> {
     /// Puts the chosen files in the profile's order; they were chosen with the root first, behind the user's own.
     pub(super) fn put_in_order(&mut self) {
         let profile = self.request.settings.profile;
-        match profile.order {
+        match profile.render.order {
             ChainOrder::RootFirst => {}
             ChainOrder::NearestFirst => {
                 self.chosen
@@ -43,8 +43,8 @@ impl Chain<'_> {
             }
         }
         let stands_last = |place: RuleFolderPlace| place != RuleFolderPlace::EveryDirectory;
-        if !profile.rule_folders.is_empty()
-            && profile.rule_folders.iter().all(|folder| stands_last(folder.place))
+        if !profile.choose.rule_folders.is_empty()
+            && profile.choose.rule_folders.iter().all(|folder| stands_last(folder.place))
         {
             self.chosen.sort_by_key(|file| file.folder.is_some());
         }

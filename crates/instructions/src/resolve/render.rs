@@ -59,7 +59,7 @@ pub(crate) fn render(
     if parts.is_empty() && waiting.is_empty() {
         return Vec::new();
     }
-    let text = match profile.rendering {
+    let text = match profile.render.form {
         Rendering::AgentsContext => {
             let room: usize = parts.iter().map(|part| part.text.len() + 512).sum();
             let mut text = String::with_capacity(room);
@@ -78,7 +78,7 @@ pub(crate) fn render(
             return forms.iter().filter_map(|form| formed(form, place, parts, waiting)).collect();
         }
     };
-    vec![Block { role: profile.role, text }]
+    vec![Block { role: profile.render.role, text }]
 }
 
 /// One file under the line that names it.

@@ -185,7 +185,7 @@ pub fn survey_for(request: &Request<'_>, file: &Path) -> Result<Resolution, Reso
 /// that could be meant for an agent. None for agents that bring nothing in, and for those whose sessions do: ask a
 /// [`Resolver`](crate::Resolver).
 pub fn survey_reading(request: &Request<'_>, file: &Path) -> Result<Option<Resolution>, ResolveError> {
-    let OnReading::Nested(nested) = request.settings.profile.on_reading else { return Ok(None) };
+    let OnReading::Nested(nested) = request.settings.profile.session.on_reading else { return Ok(None) };
     let moment = Moment::Reading { file, nested };
     let effective = effective(request)?;
     Ok(Some(Chain::load(&effective.borrow(request), None, Survey::Everything, moment)?.0))
@@ -229,7 +229,7 @@ pub(crate) struct EffectiveRequest<'a> {
 /// The nearest directory with a mark of a project, or the directory itself.
 fn project_around(cwd: &Path) -> &Path {
     let is_marked = |directory: &&Path| {
-        FOREWORD.markers.iter().any(|marker| directory.join(marker).symlink_metadata().is_ok())
+        FOREWORD.search.markers.iter().any(|marker| directory.join(marker.name()).symlink_metadata().is_ok())
     };
     cwd.ancestors().find(is_marked).unwrap_or(cwd)
 }
@@ -239,13 +239,13 @@ pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError
     let mut from_settings = FromSettings::default();
     // Agents that know no root read as far up as they like; a project's choice of one must not.
     if settings.links == LinkBounds::Root
-        && settings.profile.links == Links::Anywhere
+        && settings.profile.search.links == Links::Anywhere
         && settings.bounds == ProjectBounds::None
     {
         settings.bounds = ProjectBounds::Workspace(project_around(request.cwd).to_owned());
     }
     let mut evidence = CacheEvidence::default();
-    if let Some(file) = settings.profile.settings_file
+    if let Some(file) = settings.profile.settings_file()
         && let Some(home) = settings.homes.of(settings.profile)
     {
         let (agent, described) = (settings.profile, file);
@@ -259,7 +259,7 @@ pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError
         from_settings.distrusted =
             settings_file::distrust(settings.profile, &file.projects, request.cwd, &mut evidence);
     }
-    if let Some(described) = settings.profile.json_settings {
+    if let Some(described) = settings.profile.json_settings() {
         // Within the bounds that hold for everything else.
         let bounded = Request { settings: &settings, ..*request };
         let FromSettings { named, notes, distrusted } = json::read(&described, &bounded, &mut evidence)?;

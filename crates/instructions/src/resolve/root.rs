@@ -6,7 +6,7 @@ use crate::cache::{DirectoryReader, Marker};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::fs::git;
 use crate::fs::path;
-use crate::profile::{EmptyMarkers, Fallbacks, MarkerCheck, Reach, RootOverride, WithoutMarker};
+use crate::profile::{EmptyMarkers, Fallbacks, MarkerCheck, Reach, RootMarker, RootOverride, WithoutMarker};
 use crate::resolve::resolution::Request;
 use crate::settings::{FileSettings, ProjectBounds, SettingsError};
 
@@ -24,13 +24,13 @@ pub(crate) struct Root {
 /// The markers that hold.
 pub(crate) fn markers(settings: &FileSettings) -> Result<Vec<String>, SettingsError> {
     let profile = settings.profile;
-    let defaults = || profile.markers.iter().map(|marker| (*marker).to_owned()).collect();
+    let defaults = || profile.search.markers.iter().map(|marker| marker.name().to_owned()).collect();
     let Some(markers) = &settings.agents.root.markers else { return Ok(defaults()) };
     // An agent that asks Git, or nothing, looks for no other marker.
-    if profile.markers.is_empty() || profile.marker_check != MarkerCheck::Present {
+    if profile.search.markers.is_empty() || profile.search.marker_check != MarkerCheck::Present {
         return Ok(defaults());
     }
-    if markers.is_empty() && profile.empty_markers == EmptyMarkers::Defaults {
+    if markers.is_empty() && profile.search.empty_markers == EmptyMarkers::Defaults {
         return Ok(defaults());
     }
     let leads_out = |marker: &&String| {
@@ -39,7 +39,7 @@ pub(crate) fn markers(settings: &FileSettings) -> Result<Vec<String>, SettingsEr
     };
     match markers.iter().find(leads_out) {
         // Agents that take any marker are followed in that.
-        Some(name) if profile.fallbacks == Fallbacks::Strict => {
+        Some(name) if profile.choose.fallbacks == Fallbacks::Strict => {
             Err(SettingsError::Marker { name: name.clone() })
         }
         _ => Ok(markers.clone()),
@@ -57,7 +57,7 @@ pub(crate) fn find(
         return Ok(root);
     }
     if markers.is_empty() {
-        return Ok(match request.settings.profile.empty_markers {
+        return Ok(match request.settings.profile.search.empty_markers {
             EmptyMarkers::WholePath => whole_path(request, "there are no markers".to_owned()),
             EmptyMarkers::CwdOnly | EmptyMarkers::Defaults => Root {
                 directory: None,
@@ -79,7 +79,7 @@ fn settled(request: &Request<'_>) -> Result<Option<Root>, SettingsError> {
         let reason = "there is no project, so only your own file counts".to_owned();
         return Ok(Some(Root { directory: None, top: cwd.to_owned(), reason }));
     }
-    if settings.profile.root_override != RootOverride::Allowed {
+    if settings.profile.search.root_override != RootOverride::Allowed {
         return Ok(None);
     }
     if let Some(root) = &settings.agents.root.project_root_override {
@@ -119,10 +119,12 @@ fn search<'a>(
     for directory in cwd.ancestors() {
         let is_home = settings.homes.user.as_deref() == Some(directory);
         for (index, marker) in markers.iter().enumerate() {
-            if is_home && settings.profile.markers_not_in_home.contains(&marker.as_str()) {
+            let counts_outside_home =
+                |known: &RootMarker| matches!(known, RootMarker::OutsideHome(name) if name == marker);
+            if is_home && settings.profile.search.markers.iter().any(counts_outside_home) {
                 continue;
             }
-            let found = match settings.profile.marker_check {
+            let found = match settings.profile.search.marker_check {
                 MarkerCheck::Present => reader.has_marker(directory, first_marker + index),
                 check => {
                     reader.cannot_be_remembered();
@@ -131,7 +133,7 @@ fn search<'a>(
             };
             match found {
                 Marker::Present
-                    if settings.profile.marker_check == MarkerCheck::RepositoryOrFile
+                    if settings.profile.search.marker_check == MarkerCheck::RepositoryOrFile
                         && cwd.starts_with(directory.join(marker)) =>
                 {
                     return Search::Nowhere {
@@ -175,7 +177,7 @@ fn marked(request: &Request<'_>, directory: &Path, marker: &str) -> Root {
         },
         workspace => {
             let (mut top, mut reach) = (directory, "");
-            if settings.profile.reach == Reach::OneAbove
+            if settings.profile.search.reach == Reach::OneAbove
                 && workspace != Some(directory)
                 && let Some(above) = directory.parent()
             {
@@ -194,7 +196,7 @@ fn marked(request: &Request<'_>, directory: &Path, marker: &str) -> Root {
 fn unmarked(request: &Request<'_>, searched: &str, markers: &[String]) -> Root {
     let missing = format!("no directory {searched} has `{}`", markers.join("`, `"));
     let cwd = request.cwd.to_owned();
-    match request.settings.profile.without_marker {
+    match request.settings.profile.search.without_marker {
         WithoutMarker::NoRoot => Root {
             directory: None,
             top: cwd,
@@ -212,7 +214,7 @@ fn unmarked(request: &Request<'_>, searched: &str, markers: &[String]) -> Root {
 /// No root, but every directory above the working directory: as far as the profile reaches, and a workspace allows.
 fn whole_path(request: &Request<'_>, why: String) -> Root {
     let Request { cwd, settings } = *request;
-    let (top, until) = match (settings.profile.reach, settings.homes.user.as_deref()) {
+    let (top, until) = match (settings.profile.search.reach, settings.homes.user.as_deref()) {
         (Reach::OneAbove, Some(home)) if cwd == home => (cwd, "the home directory"),
         (Reach::OneAbove, Some(home)) => match home.parent().filter(|above| cwd.starts_with(above)) {
             Some(above) => (above, "the directory above your home directory"),

@@ -112,7 +112,7 @@ impl Chain<'_> {
 
     fn consider_rule(&mut self, mut file: Chosen, folder: &RuleFolder, base: &Path) {
         let profile = self.request.settings.profile;
-        let text = decode(&file.content.bytes, profile.byte_order_mark).text;
+        let text = decode(&file.content.bytes, profile.text.byte_order_mark).text;
         let header = match folder.body {
             RuleBody::AsOthers => header::find(&text, Fence::Loose),
             RuleBody::Raw | RuleBody::Bare => header::find(&text, Fence::Exact),

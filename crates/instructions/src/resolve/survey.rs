@@ -47,7 +47,7 @@ impl Chain<'_> {
         }
         let top = directories.first().map_or(self.request.cwd, PathBuf::as_path);
         let profile = self.request.settings.profile;
-        let remedy = match profile.root_override {
+        let remedy = match profile.search.root_override {
             RootOverride::Allowed => "--root, or a marker further up,".to_owned(),
             RootOverride::Ignored => format!("a marker further up ({})", profile.setting_name(MARKERS)),
         };
@@ -136,11 +136,11 @@ impl Chain<'_> {
                 (Some(relation), _) => relation,
                 // A link or another name would not come first.
                 (None, Some(present)) => format!("copy what should count into {present}"),
-                (None, None) if name.contains('/') || profile.fallbacks == Fallbacks::Unsupported => {
+                (None, None) if name.contains('/') || profile.choose.fallbacks == Fallbacks::Unsupported => {
                     format!("link it (ln -s {name} {})", link_name(names))
                 }
                 (None, None) => {
-                    let flag = if profile.settings_file.is_some() { "" } else { "with --fallback or " };
+                    let flag = if profile.settings_file().is_some() { "" } else { "with --fallback or " };
                     let setting = profile.setting_name(FALLBACK_FILENAMES);
                     let link = link_name(names);
                     format!("link it (ln -s {name} {link}), or name it {flag}in {setting}")
@@ -166,7 +166,7 @@ impl Chain<'_> {
             .collect();
         variants.sort();
         for (path, name) in variants {
-            let detail = match profile.letter_case {
+            let detail = match profile.choose.find(name).map_or(LetterCase::Exact, |name| name.letter_case) {
                 LetterCase::Exact => {
                     format!("names are read exactly as they are written; rename it to {name}")
                 }

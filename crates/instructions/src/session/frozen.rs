@@ -68,7 +68,7 @@ impl InitialChain {
         let frozen = self.text.as_deref()?;
         let fresh = now.text.as_deref()?;
         let text = file.text.trim_end();
-        let (before, after, start) = match Profile::find(now.profile)?.rendering {
+        let (before, after, start) = match Profile::find(now.profile)?.render.form {
             Rendering::AgentsContext => (frozen.split_once(&render::heading(&file.path))?.1, text, 0),
             // These renderings do not name files. The first differing file is where the whole texts diverge.
             Rendering::Instructions | Rendering::Forms(_) => (frozen, fresh, fresh.find(text)?),

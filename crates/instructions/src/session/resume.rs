@@ -96,7 +96,7 @@ impl ResumeDifference {
             cwd: (session.cwd.clone(), now.cwd.clone()),
             root: (session.root.clone(), now.root.clone()),
             markers: (session.markers.clone(), now.markers.clone()),
-            lines: request.settings.profile.resume_lines,
+            lines: request.settings.profile.session.reminders.resume_lines(),
             files: Vec::new(),
             removed,
             left_over: 0,

@@ -123,7 +123,7 @@ pub(crate) fn read_in_project(
     let markers = request.settings.agents.root.markers.clone().or(own);
     let is_marked = |directory: &&Path| match &markers {
         Some(markers) => markers.iter().any(|marker| directory.join(marker).exists()),
-        None => profile.markers.iter().any(|marker| directory.join(marker).exists()),
+        None => profile.search.markers.iter().any(|marker| directory.join(marker.name()).exists()),
     };
     let root = cwd.ancestors().find(is_marked).unwrap_or(cwd);
     let repository = repository(cwd, evidence);

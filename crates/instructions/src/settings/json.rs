@@ -48,10 +48,11 @@ pub(crate) struct NamedFiles {
 impl NamedFiles {
     /// Replaces the names in the heading of a block, for agents that list them there.
     pub(crate) fn name_in_heading(&self, text: &mut String, profile: &Profile) {
-        let setting = profile.json_settings.and_then(|settings| settings.names);
+        let setting = profile.json_settings().and_then(|settings| settings.names);
         let Some(heading) = setting.and_then(|setting| setting.heading) else { return };
         if text.starts_with(heading) {
-            let named = heading.replace(&profile.names.join(", "), &self.names.join(", "));
+            let named =
+                heading.replace(&profile.main_names().collect::<Vec<_>>().join(", "), &self.names.join(", "));
             text.replace_range(..heading.len(), &named);
         }
     }
@@ -235,7 +236,7 @@ impl Reading<'_, '_> {
                     .note(path, format!("`{name}` leads out of its directory, and is not looked for here")),
             }
         }
-        let own = self.request.settings.profile.names;
+        let own = self.request.settings.profile.main_names().collect::<Vec<_>>();
         let is_own = |name: &&String| own.contains(&name.as_str());
         let added = names.iter().filter(|name| !is_own(name)).cloned().collect();
         if setting.own_names == OwnNames::ComeLast {

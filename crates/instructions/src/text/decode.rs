@@ -18,7 +18,7 @@ pub(crate) fn read_content(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> String {
     let lines_before = count_lines(&content.bytes[..kept.start]);
-    let decoded = decode(&content.bytes[kept], profile.byte_order_mark);
+    let decoded = decode(&content.bytes[kept], profile.text.byte_order_mark);
     if let Some(problem) = &content.markup(profile).problem {
         let message = format!("the front matter cannot be followed, so it is text: {}", problem.message);
         let code = DiagnosticCode::InvalidFrontMatter;
@@ -40,7 +40,7 @@ pub(crate) fn read_content(
         diagnostic.line = diagnostic.line.map(|line| lines_before + line);
     }
     diagnostics.extend(checked.diagnostics);
-    match profile.unsafe_text {
+    match profile.text.unsafe_text {
         UnsafeText::MadeHarmless => checked.text.into_owned(),
         UnsafeText::Reported => decoded.text.into_owned(),
     }

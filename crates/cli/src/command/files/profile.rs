@@ -74,7 +74,7 @@ fn listed(profile: &Profile) -> Listed {
         name: profile.name,
         agent: title,
         version,
-        role: profile.role,
+        role: profile.render.role,
         names: profile.known_names().collect(),
         evidence: Counts {
             observed: count(Evidence::Observed),

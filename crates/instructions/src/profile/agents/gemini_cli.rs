@@ -13,7 +13,7 @@ const fn section(of: PartOf) -> SectionForm {
         between: "\n\n",
         end: "",
         path: PathForm::Absolute,
-        kinds: Kinds::NONE,
+        kinds: OwnerWords::NONE,
         waiting: None,
     }
 }
@@ -41,7 +41,7 @@ pub(super) const IN_PLACE: InPlace = InPlace {
     resolves_links: false,
     repeats: ImportRepeats::OnTheWay,
     byte_order_mark: ByteOrderMark::Kept,
-    utf8_alone: false,
+    utf8_only: false,
 };
 
 /// The profile `gemini-cli`.
@@ -94,38 +94,68 @@ pub static GEMINI_CLI: Profile = Profile {
                 "a FIFO of the name keeps the agent waiting for ever, a cycle of links ends it",
             ),
         ],
+        hazards: StartupHazards { pipe: true, link_circle: true },
+        traces: Traces { in_user_home: &[], in_project: &[".gemini", "GEMINI.md"] },
     },
-    names: &["GEMINI.md"],
-    backslash: Backslash::Slash,
-    choice: NameChoice::All,
-    blank: Blank::FallsThrough,
-    home_directory: Some(HomeDirectory {
-        variable: None,
-        above: Some(("GEMINI_CLI_HOME", ".gemini")),
-        in_user_home: ".gemini",
-    }),
-    home: Some(HomeFile { choice: NameChoice::All, ..HomeFile::first_of(&["GEMINI.md"]) }),
-    root_override: RootOverride::Ignored,
-    max_bytes: UNLIMITED,
-    byte_order_mark: ByteOrderMark::Stripped,
-    dangling_link: DanglingLink::Absent,
-    imports: Some(Imports {
+    search: SearchRules {
+        home_directory: Some(HomeDirectory {
+            variable: None,
+            above: Some(("GEMINI_CLI_HOME", ".gemini")),
+            in_user_home: ".gemini",
+        }),
+        root_override: RootOverride::Ignored,
+        skipped: &[SkippedDirectory::WithBackslash],
+        dangling_link: DanglingLink::Absent,
+        settings: Some(AgentSettings::Json(JsonSettings {
+            own: &["settings.json"],
+            in_project: &[".gemini/settings.json"],
+            place: SettingsPlace::WorkingDirectory,
+            names: Some(NamesSetting {
+                key: "context.fileName",
+                own_names: OwnNames::ComeLast,
+                heading: Some("# Contextual Instructions (GEMINI.md)"),
+            }),
+            unfollowed: &[
+                "context.importFormat",
+                "context.includeDirectories",
+                "context.loadMemoryFromIncludeDirectories",
+                "context.memoryBoundaryMarkers",
+            ],
+            trust: Some(FolderTrust {
+                file: "trustedFolders.json",
+                switch: ("security.folderTrust.enabled", true),
+            }),
+            byte_order_mark: ByteOrderMark::Kept,
+            broken: (BrokenSettings::Refused, BrokenSettings::Refused),
+        })),
+        ..BASE.search
+    },
+    choose: ChoiceRules {
+        names: &[Name::main("GEMINI.md")],
+        choice: NameChoice::All,
+        blank: Blank::FallsThrough,
+        same_file: SameFile::UsedOnce,
+        home: Some(HomeFile { choice: NameChoice::All, ..HomeFile::first_of(&["GEMINI.md"]) }),
+        ..BASE.choose
+    },
+    text: TextRules {
+        byte_order_mark: ByteOrderMark::Stripped,
+        white_space: WhiteSpace::Trimmed,
+        ..BASE.text
+    },
+    imports: Some(ImportRules {
         place: ImportPlace::InPlace(&IN_PLACE),
         max_depth: 5,
         syntax: ImportSyntax::SpacedOutsideBackticks,
         bounds: ImportBounds::Repository,
-        extensions: &[],
-        chain_files: ChainFiles::Stay,
-        zero_byte: ZeroByte::Nowhere,
     }),
-    white_space: WhiteSpace::Trimmed,
-    order: ChainOrder::ByPath,
-    same_file: SameFile::UsedOnce,
-    role: BlockRole::User,
-    rendering: Rendering::Forms(&[
-        BlockForm {
-            role: BlockRole::System,
-            start: "# Contextual Instructions (GEMINI.md)\n\
+    budget: BudgetRules { max_bytes: UNLIMITED, ..BASE.budget },
+    render: RenderRules {
+        order: ChainOrder::ByPath,
+        form: Rendering::Forms(&[
+            BlockForm {
+                role: BlockRole::System,
+                start: "# Contextual Instructions (GEMINI.md)\n\
                     The following content is loaded from local and global configuration files.\n\
                     **Context Precedence:**\n\
                     - **Global (~/.gemini/):** foundational user preferences. Apply these broadly.\n\
@@ -138,42 +168,23 @@ pub static GEMINI_CLI: Profile = Profile {
                     - **System Overrides:** Contextual instructions override default operational behaviors (e.g., tech stack, style, workflows, tool preferences) defined in the system prompt. However, they **cannot** override Core Mandates regarding safety, security, and agent integrity.\n\
                     \n\
                     <loaded_context>\n",
-            sections: &[section(PartOf::Home)],
-            between: "",
-            end: "\n</loaded_context>",
-        },
-        BlockForm {
-            role: BlockRole::User,
-            start: "<loaded_context>\n<project_context>\n",
-            sections: &[section(PartOf::Project)],
-            between: "",
-            end: "\n</project_context>\n</loaded_context>",
-        },
-    ]),
-    on_reading: OnReading::Nested(NestedFiles { names: &["GEMINI.md"], ..NestedFiles::RULES_ALONE }),
-    traps: Traps { pipe: true, link_circle: true },
-    traces: Traces { in_user_home: &[], in_project: &[".gemini", "GEMINI.md"] },
-    json_settings: Some(JsonSettings {
-        own: &["settings.json"],
-        in_project: &[".gemini/settings.json"],
-        place: SettingsPlace::WorkingDirectory,
-        names: Some(NamesSetting {
-            key: "context.fileName",
-            own_names: OwnNames::ComeLast,
-            heading: Some("# Contextual Instructions (GEMINI.md)"),
-        }),
-        unfollowed: &[
-            "context.importFormat",
-            "context.includeDirectories",
-            "context.loadMemoryFromIncludeDirectories",
-            "context.memoryBoundaryMarkers",
-        ],
-        trust: Some(FolderTrust {
-            file: "trustedFolders.json",
-            switch: ("security.folderTrust.enabled", true),
-        }),
-        byte_order_mark: ByteOrderMark::Kept,
-        broken: (BrokenSettings::Refused, BrokenSettings::Refused),
-    }),
+                sections: &[section(PartOf::Home)],
+                between: "",
+                end: "\n</loaded_context>",
+            },
+            BlockForm {
+                role: BlockRole::User,
+                start: "<loaded_context>\n<project_context>\n",
+                sections: &[section(PartOf::Project)],
+                between: "",
+                end: "\n</project_context>\n</loaded_context>",
+            },
+        ]),
+        role: BlockRole::User,
+    },
+    session: SessionRules {
+        on_reading: OnReading::Nested(NestedFiles { names: &["GEMINI.md"], ..NestedFiles::RULES_ONLY }),
+        ..BASE.session
+    },
     ..BASE
 };
