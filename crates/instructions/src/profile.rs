@@ -73,19 +73,19 @@ pub struct Profile {
     pub name: &'static str,
     /// The agent whose rules these are.
     pub agent: Agent,
-    /// Which directories are searched.
+    /// Directories that are searched.
     pub search: SearchRules,
-    /// Which of their files are read.
+    /// Files that are selected there.
     pub choose: ChoiceRules,
-    /// How a file's text is transformed.
+    /// Transformation of their texts.
     pub text: TextRules,
-    /// How files are imported. `None` if `@path` is plain text.
+    /// Imports. `None` if `@path` is plain text.
     pub imports: Option<ImportRules>,
-    /// How much is read.
+    /// Limits.
     pub budget: BudgetRules,
-    /// How files become text.
+    /// Form of the text.
     pub render: RenderRules,
-    /// What happens after the start.
+    /// Behavior after the start.
     pub session: SessionRules,
 }
 

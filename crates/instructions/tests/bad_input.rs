@@ -1,4 +1,4 @@
-//! Whatever lies on disk or in the settings: a decision or a clear error, never a panic, never a hang.
+//! Any input on disk or in the settings leads to a decision or a clear error, never to a panic or a hang.
 
 mod support;
 
@@ -63,7 +63,7 @@ fn pipes_devices_loops_and_directories_are_passed_over() {
 }
 
 #[test]
-fn a_link_that_leads_nowhere_is_told_of_and_hides_nothing() {
+fn a_dangling_link_is_reported_and_hides_nothing() {
     let tree = Tree::new();
     let root = project(
         &tree,
@@ -108,7 +108,7 @@ fn unreadable_files_cost_only_themselves() {
     let root = project(&tree, json!({ "AGENTS.md": "root", "a/AGENTS.md": "leaf" }));
     fs::set_permissions(root.join("AGENTS.md"), fs::Permissions::from_mode(0o0)).unwrap();
     let found = ask(&root.join("a"), &FileSettings::default()).unwrap();
-    // The superuser may read everything; for everybody else it is unreadable.
+    // The superuser can read every file, so this test only works for other users.
     let expected = if fs::read(root.join("AGENTS.md")).is_ok() { Outcome::Used } else { Outcome::Unreadable };
     assert_eq!(fate(&found, "root/AGENTS.md"), [expected]);
     assert!(found.text.unwrap().contains("leaf"));
@@ -125,7 +125,7 @@ fn a_directory_that_does_not_exist_is_an_error() {
 }
 
 #[test]
-fn names_that_are_not_utf8_work() {
+fn names_that_are_not_utf8_are_read() {
     let tree = Tree::new();
     let root = project(&tree, json!({}));
     let odd = root.join(OsStr::from_bytes(b"od\xffd\n"));
@@ -147,7 +147,7 @@ fn a_very_deep_directory_is_an_error_or_an_answer() {
 }
 
 #[test]
-fn a_directory_with_many_entries_is_no_trouble() {
+fn a_directory_with_many_entries_is_resolved() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "root", "agents.MD": "other case" }));
     for number in 0..20_000 {
@@ -169,7 +169,7 @@ fn a_dangling_marker_is_reported_and_does_not_count() {
 }
 
 #[test]
-fn settings_that_contradict_are_errors() {
+fn contradicting_settings_are_errors() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "root" }));
     let with = |settings: FileSettings| match ask(&root, &settings) {
@@ -225,7 +225,7 @@ fn a_huge_file_costs_no_more_than_the_limit() {
 }
 
 #[test]
-fn a_mark_does_not_deny_headings_that_nobody_looked_for() {
+fn a_mark_does_not_deny_unread_headings() {
     let tree = Tree::new();
     let filler = "text\n".repeat(40_000);
     let marks = |text: String| {
@@ -251,7 +251,7 @@ fn a_mark_does_not_deny_headings_that_nobody_looked_for() {
 }
 
 #[test]
-fn what_is_left_out_says_which_limit_left_it_out() {
+fn a_dropped_file_names_the_limit() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "root", "a/AGENTS.md": "leaf" }));
     let detail = |settings: FileSettings| {
@@ -265,7 +265,7 @@ fn what_is_left_out_says_which_limit_left_it_out() {
     assert!(bytes.ends_with("raise agents.initial.max_bytes"), "{bytes}");
 }
 
-/// What is advised, by each profile, in its own words.
+/// Returns the advice of each profile, with the agent's own names of settings.
 #[test]
 fn advice_names_the_settings_of_the_agent_in_question() {
     let tree = Tree::new();
@@ -321,7 +321,7 @@ fn advice_names_the_settings_of_the_agent_in_question() {
 }
 
 #[test]
-fn a_search_that_ends_at_home_says_so() {
+fn a_search_that_ends_at_home_is_explained() {
     let tree = Tree::new();
     let home = tree.directory("home");
     let cwd = tree.directory("home/a");
@@ -368,7 +368,7 @@ fn two_files_together_make_no_tag() {
     let text = ask(&root.join("a"), &FileSettings::default()).unwrap().text.unwrap();
     assert!(text.contains("\none &lt;\n\nInstructions from: "), "{text}");
     assert!(text.ends_with("\ntwo &lt;/\n</agents_context>"), "{text}");
-    // Nor does a file's name together with its text.
+    // A file's name and its text must not form a tag together, either.
     let root = project(&tree, json!({ "b/NOTES <": "agents_context>" }));
     let settings =
         FileSettings::default().with(|agents| agents.fallback_filenames = Some(vec!["NOTES <".to_owned()]));
@@ -396,7 +396,7 @@ fn a_duplicate_still_hides_the_names_after_it() {
 
 /// Found by the fuzz target `tree`.
 #[test]
-fn a_fallback_that_is_read_anyway_is_one_candidate() {
+fn a_fallback_with_a_known_name_is_one_candidate() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "root", "AGENTS.local.md": "local" }));
     let settings = FileSettings::default()
@@ -428,7 +428,7 @@ fn nothing_above_a_workspace_counts() {
         assert_eq!(resolved(bounds, profile), (Some(workspace), 2));
         assert_eq!(resolved(ProjectBounds::HomeOnly, profile), (None, 0));
     }
-    // A marker inside does not narrow a workspace whose root can be given; where it cannot, the agent's rules hold.
+    // A marker inside a workspace does not narrow it if the root can be given. Otherwise the agent's rules apply.
     fs::create_dir(root.join("workspace/a/.git")).unwrap();
     let bounds = || ProjectBounds::Workspace(root.join("workspace"));
     assert_eq!(resolved(bounds(), &FOREWORD), (Some(root.join("workspace")), 2));
@@ -440,7 +440,7 @@ fn nothing_above_a_workspace_counts() {
 }
 
 #[test]
-fn no_agents_rules_lead_out_of_a_workspace() {
+fn no_profile_reads_outside_a_workspace() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     let workspace = root.join("workspace");
@@ -473,9 +473,9 @@ fn no_agents_rules_lead_out_of_a_workspace() {
     }
 }
 
-/// Two links to the directory that they are in make 2^32 ways through it.
+/// Two symlinks to their own directory make 2^32 paths through it.
 #[test]
-fn links_that_lead_back_are_followed_once() {
+fn circular_links_are_followed_once() {
     let tree = Tree::new();
     let root = project(
         &tree,
@@ -496,7 +496,7 @@ fn links_that_lead_back_are_followed_once() {
     }
 }
 
-/// What is looked up for each of them must not depend on how many stand before it.
+/// The work per mention must not depend on the number of mentions before it.
 #[test]
 fn a_file_of_many_mentions_is_read_once() {
     let tree = Tree::new();

@@ -1,4 +1,4 @@
-//! The limit on random chains: never exceeded, never inside a character, nearest first.
+//! Checks the limit on random chains: it is never exceeded, never cuts a character, and keeps the nearest files.
 
 mod support;
 
@@ -32,7 +32,7 @@ proptest! {
         let kept: u64 = project.iter().map(|file| file.kept_bytes).sum();
         prop_assert!(kept <= limit, "{kept} of {limit}");
         prop_assert!(!found.text.as_deref().unwrap_or_default().contains('\u{fffd}'), "a character was split");
-        // From the leaf up: whole files, then at most one that is cut, then nothing.
+        // From the working directory up there are whole files, then at most one cut file, then dropped ones.
         let mut short = false;
         for file in project.iter().rev() {
             prop_assert!(!short || file.kept_bytes == 0, "a file behind a cut one has text");

@@ -1,4 +1,4 @@
-//! Front matter: files that apply to some paths or some readers only.
+//! Front matter: files that apply only to some paths or some readers.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 
@@ -37,7 +37,7 @@ impl Project {
         full
     }
 
-    /// Names, scopes and outcomes of what is there.
+    /// Returns names, scopes and outcomes of the files that exist.
     fn fates(&self, cwd: &str) -> Vec<(String, Option<FileScope>, Outcome)> {
         let found = self.ask(cwd);
         let there = found.decisions.iter().filter(|decision| decision.outcome != Outcome::Absent);
@@ -137,7 +137,7 @@ fn other_front_matter_and_other_agents_see_text() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_text_with_a_warning() {
+fn invalid_front_matter_is_text_with_a_warning() {
     let project = Project::new(json!({ "AGENTS.md": "---\ndescription: x\napplies_to: *.ts\n---\nText.\n" }));
     let found = project.ask("");
     assert!(found.text.unwrap().contains("applies_to: *.ts"));
@@ -173,7 +173,7 @@ fn only_front_matter_is_blank_and_a_cut_keeps_it_out() {
 }
 
 #[test]
-fn the_users_own_rules_are_about_the_project() {
+fn the_users_own_rules_match_project_paths() {
     let mut project = Project::new(json!({}));
     let home = project.tree.directory("home");
     project.tree.fill(

@@ -1,4 +1,4 @@
-//! What the real agents were seen to do where one would expect something else, each in the smallest tree that shows it.
+//! Surprising behavior observed in the real agents, each in the smallest tree that shows it.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 
@@ -10,7 +10,7 @@ use instructions::{FileSettings, HomeDirectories, Outcome, Profile, Request, Res
 use serde_json::{Value, json};
 use support::Tree;
 
-/// A repository with these files, seen with the eyes of an agent that is started in `cwd`.
+/// Resolves a repository with these files for an agent started in `cwd`.
 struct Seen {
     _tree: Tree,
     parent: PathBuf,
@@ -32,7 +32,7 @@ impl Seen {
         survey(&Request { cwd: &self.parent.join(cwd), settings: &settings }).unwrap()
     }
 
-    /// The files of the repository whose texts are there, in their order.
+    /// Returns the included files of the repository in order.
     fn files(&self, agent: &str, cwd: &str) -> Vec<String> {
         let repository = self.parent.join("repo");
         let shown =
@@ -85,7 +85,7 @@ fn gemini_takes_a_backslash_for_a_slash() {
 }
 
 #[test]
-fn a_main_file_stands_where_claude_code_imports_it_first() {
+fn claude_code_moves_main_files_to_their_first_import() {
     let seen = Seen::new(&json!({
         "repo/CLAUDE.md": "R @CLAUDE.local.md @a/b/CLAUDE.md\n",
         "repo/CLAUDE.local.md": "LOCAL\n",
@@ -103,10 +103,10 @@ fn a_main_file_stands_where_claude_code_imports_it_first() {
         seen.parent.join("repo/CLAUDE.local.md").display()
     );
     assert!(text(&resolution).contains(&called), "{}", text(&resolution));
-    // Started further down, what is imported from above leads out of the working directory.
+    // For an agent started further down, imports from above lead out of the working directory.
     let below = ["CLAUDE.md", "a/b/CLAUDE.md", "a/b/x.md", "CLAUDE.local.md", "a/CLAUDE.md"];
     assert_eq!(seen.files("claude-code", "repo/a/b"), below);
-    // What is private stays that where nobody else imports it.
+    // A private file keeps its label if no other file imports it.
     assert!(
         text(&seen.by("claude-code", "repo/a/b"))
             .contains("CLAUDE.local.md (user's private project instructions")
@@ -114,7 +114,7 @@ fn a_main_file_stands_where_claude_code_imports_it_first() {
 }
 
 #[test]
-fn what_your_own_file_imports_is_your_own() {
+fn imports_of_your_own_file_are_labelled_yours() {
     let seen = Seen::new(&json!({ "home/.claude/CLAUDE.md": "H @{R}/CLAUDE.md\n", "repo/CLAUDE.md": "R\n" }));
     let resolution = seen.by("claude-code", "repo");
     let called = format!(
@@ -126,7 +126,7 @@ fn what_your_own_file_imports_is_your_own() {
 }
 
 #[test]
-fn front_matter_of_any_length_goes() {
+fn front_matter_of_any_length_is_stripped() {
     let header = format!("---\nx: {}\n---\nMARK\n", "y".repeat(100_000));
     let seen = Seen::new(&json!({ "repo/CLAUDE.md": header }));
     let resolution = seen.by("claude-code", "repo");
@@ -142,20 +142,20 @@ fn a_zero_byte_behind_an_import_costs_claude_code_everything() {
     let lost = resolution.decisions.iter().filter(|decision| decision.outcome == Outcome::Unreadable);
     assert_eq!(lost.count(), 3);
     assert_eq!(seen.files("claude-code", "repo").len(), 2);
-    // Elsewhere it is a character.
+    // For other agents a backslash is an ordinary character.
     let seen = Seen::new(&json!({ "repo/CLAUDE.md": "R\0 x\n" }));
     assert_eq!(seen.files("claude-code", "repo"), ["CLAUDE.md"]);
 }
 
 #[test]
-fn claude_code_imports_nothing_from_the_text_of_a_picture() {
+fn claude_code_ignores_imports_in_image_texts() {
     let files =
         json!({ "repo/CLAUDE.md": "![@j.md](z) [x @i.md](y)\n", "repo/i.md": "I\n", "repo/j.md": "J\n" });
     assert_eq!(Seen::new(&files).files("claude-code", "repo"), ["CLAUDE.md", "i.md"]);
 }
 
 #[test]
-fn imports_keep_their_byte_order_mark_and_have_to_be_utf8_for_some() {
+fn encodings_of_imports_differ_between_agents() {
     let marked = |name: &str| json!({ format!("repo/{name}"): "R @a.md\n", "repo/a.md": "\u{feff}A\n" });
     for (name, agent, kept) in [
         ("GEMINI.md", "gemini-cli", true),
@@ -165,7 +165,7 @@ fn imports_keep_their_byte_order_mark_and_have_to_be_utf8_for_some() {
         let seen = Seen::new(&marked(name));
         assert_eq!(text(&seen.by(agent, "repo")).contains("\u{feff}A"), kept, "{agent}");
     }
-    // The base64 is that of `A`, a byte that is no UTF-8, and a line end.
+    // The base64 encodes `A`, a byte that is not UTF-8, and a line end.
     let files = json!({ "repo/AGENTS.md": "R @a.md\n", "repo/GEMINI.md": "R @a.md\n", "repo/a.md": { "base64": "Qf8K" } });
     let seen = Seen::new(&files);
     let copilot = seen.by("copilot", "repo");
@@ -178,7 +178,7 @@ fn imports_keep_their_byte_order_mark_and_have_to_be_utf8_for_some() {
 }
 
 #[test]
-fn copilot_reads_two_links_to_one_rule_once_and_takes_out_what_nobody_sees() {
+fn copilot_reads_linked_rules_once_and_strips_hidden_characters() {
     let seen = Seen::new(&json!({
         "repo/docs/rule.md": "MARK\u{200b}ED\u{202e}\n",
         "repo/.claude/rules/a.md": { "symlink": "{R}/docs/rule.md" },
@@ -195,7 +195,7 @@ fn copilot_reads_two_links_to_one_rule_once_and_takes_out_what_nobody_sees() {
 }
 
 #[test]
-fn copilot_reads_nothing_inside_of_git_and_the_others_do() {
+fn only_copilot_reads_nothing_inside_git() {
     let seen = Seen::new(&json!({ "repo/AGENTS.md": "ROOT\n", "repo/.git/x/y": "" }));
     assert_eq!(seen.files("copilot", "repo/.git/x").len(), 0);
     for agent in ["codex", "pi", "opencode"] {

@@ -1,4 +1,4 @@
-//! What a resolution asks of the system, counted by strace where it exists.
+//! Counts the system calls of a resolution with strace. Skipped if it is not installed.
 
 use std::fs;
 use std::path::Path;
@@ -11,30 +11,30 @@ use instructions::{
 use measure::SystemCalls;
 use measure::system_calls::{begin_part, end_part};
 
-/// Makes this program the one that is watched.
+/// Argument that makes this program the traced one.
 const WATCHED: &str = "FOREWORD_TEST_WATCHED_DIRECTORY";
 const DEPTH: usize = 8;
 
 #[test]
-fn a_warm_resolution_looks_once_at_each_directory_and_known_file() -> anyhow::Result<()> {
+fn a_warm_resolution_stats_each_directory_and_file_once() -> anyhow::Result<()> {
     if let Some(directory) = std::env::var_os(WATCHED) {
         return be_watched(Path::new(&directory));
     }
     if !SystemCalls::can_be_counted() {
-        // Nothing else can count them.
+        // Other tools cannot count them.
         return Ok(());
     }
     let directory = tempfile::tempdir()?;
     lay_out(directory.path())?;
     let mut again = Command::new(std::env::current_exe()?);
-    again.args(["--exact", "a_warm_resolution_looks_once_at_each_directory_and_known_file"]);
+    again.args(["--exact", "a_warm_resolution_stats_each_directory_and_file_once"]);
     let parts = SystemCalls::count(again.env(WATCHED, directory.path()))?;
     for profile in [&FOREWORD, &CODEX, &CODELIA] {
         let cold = &parts[&format!("{}-cold", profile.name)];
         let warm = &parts[&format!("{}-warm", profile.name)];
-        // The root, eight directories below it, and a file in each.
+        // The root and eight directories below it, with a file in each.
         let project = 2 * (DEPTH + 1);
-        // The user's own directory, the file in it, and for codex its settings.
+        // The user's own directory, the file in it, and the settings of Codex.
         let home = match profile.name {
             "foreword" => 2,
             "codex" => 3,
@@ -42,7 +42,7 @@ fn a_warm_resolution_looks_once_at_each_directory_and_known_file() -> anyhow::Re
         };
         assert_eq!(warm.stats(), project + home, "{}: {warm}", profile.name);
         assert_eq!((warm.opens(), warm.of(&["read"])), (0, 0), "{}: {warm}", profile.name);
-        // A file costs one open, one read and one close; a name that is absent costs one open.
+        // A file costs one open, one read and one close. An absent name costs one open.
         let files = DEPTH + 1 + usize::from(profile.choose.home.is_some());
         assert!(cold.of(&["read"]) <= files + 1, "{}: {cold}", profile.name);
         let names =

@@ -11,7 +11,7 @@ use measure::{Effort, ResidentMemory, Table, show_bytes, show_count, show_ratio,
 
 use crate::fixture::body;
 
-/// The word that makes this program resolve every directory, in a process of its own.
+/// Argument that makes this program resolve every directory, in a separate process.
 pub(crate) const MODE: &str = "resolve-all";
 
 const CHILDREN: usize = 10;
@@ -75,7 +75,7 @@ fn create(root: &Path, count: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Resolves every directory and prints nanoseconds, peak memory, and what of it came after the start.
+/// Resolves every directory. Prints nanoseconds, peak memory, and its growth since the start.
 pub(crate) fn resolve_all(root: &str, way: &str) -> anyhow::Result<()> {
     let root = Path::new(root);
     let directories = list(root)?;

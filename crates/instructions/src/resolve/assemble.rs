@@ -1,11 +1,11 @@
-//! What becomes of the chosen files: each gets its share of the limit, and together they make the text.
+//! Turns the selected files into the answer: shares the limit, transforms the texts and renders them.
 
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::chain::{Chain, Chosen, Origin, Survey};
+use super::chain::{Candidate, Chain, Origin, Survey};
 use crate::profile::{Profile, Rendering};
-use crate::resolve::budget::{self, BudgetRequest, Limit, Share};
+use crate::resolve::budget::{self, ChainLimit, Share, SharedFile};
 use crate::resolve::decision::Outcome;
 use crate::resolve::render::{self, Part};
 use crate::resolve::resolution::{FileScope, InstructionFile, Resolution};
@@ -67,9 +67,9 @@ impl Chain<'_> {
             [block] => block.text.clone(),
             blocks => blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n"),
         };
-        self.forget_shortcuts(&files);
+        self.drop_too_deep_if_used(&files);
         if self.survey == Survey::Everything {
-            self.forget_what_was_imported();
+            self.drop_ignored_if_imported();
         }
         Resolution {
             profile: profile.name,
@@ -88,26 +88,26 @@ impl Chain<'_> {
         }
     }
 
-    /// What each chosen file gets; the user's own file is not counted.
-    fn shares(&self, chosen: &[Chosen], max_bytes: u64) -> Vec<Share> {
+    /// Returns each file's share of the limit. The user's own files do not count.
+    fn shares(&self, chosen: &[Candidate], max_bytes: u64) -> Vec<Share> {
         let profile = self.request.settings.profile;
-        let asking: Vec<BudgetRequest<'_>> = chosen
+        let files: Vec<SharedFile<'_>> = chosen
             .iter()
             .filter(|chosen| chosen.origin == Origin::Project)
-            .map(|chosen| BudgetRequest {
+            .map(|chosen| SharedFile {
                 bytes: &chosen.content.bytes,
                 size: chosen.size(),
                 imported: chosen.depth > 0,
             })
             .collect();
-        let limit = Limit {
+        let limit = ChainLimit {
             bytes: max_bytes,
             files: self.request.settings.max_files(),
             over: profile.budget.over_limit,
             mark: profile.text.byte_order_mark,
             blank: profile.choose.blank,
         };
-        let mut project = budget::share(&asking, limit).into_iter();
+        let mut project = budget::share(&files, limit).into_iter();
         chosen
             .iter()
             .map(|chosen| match chosen.origin {
@@ -118,8 +118,8 @@ impl Chain<'_> {
             .collect()
     }
 
-    /// How many bytes of a file stay and what marks the cut; none when it has no place in the text.
-    fn keep(&mut self, chosen: &Chosen, share: Share, max_bytes: u64) -> Option<(usize, Option<String>)> {
+    /// Returns how many bytes of a file are kept, and the mark of a cut. `None` if the file is dropped.
+    fn keep(&mut self, chosen: &Candidate, share: Share, max_bytes: u64) -> Option<(usize, Option<String>)> {
         let marked =
             self.request.settings.profile.budget.over_limit == crate::profile::OverLimit::NearestFirst;
         let profile = self.request.settings.profile;
@@ -176,8 +176,8 @@ impl Chain<'_> {
         Some((kept, Some(render::mark(&chosen.path, kept, size, &omitted, unread))))
     }
 
-    /// A file's text as the profile wants it, with what was found in it.
-    fn text(&mut self, profile: &Profile, chosen: &Chosen, kept: Range<usize>) -> String {
+    /// Returns a file's text as the profile decodes it, and reports problems in it.
+    fn text(&mut self, profile: &Profile, chosen: &Candidate, kept: Range<usize>) -> String {
         let text =
             text::decode::read_content(&chosen.content, kept, &chosen.path, profile, &mut self.diagnostics);
         match profile.choose.home {
@@ -187,8 +187,13 @@ impl Chain<'_> {
     }
 }
 
-/// What is told of a file whose text is there, or the first bytes of it.
-pub(super) fn instruction_file(chosen: &Chosen, text: String, kept: usize, start: usize) -> InstructionFile {
+/// Returns the public record of a file that is included, in full or truncated.
+pub(super) fn instruction_file(
+    chosen: &Candidate,
+    text: String,
+    kept: usize,
+    start: usize,
+) -> InstructionFile {
     InstructionFile {
         path: chosen.path.clone(),
         scope: chosen.scope,

@@ -1,4 +1,4 @@
-//! What became of one candidate path, and why.
+//! Decisions about candidate paths, and their reasons.
 
 use std::path::PathBuf;
 
@@ -6,60 +6,60 @@ use serde::{Deserialize, Serialize};
 
 use crate::fs::path;
 
-/// What became of a candidate.
+/// Outcome for a candidate file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Its text is there, whole.
+    /// Included in full.
     Used,
-    /// Its text is there in part.
+    /// Included in part.
     Truncated,
-    /// Another name won here.
+    /// Hidden by another name.
     Shadowed,
-    /// Only white space.
+    /// Blank.
     Blank,
-    /// There is no such file.
+    /// Not found.
     Absent,
-    /// Something that is no regular file.
+    /// Not a regular file.
     NotAFile,
-    /// It cannot be read.
+    /// Not readable.
     Unreadable,
-    /// The limit was spent.
+    /// Dropped because the limit was used up.
     OverBudget,
-    /// Too many imports lead to it, one in the other.
+    /// Nested in too many imports.
     TooDeep,
-    /// It leads out of the project.
+    /// Outside of the project.
     OutsideRoot,
-    /// It is for other paths or another audience.
+    /// Meant for other paths or another audience.
     NotApplicable,
-    /// The same file was already used.
+    /// Used before under another path.
     Duplicate,
-    /// Settings switch it off.
+    /// Switched off by settings.
     Disabled,
-    /// A file this profile does not read.
+    /// Not read by this profile.
     Ignored,
-    /// An instruction file above the project root.
+    /// Located above the project root.
     AboveRoot,
 }
 
-/// One candidate and its fate.
+/// A candidate with its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decision {
-    /// The candidate.
+    /// Path of the candidate.
     #[serde(serialize_with = "path::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: PathBuf,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// What it lost to.
+    /// The file that it lost to.
     #[serde(serialize_with = "path::serialize_option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub by: Option<PathBuf>,
-    /// Why, and what to do.
+    /// Reason, and what to do about it.
     pub detail: Option<String>,
-    /// Whether it comes in later, where what it says itself fits what is touched.
+    /// It may be loaded later, once a touched path meets its conditions.
     #[serde(skip)]
     pub waits: bool,
 }
@@ -74,7 +74,7 @@ impl Decision {
         self
     }
 
-    /// Says one thing more.
+    /// Appends a reason.
     pub(crate) fn add(&mut self, detail: impl Into<String>) {
         let detail = detail.into();
         self.detail = Some(match self.detail.take() {
@@ -83,7 +83,7 @@ impl Decision {
         });
     }
 
-    /// Says that it comes in later.
+    /// Marks it as loaded later.
     pub(crate) fn waiting(mut self) -> Self {
         self.waits = true;
         self

@@ -1,10 +1,10 @@
-//! A file's text as an agent passes it on: without what the agent takes out, with what it puts in.
+//! A file's text as an agent passes it on: parts are removed, and imports are expanded in place.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::assemble::instruction_file;
-use super::chain::{Chain, Chosen, KEPT_PRIVATE, Origin};
+use super::chain::{Candidate, Chain, HOLDS_PRIVATE_DATA, Origin};
 use super::imports::MAX_BYTES_IN_PLACE;
 use crate::cache::Marker;
 use crate::fs::file::{Bounds, Content, Found};
@@ -15,30 +15,31 @@ use crate::profile::{
     Piece, RemovedPart, RuleBody, SameFile, WhiteSpace,
 };
 use crate::resolve::decision::{Decision, Outcome};
-use crate::resolve::render::{Words, write_pieces};
+use crate::resolve::render::{PieceValues, write_pieces};
 use crate::resolve::resolution::{FileScope, InstructionFile};
 use crate::text::header::{self, Fence};
 use crate::text::mentions::{self, Mention};
 use crate::text::transform::{without_comment_blocks, without_comments, without_invisible};
 use crate::text::{self, decode};
 
-/// A text into which others are put.
-struct Host<'h> {
+/// The text whose imports are expanded.
+struct ExpandedText<'h> {
     path: &'h Path,
     origin: Origin,
     /// The file of the chain that it belongs to.
     owner: &'h Path,
-    /// What led here, that file first.
+    /// Paths of the imports that led here, that file first.
     way: Vec<PathBuf>,
-    /// Where imports may be.
+    /// Directory that imports must not leave.
     inside: PathBuf,
 }
 
 impl Chain<'_> {
-    /// The text that a file has for the agent, and the files whose text is put into it; none where nothing is left.
+    /// Returns the text of a file as the agent passes it on, and collects the files imported into it. `None` if
+    /// nothing is left.
     pub(super) fn rewrite(
         &mut self,
-        chosen: &Chosen,
+        chosen: &Candidate,
         text: String,
         imported: &mut Vec<InstructionFile>,
     ) -> Option<String> {
@@ -51,9 +52,11 @@ impl Chain<'_> {
             RuleBody::Raw => text,
             RuleBody::Bare => bare(&text),
             RuleBody::AsOthers => {
-                let text = self.passed_on(text);
+                let text = self.strip_for_agent(text);
                 let text = match profile.imports {
-                    Some(imports) if chosen.folder.is_none() => self.put_in(chosen, text, &imports, imported),
+                    Some(imports) if chosen.folder.is_none() => {
+                        self.expand_imports(chosen, text, &imports, imported)
+                    }
                     _ => text,
                 };
                 let is_trimmed = profile.text.white_space == WhiteSpace::Trimmed;
@@ -75,11 +78,11 @@ impl Chain<'_> {
         None
     }
 
-    /// Whether an agent takes a file for one of only white space.
+    /// Returns true if the agent treats the file as blank.
     pub(super) fn is_blank(&self, content: &Content) -> bool {
         let profile = self.request.settings.profile;
         if profile.text.white_space == WhiteSpace::Trimmed {
-            // What is left to trim is what that runtime takes for white space.
+            // These agents trim with their runtime's definition of white space, which differs from Rust's.
             let text = decode(&content.bytes, profile.text.byte_order_mark).text;
             if trim(&text).is_empty() {
                 return true;
@@ -91,11 +94,11 @@ impl Chain<'_> {
             return false;
         }
         let text = decode(&content.bytes, profile.text.byte_order_mark).text.into_owned();
-        trim(&self.passed_on(text)).is_empty()
+        trim(&self.strip_for_agent(text)).is_empty()
     }
 
-    /// A text without what the agent takes out of every file.
-    pub(super) fn passed_on(&self, text: String) -> String {
+    /// Removes the parts of a text that the agent does not pass on.
+    pub(super) fn strip_for_agent(&self, text: String) -> String {
         let profile = self.request.settings.profile;
         let mut text = Cow::Owned(text);
         if profile.text.front_matter == FrontMatterRule::Stripped
@@ -112,8 +115,8 @@ impl Chain<'_> {
         text.into_owned()
     }
 
-    /// Whether another file has had this text, by rules that count that.
-    pub(super) fn is_repeated(&mut self, chosen: &Chosen, text: &str, files: &[InstructionFile]) -> bool {
+    /// Returns true if an earlier file has the same text and the agent passes equal texts on once.
+    pub(super) fn is_repeated(&mut self, chosen: &Candidate, text: &str, files: &[InstructionFile]) -> bool {
         if self.request.settings.profile.choose.same_file != SameFile::OncePerPathAndText
             || chosen.folder.is_some()
         {
@@ -130,10 +133,10 @@ impl Chain<'_> {
         true
     }
 
-    /// A text with what it imports where it names that.
-    fn put_in(
+    /// Expands the imports of a text in place.
+    fn expand_imports(
         &mut self,
-        chosen: &Chosen,
+        chosen: &Candidate,
         text: String,
         imports: &ImportRules,
         imported: &mut Vec<InstructionFile>,
@@ -163,14 +166,14 @@ impl Chain<'_> {
             }
         };
         let (path, origin) = (chosen.path.as_path(), chosen.origin);
-        let mut host = Host { path, origin, owner: path, way, inside };
+        let mut host = ExpandedText { path, origin, owner: path, way, inside };
         self.expand(&text, &mut host, imports, form, 0, imported)
     }
 
     fn expand(
         &mut self,
         text: &str,
-        host: &mut Host<'_>,
+        host: &mut ExpandedText<'_>,
         imports: &ImportRules,
         form: &InPlace,
         depth: usize,
@@ -183,13 +186,13 @@ impl Chain<'_> {
         let (mut at, mut line) = (0, 1);
         for mention in mentions::find(text, imports.syntax) {
             line += text[at..mention.range.start].matches('\n').count();
-            if self.has_enough(host.path, line) {
+            if self.limit_reached(host.path, line) {
                 break;
             }
             expanded.push_str(&text[at..mention.range.start]);
             at = mention.range.end;
-            match self.mentioned(&mention, host, imports, form, depth, imported, line) {
-                Some(put_in) => expanded.push_str(&put_in),
+            match self.expand_mention(&mention, host, imports, form, depth, imported, line) {
+                Some(replacement) => expanded.push_str(&replacement),
                 None => expanded.push_str(&text[mention.range.clone()]),
             }
             line += text[mention.range].matches('\n').count();
@@ -198,12 +201,12 @@ impl Chain<'_> {
         expanded
     }
 
-    /// What stands for a mention; none where it stays as it is.
+    /// Returns the replacement of an import. `None` if it stays as it is written.
     #[expect(clippy::too_many_arguments, reason = "a recursion that carries what it has collected")]
-    fn mentioned(
+    fn expand_mention(
         &mut self,
         mention: &Mention,
-        host: &mut Host<'_>,
+        host: &mut ExpandedText<'_>,
         imports: &ImportRules,
         form: &InPlace,
         depth: usize,
@@ -223,7 +226,8 @@ impl Chain<'_> {
         let shown = path.to_string_lossy().into_owned();
         let words = |reason: &str, pieces: &[Piece]| {
             let mut text = String::new();
-            let words = Words { path: &shown, reference: &mention.path, reason, ..Words::default() };
+            let words =
+                PieceValues { path: &shown, reference: &mention.path, reason, ..PieceValues::default() };
             write_pieces(&mut text, pieces, &words);
             text
         };
@@ -238,7 +242,7 @@ impl Chain<'_> {
             return Some(words("", form.repeated));
         }
         self.imports.looks += 1;
-        let (stamp, content) = match self.read_beside(&path, host, imports.bounds) {
+        let (stamp, content) = match self.read_inline_import(&path, host, imports.bounds) {
             Found::File { stamp, content } => (stamp, content),
             Found::Absent => {
                 let reason = format!("ENOENT: no such file or directory, access '{shown}'");
@@ -250,14 +254,14 @@ impl Chain<'_> {
                 return form.outside.map(|pieces| words("", pieces));
             }
             Found::Private => {
-                let why = format!("{via}; {KEPT_PRIVATE}");
+                let why = format!("{via}; {HOLDS_PRIVATE_DATA}");
                 self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(why));
                 return form.outside.map(|pieces| words("", pieces));
             }
             Found::NotAFile { kind, .. } => {
                 let why = format!("{via}; it is a {kind}, and only regular files are read");
                 self.decisions.push(Decision::new(path, Outcome::NotAFile).because(why));
-                // Other things than directories would keep the agent waiting.
+                // Reading a pipe or device would block the agent, so there is no recorded text for it.
                 let pieces = form.unreadable.filter(|_| kind == "directory");
                 return pieces.map(|pieces| words("EISDIR: illegal operation on a directory, read", pieces));
             }
@@ -278,7 +282,7 @@ impl Chain<'_> {
         let decision = self.decisions.len();
         self.decisions.push(Decision::new(path.clone(), Outcome::Used).because(via));
         let own = decode(&content.bytes, form.byte_order_mark).text.into_owned();
-        let file = Chosen {
+        let file = Candidate {
             path: path.clone(),
             scope: FileScope::Import,
             stamp,
@@ -287,13 +291,13 @@ impl Chain<'_> {
             depth: depth + 1,
             imported_by: Some(host.owner.to_owned()),
             decision,
-            place: super::chain::Place::default(),
+            place: super::chain::ChainPosition::default(),
             folder: None,
             is_private: false,
         };
         imported.push(instruction_file(&file, own.clone(), file.content.bytes.len(), 0));
         host.way.push(path.clone());
-        let mut below = Host {
+        let mut below = ExpandedText {
             path: &path,
             origin: host.origin,
             owner: host.owner,
@@ -309,8 +313,8 @@ impl Chain<'_> {
         Some(format!("{}{body}{}", words("", form.before), words("", form.after)))
     }
 
-    /// Reads an imported file where its bounds allow; a workspace's directory bounds it, too.
-    fn read_beside(&mut self, path: &Path, host: &Host<'_>, bounds: ImportBounds) -> Found {
+    /// Reads an imported file inside its bounds. A workspace's directory is an additional bound.
+    fn read_inline_import(&mut self, path: &Path, host: &ExpandedText<'_>, bounds: ImportBounds) -> Found {
         let workspace = self.request.settings.bounds.workspace().filter(|_| host.origin == Origin::Project);
         let root = match bounds {
             ImportBounds::RepositoryByPath => workspace,
@@ -325,12 +329,13 @@ impl Chain<'_> {
         };
         self.reader.bound_by(root, private_paths);
         let bounds = root.map_or_else(Bounds::default, Bounds::inside).without(private_paths);
+        // An import can be named many times, so the total is limited, not only each file.
         let left = MAX_BYTES_IN_PLACE.saturating_sub(self.imports.bytes_in_place);
         self.reader.read_path(path, &bounds, self.max_file_bytes.min(left))
     }
 }
 
-/// The nearest directory that a `.git` makes a repository's, or the directory itself.
+/// Returns the nearest directory with a `.git`, or the directory itself.
 fn repository(directory: &Path, check: MarkerCheck) -> PathBuf {
     let is_repository = |directory: &&Path| {
         let dot_git = directory.join(".git");
@@ -342,14 +347,14 @@ fn repository(directory: &Path, check: MarkerCheck) -> PathBuf {
     directory.ancestors().find(is_repository).unwrap_or(directory).to_owned()
 }
 
-/// A rule's text without front matter and comments.
+/// Returns the text of a rule without front matter and comments.
 fn bare(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let body = header::find(&text, Fence::Exact).map_or(text.as_str(), |header| header.body);
     trim(&without_comments(body)).to_owned()
 }
 
-/// Trims what JavaScript does: a byte order mark is white space there.
+/// Trims like JavaScript, where a byte order mark is white space and U+0085 is not.
 fn trim(text: &str) -> &str {
     text.trim_matches(|letter: char| letter == '\u{feff}' || letter.is_whitespace() && letter != '\u{85}')
 }

@@ -1,4 +1,4 @@
-//! What one instruction file has to do with others: it leads there, repeats one, or only imports some.
+//! Relations between instruction files: links, copies, and files that only import others.
 
 use std::path::{Path, PathBuf};
 
@@ -7,24 +7,24 @@ use crate::fs::path;
 use crate::settings::FileSettings;
 use crate::text::markup::Markup;
 
-/// Larger files are not held against others.
+/// Maximum size of files that are compared.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// What one instruction file has to do with others.
+/// Relation of one instruction file to others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Relation {
-    /// It is a link to the other.
+    /// It is a symlink to the other.
     Link(PathBuf),
-    /// It is the same file under another name, which may be a link.
+    /// It is the same file under another name, which may be a symlink.
     SameFile(PathBuf),
     /// It has the same text.
     Repeats(PathBuf),
-    /// There is nothing in it but imports of the others.
+    /// It contains nothing but imports of the others.
     OnlyImports(Vec<PathBuf>),
 }
 
 impl Relation {
-    /// Looks for it, as far as settings let files be read.
+    /// Finds the relation of `path` to `others`, reading files within the bounds of `settings`.
     pub fn find(path: &Path, others: &[&Path], settings: &FileSettings) -> Option<Self> {
         let bounds = match settings.bounds.workspace() {
             Some(workspace) => Bounds::inside(workspace),
@@ -57,7 +57,7 @@ impl Relation {
         imported.map(Self::OnlyImports)
     }
 
-    /// In words that follow the file's name.
+    /// Returns a phrase that follows the file's name.
     pub fn describe(&self, shown: impl Fn(&Path) -> String) -> String {
         match self {
             Self::Link(other) => format!("links to {}", shown(other)),
@@ -76,7 +76,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((stamp.device, stamp.inode))
 }
 
-/// The known files that a text consists of imports of; none where it says anything else, or imports others.
+/// Returns the known files that a text imports, if it contains nothing but these imports.
 pub(crate) fn only_imports<T>(
     path: &Path,
     bytes: &[u8],
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_copies_and_imports_are_told_from_other_texts() {
+    fn links_copies_and_imports_are_recognized() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         std::fs::write(at("AGENTS.md"), "Answer briefly.\n").unwrap();

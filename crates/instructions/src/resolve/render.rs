@@ -1,4 +1,4 @@
-//! From files to the text an agent gets.
+//! Renders files as the text that an agent gets.
 
 use std::path::Path;
 
@@ -7,16 +7,16 @@ use serde::Serialize;
 use crate::fs::path;
 use crate::profile::{BlockForm, BlockRole, PartOf, PathForm, Piece, Profile, Rendering, SectionForm};
 use crate::text::safety::{make_harmless, neutralise};
-use crate::text::transform::Waiting;
+use crate::text::transform::WaitingRule;
 
-/// Headings named in the mark of a cut file; the rest is counted.
+/// Maximum number of headings in the mark of a cut file. Further ones are counted.
 const MAX_HEADINGS: usize = 30;
 
-/// A piece of text and where the agent puts it.
+/// A piece of text with its part of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Block {
-    /// Where it goes.
+    /// Part of the request.
     pub role: BlockRole,
     /// The text.
     pub text: String,
@@ -26,13 +26,13 @@ pub struct Block {
 pub(crate) struct Part<'a> {
     pub(crate) path: &'a Path,
     pub(crate) home: bool,
-    /// Decoded, and harmless where the profile makes it so.
+    /// Decoded text, neutralized if the profile does so.
     pub(crate) text: &'a str,
-    /// The mark of a cut file.
+    /// Mark of a cut file.
     pub(crate) mark: Option<String>,
-    /// Whether it is from a folder of rules.
+    /// It is from a folder of rules.
     pub(crate) is_rule: bool,
-    /// Whether it is one user's alone.
+    /// It belongs to one user alone.
     pub(crate) is_private: bool,
 }
 
@@ -42,19 +42,19 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Where an agent is.
+/// Location of an agent.
 #[derive(Clone, Copy)]
 pub(crate) struct AgentLocation<'a> {
     pub(crate) cwd: &'a Path,
     pub(crate) root: &'a Path,
 }
 
-/// The blocks of a whole chain; none when nothing applies.
+/// Renders the blocks of a chain. Empty if nothing applies.
 pub(crate) fn render(
     profile: &Profile,
     place: AgentLocation<'_>,
     parts: &[Part<'_>],
-    waiting: &[Waiting],
+    waiting: &[WaitingRule],
 ) -> Vec<Block> {
     if parts.is_empty() && waiting.is_empty() {
         return Vec::new();
@@ -81,14 +81,14 @@ pub(crate) fn render(
     vec![Block { role: profile.render.role, text }]
 }
 
-/// One file under the line that names it.
+/// Renders one file under a line with its path.
 pub(crate) fn block(part: &Part<'_>) -> String {
     let mut text = String::new();
     write_block(&mut text, part);
     text
 }
 
-/// The line that names a file above its text.
+/// Returns the line with a file's path that precedes its text.
 pub(crate) fn heading(path: &Path) -> String {
     format!("Instructions from: {}\n", shown(path))
 }
@@ -115,12 +115,12 @@ fn instructions(cwd: &Path, parts: &[Part<'_>]) -> String {
     format!("# AGENTS.md instructions{place}\n\n<INSTRUCTIONS>\n{body}\n</INSTRUCTIONS>")
 }
 
-/// A block as a form describes it; none where it has no file.
+/// Renders a block. `None` if it has no files.
 fn formed(
     form: &BlockForm,
     place: AgentLocation<'_>,
     parts: &[Part<'_>],
-    waiting: &[Waiting],
+    waiting: &[WaitingRule],
 ) -> Option<Block> {
     let sections = form.sections.iter().filter_map(|section| section_text(section, place, parts, waiting));
     let sections: Vec<String> = sections.collect();
@@ -135,7 +135,7 @@ fn section_text(
     section: &SectionForm,
     place: AgentLocation<'_>,
     parts: &[Part<'_>],
-    waiting: &[Waiting],
+    waiting: &[WaitingRule],
 ) -> Option<String> {
     let is_in = |part: &&Part<'_>| match section.of {
         PartOf::Everything => true,
@@ -161,7 +161,7 @@ fn section_text(
             (false, true) => section.kinds.private,
             (false, false) => section.kinds.project,
         };
-        let words = Words { path: &path, kind, ..Words::default() };
+        let words = PieceValues { path: &path, kind, ..PieceValues::default() };
         write_pieces(&mut text, section.before, &words);
         text.push_str(part.text);
         write_pieces(&mut text, section.after, &words);
@@ -176,7 +176,11 @@ fn section_text(
                 text.push_str(form.between);
             }
             let (path, globs, description) = (&rule.path, &rule.globs, &rule.description);
-            write_pieces(&mut text, form.row, &Words { path, globs, description, ..Words::default() });
+            write_pieces(
+                &mut text,
+                form.row,
+                &PieceValues { path, globs, description, ..PieceValues::default() },
+            );
         }
         count += 1;
     }
@@ -187,9 +191,9 @@ fn section_text(
     Some(text)
 }
 
-/// What pieces of text stand for.
+/// Values of the pieces of a form.
 #[derive(Default)]
-pub(crate) struct Words<'a> {
+pub(crate) struct PieceValues<'a> {
     pub(crate) path: &'a str,
     pub(crate) kind: &'a str,
     pub(crate) reference: &'a str,
@@ -198,7 +202,7 @@ pub(crate) struct Words<'a> {
     pub(crate) description: &'a str,
 }
 
-pub(crate) fn write_pieces(text: &mut String, pieces: &[Piece], words: &Words<'_>) {
+pub(crate) fn write_pieces(text: &mut String, pieces: &[Piece], words: &PieceValues<'_>) {
     for piece in pieces {
         text.push_str(match piece {
             Piece::Text(text) => text,
@@ -217,7 +221,7 @@ pub(crate) fn write_pieces(text: &mut String, pieces: &[Piece], words: &Words<'_
     }
 }
 
-/// The line that tells what a cut left out: headings, and how much was not even looked at.
+/// Returns the mark of a cut: the omitted headings, and the bytes that were not read.
 pub(crate) fn mark(path: &Path, kept: usize, size: u64, omitted: &[String], unread: u64) -> String {
     let mut headings: Vec<String> =
         omitted.iter().take(MAX_HEADINGS).map(|heading| neutralise(heading).into_owned()).collect();
@@ -237,7 +241,8 @@ pub(crate) fn mark(path: &Path, kept: usize, size: u64, omitted: &[String], unre
     )
 }
 
-/// A path in a text: one line, and no tag of ours, whatever somebody called a directory.
+/// Returns a path for use in a text. Directory names are untrusted: control characters are escaped and tags of ours
+/// are neutralized, so that a path stays on one line.
 pub(crate) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     if text.is_ascii() && !text.contains(|character: char| character == '<' || character.is_control()) {

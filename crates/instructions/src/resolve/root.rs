@@ -1,4 +1,4 @@
-//! Where a project begins.
+//! Finds the project root.
 
 use std::path::{Path, PathBuf};
 
@@ -10,23 +10,23 @@ use crate::profile::{EmptyMarkers, Fallbacks, MarkerCheck, Reach, RootMarker, Ro
 use crate::resolve::resolution::Request;
 use crate::settings::{FileSettings, ProjectBounds, SettingsError};
 
-/// A project root, and why it is one.
+/// A project root, with the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Root {
-    /// The directory; none when only the working directory counts.
+    /// The directory. `None` if only the working directory counts.
     pub(crate) directory: Option<PathBuf>,
-    /// The uppermost directory whose files are read.
+    /// Topmost directory that is searched.
     pub(crate) top: PathBuf,
-    /// Why, in words.
+    /// Reason in words.
     pub(crate) reason: String,
 }
 
-/// The markers that hold.
+/// Returns the markers in effect.
 pub(crate) fn markers(settings: &FileSettings) -> Result<Vec<String>, SettingsError> {
     let profile = settings.profile;
     let defaults = || profile.search.markers.iter().map(|marker| marker.name().to_owned()).collect();
     let Some(markers) = &settings.agents.root.markers else { return Ok(defaults()) };
-    // An agent that asks Git, or nothing, looks for no other marker.
+    // An agent that consults Git, or searches no markers at all, ignores configured ones.
     if profile.search.markers.is_empty() || profile.search.marker_check != MarkerCheck::Present {
         return Ok(defaults());
     }
@@ -38,7 +38,7 @@ pub(crate) fn markers(settings: &FileSettings) -> Result<Vec<String>, SettingsEr
             || Path::new(marker).components().any(|part| !matches!(part, std::path::Component::Normal(_)))
     };
     match markers.iter().find(leads_out) {
-        // Agents that take any marker are followed in that.
+        // Other agents accept any marker, so theirs are used unchecked.
         Some(name) if profile.choose.fallbacks == Fallbacks::Strict => {
             Err(SettingsError::Marker { name: name.clone() })
         }
@@ -46,7 +46,7 @@ pub(crate) fn markers(settings: &FileSettings) -> Result<Vec<String>, SettingsEr
     }
 }
 
-/// Finds the root of a request's working directory. The markers are the last of the names that `reader` knows.
+/// Finds the root of a request's working directory. The markers are the last names that `reader` knows.
 pub(crate) fn find(
     request: &Request<'_>,
     markers: &[String],
@@ -72,7 +72,7 @@ pub(crate) fn find(
     })
 }
 
-/// The root where no marker has to be looked for.
+/// Returns the root if settings decide it without a search.
 fn settled(request: &Request<'_>) -> Result<Option<Root>, SettingsError> {
     let Request { cwd, settings } = *request;
     if settings.bounds == ProjectBounds::HomeOnly {
@@ -95,19 +95,19 @@ fn settled(request: &Request<'_>) -> Result<Option<Root>, SettingsError> {
     Ok(Some(Root { directory: Some(directory.clone()), top: directory.clone(), reason }))
 }
 
-/// What a search for markers came to.
+/// Result of a search for markers.
 enum Search<'a> {
     Found {
         directory: &'a Path,
         marker: &'a str,
     },
     Nowhere {
-        /// Which directories were searched, in words.
+        /// Description of the searched directories.
         searched: String,
     },
 }
 
-/// Looks for a marker from the working directory upwards.
+/// Searches a marker from the working directory upwards.
 fn search<'a>(
     request: &Request<'a>,
     markers: &'a [String],
@@ -127,7 +127,8 @@ fn search<'a>(
             let found = match settings.profile.search.marker_check {
                 MarkerCheck::Present => reader.has_marker(directory, first_marker + index),
                 check => {
-                    reader.cannot_be_remembered();
+                    // The checks read files inside `.git`, which the evidence of a cached answer does not cover.
+                    reader.disable_caching();
                     git::marker(&directory.join(marker), check)
                 }
             };
@@ -166,7 +167,7 @@ fn search<'a>(
     Search::Nowhere { searched: "above".to_owned() }
 }
 
-/// The root that a marker makes; a workspace's directory bounds it.
+/// Returns the root at a marker. A workspace's directory bounds it.
 fn marked(request: &Request<'_>, directory: &Path, marker: &str) -> Root {
     let Request { settings, .. } = *request;
     match settings.bounds.workspace() {
@@ -192,7 +193,7 @@ fn marked(request: &Request<'_>, directory: &Path, marker: &str) -> Root {
     }
 }
 
-/// The root where there is no marker.
+/// Returns the root of a project without a marker.
 fn unmarked(request: &Request<'_>, searched: &str, markers: &[String]) -> Root {
     let missing = format!("no directory {searched} has `{}`", markers.join("`, `"));
     let cwd = request.cwd.to_owned();
@@ -211,7 +212,8 @@ fn unmarked(request: &Request<'_>, searched: &str, markers: &[String]) -> Root {
     }
 }
 
-/// No root, but every directory above the working directory: as far as the profile reaches, and a workspace allows.
+/// Returns a root-less result that includes every directory above the working directory, as far as the profile
+/// reaches and a workspace allows.
 fn whole_path(request: &Request<'_>, why: String) -> Root {
     let Request { cwd, settings } = *request;
     let (top, until) = match (settings.profile.search.reach, settings.homes.user.as_deref()) {

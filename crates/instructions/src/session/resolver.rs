@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::Cache;
 use crate::diagnostic::Diagnostic;
 use crate::fs::path;
-use crate::resolve::applicable::{Applicable, Applying, applicable};
+use crate::resolve::applicable::{Applicable, ApplicableFiles, applicable};
 use crate::resolve::applies_to::Target;
 use crate::resolve::budget::nearest_first_order;
 use crate::resolve::chain::SWITCHED_OFF;
@@ -188,7 +188,7 @@ impl Resolver {
             announcement.skipped.push(SkipReason::SwitchedOff { reason: reason.to_owned() });
             return Ok(announcement);
         }
-        let mut applying = Applying::default();
+        let mut applying = ApplicableFiles::default();
         let mut directories: Vec<PathBuf> = Vec::new();
         let mut touched: HashSet<PathBuf> = HashSet::new();
         for target in targets {
@@ -257,7 +257,7 @@ impl Resolver {
     // Selection and marking happen under one lock. Between two locks another call could select the same file.
     fn announce(
         &self,
-        applying: &Applying,
+        applying: &ApplicableFiles,
         touch: &Touch<'_>,
         budget: &mut InlineBudget,
         announcement: &mut Announcement,

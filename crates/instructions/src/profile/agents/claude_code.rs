@@ -20,7 +20,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
     }
 }
 
-/// What the names of imported files may end with; one without an extension is read, too.
+/// Extensions of files that may be imported. A file without an extension may be, too.
 const EXTENSIONS: &[&str] = &[
     "md",
     "txt",

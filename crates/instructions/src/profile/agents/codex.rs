@@ -1,4 +1,4 @@
-//! Today's Codex. Its own command `codex debug prompt-input` is the judge.
+//! Codex, verified against its command `codex debug prompt-input`.
 
 use crate::profile::*;
 use crate::settings::{FALLBACK_FILENAMES, MARKERS, MAX_BYTES};

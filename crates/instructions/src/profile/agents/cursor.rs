@@ -1,4 +1,4 @@
-//! Cursor, by its documentation alone.
+//! Cursor, as documented. It was never run for comparison.
 
 use crate::profile::*;
 

@@ -1,4 +1,4 @@
-//! Our own rules: nothing is silent, the nearest instruction survives, a blank file hides nothing.
+//! Our own rules: every loss is reported, the nearest instructions survive, and a blank file hides nothing.
 
 use crate::profile::*;
 

@@ -18,7 +18,7 @@ const fn section(of: PartOf) -> SectionForm {
     }
 }
 
-/// What stands for an import that cannot be there; Qwen Code has it, too.
+/// Replacement for an import that fails, shared with Qwen Code.
 pub(super) const FAILED: &[Piece] = &[
     Piece::Text("<!-- Import failed: "),
     Piece::Reference,
@@ -29,7 +29,7 @@ pub(super) const FAILED: &[Piece] = &[
 pub(super) const OUTSIDE: &[Piece] =
     &[Piece::Text("<!-- Import failed: "), Piece::Reference, Piece::Text(" - Path traversal attempt -->")];
 
-/// How imports are written; Qwen Code does it so, too.
+/// Form of imports, shared with Qwen Code.
 pub(super) const IN_PLACE: InPlace = InPlace {
     before: &[Piece::Text("<!-- Imported from: "), Piece::Reference, Piece::Text(" -->\n")],
     after: &[Piece::Text("\n<!-- End of import from: "), Piece::Reference, Piece::Text(" -->")],

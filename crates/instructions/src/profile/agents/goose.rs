@@ -1,4 +1,4 @@
-//! Goose, by its documentation alone.
+//! Goose, as documented. It was never run for comparison.
 
 use crate::profile::*;
 

@@ -2,12 +2,12 @@
 
 use super::rule_folders::RuleFolder;
 
-/// Which files of the searched directories are read.
+/// Selection of files in the searched directories.
 #[derive(Debug, Clone, Copy)]
 pub struct ChoiceRules {
     /// File names that are looked for, in order of preference.
     pub names: &'static [Name],
-    /// How many of the main names are read.
+    /// Number of main names that are read.
     pub choice: NameChoice,
     /// Treatment of configured fallback names.
     pub fallbacks: Fallbacks,
@@ -83,7 +83,7 @@ pub enum NameRole {
     RootLast,
 }
 
-/// How many of the main names are read.
+/// Number of main names that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameChoice {
     /// In each directory the first that is usable.
@@ -175,7 +175,7 @@ pub struct HomeFile {
     pub names: &'static [&'static str],
     /// Paths below the user's home directory that are tried after those.
     pub elsewhere: &'static [&'static str],
-    /// How many of the names are read.
+    /// Number of names that are read.
     pub choice: NameChoice,
     /// Effect of a file that contains only white space.
     pub blank: Blank,

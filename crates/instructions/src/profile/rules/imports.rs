@@ -3,20 +3,20 @@
 use super::render::Piece;
 use super::text::ByteOrderMark;
 
-/// How files are imported.
+/// Rules for imports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportRules {
-    /// Where an imported text appears.
+    /// Position of an imported text.
     pub place: ImportPlace,
     /// Maximum length of a path of imports.
     pub max_depth: usize,
     /// Syntax that names a file.
     pub syntax: ImportSyntax,
-    /// Where imported files may be.
+    /// Allowed locations of imported files.
     pub bounds: ImportBounds,
 }
 
-/// Where an imported text appears.
+/// Position of an imported text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportPlace {
     /// In a block of its own, right after that of the file that imports it.
@@ -78,7 +78,7 @@ pub enum ImportSyntax {
     MarkdownText,
 }
 
-/// Where imported files may be.
+/// Allowed locations of imported files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportBounds {
     /// In the root; for the user's own files, in the agent's directory.
@@ -91,7 +91,7 @@ pub enum ImportBounds {
     Repository,
 }
 
-/// How an import is written that appears in place.
+/// Form of an import that is expanded in place.
 #[derive(Debug, PartialEq, Eq)]
 pub struct InPlace {
     /// Text before the imported text.
@@ -110,7 +110,7 @@ pub struct InPlace {
     pub unreadable: Option<&'static [Piece]>,
     /// Files are compared by their real paths.
     pub resolves_links: bool,
-    /// Which earlier imports count as repeated.
+    /// Earlier imports that count as repeated.
     pub repeats: ImportRepeats,
     /// Treatment of a byte order mark.
     pub byte_order_mark: ByteOrderMark,
@@ -118,7 +118,7 @@ pub struct InPlace {
     pub utf8_only: bool,
 }
 
-/// Which earlier imports count as repeated.
+/// Earlier imports that count as repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportRepeats {
     /// The imports that led here.

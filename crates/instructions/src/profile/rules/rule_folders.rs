@@ -64,11 +64,11 @@ pub struct RuleConditions {
     pub always: Option<&'static str>,
     /// A file with invalid front matter is not read at all.
     pub invalid_is_lost: bool,
-    /// How globs match a path below the directory that holds the folder.
+    /// Matching of globs with paths below the directory that holds the folder.
     pub matching: GlobMatching,
 }
 
-/// How an agent's globs match a path.
+/// Matching of an agent's globs with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GlobMatching {
     /// As in a `.gitignore`, but in any letter case; a glob that begins with `./` matches nothing.

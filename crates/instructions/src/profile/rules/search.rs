@@ -2,7 +2,8 @@
 
 use super::settings::AgentSettings;
 
-/// Where an agent looks: its home directory, the project root, and the directories between root and working directory.
+/// Directories that an agent searches: its home directory, the project root, and those between root and working
+/// directory.
 #[derive(Debug, Clone, Copy)]
 pub struct SearchRules {
     /// Directory of the user's own files and settings. `None` if the caller provides it.
@@ -21,13 +22,13 @@ pub struct SearchRules {
     pub without_marker: WithoutMarker,
     /// Effect of a root given by settings.
     pub root_override: RootOverride,
-    /// How far above the root files are read.
+    /// Topmost directory that is searched.
     pub reach: Reach,
     /// Directories on the way that are skipped.
     pub skipped: &'static [SkippedDirectory],
     /// Symlinks that count as files.
     pub links: Links,
-    /// How a symlink without a target is explained. It is never read.
+    /// Explanation of a symlink without a target. It is never read.
     pub dangling_link: DanglingLink,
 }
 
@@ -100,7 +101,7 @@ pub enum MarkerCheck {
     RepositoryOrFile,
 }
 
-/// How far up files are read.
+/// Topmost directory that is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// Up to the root.
@@ -138,7 +139,7 @@ pub enum Links {
     Anywhere,
 }
 
-/// How a symlink without a target is explained.
+/// Explanation of a symlink without a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DanglingLink {
     /// As something that is not a file.

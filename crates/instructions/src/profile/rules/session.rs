@@ -10,11 +10,11 @@ use crate::session::reminder::ResumeLines;
 pub struct SessionRules {
     /// Files that are loaded when a tool reads another file.
     pub on_reading: OnReading,
-    /// When and how an agent is reminded of files.
+    /// Conditions and form of reminders.
     pub reminders: ReminderRules,
 }
 
-/// When and how an agent is reminded of files.
+/// Conditions and form of reminders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReminderRules {
     /// Files count as changed by their content, settings decide about texts, and a resume lists the changed files.
@@ -50,7 +50,7 @@ impl ReminderRules {
     }
 }
 
-/// When a known file counts as changed.
+/// Condition under which a known file counts as changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changed {
     /// If its content differs.
@@ -62,7 +62,7 @@ pub enum Changed {
 /// Texts in reminders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReminderTexts {
-    /// As settings say.
+    /// Decided by settings.
     BySettings,
     /// Only paths, unless an edit waits for the text.
     Never,
@@ -84,7 +84,7 @@ pub enum OnReading {
 pub struct NestedFiles {
     /// File names, in the order of one directory.
     pub names: &'static [&'static str],
-    /// How many of the names are read.
+    /// Number of names that are read.
     pub choice: NameChoice,
     /// Names that are read after all others, in directories without a text under the first names, if the start had no such
     /// text either.
