@@ -438,7 +438,10 @@ pub(crate) fn candidate_names(settings: &FileSettings) -> Result<Vec<String>, Se
         let name = fallback.trim();
         let plain = !name.contains(['/', '\0']) && !matches!(name, "." | "..");
         // Names in `added` are read in any case, even if another name was found.
-        if name.is_empty() || names.iter().any(|known| known == name) || profile.added.contains(&name) {
+        if name.is_empty()
+            || names.iter().any(|known| known == name)
+            || profile.names_with(NameRole::Added).any(|added| added == name)
+        {
             continue;
         }
         match (plain, profile.choose.fallbacks) {

@@ -88,7 +88,7 @@ fn a_dangling_link_is_reported_and_hides_nothing() {
         .map(|decision| (decision.outcome, decision.detail.as_deref().unwrap_or_default()))
         .collect();
     let detail =
-        |target| format!("it is a link to {target}, which leads nowhere; mend the link, or remove it");
+        |target| format!("it is a link to {target}, which leads nowhere; fix the link, or remove it");
     assert_eq!(
         told,
         [(Outcome::NotAFile, &*detail("nowhere.md")), (Outcome::NotAFile, &*detail("/no/where"))]

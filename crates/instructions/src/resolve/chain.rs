@@ -109,7 +109,7 @@ pub(crate) struct Chain<'a> {
     pub(super) has_root: bool,
     pub(crate) survey: Survey,
     pub(crate) reader: DirectoryReader<'a>,
-    /// Names to look for, with their roles.
+    /// Number of names that compete, of those that are added, and of the user's own, in the order of the reader's names.
     pub(crate) winning: usize,
     pub(crate) added: usize,
     pub(crate) own: usize,
@@ -459,6 +459,8 @@ impl<'a> Chain<'a> {
     }
 }
 
+/// Returns the names to look for, and how many of them compete. Added names follow, then the user's own, then fallbacks,
+/// then those of the root alone. The reader identifies a name by its index, so this order is fixed.
 fn names(effective: &EffectiveRequest<'_>) -> Result<(Vec<String>, usize), SettingsError> {
     let settings = effective.request.settings;
     let profile = settings.profile;
@@ -488,7 +490,7 @@ fn absent(path: PathBuf, profile: &Profile) -> Decision {
     match std::fs::read_link(&path) {
         Ok(target) if profile.search.dangling_link == DanglingLink::NotAFile => {
             let detail = format!(
-                "it is a link to {}, which leads nowhere; mend the link, or remove it",
+                "it is a link to {}, which leads nowhere; fix the link, or remove it",
                 target.display()
             );
             Decision::new(path, Outcome::NotAFile).because(detail)
