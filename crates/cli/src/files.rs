@@ -191,7 +191,7 @@ pub(crate) fn warn_of_lost_text(context: &Context, resolution: &Resolution) -> u
             }
             _ => continue,
         };
-        let why = decision.detail.as_deref().map_or_else(String::new, |why| format!(": {why}"));
+        let why = decision.detail().map_or_else(String::new, |why| format!(": {why}"));
         warn_about(context, viewpoint, Some(&decision.path), "", &format!("{what}{why}"));
         losses += 1;
     }

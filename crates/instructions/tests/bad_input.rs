@@ -81,17 +81,17 @@ fn a_dangling_link_is_reported_and_hides_nothing() {
         found
     };
     let found = about(&FOREWORD);
-    let told: Vec<(Outcome, &str)> = found
+    let reasons: Vec<(Outcome, String)> = found
         .decisions
         .iter()
         .filter(|decision| decision.outcome != Outcome::Used)
-        .map(|decision| (decision.outcome, decision.detail.as_deref().unwrap_or_default()))
+        .map(|decision| (decision.outcome, decision.detail().unwrap_or_default()))
         .collect();
     let detail =
         |target| format!("it is a link to {target}, which leads nowhere; fix the link, or remove it");
     assert_eq!(
-        told,
-        [(Outcome::NotAFile, &*detail("nowhere.md")), (Outcome::NotAFile, &*detail("/no/where"))]
+        reasons,
+        [(Outcome::NotAFile, detail("nowhere.md")), (Outcome::NotAFile, detail("/no/where"))]
     );
     assert_eq!(fate(&about(&CODEX), "AGENTS.override.md"), []);
     fs::remove_file(root.join("AGENTS.override.md")).unwrap();
@@ -257,7 +257,7 @@ fn a_dropped_file_names_the_limit() {
     let detail = |settings: FileSettings| {
         let found = ask(&root.join("a"), &settings).unwrap();
         let left_out = found.decisions.iter().find(|decision| decision.outcome == Outcome::OverBudget);
-        left_out.and_then(|decision| decision.detail.clone()).unwrap_or_default()
+        left_out.and_then(|decision| decision.detail()).unwrap_or_default()
     };
     let files = detail(FileSettings::default().with(|agents| agents.initial.max_files = Some(1)));
     assert!(files.ends_with("raise agents.initial.max_files"), "{files}");
@@ -284,7 +284,7 @@ fn advice_names_the_settings_of_the_agent_in_question() {
         let found = survey(&request).unwrap();
         let path = instructions::path::normalise(Path::new(name), &root);
         let decision = found.decisions.into_iter().find(|decision| decision.path == path);
-        decision.unwrap().detail.unwrap_or_default()
+        decision.unwrap().detail().unwrap_or_default()
     };
     let ends = |detail: String, end: &str| assert!(detail.ends_with(end), "{detail}");
     ends(detail(&CODEX, "a", 9, "a/AGENTS.md"), "or raise project_doc_max_bytes in Codex's config.toml");

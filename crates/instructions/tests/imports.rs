@@ -104,7 +104,7 @@ fn an_import_has_its_own_block_after_the_file_that_names_it() {
         )
     );
     let style = found.decisions.iter().find(|decision| decision.path.ends_with("style.md")).unwrap();
-    assert_eq!(style.detail.as_deref(), Some(&*format!("imported by {root}/AGENTS.md, line 1")));
+    assert_eq!(style.detail().as_deref(), Some(&*format!("imported by {root}/AGENTS.md, line 1")));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn imports_are_followed_five_deep() {
     let five =
         ["project AGENTS.md", "import 1.md", "import 2.md", "import 3.md", "import 4.md", "import 5.md"];
     let found = project.check("", &five, &[("6.md", Outcome::TooDeep)]);
-    let deep = found.decisions.last().unwrap().detail.as_deref().unwrap();
+    let deep = found.decisions.last().unwrap().detail().unwrap();
     assert!(deep.contains("5.md, line 1, which is 5 imports deep already"), "{deep}");
     // A shorter path of imports includes it.
     fs::write(project.root.join("AGENTS.md"), "0 @1.md @6.md\n").unwrap();
@@ -361,7 +361,7 @@ fn a_file_that_only_imports_or_repeats_is_noted() {
     let found = project.ask("a");
     let detail = |name: &str| {
         let decision = found.decisions.iter().find(|decision| project.name(&decision.path) == name).unwrap();
-        decision.detail.clone().unwrap().replace(&format!("{}/", project.root.display()), "")
+        decision.detail().unwrap().replace(&format!("{}/", project.root.display()), "")
     };
     assert_eq!(detail("AGENTS.md"), "it only imports docs/rules.md");
     assert!(detail("CLAUDE.md").ends_with("it only imports AGENTS.md, which is read"));

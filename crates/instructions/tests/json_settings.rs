@@ -91,12 +91,12 @@ fn a_decision_names_the_setting_behind_a_file() {
     };
     let heading = "# Contextual Instructions (TEAM.md, GEMINI.md)\n";
     assert!(resolution.blocks[0].text.starts_with(heading), "{}", resolution.blocks[0].text);
-    let why = of("TEAM.md").detail.clone().unwrap();
+    let why = of("TEAM.md").detail().unwrap();
     assert!(
         why.contains("`context.fileName` in") && why.contains("a/.gemini/settings.json names it"),
         "{why}"
     );
-    assert_eq!((of("GEMINI.md").outcome, of("GEMINI.md").detail.clone()), (Outcome::Used, None));
+    assert_eq!((of("GEMINI.md").outcome, of("GEMINI.md").detail()), (Outcome::Used, None));
     assert_eq!(of("AGENTS.md").outcome, Outcome::Ignored);
 }
 

@@ -26,7 +26,7 @@ fn found(profile: &'static Profile, files: &Value) -> Resolution {
 fn fates(found: &Resolution, name: &str) -> Vec<(Outcome, String)> {
     let of_name = found.decisions.iter().filter(|decision| decision.path.ends_with(name));
     let there = of_name.filter(|decision| decision.outcome != Outcome::Absent);
-    there.map(|decision| (decision.outcome, decision.detail.clone().unwrap_or_default())).collect()
+    there.map(|decision| (decision.outcome, decision.detail().unwrap_or_default())).collect()
 }
 
 #[track_caller]

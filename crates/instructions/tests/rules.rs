@@ -71,12 +71,12 @@ fn a_rule_applies_where_the_directory_matches_and_hides_nothing() {
         assert_eq!(project.fates(cwd), expected, "{cwd}");
     }
     let found = project.ask("docs");
-    let detail = found.decisions[0].detail.as_deref();
+    let detail = found.decisions[0].detail();
     let root = project.root.display();
     let why =
         format!("it applies to `src/**` below {root}; it is brought in when a path that matches is touched");
     assert_eq!(
-        found.decisions.iter().find(|decision| decision.path.ends_with(rule)).unwrap().detail,
+        found.decisions.iter().find(|decision| decision.path.ends_with(rule)).unwrap().detail(),
         Some(why),
         "{detail:?}"
     );
@@ -155,7 +155,7 @@ fn lines_are_those_of_the_file() {
     let found = project.ask("");
     assert_eq!(found.diagnostics.iter().map(|found| found.line).collect::<Vec<_>>(), [Some(5)]);
     let b = found.decisions.iter().find(|decision| decision.path.ends_with("b.md")).unwrap();
-    assert!(b.detail.as_deref().unwrap().ends_with("line 6"));
+    assert!(b.detail().as_deref().unwrap().ends_with("line 6"));
 }
 
 #[test]

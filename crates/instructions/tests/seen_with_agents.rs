@@ -79,8 +79,10 @@ fn gemini_takes_a_backslash_for_a_slash() {
     assert_eq!(seen.files("gemini-cli", "repo/a\\x"), ["GEMINI.md"]);
     let resolution = seen.by("gemini-cli", "repo/a\\x");
     let lost = |outcome: Outcome| outcome == Outcome::Ignored;
-    assert!(resolution.decisions.iter().any(|decision| lost(decision.outcome)
-        && decision.detail.as_ref().is_some_and(|why| why.contains("backslash"))));
+    assert!(
+        resolution.decisions.iter().any(|decision| lost(decision.outcome)
+            && decision.detail().is_some_and(|why| why.contains("backslash")))
+    );
     assert_eq!(seen.files("qwen-code", "repo/a\\x").len(), 0);
 }
 

@@ -7,6 +7,7 @@ use super::chain::{Candidate, Chain, Origin, Survey};
 use crate::profile::{Profile, Rendering};
 use crate::resolve::budget::{self, ChainLimit, Share, SharedFile};
 use crate::resolve::decision::Outcome;
+use crate::resolve::reason::{DecisionReason, LimitEffect};
 use crate::resolve::render::{self, Part};
 use crate::resolve::resolution::{FileScope, InstructionFile, Resolution};
 use crate::resolve::root::Root;
@@ -123,10 +124,10 @@ impl Chain<'_> {
         let marked =
             self.request.settings.profile.budget.over_limit == crate::profile::OverLimit::NearestFirst;
         let profile = self.request.settings.profile;
-        let remedy = if profile.has_limit() {
-            format!("shorten the files, or raise {}", profile.setting_name(MAX_BYTES))
-        } else {
-            "that is how much is read here, no limit of the agent itself was seen".to_owned()
+        let limit = |effect| DecisionReason::Limit {
+            effect,
+            max_bytes,
+            setting: profile.has_limit().then(|| profile.setting_name(MAX_BYTES)),
         };
         let decision = &mut self.decisions[chosen.decision];
         let size = chosen.size();
@@ -134,32 +135,21 @@ impl Chain<'_> {
             Share::Whole => return Some((chosen.content.bytes.len(), None)),
             Share::Blank => {
                 decision.outcome = Outcome::Blank;
-                decision.detail =
-                    Some("what fits of it is only white space; it still hides the names after it".to_owned());
+                decision.reasons = vec![DecisionReason::BlankAfterCut];
                 return None;
             }
             Share::Cut(kept) => {
                 decision.outcome = Outcome::Truncated;
-                decision.add(format!("the limit of {max_bytes} bytes leaves no more room for it; {remedy}"));
+                decision.add(limit(LimitEffect::Cut));
                 kept
             }
             Share::Nothing | Share::DoesNotFit | Share::Stopped | Share::TooMany => {
                 decision.outcome = Outcome::OverBudget;
-                let why = match share {
-                    Share::DoesNotFit => {
-                        format!("it does not fit into what is left of the limit of {max_bytes} bytes")
-                    }
-                    Share::Stopped => {
-                        format!(
-                            "a file before it does not fit into the limit of {max_bytes} bytes, and reading stops there"
-                        )
-                    }
-                    Share::TooMany => "there are as many files as the limit allows without it".to_owned(),
-                    _ => format!("nothing of the limit of {max_bytes} bytes is left for it"),
-                };
                 decision.add(match share {
-                    Share::TooMany => format!("{why}; raise agents.initial.max_files"),
-                    _ => format!("{why}; {remedy}"),
+                    Share::DoesNotFit => limit(LimitEffect::TooLarge),
+                    Share::Stopped => limit(LimitEffect::Stopped),
+                    Share::TooMany => DecisionReason::TooManyFiles,
+                    _ => limit(LimitEffect::Spent),
                 });
                 if !marked {
                     return None;

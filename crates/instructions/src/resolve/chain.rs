@@ -17,6 +17,7 @@ use crate::profile::{
 };
 use crate::resolve::applies_to::Target;
 use crate::resolve::decision::{Decision, Outcome};
+use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::{EffectiveRequest, FileScope, Request, Resolution, ResolveError};
 use crate::settings::json::NamedFiles;
 use crate::settings::{MAX_BYTES, ProjectBounds, SettingsError, candidate_names};
@@ -92,10 +93,6 @@ impl Candidate {
         if self.content.whole { read } else { self.stamp.size.max(read.saturating_add(1)) }
     }
 }
-
-/// Reason for files excluded because they hold credentials or gateway data.
-pub(super) const HOLDS_PRIVATE_DATA: &str =
-    "it is among the keys, tokens and data that are kept from every project";
 
 /// State of one resolution.
 pub(crate) struct Chain<'a> {
@@ -328,8 +325,7 @@ impl<'a> Chain<'a> {
             && blank == Blank::FallsThrough
             && self.is_blank(content)
         {
-            let detail = "it is only white space, so it counts as if it were not there";
-            self.decisions.push(Decision::new(path, Outcome::Blank).because(detail));
+            self.decisions.push(Decision::new(path, Outcome::Blank).because(DecisionReason::Blank));
             return false;
         }
         self.consider(path.to_owned(), Origin::Home, found)
@@ -385,7 +381,10 @@ impl<'a> Chain<'a> {
         for name in names {
             let path = directory.join(name);
             if path.symlink_metadata().is_ok() {
-                self.decisions.push(Decision::new(path, Outcome::Disabled).because(reason));
+                self.decisions.push(
+                    Decision::new(path, Outcome::Disabled)
+                        .because(DecisionReason::SwitchedOff(reason.to_owned())),
+                );
             }
         }
     }
@@ -395,8 +394,7 @@ impl<'a> Chain<'a> {
         for chosen in self.chosen.extract_if(.., |chosen| chosen.origin == Origin::Project) {
             let decision = &mut self.decisions[chosen.decision];
             decision.outcome = Outcome::Unreadable;
-            decision.detail =
-                Some("another file of the chain cannot be read, which costs them all".to_owned());
+            decision.reasons = vec![DecisionReason::ChainUnreadable];
         }
     }
 
@@ -436,12 +434,15 @@ impl<'a> Chain<'a> {
             }
             Found::Absent if self.survey == Survey::Everything => absent(path, profile),
             Found::Absent => return false,
-            Found::NotAFile { kind, .. } => Decision::new(path, Outcome::NotAFile)
-                .because(format!("it is a {kind}; only regular files are read")),
-            Found::Outside => Decision::new(path, Outcome::OutsideRoot).because(
-                "it leads out of the project; copy the file, or allow it with agents.follow_external_links",
-            ),
-            Found::Private => Decision::new(path, Outcome::OutsideRoot).because(HOLDS_PRIVATE_DATA),
+            Found::NotAFile { kind, .. } => {
+                Decision::new(path, Outcome::NotAFile).because(DecisionReason::NotRegular { kind })
+            }
+            Found::Outside => {
+                Decision::new(path, Outcome::OutsideRoot).because(DecisionReason::OutsideProject)
+            }
+            Found::Private => {
+                Decision::new(path, Outcome::OutsideRoot).because(DecisionReason::HoldsPrivateData)
+            }
             Found::Unreadable { reason } => {
                 self.lost |= origin == Origin::Project && profile.choose.unreadable == Unreadable::ChainLost;
                 self.unreadable(path, &reason)
@@ -452,10 +453,10 @@ impl<'a> Chain<'a> {
     }
 
     pub(super) fn unreadable(&mut self, path: PathBuf, reason: &str) -> Decision {
-        let message = format!("it cannot be read: {reason}");
+        let reason = DecisionReason::Unreadable(reason.to_owned());
         let code = DiagnosticCode::Unreadable;
-        self.diagnostics.push(Diagnostic::new(code, Severity::Error, &path, message.clone()));
-        Decision::new(path, Outcome::Unreadable).because(message)
+        self.diagnostics.push(Diagnostic::new(code, Severity::Error, &path, reason.to_string()));
+        Decision::new(path, Outcome::Unreadable).because(reason)
     }
 }
 
@@ -489,11 +490,7 @@ fn home_file_names<'a>(effective: &EffectiveRequest<'a>) -> impl Iterator<Item =
 fn absent(path: PathBuf, profile: &Profile) -> Decision {
     match std::fs::read_link(&path) {
         Ok(target) if profile.search.dangling_link == DanglingLink::NotAFile => {
-            let detail = format!(
-                "it is a link to {}, which leads nowhere; fix the link, or remove it",
-                target.display()
-            );
-            Decision::new(path, Outcome::NotAFile).because(detail)
+            Decision::new(path, Outcome::NotAFile).because(DecisionReason::DanglingLink { target })
         }
         _ => Decision::new(path, Outcome::Absent),
     }

@@ -9,6 +9,7 @@ use crate::profile::{
     Blank, ChainOrder, LetterCase, NameChoice, NameRole, RuleFolderPlace, SkippedDirectory,
 };
 use crate::resolve::decision::{Decision, Outcome};
+use crate::resolve::reason::DecisionReason;
 
 /// Maximum number of entries of one directory that are compared in other letter cases.
 const MAX_ENTRIES: usize = 200_000;
@@ -119,8 +120,7 @@ impl Chain<'_> {
     /// Explains a file that would only count between the root and the working directory.
     fn report_end_directory_name(&mut self, path: PathBuf) {
         if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
-            let why = "the agent reads it only in directories between the root and the working directory";
-            self.decisions.push(Decision::new(path, Outcome::Ignored).because(why));
+            self.decisions.push(Decision::new(path, Outcome::Ignored).because(DecisionReason::BetweenOnly));
         }
     }
 
@@ -236,8 +236,7 @@ impl Chain<'_> {
         {
             let path = directory.join(&names[name]);
             if self.survey == Survey::Everything && path.is_file() {
-                let why = "the agent takes the backslash in its path for a slash, and does not find it";
-                self.decisions.push(Decision::new(path, Outcome::Ignored).because(why));
+                self.decisions.push(Decision::new(path, Outcome::Ignored).because(DecisionReason::Backslash));
             }
             return Effect::TryNext;
         }
@@ -250,8 +249,7 @@ impl Chain<'_> {
             && profile.choose.blank == Blank::FallsThrough
             && self.is_blank(content)
         {
-            let detail = "it is only white space, so it counts as if it were not there";
-            self.decisions.push(Decision::new(path(), Outcome::Blank).because(detail));
+            self.decisions.push(Decision::new(path(), Outcome::Blank).because(DecisionReason::Blank));
             return Effect::TryNext;
         }
         // Most names are absent. Returning here saves the allocation of a path for each of them.

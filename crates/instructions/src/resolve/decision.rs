@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::fs::path;
+use crate::resolve::reason::{DecisionReason, sentence};
 
 /// Outcome for a candidate file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,8 +58,10 @@ pub struct Decision {
     #[serde(serialize_with = "path::serialize_option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub by: Option<PathBuf>,
-    /// Reason, and what to do about it.
-    pub detail: Option<String>,
+    /// Reasons, serialized as one sentence.
+    #[serde(rename = "detail", serialize_with = "serialize_reasons")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub reasons: Vec<DecisionReason>,
     /// It may be loaded later, once a touched path meets its conditions.
     #[serde(skip)]
     pub waits: bool,
@@ -66,7 +69,7 @@ pub struct Decision {
 
 impl Decision {
     pub(crate) fn new(path: impl Into<PathBuf>, outcome: Outcome) -> Self {
-        Self { path: path.into(), outcome, by: None, detail: None, waits: false }
+        Self { path: path.into(), outcome, by: None, reasons: Vec::new(), waits: false }
     }
 
     pub(crate) fn by(mut self, by: impl Into<PathBuf>) -> Self {
@@ -75,12 +78,13 @@ impl Decision {
     }
 
     /// Appends a reason.
-    pub(crate) fn add(&mut self, detail: impl Into<String>) {
-        let detail = detail.into();
-        self.detail = Some(match self.detail.take() {
-            Some(before) => format!("{before}; {detail}"),
-            None => detail,
-        });
+    pub(crate) fn add(&mut self, reason: DecisionReason) {
+        self.reasons.push(reason);
+    }
+
+    /// Returns the reasons as one sentence, or `None` if there are none.
+    pub fn detail(&self) -> Option<String> {
+        sentence(&self.reasons)
     }
 
     /// Marks it as loaded later.
@@ -89,8 +93,12 @@ impl Decision {
         self
     }
 
-    pub(crate) fn because(mut self, detail: impl Into<String>) -> Self {
-        self.detail = Some(detail.into());
+    pub(crate) fn because(mut self, reason: DecisionReason) -> Self {
+        self.reasons = vec![reason];
         self
     }
+}
+
+fn serialize_reasons<S: Serializer>(reasons: &[DecisionReason], serializer: S) -> Result<S::Ok, S::Error> {
+    sentence(reasons).serialize(serializer)
 }

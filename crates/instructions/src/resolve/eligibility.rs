@@ -8,8 +8,8 @@ use super::chain::{Candidate, Chain, Origin};
 use crate::fs::file::Stamp;
 use crate::profile::SameFile;
 use crate::resolve::decision::{Decision, Outcome};
+use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::FileScope;
-use crate::text::front_matter::Audience;
 
 /// Result for a file that can be read.
 pub(super) enum Eligibility {
@@ -23,8 +23,8 @@ enum Applicability {
     Always,
     /// It has globs, and the target matches.
     Rule,
-    OtherPaths(String),
-    OtherAudience(String),
+    OtherPaths(DecisionReason),
+    OtherAudience(DecisionReason),
 }
 
 impl Chain<'_> {
@@ -41,23 +41,28 @@ impl Chain<'_> {
     }
 
     /// Decides about a readable file. `via` describes the import that led to it.
-    pub(super) fn check_eligibility(&mut self, mut file: Candidate, via: Option<&str>) -> Eligibility {
+    pub(super) fn check_eligibility(
+        &mut self,
+        mut file: Candidate,
+        via: Option<&DecisionReason>,
+    ) -> Eligibility {
         let profile = self.request.settings.profile;
         let identity = self.identity(&file.path, file.stamp);
         if profile.choose.same_file.goes_by_path() && !self.is_first_of_its_path(&file) {
-            let why = via.unwrap_or("it was read before").to_owned();
+            let why = via.cloned().unwrap_or(DecisionReason::ReadBefore);
             self.decisions.push(Decision::new(file.path, Outcome::Duplicate).because(why));
             return Eligibility::Duplicate;
         }
         if matches!(profile.choose.same_file, SameFile::UsedOnce | SameFile::OncePerRealPath)
             && let Some(first) = self.seen.get(&identity)
         {
-            let why = match via {
-                Some(via) => format!("{via}; each file is used once"),
-                None => "it is the same file, under another name".to_owned(),
-            };
             let first = self.decisions[*first].path.clone();
-            self.decisions.push(Decision::new(file.path, Outcome::Duplicate).by(first).because(why));
+            let mut decision = Decision::new(file.path, Outcome::Duplicate).by(first);
+            decision.reasons = match via {
+                Some(via) => vec![via.clone(), DecisionReason::UsedOnce],
+                None => vec![DecisionReason::SameFile],
+            };
+            self.decisions.push(decision);
             return Eligibility::Duplicate;
         }
         file.decision = self.decisions.len();
@@ -78,7 +83,7 @@ impl Chain<'_> {
         }
         self.seen.insert(identity, file.decision);
         let mut decision = Decision::new(file.path.clone(), Outcome::Used);
-        decision.detail = via.map(str::to_owned);
+        decision.reasons.extend(via.cloned());
         self.decisions.push(decision);
         Eligibility::Taken(file)
     }
@@ -102,31 +107,23 @@ impl Chain<'_> {
             return Applicability::Always;
         };
         if let Some(audience) = conditions.audience.filter(|audience| *audience != settings.audience) {
-            return Applicability::OtherAudience(match audience {
-                Audience::Main => "it is for the main agent alone (audience: main)".to_owned(),
-                Audience::Delegate => {
-                    "it is for agents that others give work to (audience: delegate)".to_owned()
-                }
-            });
+            return Applicability::OtherAudience(DecisionReason::OtherAudience(audience));
         }
         let Some(rule) = &conditions.applies_to else { return Applicability::Always };
         // The user's own directory contains no sources, so its globs count from the top of the project. Those of an
         // import count from the file that imports it.
         let owner = file.imported_by.as_deref().unwrap_or(&file.path);
         let base = match file.origin {
-            Origin::Home => &self.top,
+            Origin::Home => self.top.as_path(),
             Origin::Project => owner.parent().unwrap_or(owner),
         };
         if rule.matches(self.target, base) {
             return Applicability::Rule;
         }
-        let globs = rule.describe();
-        let base = base.display();
-        let how = if settings.resolver_enabled() {
-            "; it is brought in when a path that matches is touched"
-        } else {
-            ""
-        };
-        Applicability::OtherPaths(format!("it applies to {globs} below {base}{how}"))
+        Applicability::OtherPaths(DecisionReason::OtherPaths {
+            globs: rule.describe(),
+            base: base.to_owned(),
+            loaded_later: settings.resolver_enabled(),
+        })
     }
 }

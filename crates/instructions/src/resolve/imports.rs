@@ -5,15 +5,15 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::chain::{Candidate, Chain, HOLDS_PRIVATE_DATA, MAX_HOME_BYTES, Origin, Survey};
+use super::chain::{Candidate, Chain, MAX_HOME_BYTES, Origin, Survey};
 use super::eligibility::Eligibility;
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::fs::file::{Bounds, Found};
 use crate::fs::path;
 use crate::profile::{ChainFiles, ImportBounds, ImportPlace, ImportRules, ImportSyntax, OwnBlock, ZeroByte};
 use crate::resolve::decision::{Decision, Outcome};
+use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::{FileScope, InstructionFile};
-use crate::settings::IMPORTS;
 use crate::text::decode;
 use crate::text::mentions;
 use crate::text::references::Reference;
@@ -94,11 +94,11 @@ impl Chain<'_> {
 
     /// Discards all files, as an agent does that fails on one of them.
     fn discard_all_files(&mut self, importer: &Path) {
-        let why = format!("an import with a zero byte in {} costs all instructions", importer.display());
+        let reason = DecisionReason::ZeroByteImport { by: importer.to_owned() };
         for chosen in std::mem::take(&mut self.chosen) {
             let decision = &mut self.decisions[chosen.decision];
             decision.outcome = Outcome::Unreadable;
-            decision.add(why.clone());
+            decision.add(reason.clone());
         }
     }
 
@@ -106,7 +106,7 @@ impl Chain<'_> {
     fn take_waiting_file(
         &mut self,
         identity: (u64, u64),
-        via: &str,
+        via: &DecisionReason,
         importer: &ImportingFile,
         imports: ImportRules,
     ) -> Option<Candidate> {
@@ -116,7 +116,7 @@ impl Chain<'_> {
         let is_meant = |file: &Candidate| self.identity(&file.path, file.stamp) == identity;
         let place = self.imports.waiting.iter().position(is_meant)?;
         let mut file = self.imports.waiting.remove(place);
-        self.decisions[file.decision].add(via);
+        self.decisions[file.decision].add(via.clone());
         file.scope = FileScope::Import;
         file.origin = importer.origin;
         file.depth = importer.depth + 1;
@@ -177,9 +177,7 @@ impl Chain<'_> {
             imported.extend(self.chosen.get(first).map(|import| import.path.clone()));
         }
         if markup.references.are_all && self.survey == Survey::Everything && !imported.is_empty() {
-            let names = imported.iter().map(|path| path.display().to_string());
-            let only = format!("it only imports {}", names.collect::<Vec<_>>().join(", "));
-            self.decisions[decision].add(only);
+            self.decisions[decision].add(DecisionReason::OnlyImports(imported));
         }
     }
 
@@ -258,7 +256,12 @@ impl Chain<'_> {
         importer: &ImportingFile,
         imports: ImportRules,
     ) -> Option<Candidate> {
-        let via = format!("imported by {}, line {}", importer.path.display(), reference.line);
+        let via = DecisionReason::Imported { by: importer.path.clone(), line: reference.line };
+        let because = |outcome, path: PathBuf, reason| {
+            let mut decision = Decision::new(path, outcome).because(via.clone());
+            decision.add(reason);
+            decision
+        };
         let decision = match found {
             Found::File { stamp, content } => {
                 let depth = importer.depth + 1;
@@ -268,13 +271,9 @@ impl Chain<'_> {
                     return Some(file);
                 }
                 if !is_known && depth > imports.max_depth {
-                    let why = format!(
-                        "{via}, which is {} imports deep already; import it further up",
-                        imports.max_depth
-                    );
-                    Decision::new(path, Outcome::TooDeep).because(why)
+                    because(Outcome::TooDeep, path, DecisionReason::TooDeep { max_depth: imports.max_depth })
                 } else if !is_known && self.is_blank(&content) {
-                    Decision::new(path, Outcome::Blank).because(format!("{via}; it is only white space"))
+                    because(Outcome::Blank, path, DecisionReason::BlankImport)
                 } else {
                     let file = Candidate {
                         path,
@@ -300,19 +299,14 @@ impl Chain<'_> {
                 }
             }
             Found::Absent => return None,
-            Found::NotAFile { kind, .. } => Decision::new(path, Outcome::NotAFile)
-                .because(format!("{via}; it is a {kind}, and only regular files are read")),
+            Found::NotAFile { kind, .. } => {
+                because(Outcome::NotAFile, path, DecisionReason::NotRegular { kind })
+            }
             Found::Outside => {
-                let whose = match importer.origin {
-                    Origin::Home => "your own directory",
-                    Origin::Project => "the project",
-                };
-                Decision::new(path, Outcome::OutsideRoot)
-                    .because(format!("{via}; it leads out of {whose}: copy the file into it"))
+                let home = importer.origin == Origin::Home;
+                because(Outcome::OutsideRoot, path, DecisionReason::ImportLeadsOut { home })
             }
-            Found::Private => {
-                Decision::new(path, Outcome::OutsideRoot).because(format!("{via}; {HOLDS_PRIVATE_DATA}"))
-            }
+            Found::Private => because(Outcome::OutsideRoot, path, DecisionReason::HoldsPrivateData),
             Found::Unreadable { reason } => self.unreadable(path, &reason),
         };
         self.decisions.push(decision);
@@ -368,8 +362,8 @@ impl Chain<'_> {
                     reference.candidates().map(|candidate| path::normalise(Path::new(candidate), directory));
                 let inside = |path: &PathBuf| path.starts_with(&self.top) && path.is_file();
                 if let Some(path) = paths.find(inside) {
-                    let why = format!("imports are switched off ({IMPORTS})");
-                    self.decisions.push(Decision::new(path, Outcome::Disabled).because(why));
+                    let reason = DecisionReason::ImportsSwitchedOff;
+                    self.decisions.push(Decision::new(path, Outcome::Disabled).because(reason));
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::assemble::instruction_file;
-use super::chain::{Candidate, Chain, HOLDS_PRIVATE_DATA, Origin};
+use super::chain::{Candidate, Chain, Origin};
 use super::imports::MAX_BYTES_IN_PLACE;
 use crate::cache::Marker;
 use crate::fs::file::{Bounds, Content, Found};
@@ -15,6 +15,7 @@ use crate::profile::{
     Piece, RemovedPart, RuleBody, SameFile, WhiteSpace,
 };
 use crate::resolve::decision::{Decision, Outcome};
+use crate::resolve::reason::DecisionReason;
 use crate::resolve::render::{PieceValues, write_pieces};
 use crate::resolve::resolution::{FileScope, InstructionFile};
 use crate::text::header::{self, Fence};
@@ -74,7 +75,7 @@ impl Chain<'_> {
         }
         let decision = &mut self.decisions[chosen.decision];
         decision.outcome = Outcome::Blank;
-        decision.detail = Some("nothing of it is left that the agent would pass on".to_owned());
+        decision.reasons = vec![DecisionReason::BlankAfterTransform];
         None
     }
 
@@ -129,7 +130,7 @@ impl Chain<'_> {
         let decision = &mut self.decisions[chosen.decision];
         decision.outcome = Outcome::Duplicate;
         decision.by = Some(first.path.clone());
-        decision.detail = Some("it has the same text, which is passed on once".to_owned());
+        decision.reasons = vec![DecisionReason::SameText];
         true
     }
 
@@ -222,7 +223,12 @@ impl Chain<'_> {
         {
             path = host.inside.join(below);
         }
-        let via = format!("imported by {}, line {line}", host.path.display());
+        let via = DecisionReason::Imported { by: host.path.to_owned(), line };
+        let because = |outcome, path: PathBuf, reason| {
+            let mut decision = Decision::new(path, outcome).because(via.clone());
+            decision.add(reason);
+            decision
+        };
         let shown = path.to_string_lossy().into_owned();
         let words = |reason: &str, pieces: &[Piece]| {
             let mut text = String::new();
@@ -234,8 +240,8 @@ impl Chain<'_> {
         let is_address =
             ["http://", "https://", "file://"].iter().any(|scheme| mention.path.starts_with(scheme));
         if is_address || !path.starts_with(&host.inside) {
-            let why = format!("{via}; it is outside of {}", host.inside.display());
-            self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(why));
+            let reason = DecisionReason::ImportOutside { directory: host.inside.clone() };
+            self.decisions.push(because(Outcome::OutsideRoot, path, reason));
             return form.outside.map(|pieces| words("", pieces));
         }
         if host.way.contains(&path) {
@@ -249,18 +255,18 @@ impl Chain<'_> {
                 return form.missing.map(|pieces| words(&reason, pieces));
             }
             Found::Outside => {
-                let why = format!("{via}; it leads out of {}", host.inside.display());
-                self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(why));
+                let reason = DecisionReason::ImportLinkedOutside { directory: host.inside.clone() };
+                self.decisions.push(because(Outcome::OutsideRoot, path, reason));
                 return form.outside.map(|pieces| words("", pieces));
             }
             Found::Private => {
-                let why = format!("{via}; {HOLDS_PRIVATE_DATA}");
-                self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(why));
+                let reason = DecisionReason::HoldsPrivateData;
+                self.decisions.push(because(Outcome::OutsideRoot, path, reason));
                 return form.outside.map(|pieces| words("", pieces));
             }
             Found::NotAFile { kind, .. } => {
-                let why = format!("{via}; it is a {kind}, and only regular files are read");
-                self.decisions.push(Decision::new(path, Outcome::NotAFile).because(why));
+                let reason = DecisionReason::NotRegular { kind };
+                self.decisions.push(because(Outcome::NotAFile, path, reason));
                 // Reading a pipe or device would block the agent, so there is no recorded text for it.
                 let pieces = form.unreadable.filter(|_| kind == "directory");
                 return pieces.map(|pieces| words("EISDIR: illegal operation on a directory, read", pieces));
@@ -273,14 +279,14 @@ impl Chain<'_> {
             }
         };
         if form.utf8_only && std::str::from_utf8(&content.bytes).is_err() {
-            let why = format!("{via}; it is not UTF-8, so the agent leaves the import as it is written");
-            self.decisions.push(Decision::new(path, Outcome::Unreadable).because(why));
+            let reason = DecisionReason::ImportNotUtf8;
+            self.decisions.push(because(Outcome::Unreadable, path, reason));
             return None;
         }
         self.imports.files += 1;
         self.imports.bytes_in_place += content.bytes.len() as u64;
         let decision = self.decisions.len();
-        self.decisions.push(Decision::new(path.clone(), Outcome::Used).because(via));
+        self.decisions.push(Decision::new(path.clone(), Outcome::Used).because(via.clone()));
         let own = decode(&content.bytes, form.byte_order_mark).text.into_owned();
         let file = Candidate {
             path: path.clone(),

@@ -9,6 +9,7 @@ use crate::profile::{Blank, ChainOrder, Links, NameChoice, NameRole, NestedFiles
 use crate::resolve::applies_to::{AppliesTo, Target};
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::eligibility::Eligibility;
+use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::Resolution;
 use crate::text::decode;
 use crate::text::header::{self, Fence};
@@ -147,8 +148,7 @@ impl<'a> Chain<'a> {
                 if self.request.settings.profile.choose.blank == Blank::FallsThrough
                     && self.is_blank(content) =>
             {
-                let detail = "it is only white space, so it counts as if it were not there";
-                self.decisions.push(Decision::new(path, Outcome::Blank).because(detail));
+                self.decisions.push(Decision::new(path, Outcome::Blank).because(DecisionReason::Blank));
                 false
             }
             _ => self.consider(path.to_owned(), Origin::Project, found),
@@ -181,7 +181,7 @@ impl<'a> Chain<'a> {
         if !is_meant {
             return;
         }
-        let via = format!("{} matches", file.display());
+        let via = DecisionReason::RuleMatches { file: file.to_owned() };
         if let Eligibility::Taken(taken) = self.check_eligibility(rule, Some(&via)) {
             self.chosen.push(taken);
         }
@@ -203,9 +203,7 @@ impl StartState {
             let cut = resolution.decisions.iter_mut().filter(|decision| decision.path == file.path);
             for decision in cut {
                 decision.outcome = Outcome::Truncated;
-                decision.add(format!(
-                    "what comes with a tool's result is cut at {max_characters} characters; the model is told to read the rest"
-                ));
+                decision.add(DecisionReason::ToolResultCut { max_characters });
             }
         }
     }

@@ -10,6 +10,7 @@ use crate::fs::file::{Bounds, Found, Stamp};
 use crate::fs::path;
 use crate::profile::{RuleBody, RuleFolder, RuleLinks, RuleOrder};
 use crate::resolve::decision::{Decision, Outcome};
+use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::FileScope;
 use crate::text::decode;
 use crate::text::header::{self, Fence};
@@ -65,8 +66,8 @@ impl Chain<'_> {
                 Some(resolved) if folder.links == RuleLinks::Resolved => start = resolved,
                 Some(_) => {}
                 None => {
-                    let why = "links lead from there to where nothing is read";
-                    self.decisions.push(Decision::new(start, Outcome::OutsideRoot).because(why));
+                    let reason = DecisionReason::LinkOutside;
+                    self.decisions.push(Decision::new(start, Outcome::OutsideRoot).because(reason));
                     return;
                 }
             }
@@ -130,10 +131,10 @@ impl Chain<'_> {
                     description: description.replace('|', "\\|"),
                 });
                 let globs = globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
-                Some(format!("it applies to {globs}; it is brought in when a path that matches is touched"))
+                Some(DecisionReason::WaitsForPath { globs })
             }
-            RuleHeader::NotAlways => Some("nothing in it says that it always applies".to_owned()),
-            RuleHeader::Invalid => Some("its front matter is not YAML, so it is not read".to_owned()),
+            RuleHeader::NotAlways => Some(DecisionReason::NotAlways),
+            RuleHeader::Invalid => Some(DecisionReason::InvalidFrontMatter),
         };
         match not_read {
             Some(why) => {
@@ -178,8 +179,8 @@ impl Chain<'_> {
                     (RuleLinks::Resolved, Ok(target)) => {
                         kind = target.file_type();
                         let Some(resolved) = listed.resolved(&path) else {
-                            let why = "it leads to where nothing is read";
-                            self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(why));
+                            let reason = DecisionReason::LinkOutside;
+                            self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(reason));
                             continue;
                         };
                         path = resolved;

@@ -8,6 +8,7 @@ use super::chain::{Candidate, Chain};
 use crate::fs::file::{self, Found, Stamp};
 use crate::profile::{Fallbacks, LetterCase, RootOverride};
 use crate::resolve::decision::{Decision, Outcome};
+use crate::resolve::reason::DecisionReason;
 use crate::resolve::relation::only_imports;
 use crate::settings::{AboveRoot, FALLBACK_FILENAMES, MARKERS};
 use crate::text::content_hash::ContentHash;
@@ -59,9 +60,8 @@ impl Chain<'_> {
             for name in names {
                 let path = directory.join(name);
                 if path.is_file() && !self.is_decided(&path) {
-                    let detail =
-                        format!("it is above the root {}; give {remedy} if it should count", top.display());
-                    self.decisions.push(Decision::new(path, Outcome::AboveRoot).because(detail));
+                    let reason = DecisionReason::AboveRoot { top: top.to_owned(), remedy: remedy.clone() };
+                    self.decisions.push(Decision::new(path, Outcome::AboveRoot).because(reason));
                 }
             }
         }
@@ -107,7 +107,7 @@ impl Chain<'_> {
         for chosen in chosen.iter().filter(|chosen| chosen.content.whole) {
             let first = *texts.entry(&chosen.content.sha256).or_insert(&chosen.path);
             if first != chosen.path {
-                self.decisions[chosen.decision].add(format!("it repeats {}", first.display()));
+                self.decisions[chosen.decision].add(DecisionReason::Repeats(first.to_owned()));
             }
         }
     }
@@ -146,9 +146,8 @@ impl Chain<'_> {
                     format!("link it (ln -s {name} {link}), or name it {flag}in {setting}")
                 }
             };
-            let detail =
-                format!("it is for {agent}, the profile `{}` does not read it; {remedy}", profile.name);
-            self.decisions.push(Decision::new(path, Outcome::Ignored).because(detail));
+            let reason = DecisionReason::OtherAgent { agent: *agent, profile: profile.name, remedy };
+            self.decisions.push(Decision::new(path, Outcome::Ignored).because(reason));
         }
         let Ok(entries) = std::fs::read_dir(directory) else { return };
         let mut variants: Vec<(PathBuf, &String)> = entries
@@ -166,15 +165,11 @@ impl Chain<'_> {
             .collect();
         variants.sort();
         for (path, name) in variants {
-            let detail = match profile.choose.find(name).map_or(LetterCase::Exact, |name| name.letter_case) {
-                LetterCase::Exact => {
-                    format!("names are read exactly as they are written; rename it to {name}")
-                }
-                LetterCase::Any => {
-                    format!("one file is read of each name; copy what should count into {name}")
-                }
+            let reason = match profile.choose.find(name).map_or(LetterCase::Exact, |name| name.letter_case) {
+                LetterCase::Exact => DecisionReason::OtherCase { name: name.clone() },
+                LetterCase::Any => DecisionReason::OtherCaseRead { name: name.clone() },
             };
-            self.decisions.push(Decision::new(path, Outcome::Ignored).because(detail));
+            self.decisions.push(Decision::new(path, Outcome::Ignored).because(reason));
         }
     }
 }

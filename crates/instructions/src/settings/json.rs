@@ -13,6 +13,7 @@ use crate::fs::file::{self, Bounds, Found};
 use crate::profile::{
     BrokenSettings, ByteOrderMark, FolderTrust, JsonSettings, OwnNames, Profile, SettingsPlace,
 };
+use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::Request;
 use crate::settings::file::SettingsFileError;
 
@@ -58,9 +59,9 @@ impl NamedFiles {
     }
 
     /// Returns the reason for reading a name, or `None` if the agent reads it by default.
-    pub(crate) fn reason(&self, name: &str) -> Option<String> {
+    pub(crate) fn reason(&self, name: &str) -> Option<DecisionReason> {
         let is_added = self.added.iter().any(|added| added == name);
-        is_added.then(|| format!("`{}` in {} names it", self.key, self.from.display()))
+        is_added.then(|| DecisionReason::NamedBySetting { key: self.key, file: self.from.clone() })
     }
 }
 
