@@ -139,7 +139,7 @@ pub(crate) fn settings(agent: &'static Profile, root: &Path, config: &AgentsConf
     if *agent == FOREWORD {
         settings.agents.merge(config);
     }
-    if agent.root_override == RootOverride::Ignored {
+    if agent.search.root_override == RootOverride::Ignored {
         settings.bounds = ProjectBounds::Workspace(root.to_owned());
         settings.links = LinkBounds::OfAgent;
     }

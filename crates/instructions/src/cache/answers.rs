@@ -34,6 +34,7 @@ impl Evidence {
                 rustix::fs::stat(path).is_ok_and(|stat| Stamp::of(&stat) == *stamp)
             }
             Evidence::Nothing(path) => {
+                // Other errors, such as a denied permission, do not prove that nothing is there.
                 rustix::fs::stat(path).is_err_and(|errno| matches!(errno, Errno::NOENT | Errno::NOTDIR))
             }
         }
@@ -63,6 +64,8 @@ impl CacheEvidence {
             Some(evidence) if stamp.is_settled(looked_at) => {
                 evidence.push(Evidence::State(path.to_owned(), stamp));
             }
+            // One fact that cannot be trusted makes the whole answer uncacheable; a partial check could return a
+            // stale answer.
             _ => self.0 = None,
         }
     }
@@ -116,6 +119,7 @@ impl CachedAnswer {
         let text = self.resolution.text.as_ref().map_or(0, String::len);
         let each = self.cwd.as_os_str().len() + 128;
         let lists = self.evidence.len() + self.resolution.decisions.len() + self.resolution.files.len();
+        // An estimate is enough: it only bounds memory, and exact sizes would require a walk over every string.
         1_024 + 3 * text + each * lists
     }
 }

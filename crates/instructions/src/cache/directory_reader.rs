@@ -145,6 +145,7 @@ impl<'a> DirectoryReader<'a> {
                 self.learn(directory, |known| known.present |= bit);
                 Marker::Present
             }
+            // Only a definite absence is recorded; a name without a bit has nowhere to be recorded.
             Err(Errno::NOENT) if bit != 0 => {
                 self.learn(directory, |known| known.absent |= bit);
                 Marker::Absent
@@ -344,6 +345,7 @@ impl Drop for DirectoryReader<'_> {
         }
         let mut directories = cache.directories.write().unwrap_or_else(PoisonError::into_inner);
         if directories.len() >= NAME_SETS && !directories.contains_key(&self.names_id) {
+            // Sets of names are few and stable. Clearing all of them is simpler than tracking their use.
             directories.clear();
         }
         let directories = directories.entry(self.names_id).or_insert_with(|| Memory::new(DIRECTORIES));

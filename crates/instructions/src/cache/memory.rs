@@ -31,9 +31,11 @@ impl<Key: Eq + Hash, Value> Memory<Key, Value> {
 
     pub(super) fn insert(&mut self, key: Key, value: Value, weight: usize) {
         if self.weight.saturating_add(weight) > self.max_weight {
+            // Dropping a whole generation is cheaper than ordering entries by age, and lookups need no write lock.
             self.old = std::mem::take(&mut self.young);
             self.weight = 0;
         }
+        // Otherwise an outdated value would reappear once the new one is dropped.
         self.old.remove(&key);
         self.weight += weight;
         self.young.insert(key, value);

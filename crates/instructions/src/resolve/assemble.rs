@@ -31,6 +31,7 @@ impl Chain<'_> {
         let shares = self.shares(&chosen, max_bytes);
         let mut files = Vec::with_capacity(chosen.len());
         let mut parts_of = Vec::with_capacity(chosen.len());
+        // Only profiles with forms of their own transform texts, so the others do not pay for it.
         let is_rewritten = matches!(profile.render.form, Rendering::Forms(_));
         for (chosen, share) in chosen.iter().zip(shares) {
             let kept = self.keep(chosen, share, max_bytes);
@@ -38,6 +39,8 @@ impl Chain<'_> {
             let start = chosen.content.markup(profile).start;
             let mut text = self.text(profile, chosen, start.min(kept)..kept);
             let mut imported = Vec::new();
+            // Texts are transformed after the cut. All profiles that do so have no known limit, so only our own
+            // cap cuts their files.
             if is_rewritten {
                 match self.rewrite(chosen, text, &mut imported) {
                     Some(rewritten) if !self.is_repeated(chosen, &rewritten, &files) => text = rewritten,
@@ -112,6 +115,8 @@ impl Chain<'_> {
         chosen
             .iter()
             .map(|chosen| match chosen.origin {
+                // Home files have a cap of their own, far above real files, so that a huge one cannot exhaust
+                // memory.
                 Origin::Home if chosen.content.whole => Share::Whole,
                 Origin::Home => Share::Cut(text::cut(&chosen.content.bytes, chosen.content.bytes.len())),
                 Origin::Project => project.next().unwrap_or(Share::Nothing),
@@ -124,6 +129,8 @@ impl Chain<'_> {
         let marked =
             self.request.settings.profile.budget.over_limit == crate::profile::OverLimit::NearestFirst;
         let profile = self.request.settings.profile;
+        // Agents without a known limit still meet our cap; the advice must not name a setting that they do not
+        // have.
         let limit = |effect| DecisionReason::Limit {
             effect,
             max_bytes,

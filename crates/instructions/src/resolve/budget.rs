@@ -89,6 +89,8 @@ pub(crate) fn nearest_first_order(count: usize, is_imported: impl Fn(usize) -> b
     order
 }
 
+// A blank part costs nothing. The cut is at a byte, even inside a character: decoding replaces the rest of it
+// later.
 fn root_first(files: &[SharedFile<'_>], limit: ChainLimit) -> Vec<Share> {
     let mut left = limit.bytes;
     let mut count = most_files(limit);
@@ -113,6 +115,8 @@ fn root_first(files: &[SharedFile<'_>], limit: ChainLimit) -> Vec<Share> {
         .collect()
 }
 
+// The specification prefers a complete prefix of the chain: a file that does not fit ends it, even if a later one
+// would fit.
 fn stop_at_first(files: &[SharedFile<'_>], limit: ChainLimit) -> Vec<Share> {
     let mut left = limit.bytes;
     let mut count = most_files(limit);

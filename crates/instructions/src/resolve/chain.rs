@@ -152,6 +152,7 @@ impl<'a> Chain<'a> {
         let mut reader = DirectoryReader::new(cache, &names);
         check_directory(request.cwd, &mut reader)?;
         let mut diagnostics = effective.notes.to_vec();
+        // The root must be known before any project file is read: it bounds which symlinks may be followed.
         let root = root::find(&request, &markers, &mut reader, &mut diagnostics)?;
         let max_bytes = request.settings.max_bytes();
         let target = match moment {
@@ -162,6 +163,8 @@ impl<'a> Chain<'a> {
         chain.has_root = root.directory.is_some();
         chain.root = root.directory.clone().unwrap_or_else(|| request.cwd.to_owned());
         chain.diagnostics = diagnostics;
+        // The user's own files come first in every profile, so that duplicates among project files are decided
+        // against them.
         chain.choose_home();
         let directories = chain.choose_project(effective, &names, max_bytes);
         chain.put_in_order();
@@ -199,6 +202,8 @@ impl<'a> Chain<'a> {
         let reader = DirectoryReader::new(cache, &names);
         let mut chain = Chain::new(effective, target, root, Survey::Needed, reader, winning);
         if profile.text.front_matter == FrontMatterRule::Conditions {
+            // The user's own files come first in every profile, so that duplicates among project files are decided
+            // against them.
             chain.choose_home();
             chain.chosen.retain(|chosen| chosen.scope == FileScope::Rule);
             let is_rule = |decision: &usize| chain.chosen.iter().any(|rule| rule.decision == *decision);
@@ -270,6 +275,7 @@ impl<'a> Chain<'a> {
             }
             return;
         }
+        // Later names are still visited after a winner is found: a survey explains why they are hidden.
         let mut winner: Option<PathBuf> = None;
         for index in 0..self.own {
             let path = directory.join(self.home_file_name(index));

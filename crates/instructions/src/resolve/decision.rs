@@ -59,6 +59,7 @@ pub struct Decision {
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub by: Option<PathBuf>,
     /// Reasons, serialized as one sentence.
+    // Readers of the JSON format know one sentence under this name. The list of reasons is internal.
     #[serde(rename = "detail", serialize_with = "serialize_reasons")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub reasons: Vec<DecisionReason>,

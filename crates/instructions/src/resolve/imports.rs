@@ -66,6 +66,7 @@ impl Chain<'_> {
             ImportSyntax::Words => !chosen.content.markup(settings.profile).references.found.is_empty(),
             _ => chosen.content.bytes.contains(&b'@'),
         };
+        // Most chains import nothing. Returning early avoids moving every file through the stack.
         if !self.chosen.iter().any(has_references) {
             return;
         }
@@ -87,6 +88,7 @@ impl Chain<'_> {
             }
             self.take_with_imports(chosen, imports);
         }
+        // Applied after all files were visited, because files found later are lost, too.
         if let Some(importer) = self.imports.zero_byte_in.take() {
             self.discard_all_files(&importer);
         }
@@ -233,6 +235,7 @@ impl Chain<'_> {
         }
         let (inside, bounds, max_bytes) = match origin {
             Origin::Home => {
+                // All imports of the user's own files share one cap with these files.
                 let max_bytes = MAX_HOME_BYTES.saturating_sub(self.imports.home_bytes);
                 (settings.homes.of(settings.profile), self.imports.home_bounds.as_ref(), max_bytes)
             }
@@ -267,6 +270,8 @@ impl Chain<'_> {
                 let depth = importer.depth + 1;
                 let identity = self.identity(&path, stamp);
                 let is_known = self.seen.contains_key(&identity);
+                // A file of the chain that was not visited yet moves here for some agents. Otherwise it is a
+                // duplicate, decided below.
                 if is_known && let Some(file) = self.take_waiting_file(identity, &via, importer, imports) {
                     return Some(file);
                 }

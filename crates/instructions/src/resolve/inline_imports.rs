@@ -244,6 +244,7 @@ impl Chain<'_> {
             self.decisions.push(because(Outcome::OutsideRoot, path, reason));
             return form.outside.map(|pieces| words("", pieces));
         }
+        // Checked before reading, so that a cycle costs no more than one visit of each file.
         if host.way.contains(&path) {
             return Some(words("", form.repeated));
         }
@@ -303,6 +304,7 @@ impl Chain<'_> {
         };
         imported.push(instruction_file(&file, own.clone(), file.content.bytes.len(), 0));
         host.way.push(path.clone());
+        // The list of visited files moves into the recursion and back, which is cheaper than a clone per import.
         let mut below = ExpandedText {
             path: &path,
             origin: host.origin,

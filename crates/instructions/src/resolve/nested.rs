@@ -69,6 +69,8 @@ impl<'a> Chain<'a> {
                 self.place = ChainPosition { directory: index, name: 0 };
                 with_text.push(self.choose_nested(directory, nested));
             }
+            // Rules of nested folders were found just now. They wait like those of the start, and may match the
+            // same file.
             waiting.append(&mut self.dormant);
             for rule in waiting {
                 self.load_waiting_rule(rule, file);
@@ -108,6 +110,7 @@ impl<'a> Chain<'a> {
                 }
                 continue;
             }
+            // Settings may name the file, which is noted only after its decision exists.
             let is_taken = self.try_nested(&path);
             self.note_configured_name(name, &path);
             if is_taken {

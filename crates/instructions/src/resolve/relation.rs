@@ -34,11 +34,13 @@ impl Relation {
         let others: Vec<&Path> = others.iter().copied().filter(|other| *other != path).collect();
         let state = identity(path)?;
         if let Some(same) = others.iter().find(|other| identity(other) == Some(state)) {
+            // If both are links to a third file, neither is called a link to the other.
             let is_link_to_it = path.is_symlink() && !same.is_symlink();
             let same = same.to_path_buf();
             return Some(if is_link_to_it { Self::Link(same) } else { Self::SameFile(same) });
         }
         let Found::File { content, .. } = file::read(path, &bounds, MAX_BYTES) else { return None };
+        // Empty files are all equal; calling them copies of each other would not help.
         let has_text = content.whole && content.bytes.iter().any(|byte| !byte.is_ascii_whitespace());
         let repeats = |other: &&&Path| {
             other.metadata().is_ok_and(|metadata| metadata.len() == content.bytes.len() as u64)

@@ -97,6 +97,7 @@ fn write_block(text: &mut String, part: &Part<'_>) {
     text.push_str(&heading(part.path));
     text.push_str(part.text.trim_end());
     if let Some(mark) = &part.mark {
+        // A mark must begin on its own line, or it would continue the last line of the file.
         if !text.ends_with('\n') {
             text.push('\n');
         }
@@ -110,6 +111,7 @@ fn instructions(cwd: &Path, parts: &[Part<'_>]) -> String {
     };
     let (home, project) = (texts(true).join("\n\n"), texts(false));
     let place = if project.is_empty() { String::new() } else { format!(" for {}", cwd.display()) };
+    // The separator appears only between the user's own text and the project's, as in the recorded prompts.
     let separator = if home.is_empty() || project.is_empty() { "" } else { "\n\n--- project-doc ---\n\n" };
     let body = format!("{home}{separator}{}", project.join("\n\n"));
     format!("# AGENTS.md instructions{place}\n\n<INSTRUCTIONS>\n{body}\n</INSTRUCTIONS>")
@@ -207,6 +209,7 @@ pub(crate) fn write_pieces(text: &mut String, pieces: &[Piece], words: &PieceVal
         text.push_str(match piece {
             Piece::Text(text) => text,
             Piece::Path => words.path,
+            // The ampersand is replaced first, or the entities of the other replacements would be escaped again.
             Piece::AttributePath => {
                 let attribute = words.path.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
                 text.push_str(&attribute.replace('"', "&quot;"));
@@ -245,6 +248,7 @@ pub(crate) fn mark(path: &Path, kept: usize, size: u64, omitted: &[String], unre
 /// are neutralized, so that a path stays on one line.
 pub(crate) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
+    // Nearly all paths are plain ASCII. The check avoids a scan for tags and hidden characters on every heading.
     if text.is_ascii() && !text.contains(|character: char| character == '<' || character.is_control()) {
         return text.into_owned();
     }

@@ -35,6 +35,7 @@ pub(crate) fn rule_header(header: Option<Header<'_>>, conditions: &RuleCondition
     let Some(header) = header else {
         return if conditions.always.is_some() { RuleHeader::NotAlways } else { RuleHeader::Always };
     };
+    // YAML parsers need time and memory beyond the size of hostile input, so large headers are not parsed.
     let values = if header.yaml.len() <= MAX_BYTES { parse_as_others(header.yaml) } else { None };
     let Some(values) = values else {
         return if conditions.invalid_is_lost { RuleHeader::Invalid } else { RuleHeader::Always };
@@ -64,6 +65,7 @@ pub(crate) fn without_comment_blocks(text: &str) -> Cow<'_, str> {
     if !text.contains("<!--") {
         return Cow::Borrowed(text);
     }
+    // The agents normalize line ends before they parse, and the offsets below refer to that text.
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut kept = String::with_capacity(text.len());
     let mut depth = 0_usize;
@@ -110,6 +112,7 @@ pub(crate) fn without_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("<!--") {
+        // An unclosed comment stays in the text, as it does in the agents.
         let Some(length) = rest[start + 4..].find("-->") else { break };
         kept.push_str(&rest[..start]);
         rest = &rest[start + 4 + length + 3..];

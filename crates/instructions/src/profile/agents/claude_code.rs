@@ -7,10 +7,13 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
         place,
         directory,
         suffix: ".md",
+        // Claude Code does not sort these files, so the order differs between machines. The conformance cases
+        // compare rules as a set.
         order: RuleOrder::AsListed,
         links: RuleLinks::Resolved,
         conditions: RuleConditions {
             keys: &["paths"],
+            // Both globs match every path, so a rule with only these is not a condition and is read at the start.
             everything: &["**", "/**"],
             always: None,
             invalid_is_lost: false,
@@ -209,6 +212,8 @@ pub static CLAUDE_CODE: Profile = Profile {
         markers: &[],
         empty_markers: EmptyMarkers::WholePath,
         root_override: RootOverride::Ignored,
+        // Worktrees are often created inside their repository. The files of the outer checkout belong to another
+        // branch.
         skipped: &[SkippedDirectory::CheckoutAroundWorktree],
         dangling_link: DanglingLink::Absent,
         settings: Some(AgentSettings::Json(JsonSettings {
@@ -219,6 +224,7 @@ pub static CLAUDE_CODE: Profile = Profile {
             unfollowed: &["claudeMdExcludes"],
             trust: None,
             byte_order_mark: ByteOrderMark::Stripped,
+            // Invalid settings were never tried with this agent, so nothing is reported about them.
             broken: (BrokenSettings::Unknown, BrokenSettings::Unknown),
         })),
         ..BASE.search
@@ -228,6 +234,8 @@ pub static CLAUDE_CODE: Profile = Profile {
             Name::main("CLAUDE.md"),
             Name::main(".claude/CLAUDE.md"),
             Name::new(NameRole::Added, "CLAUDE.local.md").of_user(),
+            // Read only if the whole chain has no text under the other names. One CLAUDE.md anywhere hides every
+            // AGENTS.md.
             Name::new(NameRole::Fallback, "AGENTS.md"),
         ],
         choice: NameChoice::All,
@@ -295,6 +303,7 @@ pub static CLAUDE_CODE: Profile = Profile {
             names: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
             instead: &["AGENTS.md"],
             rule_folders: &[".claude/rules"],
+            // The cut applies to the copy in a tool result only. No limit of the files at the start is known.
             max_characters: Some(40_000),
             ..NestedFiles::RULES_ONLY
         }),

@@ -25,6 +25,7 @@ pub static CODELIA: Profile = Profile {
     search: SearchRules {
         variable_prefix: "CODELIA_",
         markers: &[
+            // `~/.codelia` must not make the home directory a project root.
             RootMarker::OutsideHome(".codelia"),
             RootMarker::Anywhere(".git"),
             RootMarker::Anywhere(".jj"),

@@ -66,8 +66,10 @@ pub static CODEX: Profile = Profile {
     },
     choose: ChoiceRules {
         names: &[Name::main("AGENTS.override.md"), Name::main("AGENTS.md")],
+        // Codex accepts any name in this setting, but one with a slash has no effect.
         fallbacks: Fallbacks::Lenient,
         blank: Blank::HidesOthers,
+        // One unreadable file makes Codex drop every project file, without a message.
         unreadable: Unreadable::ChainLost,
         home: Some(HomeFile { trimmed: true, ..HomeFile::first_of(&["AGENTS.override.md", "AGENTS.md"]) }),
         ..BASE.choose

@@ -11,6 +11,8 @@ const fn rules(place: RuleFolderPlace, directory: &'static str, suffix: &'static
         links: RuleLinks::ToFiles,
         conditions: RuleConditions {
             keys: &["applyTo", "paths"],
+            // These three globs match every path for this agent, so such a rule is included in full instead of
+            // being listed.
             everything: &["**", "**/*", "*"],
             always: None,
             invalid_is_lost: false,
@@ -86,6 +88,7 @@ pub static COPILOT: Profile = Profile {
             above: None,
             in_user_home: ".copilot",
         }),
+        // A `.git` file counts even if it leads nowhere, but an empty `.git` directory does not.
         marker_check: MarkerCheck::RepositoryOrFile,
         root_override: RootOverride::Ignored,
         dangling_link: DanglingLink::Absent,
@@ -100,6 +103,7 @@ pub static COPILOT: Profile = Profile {
             Name::main("GEMINI.md").in_any_case(),
         ],
         choice: NameChoice::All,
+        // Copies with equal texts are passed on once, wherever they are.
         same_file: SameFile::OncePerPathAndText,
         home: Some(HomeFile { blank: Blank::Included, ..HomeFile::first_of(&["copilot-instructions.md"]) }),
         rule_folders: &[

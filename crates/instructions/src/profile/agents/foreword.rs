@@ -50,6 +50,8 @@ pub static FOREWORD: Profile = Profile {
             RootMarker::Anywhere(".jj"),
             RootMarker::Anywhere(".hg"),
         ],
+        // A cloned repository is untrusted. A symlink must not make it include files from outside, such as keys in
+        // the home directory.
         links: Links::InsideRoot,
         ..BASE.search
     },
@@ -68,6 +70,7 @@ pub static FOREWORD: Profile = Profile {
     text: TextRules {
         byte_order_mark: ByteOrderMark::Stripped,
         front_matter: FrontMatterRule::Conditions,
+        // A file could otherwise close our tags and pose as the system prompt.
         unsafe_text: UnsafeText::MadeHarmless,
         ..BASE.text
     },

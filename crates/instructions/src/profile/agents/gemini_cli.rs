@@ -40,6 +40,7 @@ pub(super) const IN_PLACE: InPlace = InPlace {
     unreadable: Some(FAILED),
     resolves_links: false,
     repeats: ImportRepeats::OnTheWay,
+    // A mark inside an imported text is kept, unlike that of the file itself.
     byte_order_mark: ByteOrderMark::Kept,
     utf8_only: false,
 };
@@ -104,6 +105,8 @@ pub static GEMINI_CLI: Profile = Profile {
             in_user_home: ".gemini",
         }),
         root_override: RootOverride::Ignored,
+        // The agent turns backslashes into slashes. On Linux a backslash is an ordinary character, so the
+        // directory is then not found.
         skipped: &[SkippedDirectory::WithBackslash],
         dangling_link: DanglingLink::Absent,
         settings: Some(AgentSettings::Json(JsonSettings {
@@ -125,6 +128,7 @@ pub static GEMINI_CLI: Profile = Profile {
                 file: "trustedFolders.json",
                 switch: ("security.folderTrust.enabled", true),
             }),
+            // A mark inside an imported text is kept, unlike that of the file itself.
             byte_order_mark: ByteOrderMark::Kept,
             broken: (BrokenSettings::Refused, BrokenSettings::Refused),
         })),
@@ -151,6 +155,8 @@ pub static GEMINI_CLI: Profile = Profile {
     }),
     budget: BudgetRules { max_bytes: UNLIMITED, ..BASE.budget },
     render: RenderRules {
+        // The agent sorts all paths as strings. Capitals sort before small letters, so a nested file may come
+        // before that of the root.
         order: ChainOrder::ByPath,
         form: Rendering::Forms(&[
             BlockForm {

@@ -55,6 +55,7 @@ pub static OPENCODE: Profile = Profile {
             in_user_home: ".config/opencode",
         }),
         marker_check: MarkerCheck::GitAccepts,
+        // Without a repository the agent walks up to `/`, which may include files that belong to no project.
         without_marker: WithoutMarker::WholePath,
         root_override: RootOverride::Ignored,
         dangling_link: DanglingLink::Absent,
@@ -77,6 +78,8 @@ pub static OPENCODE: Profile = Profile {
     },
     choose: ChoiceRules {
         names: &[Name::main("AGENTS.md"), Name::main("CLAUDE.md"), Name::main("CONTEXT.md")],
+        // The first name that exists anywhere decides for all directories, so one AGENTS.md at the root hides
+        // every CLAUDE.md.
         choice: NameChoice::FirstOfChain,
         blank: Blank::IncludedUnlessEmpty,
         same_file: SameFile::OncePerPath,

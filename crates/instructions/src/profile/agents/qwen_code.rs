@@ -93,6 +93,7 @@ pub static QWEN_CODE: Profile = Profile {
         marker_check: MarkerCheck::DirectoryOrFile,
         without_marker: WithoutMarker::WholePath,
         root_override: RootOverride::Ignored,
+        // The agent stops only at the parent of the root, so files beside the repository are read, too.
         reach: Reach::OneAbove,
         dangling_link: DanglingLink::Absent,
         settings: Some(AgentSettings::Json(JsonSettings {
@@ -114,6 +115,7 @@ pub static QWEN_CODE: Profile = Profile {
                 switch: ("security.folderTrust.enabled", false),
             }),
             byte_order_mark: ByteOrderMark::Stripped,
+            // The user's own invalid settings stop the agent; those of a project are replaced by empty ones.
             broken: (BrokenSettings::Refused, BrokenSettings::Empty),
         })),
         ..BASE.search
@@ -138,6 +140,7 @@ pub static QWEN_CODE: Profile = Profile {
     },
     imports: Some(ImportRules {
         place: ImportPlace::InPlace(&InPlace {
+            // A fork of Gemini CLI: only the treatment of missing files and of repeated ones differs.
             missing: None,
             outside: Some(OUTSIDE),
             repeats: ImportRepeats::OnTheWayWithFirst,
