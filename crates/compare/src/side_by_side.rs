@@ -204,7 +204,8 @@ impl View<'_> {
     fn put_unread(&mut self, decision: &Decision, when: ReadingTime) {
         let profile = self.settings.profile;
         // A rule with globs is read once one of its files is touched.
-        let waits = decision.outcome == Outcome::NotApplicable && profile.session.on_reading != OnReading::Nothing;
+        let waits =
+            decision.outcome == Outcome::NotApplicable && profile.session.on_reading != OnReading::Nothing;
         let home = self.settings.homes.of(profile);
         self.put(SeenFile {
             path: decision.path.clone(),

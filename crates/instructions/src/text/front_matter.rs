@@ -290,7 +290,7 @@ mod tests {
             ("---\napplies_to: 5\n---\n", 2, "a glob or a list of globs"),
             ("---\napplies_to:\n---\n", 2, ""),
             ("---\napplies_to: []\n---\n", 2, "no glob"),
-            ("---\n\napplies_to: '['\n---\n", 3, "is no glob"),
+            ("---\n\napplies_to: '['\n---\n", 3, "is not a glob"),
             ("---\naudience: everybody\n---\n", 2, "expected `main` or `delegate`"),
             ("---\naudience: [main]\n---\n", 2, "expected `main` or `delegate`"),
             ("---\naudience: main\naudience: delegate\n---\n", 3, "duplicate"),
