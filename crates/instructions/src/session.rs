@@ -165,6 +165,8 @@ fn files_above_workspace(request: &Request<'_>) -> Result<Vec<FileProblem>, Reso
     let Some(workspace) = settings.bounds.workspace().filter(|_| settings.enabled()) else {
         return Ok(Vec::new());
     };
+    // Files above the workspace are reported by name only. Reading them could reveal content that the workspace must
+    // not see.
     let mut names = candidate_names(settings)?;
     names.extend(settings.profile.names_with(NameRole::Added).map(str::to_owned));
     let above = workspace.ancestors().skip(1);
@@ -308,6 +310,7 @@ impl Session {
     /// applying and the prompt does not alternate.
     pub fn touch(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
         for path in paths {
+            // Beyond the limit the first paths are kept: skills and rules that apply already must not vanish again.
             if self.touched.len() >= MAX_TOUCHED {
                 return;
             }

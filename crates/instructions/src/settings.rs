@@ -288,6 +288,7 @@ impl AgentsConfig {
     /// Checks the constraints of the public schema: limits are positive and the profile exists. Settings
     /// files, flags and sessions may set a limit of 0, which reads no project files.
     pub fn check(&self) -> Result<(), SettingsError> {
+        // A limit of 0 is an error only in the public API, where it is almost always an unset field of a client.
         let limits = [
             ("initial.maxFiles", self.initial.max_files),
             ("initial.maxBytes", self.initial.max_bytes),
@@ -356,6 +357,8 @@ impl HomeDirectories {
         let mut homes = Self::of_user(user);
         for profile in PROFILES {
             let Some(home) = profile.search.home_directory else { continue };
+            // The order is that of the agents: the variable for the directory itself, then one for the directory above
+            // it (such as GEMINI_CLI_HOME), then the default.
             let named = home.variable.and_then(&variable);
             let above = || home.above.and_then(|(above, below)| Some(variable(above)?.join(below)));
             let default = || homes.user.as_ref().map(|user| user.join(home.in_user_home));

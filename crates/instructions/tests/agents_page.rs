@@ -131,6 +131,8 @@ fn every_profile_states_its_evidence() {
         let agent = profile.agent;
         assert!(!agent.title.is_empty() && !agent.rules.is_empty(), "{}", profile.name);
         let was_run = agent.rules.iter().any(|rule| rule.evidence == Evidence::Observed);
+        // A version is given only for an agent that was really run. Otherwise the page would claim an agreement that
+        // was never checked.
         assert_eq!(was_run, agent.version.is_some(), "{}: a version is one that was run", profile.name);
         assert_eq!(was_run, RECORDED.iter().any(|(name, _)| *name == profile.name), "{}", profile.name);
     }

@@ -17,6 +17,7 @@ use support::Tree;
 
 fn ask(cwd: &Path, settings: &FileSettings) -> Result<Resolution, ResolveError> {
     let request = Request { cwd, settings };
+    // A survey considers many more names. It explains the result and must never change it.
     let lean = resolve(&request, None)?;
     let full = survey(&request)?;
     assert_eq!(lean.text, full.text, "a survey finds the same text");
@@ -142,6 +143,7 @@ fn a_very_deep_directory_is_an_error_or_an_answer() {
     let reachable = root.join("d/".repeat(1_000));
     fs::create_dir_all(&reachable).unwrap();
     assert!(ask(&reachable, &FileSettings::default()).unwrap().text.is_some());
+    // The path is longer than the system allows, so the directory cannot even be named in a system call.
     let too_deep = root.join("d/".repeat(10_000));
     assert!(matches!(ask(&too_deep, &FileSettings::default()), Err(ResolveError::Directory { .. })));
 }
@@ -202,6 +204,7 @@ fn a_file_that_grows_while_it_is_read_is_read_in_bounds() {
                 file.write_all(b"more and more and more\n").unwrap();
             }
         });
+        // The scheduler decides if a read meets a write, so one attempt would prove little.
         for _ in 0..200 {
             let settings = FileSettings::default();
             let found = resolve(&Request { cwd: &root, settings: &settings }, None).unwrap();
@@ -216,6 +219,7 @@ fn a_huge_file_costs_no_more_than_the_limit() {
     let tree = Tree::new();
     let root = project(&tree, json!({}));
     let file = fs::File::create(root.join("AGENTS.md")).unwrap();
+    // A sparse file: it takes no space on disk, but reading all of it would take minutes.
     file.set_len(10 * 1024 * 1024 * 1024).unwrap();
     let started = std::time::Instant::now();
     let found = ask(&root, &FileSettings::default()).unwrap();

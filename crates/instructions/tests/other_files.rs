@@ -50,6 +50,7 @@ fn the_advice_helps_every_profile() {
         let before = found(profile, &json!({ "CONVENTIONS.md": "text\n" }));
         let fates = fates(&before, "CONVENTIONS.md");
         let [(Outcome::Ignored, why)] = fates.as_slice() else { panic!("{}: {fates:?}", profile.name) };
+        // The advice is followed literally: advice that does not make the agent read the file is worse than none.
         let link = why.split_once("ln -s CONVENTIONS.md ").unwrap().1.split_once(')').unwrap().0;
         let after =
             found(profile, &json!({ "CONVENTIONS.md": "text\n", link: { "symlink": "CONVENTIONS.md" } }));

@@ -27,6 +27,7 @@ fn a_warm_resolution_stats_each_directory_and_file_once() -> anyhow::Result<()> 
     let directory = tempfile::tempdir()?;
     lay_out(directory.path())?;
     let mut again = Command::new(std::env::current_exe()?);
+    // The test runs itself a second time under strace, so that only the calls of its own process are counted.
     again.args(["--exact", "a_warm_resolution_stats_each_directory_and_file_once"]);
     let parts = SystemCalls::count(again.env(WATCHED, directory.path()))?;
     for profile in [&FOREWORD, &CODEX, &CODELIA] {
@@ -65,6 +66,7 @@ fn lay_out(directory: &Path) -> anyhow::Result<()> {
     fs::create_dir(directory.join("home"))?;
     fs::write(directory.join("home/AGENTS.md"), "mine\n")?;
     fs::write(directory.join("home/config.toml"), "")?;
+    // The cache trusts only what has been unchanged for two seconds, so the warm resolution would otherwise read again.
     std::thread::sleep(Duration::from_millis(2_100));
     Ok(())
 }

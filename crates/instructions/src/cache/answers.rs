@@ -31,6 +31,7 @@ impl Evidence {
     fn holds(&self) -> bool {
         match self {
             Evidence::State(path, stamp) => {
+                // `stat` follows symlinks, so the evidence also covers a change of their targets.
                 rustix::fs::stat(path).is_ok_and(|stat| Stamp::of(&stat) == *stamp)
             }
             Evidence::Nothing(path) => {

@@ -222,6 +222,7 @@ impl<'a> DirectoryReader<'a> {
         }
         // Most names are absent. This single call detects that, and distinguishes it from a symlink without a
         // target.
+        // A name that is known to exist skips this call, because opening the file detects its removal anyway.
         if known.present & bit == 0 {
             match rustix::fs::lstat(path) {
                 Err(Errno::NOENT) => {
@@ -315,6 +316,7 @@ impl<'a> DirectoryReader<'a> {
                 })
             }
         };
+        // Each directory is looked at once per resolution, so that all names in it are judged by the same state.
         self.seen.push((directory.to_owned(), known, Learned::Nothing));
         known
     }

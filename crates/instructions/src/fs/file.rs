@@ -266,6 +266,8 @@ fn judge(descriptor: OwnedFd, path: &Path, bounds: &Bounds<'_>, max_bytes: u64) 
         Ok(stat) => stat,
         Err(errno) => return unreadable(errno.into()),
     };
+    // The type is checked on the descriptor. A check of the path before opening could be bypassed by replacing the
+    // file.
     if type_name(&stat) != "file" {
         return Found::NotAFile { stamp: Stamp::of(&stat), kind: type_name(&stat) };
     }
@@ -287,6 +289,8 @@ fn read_steadily(descriptor: &OwnedFd, mut before: Stamp, max_bytes: u64) -> io:
         let mut bytes = read_once(descriptor, before.size, max_bytes)?;
         let after = Stamp::of(&rustix::fs::fstat(descriptor)?);
         tries += 1;
+        // A file that changes continuously, such as a log, is used in its last state after a few attempts and reported
+        // as unsteady.
         if after != before && tries < TRIES {
             before = after;
             rustix::fs::seek(descriptor, SeekFrom::Start(0))?;

@@ -63,6 +63,8 @@ impl Chain<'_> {
             })
             .collect();
         let place = render::AgentLocation { cwd: self.request.cwd, root: &self.root };
+        // An agent may send several messages, such as its own files in one and the project's in another. The whole text
+        // joins them for display.
         let mut blocks = render::render(profile, place, &parts, &self.waiting);
         if let Some(named) = self.named {
             blocks.iter_mut().for_each(|block| named.name_in_heading(&mut block.text, profile));
@@ -169,6 +171,8 @@ impl Chain<'_> {
         }
         let start = chosen.content.markup(self.request.settings.profile).start;
         let omitted = headings_after(&chosen.content.bytes[start..], kept.saturating_sub(start));
+        // The mark must not claim that an unread part has no headings, so it contains the number of bytes that were not
+        // read.
         let unread = size.saturating_sub(chosen.content.bytes.len() as u64);
         Some((kept, Some(render::mark(&chosen.path, kept, size, &omitted, unread))))
     }

@@ -81,6 +81,8 @@ pub(crate) fn nearest_first_order(count: usize, is_imported: impl Fn(usize) -> b
     let mut order = Vec::with_capacity(count);
     let mut end = count;
     for start in (0..count).rev() {
+        // A file and the imports after it form a group. Within a group the order stays: an import gives way before the
+        // file that names it.
         if start == 0 || !is_imported(start) {
             order.extend(start..end);
             end = start;
@@ -105,6 +107,8 @@ fn root_first(files: &[SharedFile<'_>], limit: ChainLimit) -> Vec<Share> {
             }
             let kept = file.size.min(left);
             let length = usize::try_from(kept).unwrap_or(usize::MAX).min(file.bytes.len());
+            // Only the part that fits is tested, as the agent does. A file whose text begins behind the cut therefore
+            // counts as blank.
             if limit.blank == Blank::HidesOthers && is_blank(&file.bytes[..length], limit.mark) {
                 return Share::Blank;
             }

@@ -147,9 +147,11 @@ impl<'a> Chain<'a> {
         let profile = request.settings.profile;
         let (mut names, winning) = names(effective)?;
         let markers = root::markers(request.settings)?;
+        // The markers come last, so that the positions of the other names stay valid as indexes.
         names.extend(markers.iter().cloned());
 
         let mut reader = DirectoryReader::new(cache, &names);
+        // A missing working directory is an error of the caller. Without this check the answer would merely be empty.
         check_directory(request.cwd, &mut reader)?;
         let mut diagnostics = effective.notes.to_vec();
         // The root must be known before any project file is read: it bounds which symlinks may be followed.
@@ -162,6 +164,7 @@ impl<'a> Chain<'a> {
         let mut chain = Chain::new(effective, target, &root.top, survey, reader, winning);
         chain.has_root = root.directory.is_some();
         chain.root = root.directory.clone().unwrap_or_else(|| request.cwd.to_owned());
+        // Problems of settings and of the root come first, since they can explain all that follows.
         chain.diagnostics = diagnostics;
         // The user's own files come first in every profile, so that duplicates among project files are decided
         // against them.
@@ -207,6 +210,8 @@ impl<'a> Chain<'a> {
             chain.choose_home();
             chain.chosen.retain(|chosen| chosen.scope == FileScope::Rule);
             let is_rule = |decision: &usize| chain.chosen.iter().any(|rule| rule.decision == *decision);
+            // The dropped files must not count as seen, or a project file with the same inode would be a duplicate of a
+            // file that is not in the result.
             chain.seen.retain(|_, decision| is_rule(decision));
         }
         chain.choose_project(effective, &names, request.settings.max_bytes());

@@ -45,6 +45,8 @@ impl Chain<'_> {
         } else {
             for (index, directory) in directories.iter().enumerate() {
                 self.place.directory = index;
+                // Added names of the checkout are still read: they are private files, which are usually not committed,
+                // so the worktree lacks them.
                 if hidden.as_ref().is_some_and(|worktree| worktree.hides(directory)) {
                     self.add_names(directory, names);
                 } else {
@@ -89,6 +91,7 @@ impl Chain<'_> {
                 }
                 continue;
             }
+            // A few names count only in the directories between the root and the working directory.
             let is_end = directory == self.top || directory == self.request.cwd;
             if is_end && profile.choose.find(&names[name]).is_some_and(|name| name.role == NameRole::Between)
             {
@@ -219,6 +222,8 @@ impl Chain<'_> {
         let is_variant = |entry: &std::fs::DirEntry| {
             entry.file_name().eq_ignore_ascii_case(exact) && entry.file_name() != exact
         };
+        // The first variant in the order of the file system wins, so with several of them the result may differ between
+        // machines.
         let Some(variant) = entries.take(MAX_ENTRIES).flatten().find(is_variant) else {
             let is_dangling = path.symlink_metadata().is_ok();
             return if is_dangling { self.try_name(directory, name, names) } else { Effect::TryNext };

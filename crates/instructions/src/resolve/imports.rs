@@ -99,6 +99,8 @@ impl Chain<'_> {
         let reason = DecisionReason::ZeroByteImport { by: importer.to_owned() };
         for chosen in std::mem::take(&mut self.chosen) {
             let decision = &mut self.decisions[chosen.decision];
+            // The files themselves are readable, but none of them reaches the model, which is what a survey has to
+            // show.
             decision.outcome = Outcome::Unreadable;
             decision.add(reason.clone());
         }
@@ -115,10 +117,12 @@ impl Chain<'_> {
         if own_block(imports).chain_files == ChainFiles::Stay || importer.depth >= imports.max_depth {
             return None;
         }
+        // The profile decides what makes two paths one file, the inode or the path itself.
         let is_meant = |file: &Candidate| self.identity(&file.path, file.stamp) == identity;
         let place = self.imports.waiting.iter().position(is_meant)?;
         let mut file = self.imports.waiting.remove(place);
         self.decisions[file.decision].add(via.clone());
+        // From here on it is treated like any other import: it takes over origin, depth and privacy of its importer.
         file.scope = FileScope::Import;
         file.origin = importer.origin;
         file.depth = importer.depth + 1;
@@ -136,6 +140,7 @@ impl Chain<'_> {
             self.imports.bounds =
                 Some(Bounds::inside(self.request.cwd).without(&self.request.settings.private_paths));
             match origin {
+                // The user's own imports may lead anywhere, because only the user can write them.
                 Origin::Home => self.reader.bound_by(None, &[]),
                 Origin::Project => self.reader.bound_by(Some(self.request.cwd), &settings.private_paths),
             }
@@ -162,6 +167,8 @@ impl Chain<'_> {
             path: chosen.path.clone(),
             origin: chosen.origin,
             depth: chosen.depth,
+            // Of a chain of imports, only the first file belongs to a directory. Sessions need it to know where the
+            // import applies.
             owner: chosen.imported_by.clone().unwrap_or_else(|| chosen.path.clone()),
             is_private: chosen.is_private,
         };
@@ -172,6 +179,8 @@ impl Chain<'_> {
             if self.limit_reached(&importer.path, reference.line) {
                 break;
             }
+            // The recursion appends the import and its own imports, so the first new entry is the file that this
+            // reference names.
             let first = self.chosen.len();
             if let Some(import) = self.import(reference, &importer, imports) {
                 self.take_with_imports(import, imports);
@@ -215,6 +224,8 @@ impl Chain<'_> {
                 }
                 _ => path::normalise(Path::new(candidate), importer.path.parent()?),
             };
+            // Attempts are counted, not only files: words with `@` in a long text may name thousands of files that do
+            // not exist.
             self.imports.looks += 1;
             match self.read_import(&path, importer.origin) {
                 Found::Absent => {}
@@ -275,6 +286,7 @@ impl Chain<'_> {
                 if is_known && let Some(file) = self.take_waiting_file(identity, &via, importer, imports) {
                     return Some(file);
                 }
+                // A known file is a duplicate at any depth, which is the more useful explanation.
                 if !is_known && depth > imports.max_depth {
                     because(Outcome::TooDeep, path, DecisionReason::TooDeep { max_depth: imports.max_depth })
                 } else if !is_known && self.is_blank(&content) {

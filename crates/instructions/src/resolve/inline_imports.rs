@@ -64,6 +64,8 @@ impl Chain<'_> {
                 if is_trimmed { trim(&text).to_owned() } else { text }
             }
         };
+        // The transformations can remove the whole text, for example if it consists of comments. Agents test for blank
+        // files before or after them.
         let is_lost = match profile.choose.blank {
             Blank::FallsThrough if profile.text.white_space == WhiteSpace::Trimmed => trim(&text).is_empty(),
             Blank::FallsThrough => text.chars().all(char::is_whitespace),
@@ -101,6 +103,8 @@ impl Chain<'_> {
     /// Removes the parts of a text that the agent does not pass on.
     pub(super) fn strip_for_agent(&self, text: String) -> String {
         let profile = self.request.settings.profile;
+        // The order is that of the agents: a comment before the front matter makes it text, so front matter is removed
+        // first.
         let mut text = Cow::Owned(text);
         if profile.text.front_matter == FrontMatterRule::Stripped
             && let Some(header) = header::find(&text, Fence::Loose)
@@ -149,6 +153,8 @@ impl Chain<'_> {
             return text;
         }
         let directory = chosen.path.parent().unwrap_or(&chosen.path);
+        // Agents differ in what counts as a repetition: a file on the path of imports to this place, the first file as
+        // well, or any file imported before.
         let way = match form.repeats {
             ImportRepeats::OnTheWay => Vec::new(),
             ImportRepeats::OnTheWayWithFirst | ImportRepeats::Anywhere if form.resolves_links => {
@@ -180,6 +186,7 @@ impl Chain<'_> {
         depth: usize,
         imported: &mut Vec<InstructionFile>,
     ) -> String {
+        // Beyond the limit the agent leaves the mention as it is written, without any message.
         if depth >= imports.max_depth {
             return text.to_owned();
         }

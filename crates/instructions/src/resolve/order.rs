@@ -17,6 +17,8 @@ impl Chain<'_> {
                     .sort_by_key(|file| (file.origin == Origin::Project, Reverse(file.place.directory)));
             }
             ChainOrder::RootThenNearest => {
+                // The groups, in order: the first name of the root, that of the working directory, other names of the
+                // root, and all remaining files, nearest first.
                 let cwd = path::chain(&self.top, self.request.cwd).len().saturating_sub(1);
                 self.chosen.sort_by_key(|file| {
                     let ChainPosition { directory, name } = file.place;

@@ -30,6 +30,7 @@ pub(crate) fn markers(settings: &FileSettings) -> Result<Vec<String>, SettingsEr
     if profile.search.markers.is_empty() || profile.search.marker_check != MarkerCheck::Present {
         return Ok(defaults());
     }
+    // Some agents take an empty list for a missing setting, others for a project without a root.
     if markers.is_empty() && profile.search.empty_markers == EmptyMarkers::Defaults {
         return Ok(defaults());
     }
@@ -79,6 +80,7 @@ fn settled(request: &Request<'_>) -> Result<Option<Root>, SettingsError> {
         let reason = "there is no project, so only your own file counts".to_owned();
         return Ok(Some(Root { directory: None, top: cwd.to_owned(), reason }));
     }
+    // Without support for a fixed root, even a workspace only limits the search of the agent.
     if settings.profile.search.root_override != RootOverride::Allowed {
         return Ok(None);
     }
@@ -115,6 +117,7 @@ fn search<'a>(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Search<'a> {
     let Request { cwd, settings } = *request;
+    // The markers are the last names of the reader.
     let first_marker = reader.names() - markers.len();
     for directory in cwd.ancestors() {
         let is_home = settings.homes.user.as_deref() == Some(directory);

@@ -61,6 +61,7 @@ impl Chain<'_> {
             ..ListedRules::default()
         };
         let mut start = base.join(folder.directory);
+        // The folder itself may be a link. It is judged like a link inside the folder.
         if start.is_dir() && real(&start) != real(base).join(folder.directory) {
             match listed.resolved(&start) {
                 Some(resolved) if folder.links == RuleLinks::Resolved => start = resolved,
@@ -74,6 +75,8 @@ impl Chain<'_> {
         }
         self.list_rules(&start, folder, 0, &mut listed);
         let mut paths = listed.paths;
+        // Agents that do not sort use the order of the file system. Sorting here would hide that the result is not
+        // stable.
         if folder.order == RuleOrder::ByPath {
             paths.sort();
         }
@@ -124,6 +127,8 @@ impl Chain<'_> {
             RuleHeader::Always => None,
             RuleHeader::Globs { globs, description } => {
                 let below = path::relative(base, &file.path);
+                // The agent lists project rules by relative path, but its own by absolute path. A bar would break its
+                // table.
                 let path = if file.origin == Origin::Home { &file.path } else { &below };
                 self.waiting.push(WaitingRule {
                     path: path.to_string_lossy().replace('|', "\\|"),
@@ -159,6 +164,7 @@ impl Chain<'_> {
             return;
         };
         let stamp = Stamp::of(&stat);
+        // Symlinks can lead back to a directory above. Each directory is listed once, known by its inode.
         let is_new = listed.directories.insert((stamp.device, stamp.inode));
         // The state is recorded before listing, so that an entry added meanwhile invalidates a cached answer.
         self.reader.evidence.state(directory, stamp, looked_at);

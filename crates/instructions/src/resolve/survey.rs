@@ -52,6 +52,7 @@ impl Chain<'_> {
             RootOverride::Allowed => "--root, or a marker further up,".to_owned(),
             RootOverride::Ignored => format!("a marker further up ({})", profile.setting_name(MARKERS)),
         };
+        // The ancestors of an empty path without itself are empty, so both arms have the same type.
         let above = match self.request.settings.above_root {
             AboveRoot::Named => top.ancestors().skip(1),
             AboveRoot::Hidden => Path::new("").ancestors().skip(1),
@@ -92,6 +93,7 @@ impl Chain<'_> {
         let Found::File { content, .. } = file::read(path, &self.bounds, self.max_file_bytes) else {
             return None;
         };
+        // The hash of a part does not cover the rest, so cut files are never called copies.
         let repeats = |chosen: &&Candidate| content.whole && chosen.content.sha256 == content.sha256;
         if let Some(chosen) = self.chosen.iter().find(repeats) {
             return Some(format!("it repeats {}, which is read", shown(&chosen.path)));

@@ -42,6 +42,7 @@ pub struct FrozenFile {
 impl InitialChain {
     /// Returns the files that differ from a session started now, in the order of their text.
     pub fn differences(&self, now: &Resolution) -> Vec<FrozenFile> {
+        // Removed files have no place in the new order and come first.
         let removed = self.files.iter().filter(|path| now.files.iter().all(|file| file.path != **path));
         let removed =
             removed.map(|path| FrozenFile { path: path.clone(), change: FrozenChange::Removed, line: None });

@@ -94,6 +94,8 @@ pub(crate) fn read(
             &bounds.without(&settings.private_paths),
         )?);
     }
+    // The project's files are read even if they are ignored afterwards, because a broken one can keep the agent from
+    // starting without regard to trust.
     if distrusted.is_some() {
         in_project.clear();
     }
@@ -163,6 +165,7 @@ impl Reading<'_, '_> {
                 return Ok(None);
             }
             other => {
+                // The result for such an entry cannot be checked cheaply later on, so the answer is not cached at all.
                 *self.evidence = CacheEvidence::unknown();
                 match other {
                     Found::NotAFile { kind, .. } => format!("it is a {kind} and no file"),
@@ -278,6 +281,7 @@ fn at<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
 
 fn is_set(value: Option<&Value>) -> bool {
     match value {
+        // An empty list or `false` is the default of these keys, and a note about it would only alarm.
         None | Some(Value::Null | Value::Bool(false)) => false,
         Some(Value::Array(values)) => !values.is_empty(),
         Some(_) => true,

@@ -17,6 +17,7 @@ pub(crate) fn read_content(
     profile: &Profile,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> String {
+    // Only a part of the file may be decoded. Diagnostics nevertheless contain lines of the whole file.
     let lines_before = count_lines(&content.bytes[..kept.start]);
     let decoded = decode(&content.bytes[kept], profile.text.byte_order_mark);
     if let Some(problem) = &content.markup(profile).problem {
@@ -42,6 +43,7 @@ pub(crate) fn read_content(
     diagnostics.extend(checked.diagnostics);
     match profile.text.unsafe_text {
         UnsafeText::MadeHarmless => checked.text.into_owned(),
+        // Emulated agents pass dangerous text on as it is. Their profiles reproduce that and only report it.
         UnsafeText::Reported => decoded.text.into_owned(),
     }
 }

@@ -105,6 +105,8 @@ impl<'a> Block<'a> {
     }
 
     fn conditions(&self) -> Result<Option<Conditions>, Problem> {
+        // Most blocks belong to other tools. This cheap test avoids parsing them, and with it any error that they may
+        // contain.
         let is_ours = |key: &str| self.yaml.windows(key.len()).any(|part| part == key.as_bytes());
         if !KEYS.iter().any(|key| is_ours(key)) {
             return Ok(None);

@@ -144,7 +144,7 @@ fn backticked(text: &str) -> Vec<Range<usize>> {
             _ => runs.push(at..at + 1),
         }
     }
-    // The longest run behind each.
+    // For each run, the length of the longest run after it.
     let mut longest = vec![0; runs.len()];
     for index in (1..runs.len()).rev() {
         longest[index - 1] = runs[index].len().max(longest[index]);
@@ -153,7 +153,7 @@ fn backticked(text: &str) -> Vec<Range<usize>> {
     let mut index = 0;
     while index < runs.len() {
         let run = runs[index].clone();
-        // A run may also end itself.
+        // Both ends can be in one run: four backticks are an empty pair of two.
         let length = run.len().min(longest[index].max(run.len() / 2));
         if length == 0 {
             index += 1;
@@ -174,7 +174,8 @@ fn backticked(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Code as Markdown has it, but for what is in lists and tables.
+/// Returns the code that Markdown defines, except in lists and tables.
+// The agent does not look for code inside lists and tables, so mentions there count even in backticks.
 fn markdown_code(text: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut lists = 0_usize;
@@ -189,7 +190,7 @@ fn markdown_code(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Mentions in runs of plain text: not in code, not in HTML.
+/// Returns the mentions in runs of plain text, outside of code and HTML.
 fn in_markdown_text(text: &str) -> Vec<Mention> {
     let mut mentions = Vec::new();
     let mut run: Option<Range<usize>> = None;

@@ -9,7 +9,7 @@ use crate::text::references;
 pub struct NamedImport {
     /// Path as the agent reads it. Some agents include punctuation at its end.
     pub path: String,
-    /// Counted from 1, in the text.
+    /// Line in the text, from 1.
     pub line: usize,
 }
 

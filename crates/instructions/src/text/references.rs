@@ -19,7 +19,7 @@ const OPENING: &[char] = &['(', '[', '{', '<', '"', '\'', '*'];
 pub(crate) struct Reference {
     /// Text after the `@`, up to white space or code.
     word: String,
-    /// Counted from 1, in the text.
+    /// Line in the text, from 1.
     pub(crate) line: usize,
     /// The word is the exact path, including punctuation at its end.
     is_exact: bool,

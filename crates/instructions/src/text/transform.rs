@@ -36,6 +36,7 @@ pub(crate) fn rule_header(header: Option<Header<'_>>, conditions: &RuleCondition
         return if conditions.always.is_some() { RuleHeader::NotAlways } else { RuleHeader::Always };
     };
     // YAML parsers need time and memory beyond the size of hostile input, so large headers are not parsed.
+    // An oversized header is treated like an invalid one: parsing it would cost far more than any real rule does.
     let values = if header.yaml.len() <= MAX_BYTES { parse_as_others(header.yaml) } else { None };
     let Some(values) = values else {
         return if conditions.invalid_is_lost { RuleHeader::Invalid } else { RuleHeader::Always };

@@ -1,4 +1,4 @@
-//! What a resumed session is told.
+//! Reminders after a resume.
 
 use std::fs;
 use std::path::Path;

@@ -18,6 +18,7 @@ pub(crate) struct Tree {
 impl Tree {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
+        // Agents see the physical path of their working directory, which differs if the temporary directory is a link.
         let base = directory.path().canonicalize().unwrap();
         Self { _directory: directory, base }
     }
