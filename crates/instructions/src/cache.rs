@@ -63,6 +63,8 @@ impl Cache {
             let answers = self.answers.read().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(answers.get(&answers::key(request))?)
         };
+        // Equal keys do not guarantee equal requests, as keys are hashes. The comparison is cheaper than the calls of
+        // `holds`.
         (answer.is_for(request) && answer.holds()).then(|| answer.resolution())
     }
 

@@ -310,6 +310,7 @@ impl AgentsConfig {
                 setting.clone_from(value);
             }
         }
+        // The profile is replaced by `apply` alone, where an unknown name is an error.
         let AgentsConfig { root, initial, resolver, .. } = patch;
         replace(&mut self.enabled, &patch.enabled);
         replace(&mut self.fallback_filenames, &patch.fallback_filenames);

@@ -232,6 +232,7 @@ fn a_huge_file_costs_no_more_than_the_limit() {
 fn a_mark_does_not_deny_unread_headings() {
     let tree = Tree::new();
     let filler = "text\n".repeat(40_000);
+    // The files are larger than what is read of them, so headings near their end are unknown and must not be denied.
     let marks = |text: String| {
         let root = project(&tree, json!({ "AGENTS.md": text }));
         let text = ask(&root, &FileSettings::default()).unwrap().text.unwrap();
@@ -451,6 +452,8 @@ fn no_profile_reads_outside_a_workspace() {
     let cwd = workspace.join("a/b");
     fs::create_dir_all(&cwd).unwrap();
     fs::write(root.join("secret.md"), "secret").unwrap();
+    // Every known name exists above the workspace, at its top and in the working directory, so that each profile has
+    // something to read outside.
     for place in [root, &workspace, &cwd] {
         for name in instructions::PROFILES.iter().flat_map(|profile| profile.known_names()) {
             let path = place.join(name);

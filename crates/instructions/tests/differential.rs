@@ -102,6 +102,7 @@ fn codex_agrees_on_generated_trees() {
         std::env::var("DIFFERENTIAL_TREES").ok().and_then(|count| count.parse().ok()).unwrap_or(TREES);
     for number in 0..trees {
         let mut random = Random(number);
+        // Small limits make cuts frequent. The last one is the default of Codex.
         let limit = *random.pick(&[16, 40, 64, 32_768]);
         let tree = Tree::new();
         let root = tree.directory("root");

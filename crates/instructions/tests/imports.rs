@@ -390,6 +390,7 @@ fn private_files_are_never_instructions() {
     let used = ["project AGENTS.md", "import docs/style.md"];
     let found = project.check("", &used, &kept);
     assert!(!found.text.unwrap().contains("secret"));
+    // A private file counts as outside, so that the answer does not reveal what the path contains.
     let linked = [&[("a/AGENTS.md", outside)], &kept[..]].concat();
     project.check("a", &used, &linked);
     let inside = [&[("data/AGENTS.md", outside)], &kept[..]].concat();

@@ -55,6 +55,7 @@ fn two_names_of_one_file_are_two_files_to_some() {
     ] {
         let seen = Seen::new(&json!({ format!("repo/{name}"): "MARK\n" }));
         let repository = seen.parent.join("repo");
+        // A hard link has two paths and one inode, which shows how an agent recognizes a file that it has read before.
         std::fs::hard_link(repository.join(name), repository.join("a").join(name)).unwrap();
         assert_eq!(seen.files(agent, "repo/a").len(), number, "{agent}");
     }
@@ -68,6 +69,8 @@ fn a_next_line_character_is_a_text_to_some() {
         ("QWEN.md", "qwen-code", true),
         ("AGENTS.md", "codex", false),
     ] {
+        // U+0085 is white space for Rust but not for JavaScript, so a file with nothing else is blank only for an agent
+        // written in Rust.
         let seen = Seen::new(&json!({ format!("repo/{name}"): "\u{85}" }));
         assert_eq!(!seen.files(agent, "repo").is_empty(), is_read, "{agent}");
     }
@@ -76,6 +79,7 @@ fn a_next_line_character_is_a_text_to_some() {
 #[test]
 fn gemini_takes_a_backslash_for_a_slash() {
     let seen = Seen::new(&json!({ "repo/GEMINI.md": "ROOT\n", "repo/a\\x/GEMINI.md": "LOST\n" }));
+    // The agent takes the backslash for a slash and looks in a directory `a/x`, which does not exist.
     assert_eq!(seen.files("gemini-cli", "repo/a\\x"), ["GEMINI.md"]);
     let resolution = seen.by("gemini-cli", "repo/a\\x");
     let lost = |outcome: Outcome| outcome == Outcome::Ignored;
@@ -129,6 +133,7 @@ fn imports_of_your_own_file_are_labelled_yours() {
 
 #[test]
 fn front_matter_of_any_length_is_stripped() {
+    // Our own limit for front matter is far smaller, and must not apply to text that the agent removes unparsed.
     let header = format!("---\nx: {}\n---\nMARK\n", "y".repeat(100_000));
     let seen = Seen::new(&json!({ "repo/CLAUDE.md": header }));
     let resolution = seen.by("claude-code", "repo");
@@ -144,7 +149,7 @@ fn a_zero_byte_behind_an_import_costs_claude_code_everything() {
     let lost = resolution.decisions.iter().filter(|decision| decision.outcome == Outcome::Unreadable);
     assert_eq!(lost.count(), 3);
     assert_eq!(seen.files("claude-code", "repo").len(), 2);
-    // For other agents a backslash is an ordinary character.
+    // A zero byte that is not part of an import does no harm.
     let seen = Seen::new(&json!({ "repo/CLAUDE.md": "R\0 x\n" }));
     assert_eq!(seen.files("claude-code", "repo"), ["CLAUDE.md"]);
 }
@@ -191,6 +196,7 @@ fn copilot_reads_linked_rules_once_and_strips_hidden_characters() {
         "repo/.claude/rules/main.md": { "symlink": "{R}/AGENTS.md" },
     }));
     let resolution = seen.by("copilot", "repo");
+    // Three links lead to one rule, which is read once. The copy is another file and is read as well.
     assert_eq!(text(&resolution).matches("MARKED").count(), 2, "{}", text(&resolution));
     assert!(!text(&resolution).contains(['\u{200b}', '\u{202e}']));
     assert_eq!(text(&resolution).matches("MAIN").count(), 2, "a main file is none of the rules");

@@ -101,6 +101,8 @@ impl<'a> DirectoryReader<'a> {
     pub(crate) fn bound_by(&mut self, root: Option<&Path>, private_paths: &[PathBuf]) {
         if self.cache.is_some() {
             let mut hasher = DefaultHasher::new();
+            // A file may be readable under one bound and forbidden under another, so cached contents are kept apart by
+            // bounds.
             (root, private_paths).hash(&mut hasher);
             self.bounds_id = hasher.finish();
         }
@@ -340,6 +342,7 @@ impl Drop for DirectoryReader<'_> {
         let mut learned = self
             .seen
             .drain(..)
+            // Knowledge about a directory that changed just now is dropped: another change could keep its stamp.
             .filter(|(_, known, learned)| known.settled && *learned == Learned::Something)
             .peekable();
         if learned.peek().is_none() {

@@ -296,6 +296,8 @@ fn read_steadily(descriptor: &OwnedFd, mut before: Stamp, max_bytes: u64) -> io:
             rustix::fs::seek(descriptor, SeekFrom::Start(0))?;
             continue;
         }
+        // One byte beyond the limit was read if there is one. It is removed again before hashing, so that the hash
+        // covers what is used.
         let whole = bytes.len() as u64 <= max_bytes;
         bytes.truncate(usize::try_from(max_bytes).unwrap_or(usize::MAX));
         let sha256 = ContentHash::of(&bytes);

@@ -52,6 +52,7 @@ impl Applicable {
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<(String, u64)> {
         let (bytes, size) = (&self.content.bytes, self.version.bytes);
+        // Front matter counts towards the budget like all bytes of the file, but is not shown.
         let start = self.content.markup(profile).start;
         let is_whole = self.content.whole && size <= room;
         let kept =
@@ -125,6 +126,7 @@ pub(crate) fn applicable(
     cache: Option<&Cache>,
 ) -> Result<ApplicableFiles, ResolveError> {
     let effective = effective(request)?;
+    // The settings are those of the session's working directory. Only the chain is that of the touched directory.
     let request = Request { cwd: directory, ..*request };
     let choice = Chain::choose(&effective.borrow(&request), root, target, cache)?;
     Ok(ApplicableFiles {

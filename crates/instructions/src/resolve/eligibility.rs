@@ -81,6 +81,7 @@ impl Chain<'_> {
                 return Eligibility::NotApplicable;
             }
         }
+        // Only files that apply are recorded. A rule that does not match must not hide another name of the same file.
         self.seen.insert(identity, file.decision);
         let mut decision = Decision::new(file.path.clone(), Outcome::Used);
         decision.reasons.extend(via.cloned());
@@ -106,6 +107,8 @@ impl Chain<'_> {
         let Some(conditions) = &file.content.markup(settings.profile).conditions else {
             return Applicability::Always;
         };
+        // The audience is checked before the globs, because it never changes during a session, while a path may still
+        // match later.
         if let Some(audience) = conditions.audience.filter(|audience| *audience != settings.audience) {
             return Applicability::OtherAudience(DecisionReason::OtherAudience(audience));
         }

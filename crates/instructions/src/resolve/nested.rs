@@ -1,4 +1,5 @@
 //! Files that are loaded when a tool reads another file: those of the directories on the way to it, and rules that
+//! match it.
 
 use std::path::{Path, PathBuf};
 
@@ -37,6 +38,7 @@ impl<'a> Chain<'a> {
     /// Sets aside the files of the start, and selects those that are loaded when a tool reads `file`.
     pub(super) fn load_on_read(&mut self, file: &Path, nested: NestedFiles) -> StartState {
         let started = StartState {
+            // The caller reports only what the read file adds, so the state of the start is kept for comparison.
             decisions: self.decisions.clone(),
             diagnostics: self.diagnostics.len(),
             max_characters: nested.max_characters,
@@ -52,6 +54,7 @@ impl<'a> Chain<'a> {
         self.waiting.clear();
         let mut waiting = std::mem::take(&mut self.dormant);
         if nested.links == Links::InsideRoot {
+            // Some agents are stricter after the start: links that they follow then may not leave the project any more.
             self.bounds = Bounds::inside(&self.top).without(&self.request.settings.private_paths);
         }
         let directory = file.parent().unwrap_or(file);
@@ -75,6 +78,7 @@ impl<'a> Chain<'a> {
             for rule in waiting {
                 self.load_waiting_rule(rule, file);
             }
+            // Fallback names come last, as the agent adds them after the rules.
             for (directory, winner) in directories.iter().zip(with_text) {
                 self.choose_nested_fallbacks(directory, nested, text_at_start.as_ref().or(winner.as_ref()));
             }

@@ -33,6 +33,7 @@ impl Relation {
         let bounds = bounds.without(&settings.private_paths);
         let others: Vec<&Path> = others.iter().copied().filter(|other| *other != path).collect();
         let state = identity(path)?;
+        // Inodes are compared first, because they settle the question without reading any file.
         if let Some(same) = others.iter().find(|other| identity(other) == Some(state)) {
             // If both are links to a third file, neither is called a link to the other.
             let is_link_to_it = path.is_symlink() && !same.is_symlink();
@@ -43,6 +44,7 @@ impl Relation {
         // Empty files are all equal; calling them copies of each other would not help.
         let has_text = content.whole && content.bytes.iter().any(|byte| !byte.is_ascii_whitespace());
         let repeats = |other: &&&Path| {
+            // Files of another size cannot be copies, so nearly all of them are never read.
             other.metadata().is_ok_and(|metadata| metadata.len() == content.bytes.len() as u64)
                 && matches!(
                     file::read(other, &bounds, MAX_BYTES),
@@ -90,6 +92,7 @@ pub(crate) fn only_imports<T>(
     if !references.are_all {
         return None;
     }
+    // Collecting into an `Option` rejects the text as soon as one import leads to an unknown file.
     let imported = references.found.iter().map(|reference| {
         let mut paths = reference.candidates().map(|name| path::normalise(Path::new(name), directory));
         paths.find_map(|path| known(&path))

@@ -61,6 +61,7 @@ pub(crate) fn render(
     }
     let text = match profile.render.form {
         Rendering::AgentsContext => {
+            // The estimate leaves space for the heading and the mark of each file, so that the text is allocated once.
             let room: usize = parts.iter().map(|part| part.text.len() + 512).sum();
             let mut text = String::with_capacity(room);
             text.push_str("<agents_context scope=\"initial\">\n");
@@ -125,6 +126,7 @@ fn formed(
     waiting: &[WaitingRule],
 ) -> Option<Block> {
     let sections = form.sections.iter().filter_map(|section| section_text(section, place, parts, waiting));
+    // A section without files is left out together with its separator, so empty ones are dropped before joining.
     let sections: Vec<String> = sections.collect();
     if sections.is_empty() {
         return None;
@@ -158,6 +160,7 @@ fn section_text(
             PathForm::FromCwd => path::relative(place.cwd, part.path).to_string_lossy().into_owned(),
             PathForm::FromRoot => path::relative(place.root, part.path).to_string_lossy().into_owned(),
         };
+        // The user's own files are private as well, but the agents label them by their location first.
         let kind = match (part.home, part.is_private) {
             (true, _) => section.kinds.home,
             (false, true) => section.kinds.private,
@@ -227,6 +230,7 @@ pub(crate) fn write_pieces(text: &mut String, pieces: &[Piece], words: &PieceVal
 /// Returns the mark of a cut: the omitted headings, and the bytes that were not read.
 pub(crate) fn mark(path: &Path, kept: usize, size: u64, omitted: &[String], unread: u64) -> String {
     let mut headings: Vec<String> =
+        // Headings come from the file and are untrusted, so they are neutralized like its text.
         omitted.iter().take(MAX_HEADINGS).map(|heading| neutralise(heading).into_owned()).collect();
     if omitted.len() > MAX_HEADINGS {
         headings.push(format!("and {} more", omitted.len() - MAX_HEADINGS));

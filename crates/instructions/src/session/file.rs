@@ -207,6 +207,7 @@ fn unlocked(path: &Path, source: io::Error) -> SessionFileError {
 /// Resolves symbolic links, so that all names of a session share one lock and links survive a write.
 fn target(path: &Path) -> PathBuf {
     let mut target = path.to_owned();
+    // The limit ends a circle of links. The operation that follows then fails with the error of the system.
     for _ in 0..MAX_LINKS {
         let Ok(next) = fs::read_link(&target) else { break };
         target = target.parent().unwrap_or(Path::new("")).join(next);

@@ -69,6 +69,7 @@ pub(crate) fn decode(bytes: &[u8], mark: ByteOrderMark) -> Decoded<'_> {
             (String::from_utf8_lossy(bytes), Some(lines + 1))
         }
     };
+    // Checked after decoding, since an invalid text may begin with a mark as well.
     if mark == ByteOrderMark::Stripped && text.starts_with('\u{feff}') {
         text = match text {
             Cow::Borrowed(text) => Cow::Borrowed(&text['\u{feff}'.len_utf8()..]),

@@ -67,6 +67,7 @@ fn where_nothing_can_read_every_text_comes_as_far_as_a_message_has_room() {
     let large = format!("{}\n# Last\n", "line of text\n".repeat(1_800));
     let mut project =
         Project::new(&[("AGENTS.md", "root"), ("a/AGENTS.md", &large), ("a/b/AGENTS.md", &large)]);
+    // The setting asks for paths, but without a reader the model could not follow them.
     project.settings.agents.resolver.delivery = Some(Delivery::Pointer);
     let session = project.session("");
     let resolver = project.resolver(session.clone()).with_reader(FileReader::Absent);

@@ -69,6 +69,7 @@ fn an_edit_waits_for_imports_and_rules() {
         ("b/big.md", &"line\n".repeat(2_000)),
         ("AGENTS.local.md", "---\napplies_to: \"*.rs\"\n---\nFor Rust.\n"),
     ]);
+    // With pointers, nothing has been delivered as text when the write comes, so everything has to be awaited.
     project.settings.agents.resolver.delivery = Some(Delivery::Pointer);
     let resolver = project.resolver(project.session(""));
     let target = project.root.join("b/x.rs");

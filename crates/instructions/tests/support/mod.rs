@@ -85,6 +85,7 @@ fn git_directory(path: &Path) {
 }
 
 fn base64(text: &str) -> Vec<u8> {
+    // Only a few entries that are not UTF-8 need base64, which is not worth a dependency.
     let value = |byte: u8| match byte {
         b'A'..=b'Z' => byte - b'A',
         b'a'..=b'z' => byte - b'a' + 26,
