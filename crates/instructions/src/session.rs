@@ -204,7 +204,7 @@ fn stored_settings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AgentsC
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AgentsConfig, A::Error> {
             let mut settings = AgentsConfig::default();
-            // Unknown keys are skipped: a session of a later version must still be readable, at the cost of a setting.
+            // Unknown keys are skipped, because a later version may add settings without changing the format.
             while let Some(key) = map.next_key::<String>()? {
                 match key.as_str() {
                     "fallbackFilenames" | "fallback_filenames" => {

@@ -148,6 +148,7 @@ fn an_unchanged_answer_is_shared() {
     let cache = Cache::new();
     let first = resolve(&request, Some(&cache)).unwrap();
     assert!(Arc::ptr_eq(&first, &resolve(&request, Some(&cache)).unwrap()));
+    // Other settings are another request, although all files are the same.
     let limited = FileSettings::default().with(|agents| agents.initial.max_bytes = Some(2));
     let other = resolve(&Request { settings: &limited, ..request }, Some(&cache)).unwrap();
     assert_ne!(first.text, other.text);
@@ -163,6 +164,8 @@ fn threads_share_a_cache() {
     let cache = Cache::new();
     let settings = FileSettings::default();
     let request = Request { cwd: directory.path(), settings: &settings };
+    // A rename replaces the file atomically, so each thread must see the text of this round, and no other. The changes
+    // follow each other within one tick of the clock, which is the hardest case for the cache.
     for round in 1..200 {
         fs::write(directory.path().join("new"), round.to_string()).unwrap();
         fs::rename(directory.path().join("new"), &file).unwrap();

@@ -47,9 +47,11 @@ fn a_trusted_projects_own_settings_count() {
             json!({ "repo/.codex/config.toml": limit, "repo/a/.codex/config.toml": nested }),
             "ROOT ROOT ROOT\n|A A A",
         ),
+        // The root is known before the project's settings are read, so markers in them have no effect.
         (TRUSTED, json!({ "repo/.codex/config.toml": "project_root_markers = []\n" }), whole),
         (TRUSTED, json!({ "repo/.codex/config.toml": UNTRUSTED }), ""),
         (TRUSTED, json!({ "repo/.codex": "a file" }), whole),
+        // Settings of a project that is not trusted are not even parsed, so an error in them does no harm.
         ("", json!({ "repo/.codex/config.toml": "x = [\n" }), whole),
         (UNTRUSTED, json!({ "repo/.codex/config.toml": "x = [\n" }), ""),
     ] {

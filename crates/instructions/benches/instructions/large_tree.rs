@@ -22,6 +22,7 @@ pub(crate) fn measure(effort: Effort) -> anyhow::Result<()> {
     let count = effort.choose(2_000, 100_000);
     let directory = tempfile::tempdir()?;
     create(directory.path(), count)?;
+    // The cache does not trust directories that changed within the last two seconds.
     std::thread::sleep(Duration::from_millis(2_100));
     println!(
         "## {} directories with {} files, resolved for every directory\n",
@@ -82,6 +83,7 @@ pub(crate) fn resolve_all(root: &str, way: &str) -> anyhow::Result<()> {
     let settings = FileSettings::default();
     let cache = Cache::new();
     let memory = ResidentMemory::own();
+    // Listing the tree needs memory as well, which must not count as that of the resolution.
     memory.reset_peak();
     let before = memory.now()?;
     let started = Instant::now();

@@ -108,8 +108,8 @@ impl AgentSettings {
 
 /// Merges the settings files of a trusted project, nearest last. Files of untrusted projects are ignored, but
 /// an unreadable one still keeps the agent from starting.
-// The order of checks follows the agent: it reads every file before it looks at the trust, so a broken file
-// stops it even in an untrusted project.
+// The order of checks follows the agent: it reads every file before it looks at the trust, so an unreadable file stops
+// it even in an untrusted project. The text is parsed only if the project is trusted.
 pub(crate) fn read_in_project(
     settings: &mut AgentSettings,
     profile: &Profile,
