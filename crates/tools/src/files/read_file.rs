@@ -276,7 +276,7 @@ impl LineReader<'_> {
                 return Ok(rest);
             }
             // Counting the lines of a huge log would take longer than reading the part that was wanted. The answer then
-            // names a lower bound.
+            // notes that the count is incomplete.
             if counted >= MAX_COUNTED_BYTES {
                 rest.more = true;
                 return Ok(rest);
