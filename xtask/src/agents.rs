@@ -8,6 +8,7 @@ use clap::Args;
 use crate::process;
 
 /// npm packages in the versions the profiles were verified against.
+// Exact versions: a newer agent may read other files, which would look like a fault in a profile.
 const PACKAGES: &[&str] = &[
     "@anthropic-ai/claude-code@2.1.325",
     "@github/copilot@1.0.102",
@@ -38,6 +39,7 @@ pub(crate) struct OracleArguments {
 pub(crate) fn run(root: &Path) -> Result<()> {
     let agents = install(root)?;
     let mut tests = process::cargo();
+    // These tests are ignored by default, because they need the installed agents and take minutes.
     tests.args([
         "nextest",
         "run",

@@ -70,6 +70,7 @@ pub(crate) fn run(name: &str, arguments: &[OsString]) -> Result<()> {
 pub(crate) fn check() -> Result<()> {
     prerequisites::ensure()?;
     let mut command = process::cargo();
+    // The same packages and features as in the tests, so that the dependencies are already compiled.
     command.args(["test", "--workspace", "--all-features", "--quiet"]);
     for benchmark in BENCHMARKS {
         let names = [benchmark.name].into_iter().chain(benchmark.then.map(|(name, _)| name));

@@ -44,6 +44,7 @@ const CHECKS: &[Check] = &[
             // Builds the archives that would be published. Compiling them again is left out, because the tests cover
             // the code.
             let mut package = cargo();
+            // Uncommitted changes are allowed, because the check is also run before a commit.
             package.args(["package", "--workspace", "--no-verify", "--allow-dirty", "--quiet"]);
             package.args(NEVER_PACKAGED.iter().flat_map(|name| ["--exclude", name]));
             passed(run_command(&mut package))
@@ -83,6 +84,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
                 failed.push(check.name);
                 format!("FAILED: {error:#}")
             }
+            // A check that cannot run is no verdict about the tree, so it must not be reported as failed or passed.
             Err(error) => return Err(error.context(format!("failed to check {}", check.name))),
         };
         report.push(format!("{}: {outcome}", check.name));

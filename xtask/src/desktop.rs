@@ -18,6 +18,7 @@ const SCRIPTS: &[&str] = &["two-windows", "crash", "keyring"];
 const AT_MOST: Duration = Duration::from_secs(300);
 
 /// Clippy's arguments in the form its driver reads from a variable.
+// The driver is called directly instead of through `cargo clippy`, which would set this variable itself.
 const STRICT: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 
 /// Runs the tests in headless windows, compiled by clippy, then real windows on a virtual screen. With arguments, runs
@@ -27,6 +28,7 @@ pub(crate) fn run(root: &Path, arguments: &[OsString]) -> Result<()> {
     prerequisites::ensure_for_desktop()?;
     let program = build_command(root)?;
     let mut tests = cargo();
+    // The windows talk to a real gateway, so the tests need the command from this tree and not an installed one.
     tests.arg("test").args(MANIFEST).env("FOREWORD_PROGRAM", &program).args(arguments);
     if arguments.is_empty() {
         // Clippy checks what is compiled for the tests. A separate clippy run would compile the whole toolkit again.
@@ -37,6 +39,7 @@ pub(crate) fn run(root: &Path, arguments: &[OsString]) -> Result<()> {
         for script in SCRIPTS {
             let mut windows = Command::new(root.join("desktop").join(script));
             windows.env("FOREWORD_PROGRAM", &program);
+            // A window that waits for a click that never comes would otherwise block a build machine for hours.
             process::run_at_most(&mut windows, AT_MOST)?;
         }
     }

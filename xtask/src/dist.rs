@@ -49,6 +49,7 @@ pub(crate) fn run(root: &Path, program: Program) -> Result<()> {
         Program::Built(built) => {
             fs::copy(&built, &command).with_context(|| format!("failed to copy {}", built.display()))?;
         }
+        // `cargo install` and not `cargo build`, because this is the command users run.
         Program::Install { profile } => {
             let installed = directory.join("installed");
             empty(&installed)?;
@@ -70,7 +71,9 @@ pub(crate) fn run(root: &Path, program: Program) -> Result<()> {
     let mut tar = Command::new("tar");
     tar.arg("-czf").arg(&archive).arg("-C").arg(&directory).arg(&name);
     run_command(&mut tar)?;
+    // Removed before the trial, so that the unpacked command cannot find any file here.
     fs::remove_dir_all(&staged)?;
+    // Tried from the archive and not from the staged directory, so that a file missing in the archive is noticed.
     let elsewhere = directory.join("unpacked");
     empty(&elsewhere)?;
     run_command(Command::new("tar").arg("-xzf").arg(&archive).arg("-C").arg(&elsewhere))?;
@@ -134,6 +137,7 @@ fn try_out(command: &Path, home: &Path) -> Result<()> {
         let mut started = Command::new(command);
         started
             .args(words.split(' '))
+            // A user has none of the variables of this process, such as those that Cargo sets.
             .env_clear()
             .env("HOME", home)
             .current_dir(&project)
@@ -142,6 +146,7 @@ fn try_out(command: &Path, home: &Path) -> Result<()> {
     };
     output_of(&mut foreword("--version"))?;
     expect(&output_of(&mut foreword("show"))?, "Use British spelling.")?;
+    // Port 0, because a developer's own gateway may use the default port.
     let mut serve = foreword("serve --listen 127.0.0.1:0");
     let mut gateway = serve.spawn().with_context(|| format!("failed to start `{}`", shown(&serve)))?;
     let tried = try_with_gateway(&mut gateway, foreword);
@@ -164,6 +169,7 @@ fn try_with_gateway(gateway: &mut Child, foreword: impl Fn(&str) -> Command) -> 
         if let Some(status) = gateway.try_wait()? {
             return Err(check_failed(format!("the gateway exited immediately ({status})")));
         }
+        // Asked through the command, because that is how a user would find out.
         let status = output_of(&mut foreword("status --format json"))?;
         Ok(status.contains("\"running\":true").then_some(()))
     })?;

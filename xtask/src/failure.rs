@@ -25,6 +25,7 @@ pub(crate) fn is_check_failure(error: &anyhow::Error) -> bool {
 }
 
 /// Returns 1 for a failed check and 3 for one that could not run.
+// A build machine must be able to distinguish a broken tree from a broken machine.
 pub(crate) fn exit_code(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(if is_check_failure(error) { 1 } else { 3 })
 }

@@ -74,7 +74,11 @@ fn feed(directory: &Path, name: &str, program: &Path, seconds: u64) -> Result<()
     let mut prefix = OsString::from("-artifact_prefix=");
     prefix.push(artifacts.join(""));
     command.arg(prefix).arg(format!("-max_total_time={seconds}"));
+    // By default libFuzzer lets inputs grow slowly, which suits runs of hours and not of seconds. `-len_control=0` uses
+    // all lengths from the start.
     command.args([LONGEST_INPUT, LARGEST_INPUT, "-len_control=0", "-verbosity=0", "-print_final_stats=1"]);
+    // The first directory is the one that new inputs are written to. The seeds are in the repository and must not
+    // change.
     command.arg(&corpus);
     if seeds.is_dir() {
         command.arg(&seeds);
@@ -83,6 +87,7 @@ fn feed(directory: &Path, name: &str, program: &Path, seconds: u64) -> Result<()
         // Targets create thousands of small directory trees a second, which would wear out a disk.
         command.env("TMPDIR", "/dev/shm");
     }
+    // libFuzzer enforces its limits itself, so a process that hangs despite them must be ended from outside.
     let result = run_at_most(&mut command, Duration::from_secs(seconds) + GRACE);
     if result.is_err() {
         print_status(format!(

@@ -54,6 +54,7 @@ pub(crate) fn check(root: &Path, gate: Gate) -> Result<CheckOutcome> {
         toml::from_str(&text).with_context(|| format!("{} is broken", path.display()))?;
     let mut counted = BTreeMap::new();
     let mut over = Vec::new();
+    // The record decides which pieces run, so a new piece is counted only after a line for it has been added.
     for (piece, recorded) in &record {
         let count =
             (instructions(&program, piece, MANY)? - instructions(&program, piece, FEW)?) / (MANY - FEW);
@@ -66,6 +67,7 @@ pub(crate) fn check(root: &Path, gate: Gate) -> Result<CheckOutcome> {
     }
     if gate == Gate::Record {
         let lines: String = counted.iter().map(|(piece, count)| format!("{piece} = {count}\n")).collect();
+        // The comment at the top is written by hand and kept.
         let comment: String = text
             .lines()
             .take_while(|line| line.starts_with('#'))
@@ -85,6 +87,7 @@ pub(crate) fn check(root: &Path, gate: Gate) -> Result<CheckOutcome> {
 
 fn instructions(program: &Path, piece: &str, times: u64) -> Result<u64> {
     let mut valgrind = Command::new("valgrind");
+    // Only the total is needed, so the profile itself is discarded.
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
     let output = valgrind.arg(program).arg(piece).arg(times.to_string()).output()?;
     let said = String::from_utf8_lossy(&output.stderr);

@@ -85,6 +85,8 @@ fn differences(root: &Path, wanted: &BTreeMap<PathBuf, String>) -> Result<BTreeM
     let mut found = BTreeMap::new();
     for (path, text) in wanted {
         match fs::read(root.join(path)) {
+            // Compared byte by byte and written only if they differ, so that the modification time of unchanged files
+            // stays.
             Ok(bytes) if bytes == text.as_bytes() => {}
             Ok(_) => drop(found.insert(path.clone(), Difference::Changed)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -93,6 +95,7 @@ fn differences(root: &Path, wanted: &BTreeMap<PathBuf, String>) -> Result<BTreeM
             Err(error) => return Err(error).with_context(|| format!("could not read {}", path.display())),
         }
     }
+    // A type that was renamed leaves its old schema behind, which readers would still take for valid.
     for path in schemas_on_disk(root)? {
         if !wanted.contains_key(&path) {
             found.insert(path, Difference::Stale);

@@ -56,6 +56,7 @@ const MEASURES: &[Measure] = &[
 /// Files whose comments are measured.
 const SOURCES: &[&str] = &["crates", "desktop", "xtask"];
 /// Share of lines that are `//` comments, in tenths of a percent.
+// A floor and not a goal: below it, decisions tend to be undocumented.
 const MIN_COMMENTS: usize = 25;
 /// Directories that hold no source of ours.
 const SKIPPED: &[&str] = &["target", "node_modules"];
@@ -225,6 +226,7 @@ fn add_source(path: &str, text: &str, corpus: &mut Corpus) {
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         corpus.all_lines += usize::from(!line.is_empty());
+        // The longer markers first, because `///` also starts with `//`.
         let kind = ["///", "//!", "//"].into_iter().find(|kind| line.starts_with(kind));
         corpus.plain_comments += usize::from(kind == Some("//"));
         corpus.lines += usize::from(kind.is_some());
@@ -277,6 +279,7 @@ impl Paragraph {
         if self.in_code {
             return;
         }
+        // An item of a list or a heading is a sentence of its own, even without a full stop.
         let marker = ["- ", "* ", "> ", "# ", "## ", "### ", "#### "].iter();
         let content = marker.fold(line, |line, marker| line.strip_prefix(marker).unwrap_or(line));
         let is_item = content.len() != line.len() || line.starts_with(|first: char| first.is_ascii_digit());
@@ -298,6 +301,7 @@ impl Paragraph {
         let mut begin = 0;
         for (end, mark) in text.char_indices() {
             let next = text[end + mark.len_utf8()..].chars().next();
+            // A full stop within a word, as in `AGENTS.md`, does not end a sentence.
             if matches!(mark, '.' | '?' | '!' | ':') && next == Some(' ') {
                 let sentence = text[begin..=end].trim();
                 let line =
@@ -322,6 +326,7 @@ impl Paragraph {
 
 /// Splits a sentence into words, without code spans.
 fn words(sentence: &str) -> Vec<String> {
+    // Code spans are cut out: names of methods and fields are not prose.
     let outside_code: String = sentence.split('`').step_by(2).collect::<Vec<_>>().join(" CODE ");
     outside_code
         .split(|letter: char| !letter.is_alphanumeric() && letter != '\'')

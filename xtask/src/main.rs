@@ -191,6 +191,7 @@ fn main() -> ExitCode {
     }
 }
 
+// Fixed when this program is built, so the commands work from any directory of the tree.
 fn root() -> &'static Path {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.parent().unwrap_or(own)

@@ -46,6 +46,7 @@ pub(crate) struct Target {
 
 pub(crate) fn read() -> Result<Metadata> {
     let mut command = cargo();
+    // Without dependencies, cargo does not have to resolve or download anything.
     command.args(["metadata", "--no-deps", "--format-version", "1"]).stderr(Stdio::inherit());
     let output = command.output().context("could not start `cargo metadata`")?;
     if !output.status.success() {

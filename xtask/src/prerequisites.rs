@@ -221,6 +221,7 @@ fn ensure_all(prerequisites: &'static [Prerequisite]) -> Result<()> {
             ));
         }
     }
+    // All of them are listed together, so that one installation is enough.
     let missing = missing(prerequisites);
     if missing.is_empty() {
         return Ok(());
@@ -238,6 +239,7 @@ fn ensure_all(prerequisites: &'static [Prerequisite]) -> Result<()> {
             by_hand(&packages)
         ),
     }
+    // A package may have been installed without the program, if a distribution names it differently.
     match self::missing(prerequisites).first() {
         Some(still) => bail!("{} is still not found after {} was installed", still.name, packages.join(", ")),
         None => Ok(()),
@@ -300,6 +302,7 @@ impl Prerequisite {
 }
 
 /// Returns true if `directory/*/bin/command` exists.
+// Debian installs the server's programs below its version and puts only the client's on `PATH`.
 fn has_version(directory: &Path, command: &str) -> bool {
     let Ok(versions) = fs::read_dir(directory) else { return false };
     versions.flatten().any(|version| is_executable(&version.path().join("bin").join(command)))
@@ -334,6 +337,7 @@ impl AptGet {
     }
 
     fn install(&self, packages: &[&str]) -> Result<()> {
+        // The package lists may be missing or outdated, as in a fresh container, so they are updated first.
         let install = ["install", "-y", "--no-install-recommends"];
         for arguments in [vec!["update"], [&install, packages].concat()] {
             let mut command = self.command();
@@ -350,6 +354,7 @@ impl AptGet {
             AsRoot::Already => Command::new("env"),
             AsRoot::ThroughSudo => {
                 let mut command = Command::new("sudo");
+                // Without `-n`, sudo would ask for a password and block a build machine.
                 command.args(["-n", "env"]);
                 command
             }
@@ -360,6 +365,8 @@ impl AptGet {
 }
 
 fn is_root() -> bool {
+    // The standard library cannot ask for the user's id, and a dependency for one call would make this program build
+    // longer.
     let id = Command::new("id").arg("-u").output();
     id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }

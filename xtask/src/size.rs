@@ -53,12 +53,14 @@ pub(crate) fn run(measured: Measured, profile: &str) -> Result<()> {
     if matches!(measured, Measured::Desktop) {
         prerequisites::ensure_for_desktop()?;
     }
+    // A directory of its own, because only a build from nothing shows the whole cost.
     let directory = metadata::read()?.target_directory.join("size");
     match fs::remove_dir_all(&directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
         _ => {}
     }
     let started = Instant::now();
+    // Wall-clock time depends on the number of cores, so the processor time is printed as well.
     let used = processor_seconds();
     let mut build = cargo();
     build.arg("build").args(measured.package()).args(["--quiet", "--timings", "--profile", profile]);
@@ -113,6 +115,7 @@ fn units(report: &Path) -> Result<Vec<Unit>> {
 
 /// Parses the table embedded in cargo's HTML report.
 fn read_units(text: &str) -> Option<Vec<Unit>> {
+    // Stable cargo writes its timings as a page only, so the data is taken from the script within the page.
     let table = text.split_once("UNIT_DATA = ")?.1;
     serde_json::Deserializer::from_str(table).into_iter().next()?.ok()
 }

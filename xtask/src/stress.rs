@@ -36,6 +36,7 @@ pub(crate) struct LoadArguments {
 /// Breaks gateways and databases while clients save; fails if an acknowledged save is lost or stored twice.
 pub(crate) fn torture(minutes: u64, seed: u64) -> Result<()> {
     prerequisites::ensure()?;
+    // The stress program starts the gateway that is next to it, and Cargo does not build that as a dependency.
     process::run(process::cargo().args(["build", "--quiet", "--package", "foreword"]))?;
     process::run(stress("torture", &[]).args([
         "--minutes",

@@ -8,6 +8,7 @@ use crate::process;
 
 pub(crate) fn run(folder: &Path) -> Result<()> {
     let mut command = process::cargo();
+    // Run as an example of the crate, because this program must not depend on the crates that it builds.
     command.args(["run", "--quiet", "--package", "foreword-compare", "--example", "survey", "--"]);
     process::run(command.arg(folder))
 }

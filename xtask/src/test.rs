@@ -34,6 +34,8 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
         // `cargo test` includes the doc tests, unless the arguments select something else.
         tests.arg("test").args(EVERYTHING);
     }
+    // All tests share one server, each with a database of its own, because starting a server takes longer than most
+    // tests.
     process::run(&mut with_postgres.around(tests.args(arguments)))?;
 
     let runner = if nextest { "nextest" } else { "cargo test" };
@@ -41,6 +43,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<()> {
         format!("the selected tests ({runner})")
     } else {
         if nextest {
+            // nextest cannot run doc tests.
             process::run(cargo().arg("test").args(EVERYTHING).arg("--doc"))?;
         }
         format!("all tests ({runner}) and doc tests, with PostgreSQL")

@@ -52,6 +52,7 @@ impl Tool {
         command.args(["install", "--locked", "--debug", "--root"]).arg(tools).arg("--target-dir").arg(&build);
         command.args(self.how).args(["--version", self.version, self.name]);
         run_at_most(&mut command, INSTALL_TIME)?;
+        // The intermediate files are many times larger than the program and would fill a build machine's cache.
         let _ = fs::remove_dir_all(build);
         Ok(())
     }

@@ -89,6 +89,7 @@ const fn on(name: &'static str, matcher: Option<&'static str>) -> HookedEvent {
 /// Time limit of our hook. It needs a few milliseconds; the limit keeps the agent going if a disk hangs.
 const SECONDS: u64 = 10;
 /// The agents with a documented limit truncate at 10,000 characters.
+// The text is measured before it is wrapped in JSON, so the limit leaves some characters for that.
 const MAX_CHARACTERS: usize = 9_500;
 
 /// All agents that can be connected.
@@ -109,6 +110,8 @@ pub static AGENTS: &[Connected] = &[
                 on("SessionStart", None),
                 on(
                     "PostToolUse",
+                    // Claude Code starts a process for each matched call, so tools that touch no file, such as web
+                    // searches, are left out.
                     Some("Read|Edit|MultiEdit|Write|NotebookEdit|NotebookRead|Bash|Grep|Glob|LS"),
                 ),
             ],
@@ -120,6 +123,8 @@ pub static AGENTS: &[Connected] = &[
     Connected {
         profile: &CODEX,
         hooks: Some(Hooks {
+            // Codex loads no instruction files when a tool reads, and it reads through a shell, whose output may be a
+            // part of a file only. So nothing ever counts as loaded by its tools.
             reading_tools: &[],
             answer: AnswerForm::OfEvent,
             max_characters: MAX_CHARACTERS,
@@ -156,6 +161,8 @@ pub static AGENTS: &[Connected] = &[
                 on("AfterTool", Some("read_|write_file|replace|list_directory|glob|grep|search|run_shell")),
             ],
             shape: HookShape::Groups,
+            // Gemini CLI counts milliseconds, unlike the other agents. With 10 the hook would be stopped before it has
+            // started.
             timeout: ("timeout", 1_000 * SECONDS),
         },
         notes: &[],
@@ -170,6 +177,7 @@ pub static AGENTS: &[Connected] = &[
             trust_file: Some(TrustFile {
                 name: "trustedFolders.json",
                 path_variable: "QWEN_CODE_TRUSTED_FOLDERS_PATH",
+                // Qwen Code has no such variable.
                 trusting_variable: "",
             }),
         }),
@@ -194,6 +202,8 @@ pub static AGENTS: &[Connected] = &[
         user_files: &["hooks/foreword.json"],
         project_files: &[".github/hooks/foreword.json"],
         entries: Entries::Hooks {
+            // Copilot announces a summary by an event of its own. Claude Code reports it as another start of the
+            // session, so its list above needs no third event.
             events: &[on("sessionStart", None), on("postToolUse", None), on("preCompact", None)],
             shape: HookShape::List,
             timeout: ("timeoutSec", SECONDS),
@@ -205,6 +215,7 @@ pub static AGENTS: &[Connected] = &[
         hooks: None,
         user_files: &["opencode.json", "opencode.jsonc"],
         project_files: &["opencode.json", "opencode.jsonc"],
+        // opencode has no command hooks, so its model has to call our tools.
         entries: Entries::Server,
         notes: &[],
     },

@@ -8,6 +8,8 @@ use instructions::file::{Found, read_anywhere};
 use instructions::{ContentHash, stored_path};
 use serde::{Deserialize, Serialize};
 
+// Settings have a few kilobytes. The limit keeps a huge file with a settings file's name out of memory and out of the
+// journal, which stores the previous content.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Content of a path.
@@ -87,6 +89,8 @@ impl Content {
         }
     }
 
+    // The kind is part of the digest. Otherwise a link and a text file that contains its target would count as the same
+    // content, and undoing would replace one by the other.
     fn digest(&self) -> ContentHash {
         match self {
             Self::Absent => ContentHash::of("absent"),
@@ -117,10 +121,12 @@ impl Change {
     /// Applies the change if the file still has the expected content. Returns the number of directories that were
     /// created.
     fn apply(&self) -> Result<usize, ChangeError> {
+        // The user or the agent may have saved the file after the preview. Writing now would silently discard that.
         if Content::at(&self.path)? != self.before {
             return Err(ChangeError::refused(&self.path, "it was changed in the meantime; try again"));
         }
         let directory = self.path.parent().unwrap_or(&self.path);
+        // Counted before the directories are created, so that undoing removes these and no others.
         let made = directory.ancestors().take_while(|above| !above.exists()).count();
         match &self.after {
             Content::Absent => {
@@ -143,10 +149,13 @@ impl Change {
 /// otherwise the author of the link would decide what we modify.
 pub(crate) fn inside(project: &Path, path: &Path) -> Result<PathBuf, ChangeError> {
     let real = |path: &Path| path.canonicalize().map_err(ChangeError::io("follow", path));
+    // The file often does not exist yet, so its nearest existing ancestor is resolved: a linked parent directory could
+    // lead outside just as well as a linked file.
     let there = path.ancestors().find(|above| above.symlink_metadata().is_ok()).unwrap_or(path);
     let below = path.strip_prefix(there).unwrap_or(Path::new(""));
     let followed = if below.as_os_str().is_empty() { real(there)? } else { real(there)?.join(below) };
     if followed.starts_with(real(project)?) {
+        // Only a file that is a link itself is replaced by its target, because renaming would replace the link itself.
         let is_linked = path.is_symlink();
         return Ok(if is_linked { followed } else { path.to_owned() });
     }
@@ -156,11 +165,14 @@ pub(crate) fn inside(project: &Path, path: &Path) -> Result<PathBuf, ChangeError
 /// Replaces a file atomically, keeping its permissions.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
+    // In the same directory, because a rename is atomic only within one file system.
     let mut file = tempfile::Builder::new().prefix(".foreword-").tempfile_in(directory)?;
     file.write_all(text.as_bytes())?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
+        // Temporary files are readable by their owner only. A project's settings must stay readable for everyone who
+        // could read them before.
         let known = path.metadata().map(|metadata| metadata.permissions());
         let permissions = known.unwrap_or_else(|_| std::fs::Permissions::from_mode(0o644));
         file.as_file().set_permissions(permissions)?;
@@ -241,6 +253,8 @@ impl Journal<'_> {
             record.replaced = Some(change.before.digest());
         }
         self.keep(&record)?;
+        // From here on the file has the old or the new content, depending on where a crash happens. The record accepts
+        // both, so undoing works either way.
         let made = change.apply()?;
         if made > 0 || record.replaced.is_some() {
             record.made = record.made.max(made);
@@ -272,11 +286,13 @@ impl Journal<'_> {
             let undone = if after == record.before { Undone::Restored } else { Undone::TakenOut };
             return Ok(Some((Change { path: path.to_owned(), before: now, after }, undone)));
         }
+        // Our entries are in text only. A link or a missing file has replaced ours, so there is nothing to remove.
         let Content::Text(text) = &now else { return Ok(None) };
         let without = take_out(text).map_err(|reason| ChangeError::refused(path, reason))?;
         if without == *text {
             return Ok(None);
         }
+        // A file that we created and that has no content left is removed, as if it had never been written.
         let was_absent = record.is_some_and(|record| record.before == Content::Absent);
         let is_empty = serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(&without)
             .is_ok_and(|fields| fields.is_empty());
@@ -286,6 +302,7 @@ impl Journal<'_> {
 
     /// Applies an undoing change and removes the record.
     pub fn undo(&self, change: &Change) -> Result<(), ChangeError> {
+        // The record is removed last, so that undoing can be repeated if the change fails.
         change.apply()?;
         let record = self.record(&change.path);
         self.forget(&change.path);
@@ -316,6 +333,7 @@ impl Journal<'_> {
     }
 
     fn place(&self, path: &Path) -> PathBuf {
+        // A digest, because a path contains slashes and may be longer than a file name may be.
         let name = ContentHash::of(format!("{}\0{}", self.reason, path.display()));
         self.directory.join(format!("{name}.json"))
     }

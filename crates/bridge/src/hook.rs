@@ -68,20 +68,26 @@ pub enum HookError {
 }
 
 /// Reads a hook's input and writes its answer, which is empty if nothing newly applies.
+// Errors never block the agent: the command exits with 1, which agents report and ignore, while 2 would forbid the tool
+// call. A problem of ours must not stop the user's work.
 pub fn answer(hook: &Hook<'_>, input: &[u8], output: &mut dyn Write) -> Result<(), HookError> {
     let agent = hook.agent.profile.name;
     let hooks = hook.agent.hooks.as_ref().ok_or(HookError::NoHooks { agent })?;
     let input = HookInput::parse(input).map_err(|reason| HookError::Input { reason })?;
     let is_set = |name: &str| (hook.variable)(name).is_some_and(|value| !value.is_empty());
+    // The borrowing agent sends the same input as the owner of the settings, so only the environment reveals it. It
+    // loads other files, and what it lacks is what has to be delivered.
     let borrower = hooks.borrowed_by.iter().find(|(variable, _)| is_set(variable));
     let reader = borrower.map_or(hook.agent.profile, |(_, profile)| profile);
     let place = input.session.as_deref().map(|session| KeptPath::of(hook.sessions, reader.name, session));
     match input.kind {
+        // Before anything is locked or read: agents may send events we do not know, and those must cost nothing.
         EventKind::Other => return Ok(()),
         EventKind::Compacted => return place.map_or(Ok(()), |place| place.forget()),
         EventKind::Started | EventKind::Resumed | EventKind::Tool => {}
     }
     let cwd = instructions::path::normalise(input.cwd_or(hook.cwd), hook.cwd);
+    // An agent reads no files of a distrusted folder. Without this check their text would reach the model through us.
     if let Some(file) = hooks.trust_file
         && trust::is_distrusted(file, hook, &cwd)?
     {
@@ -89,6 +95,7 @@ pub fn answer(hook: &Hook<'_>, input: &[u8], output: &mut dyn Write) -> Result<(
     }
     let own = FileSettings { homes: hook.rules.homes.clone(), ..FileSettings::of(reader) };
     let mut kept = KeptSession::open(place)?;
+    // A start means an empty context. A stored session with the same id would hold back text the model no longer has.
     let stored = if input.kind == EventKind::Started { None } else { kept.read()? };
     let session = match stored {
         Some(session) => session,
@@ -151,6 +158,8 @@ fn mark_files_loaded_by_agent(
     }
     let announcement = resolver.resolve_all(targets.iter().map(PathBuf::as_path))?;
     let Some(Reminder::AgentsResolvePaths { files, .. }) = announcement.reminder() else { return Ok(()) };
+    // Not confirmed, because it only lists the candidates. It must be gone before the reminder is made: files of a
+    // pending announcement would be missing there.
     drop(announcement);
     for file in files {
         // Agents load a file once. If it has changed since, the model still has the old text.
@@ -167,6 +176,8 @@ fn mark_files_loaded_by_agent(
 
 /// Returns the file a tool has read, unless it read only a part.
 fn whole_file(tool: &ToolUse, path: &Path) -> Option<FileRead> {
+    // With any of these the tool returned an excerpt, and the rest of the file is still unknown to the model. The list
+    // covers the spellings of all agents.
     let in_part = ["offset", "limit", "start_line", "end_line", "view_range", "pages"];
     if in_part.iter().any(|key| tool.input.get(key).is_some_and(|value| !value.is_null())) {
         return None;
@@ -187,6 +198,8 @@ fn fitting_reminder(
         let announcement = resolver.resolve_for(targets, Purpose::Read, &mut InlineBudget::of(*bytes))?;
         let Some(reminder) = announcement.reminder() else { return Ok(None) };
         let text = reminder.render();
+        // Names without text are delivered even above the limit: the agent may cut the list, which is better than no
+        // hint at all.
         if *bytes == 0 || text.chars().count() <= max_characters {
             return Ok(Some((text, announcement)));
         }
@@ -199,6 +212,7 @@ fn written(form: AnswerForm, event: Option<&str>, text: &str) -> String {
         (AnswerForm::OfEvent, Some(event)) => {
             json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } })
         }
+        // `hookSpecificOutput` must name its event, so without a name only the plain form is left.
         (AnswerForm::OfEvent, None) | (AnswerForm::Plain, _) => json!({ "additionalContext": text }),
     };
     format!("{answer}\n")

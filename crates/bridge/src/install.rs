@@ -50,11 +50,14 @@ impl Installation<'_> {
             let reason = format!("there is no home directory in which {title} could keep its settings");
             return Err(ChangeError::refused(Path::new(names[0]), reason));
         };
+        // A user who has only the second file must not get a second settings file beside it.
         let paths = || names.iter().map(|name| directory.join(name));
         let path =
             paths().find(|path| path.symlink_metadata().is_ok()).unwrap_or_else(|| directory.join(names[0]));
         match self.scope {
             Scope::Project => inside(self.project, &path),
+            // Dotfile managers link settings into the home directory, and the user's own link may lead anywhere. In a
+            // project, the author of the link may be someone else.
             Scope::User if path.is_symlink() => {
                 path.canonicalize().map_err(ChangeError::io("follow the link", &path))
             }
@@ -89,6 +92,7 @@ impl Installation<'_> {
         match &self.agent.entries {
             Entries::Hooks { events, shape, timeout } => {
                 let hook = json!({ "type": "command", "command": self.command(), (timeout.0): timeout.1 });
+                // Checked first, because removing and adding the same entries could still move them within the file.
                 if self.has_hooks(&JsonText::parse(text)?, events, *shape, &hook)? {
                     return Ok(text.to_owned());
                 }
@@ -179,6 +183,7 @@ impl Installation<'_> {
 
     /// Returns true if a hook runs our program for this agent, at any path.
     fn is_our_hook(&self, hook: &Value) -> bool {
+        // Copilot accepts all three keys. We write the first, but hooks that were added by hand must be found too.
         let keys = ["command", "bash", "powershell"];
         let command = keys.iter().find_map(|key| hook.get(key)?.as_str()).unwrap_or_default();
         let Some(program) = command.trim().strip_suffix(&format!(" hook {}", self.agent.profile.name)) else {
@@ -203,6 +208,7 @@ impl Installation<'_> {
                         let before = inner.values().len();
                         inner.remove_where(|value| self.is_our_hook(value));
                         was_found |= inner.values().len() < before;
+                        // A group or list that was empty before is the user's and stays.
                         if inner.is_empty() && before > 0 {
                             group.detach();
                         }

@@ -4,6 +4,8 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 
+// Editors on Windows write this mark. The parser rejects it, and a file that has it must keep it, because an edit may
+// change nothing but our entries.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// Accepts JSON with comments and trailing commas, the most any agent's settings use. Other leniencies are errors,
@@ -32,6 +34,7 @@ impl JsonText {
             Some(text) => (text, true),
             None => (text, false),
         };
+        // An object of two lines, so that entries added to it are put on lines of their own.
         let text = if text.trim().is_empty() { "{\n}\n" } else { text };
         let root = CstRootNode::parse(text, &OPTIONS).map_err(|error| {
             format!("{}:{}: {}", error.line_display(), error.column_display(), lowercase(error.kind()))

@@ -5,8 +5,8 @@
 //! files that agents with other conventions need next to a tree of AGENTS.md files. [`mcp`] has the tools of our MCP
 //! server.
 //!
-//! Every file operation is a [`Change`]: previewed, applied, recorded, and undone byte for byte if nobody else has
-//! changed the file since.
+//! Every file operation is a [`Change`]: previewed, applied, recorded, and undone byte for byte if the file has not
+//! been changed since.
 
 mod agent;
 mod change;

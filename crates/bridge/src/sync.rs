@@ -99,6 +99,7 @@ pub fn undoing(root: &Path, journal: &Journal<'_>) -> Result<Vec<(Change, Undone
         let take_out = |text: &str| if is_settings { without_name(text) } else { Ok(text.to_owned()) };
         match journal.undoing(&path, take_out)? {
             Some(found) => undoing.push(found),
+            // Nothing of ours is left in the file, so the record has no use any more.
             None => journal.forget(&path),
         }
     }
@@ -158,6 +159,8 @@ fn for_claude(directory: &Path, means: Means, settings: &FileSettings, plan: &mu
     let is_blank = matches!(&before, Content::Text(text) if text.trim().is_empty());
     if before == Content::Absent || is_blank {
         let after = match means {
+            // A blank file hides the AGENTS.md as well. It is filled with an import instead, because a link cannot be
+            // created over an existing file.
             Means::Link if before == Content::Absent => Content::Link(SOURCE.into()),
             Means::Link | Means::Import => Content::Text(IMPORT.to_owned()),
         };
@@ -197,6 +200,7 @@ fn claude_reads(cwd: &Path, directory: &Path, settings: &FileSettings) -> bool {
     };
     let real = |path: &Path| path.canonicalize().ok();
     let source = real(&directory.join(SOURCE));
+    // A copy is as good as a link, so the text is compared besides the path.
     let sha256 = match Content::at(&directory.join(SOURCE)) {
         Ok(Content::Text(text)) => Some(ContentHash::of(&text)),
         _ => None,
@@ -211,12 +215,14 @@ fn claude_reads(cwd: &Path, directory: &Path, settings: &FileSettings) -> bool {
 fn left_behind(directory: &Path) -> Option<Change> {
     let path = directory.join(CLAUDE);
     let source = directory.join(SOURCE);
+    // A blank AGENTS.md or a broken link is still an AGENTS.md: its author may be about to fill or fix it.
     if source.symlink_metadata().is_ok() {
         return None;
     }
     let before = Content::at(&path).ok()?;
     let is_ours = match &before {
         Content::Link(target) => target == Path::new(SOURCE),
+        // Compared exactly, because any other text, even with this line in it, may be the user's own.
         Content::Text(text) => text == IMPORT,
         Content::Absent => false,
     };
@@ -240,6 +246,8 @@ fn with_name(text: &str) -> Result<String, String> {
     let json = JsonText::parse(text)?;
     let context = json.object().child_or_new("context")?;
     match context.value("fileName")? {
+        // Gemini CLI does not add its default to a configured list, so a project that relies on GEMINI.md would lose
+        // it.
         None => context.set("fileName", &json!([SOURCE, GEMINI_NAME]))?,
         Some(Value::String(name)) if name == SOURCE => return Ok(text.to_owned()),
         Some(Value::String(name)) => context.set("fileName", &json!([SOURCE, name]))?,

@@ -1,4 +1,4 @@
-//! What an agent's hook gets to tell its model.
+//! Text that an agent's hook delivers to its model.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 
@@ -61,7 +61,7 @@ impl Project {
         if output.is_empty() { Value::Null } else { serde_json::from_str(&output).unwrap() }
     }
 
-    /// What the model is told after a tool was used; empty for nothing.
+    /// Returns the text delivered after a tool call; empty if nothing was delivered.
     #[track_caller]
     fn after(&self, tool: &str, input: Value) -> String {
         let answer =
@@ -82,7 +82,7 @@ impl Project {
 }
 
 const TREE: &[(&str, &str)] = &[
-    // With it Claude Code reads no AGENTS.md by itself, but this one.
+    // Because of this file Claude Code loads no AGENTS.md on its own, except the one it imports.
     ("CLAUDE.md", "@AGENTS.md\n"),
     ("AGENTS.md", "ROOT RULES\n"),
     ("sub/AGENTS.md", "SUB RULES\n"),
@@ -144,6 +144,7 @@ fn only_old_sessions_are_removed_and_nothing_through_a_link() {
         } else {
             std::fs::create_dir_all(&sessions).unwrap();
         }
+        // A name like ours, in a directory reached through a link, may belong to another program.
         write_old(sessions.join("passwd"));
         write_old(sessions.join(&session));
         project.reading("sub/deep/x.rs");
@@ -169,7 +170,7 @@ fn what_the_agent_brings_in_by_itself_is_not_told_again() {
     project.write("sub/CLAUDE.md", "@AGENTS.md\n");
     let text = project.reading("sub/deep/x.rs");
     assert!(!text.contains("SUB RULES") && text.contains("DEEP RULES"), "{text}");
-    // A shell reads behind the agent's back.
+    // Claude Code does not notice what a shell reads, so it loads nothing for that.
     let project = Project::new("claude-code", TREE);
     project.write("sub/CLAUDE.md", "@AGENTS.md\n");
     let text = project.after("Bash", json!({ "command": "cat sub/deep/x.rs" }));
@@ -206,6 +207,7 @@ fn every_session_is_told() {
     };
     assert!(tell("one", Value::Null));
     assert!(!tell("one", Value::Null));
+    // The id is part of a file name, so it must not be able to lead out of the directory.
     assert!(tell("../../etc/passwd\n", Value::Null));
     assert!(tell("one", "sub-agent".into()), "it has a context of its own");
     let names: Vec<String> = std::fs::read_dir(project.sessions())
@@ -218,6 +220,7 @@ fn every_session_is_told() {
 
 #[test]
 fn what_left_the_context_is_told_again() {
+    // After each of these events the model has lost the texts.
     for (event, source) in [("SessionStart", "compact"), ("SessionStart", "clear"), ("PreCompact", "")] {
         let project = Project::new("claude-code", TREE);
         assert!(project.reading("sub/deep/x.rs").contains("DEEP RULES"));
@@ -234,6 +237,7 @@ fn what_left_the_context_is_told_again() {
 fn long_files_are_named_and_nothing_is_longer_than_the_agent_takes() {
     let project = Project::new("claude-code", &[("CLAUDE.md", "Its own.\n")]);
     let mut directory = String::new();
+    // Eight files of 3,750 characters do not fit into the agent's limit together, so most of them are only named.
     for depth in 0..8 {
         directory.push_str(&format!("d{depth}/"));
         project.write(&format!("{directory}AGENTS.md"), &"a rule of this directory\n".repeat(150));
@@ -253,6 +257,7 @@ fn codex_gets_what_it_never_loads_and_trust_is_its_own() {
     assert!(text.contains("DEEP RULES") && !text.contains("ROOT RULES"), "{text}");
 
     let project = Project::new("codex", TREE);
+    // Codex keeps trust in its configuration and not in a list of folders.
     let config = format!("[projects.\"{}\"]\ntrust_level = \"untrusted\"\n", project.root.display());
     project.write("../home/.codex/config.toml", &config);
     assert_eq!(project.after("Bash", json!({ "command": "cat sub/deep/x.rs" })), "");
@@ -277,7 +282,7 @@ fn gemini_gets_agents_files_unless_its_user_distrusts_the_folder() {
     project.write("../home/.gemini/trustedFolders.json", &folders.to_string());
     assert_eq!(project.event("SessionStart", "startup"), "");
     assert_eq!(project.after("read_file", input.clone()), "");
-    // A list that cannot be understood says nothing, least of all that a folder is trusted.
+    // A broken list may contain a distrusted folder, so nothing may be delivered.
     project.write("../home/.gemini/trustedFolders.json", "{");
     let event = json!({ "hook_event_name": "SessionStart", "session_id": "s", "source": "startup" });
     let error = project.raw(event.to_string().as_bytes()).unwrap_err().to_string();
@@ -326,10 +331,11 @@ fn bad_input_is_an_error_and_never_a_panic() {
     let gone = json!({ "hook_event_name": "SessionStart", "source": "startup", "cwd": "/nonexistent/x" });
     assert!(matches!(project.raw(gone.to_string().as_bytes()), Err(HookError::Resolve(_))));
     assert_eq!(project.raw(b"{\"hook_event_name\":\"Stop\"}").unwrap(), "");
+    // Paths that do not exist, never end or lead outside must neither crash nor stall the agent.
     for path in ["", "/", "\0", "../../../..", "sub/\nname\"'", "/dev/zero", "/proc/self/mem"] {
         project.after("Read", json!({ "file_path": path }));
     }
-    // What another version may send: other events, other types, more keys. What is understood of it counts.
+    // Other versions may send other events, types and keys. Everything that can still be understood must be used.
     for (input, is_told) in [
         (json!({ "hook_event_name": "BeforeEverything", "version": 99 }), false),
         (json!({ "hook_event_name": 7, "tool_name": "Bash", "tool_input": { "command": "ls sub" } }), true),
@@ -362,6 +368,7 @@ fn a_broken_session_is_begun_anew() {
     let project = Project::new("claude-code", TREE);
     project.reading("sub/deep/x.rs");
     let session = std::fs::read_dir(project.sessions()).unwrap().next().unwrap().unwrap().path();
+    // Killed while writing, damaged, or written by another version: the agent must go on with a new session.
     for broken in ["", "{", "{\"schema\": 99}"] {
         std::fs::write(&session, broken).unwrap();
         assert!(project.reading("sub/deep/x.rs").contains("DEEP RULES"));
@@ -370,6 +377,7 @@ fn a_broken_session_is_begun_anew() {
 
 #[test]
 fn what_nobody_read_is_told_again() {
+    // The agent may end while the hook runs. Text that it did not read must not be recorded as delivered.
     struct Closed;
     impl std::io::Write for Closed {
         fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
@@ -399,6 +407,7 @@ fn what_nobody_read_is_told_again() {
 #[test]
 fn hooks_of_one_session_at_the_same_time_tell_each_file_once() {
     let project = Project::new("claude-code", TREE);
+    // Agents run tools in parallel. Without the session's lock several hooks would deliver the same file.
     let told: usize = std::thread::scope(|scope| {
         let tell =
             || project.after("Bash", json!({ "command": "cat sub/deep/x.rs" })).matches("DEEP RULES").count();

@@ -1,4 +1,4 @@
-//! What is written into agents' settings, and taken out again.
+//! Entries in agents' settings: added, found again and removed.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 
@@ -159,6 +159,7 @@ fn what_cannot_be_understood_is_left_as_it_is() {
         "{\"hooks\": []}",
         "{\"hooks\": {\"PostToolUse\": {}}}",
         "{} {}",
+        // Programs disagree on which of two equal keys counts.
         "{\"hooks\":{},\"hooks\":{}}",
     ] {
         let machine = Machine::new();
@@ -205,13 +206,14 @@ fn an_existing_jsonc_is_the_one_that_is_changed() {
     assert!(!read(&path).contains("foreword") && read(&path).contains("\"other\""), "{}", read(&path));
 }
 
-/// Any JSON that a settings file could be.
 #[test]
 fn nothing_of_ours_is_left_after_two_installations_around_somebody_elses_change() {
     let mut machine = Machine::new();
     machine.install("claude-code", Scope::User).unwrap();
     let text = read(&machine.claude());
     machine.write(&machine.claude(), &text.replacen('{', "{\n  \"theme\": \"dark\",", 1));
+    // The foreign change makes the record of the first installation useless, and the second one records a file that
+    // already contains our entries.
     machine.program = "/elsewhere/foreword".into();
     machine.install("claude-code", Scope::User).unwrap().expect("a change");
     assert_eq!(machine.undo("claude-code", Scope::User), Some(Undone::TakenOut));
@@ -221,6 +223,7 @@ fn nothing_of_ours_is_left_after_two_installations_around_somebody_elses_change(
 
 #[test]
 fn a_program_of_another_name_knows_itself() {
+    // A renamed program has no telling name, so it must recognize its own path.
     for program in ["/opt/fwd", "/opt/foreword-0.1.0", "/opt/foreword-nightly"] {
         for agent in ["claude-code", "opencode"] {
             let mut machine = Machine::new();
@@ -262,6 +265,7 @@ fn what_is_in_the_place_of_ours_is_refused() {
 fn a_project_cannot_have_other_files_changed() {
     let machine = Machine::new();
     let project = machine.root.join("project");
+    // A cloned repository can contain any link. Installing into it must not change files elsewhere.
     let outside = machine.root.join("outside");
     machine.write(&outside.join("settings.json"), "{}\n");
     std::os::unix::fs::symlink(&outside, project.join(".claude")).unwrap();
@@ -274,6 +278,7 @@ fn a_project_cannot_have_other_files_changed() {
     assert_eq!(read(&outside.join("settings.json")), "{}\n");
 }
 
+// Names of our own keys are likely, so that they also occur with values of unexpected types.
 fn settings() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -294,7 +299,7 @@ fn settings() -> impl Strategy<Value = Value> {
         .prop_map(|fields| Value::Object(fields.into_iter().collect()))
 }
 
-/// An empty list of hooks says the same as none.
+/// Removes empty lists of hooks, which mean the same as no list.
 fn without_empty_hooks(mut settings: Value) -> Value {
     let fields = settings.as_object_mut().unwrap();
     if let Some(Value::Object(hooks)) = fields.get_mut("hooks") {
@@ -321,7 +326,7 @@ proptest! {
                     prop_assert_eq!(&written[name], value);
                 }
             }
-            // By taking ours out of a file that was changed since.
+            // The file is changed, so that undoing has to remove our entries instead of restoring the original.
             machine.write(&machine.claude(), &format!("{}\n\n", read(&machine.claude())));
             prop_assert_eq!(machine.undo("claude-code", Scope::User), Some(Undone::TakenOut));
             let left: Value = serde_json::from_str(&read(&machine.claude())).unwrap();

@@ -1,4 +1,4 @@
-//! The protocol of the MCP server, with an offer of its own.
+//! The protocol of the MCP server, tested with a small catalog.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 
@@ -46,7 +46,7 @@ impl McpCatalog for Notes {
     }
 }
 
-/// What is answered to some lines.
+/// Sends lines to a new server and returns its answers.
 fn say(lines: &[&str]) -> Vec<Value> {
     let input = Cursor::new(lines.join("\n"));
     let mut output = Vec::new();
@@ -117,7 +117,7 @@ fn who_follows_a_resource_is_told_when_it_is_another() {
         let told = lines.next().unwrap();
         assert_eq!(told["method"], "notifications/resources/updated");
         assert_eq!(told["params"]["uri"], "notes://all");
-        // Once for each change.
+        // The next line is the answer to the ping, so the change was announced only once.
         ours.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n").unwrap();
         assert_eq!(lines.next().unwrap()["id"], 2);
         drop(ours);
@@ -126,6 +126,7 @@ fn who_follows_a_resource_is_told_when_it_is_another() {
 
 #[test]
 fn a_message_that_is_too_long_and_ids_that_are_none_are_answered_and_the_next_one_is_heard() {
+    // Longer than the limit. The server must skip the rest of the line; otherwise it would take the rest for a message.
     let long =
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":"{}"}}"#, "x".repeat(9 * 1024 * 1024));
     let answers = say(&[

@@ -1,4 +1,4 @@
-//! What a tree of AGENTS.md files gets beside it.
+//! Files written next to a tree of AGENTS.md files.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 
@@ -63,6 +63,7 @@ const TREE: &[(&str, &str)] = &[
     ("AGENTS.md", "ROOT\n"),
     ("a/AGENTS.md", "A\n"),
     ("a/b/x.rs", ""),
+    // Ignored by Git, so this directory must get no file.
     ("target/AGENTS.md", "BUILT\n"),
     (".gitignore", "target\n"),
 ];
@@ -79,7 +80,7 @@ fn each_agents_file_gets_a_claude_file_and_gemini_is_told() {
     let plan = tree.plan(Means::Link);
     assert!(plan.changes.is_empty() && plan.kept.is_empty(), "{plan:?}");
     assert!(tree.plan(Means::Import).changes.is_empty(), "what leads there is enough");
-    // What was written is what the agent reads by our own rules, too.
+    // Our own profile of Gemini CLI must agree that the written settings make it read AGENTS.md.
     let settings = FileSettings::of(&GEMINI_CLI);
     let read = resolve(&Request { cwd: &tree.root, settings: &settings }, None).unwrap();
     assert!(read.text.as_deref().is_some_and(|text| text.contains("ROOT")), "{read:?}");
@@ -88,7 +89,7 @@ fn each_agents_file_gets_a_claude_file_and_gemini_is_told() {
     assert!(!tree.root.join(".gemini").exists());
 }
 
-/// What links are for: an import would be lost in a directory below.
+/// The reason for links: Claude Code would not follow an import if it was started further down.
 #[test]
 fn claude_code_gets_all_of_them_wherever_it_is_started() {
     let tree = Tree::new(TREE);
@@ -117,6 +118,7 @@ fn imports_are_one_line() {
 fn somebodys_own_text_stays() {
     let tree = Tree::new(TREE);
     tree.write("CLAUDE.md", "My own rules.\n");
+    // An import within other text is enough for Claude Code, so this file needs nothing.
     tree.write("a/CLAUDE.md", "# Mine\n\nSee @AGENTS.md\n");
     let plan = tree.plan(Means::Link);
     assert_eq!(tree.names(&plan), [".gemini/settings.json"]);
@@ -194,6 +196,8 @@ fn one_strange_file_stops_nothing() {
         ("b/AGENTS.md", "B\n"),
         ("c/AGENTS.md", "C\n"),
     ]);
+    // Latin-1 text, a directory and a broken link: none of them can be replaced safely, and none may stop the other
+    // changes.
     std::fs::write(tree.root.join("a/CLAUDE.md"), b"caf\xe9\n").unwrap();
     std::fs::create_dir(tree.root.join("b/CLAUDE.md")).unwrap();
     std::os::unix::fs::symlink("nothing", tree.root.join("c/CLAUDE.md")).unwrap();
@@ -213,6 +217,7 @@ fn one_strange_file_stops_nothing() {
 #[test]
 fn a_pipe_that_says_what_is_ignored_does_not_hold_us_up() {
     let tree = Tree::new(&[("AGENTS.md", "R\n"), ("a/AGENTS.md", "A\n")]);
+    // Opening a pipe without a writer blocks forever.
     let status = std::process::Command::new("mkfifo").arg(tree.root.join("a/.gitignore")).status().unwrap();
     assert!(status.success());
     assert_eq!(tree.names(&tree.plan(Means::Link)), ["CLAUDE.md", ".gemini/settings.json"]);

@@ -1,4 +1,4 @@
-//! What checking, mapping and comparing a large tree costs over a bare walk over it.
+//! Cost of checking, mapping and comparing a large tree, compared with a bare walk over it.
 //!
 //! ```text
 //! cargo bench -p foreword-check --bench check -- [--quick]
@@ -22,7 +22,7 @@ use measure::{
 };
 use tokens::Counter;
 
-/// The word that makes this program do one thing once, in a process of its own.
+/// First argument of a child process that runs one measurement once.
 const MODE: &str = "once";
 const BARE: &str = "bare parallel walk";
 const WALK: &str = "walk, with names";
@@ -32,7 +32,6 @@ const COMPARE: &str = "compare, in the deepest directory";
 const CHECK: &str = "check";
 const WAYS: [&str; 6] = [BARE, WALK, ONE, ALL, COMPARE, CHECK];
 
-/// Of these, one directory in so many has a file of its own.
 const FILES_PER_DIRECTORY: usize = 10;
 const DIRECTORIES_PER_FILE: usize = 100;
 const CHILDREN: usize = 10;
@@ -58,7 +57,8 @@ fn measure(effort: Effort) -> anyhow::Result<()> {
     let mut times: Vec<Vec<Duration>> = vec![Vec::new(); WAYS.len()];
     let mut peaks = vec![0_u64; WAYS.len()];
     for _ in 0..rounds {
-        // In turns, so that all of them meet the same machine.
+        // The ways take turns, so that a change of the machine's load affects all of them alike. Each runs in a process
+        // of its own, because the peak memory of a process never falls.
         for (index, way) in WAYS.into_iter().enumerate() {
             let output =
                 Command::new(std::env::current_exe()?).arg(MODE).arg(directory.path()).arg(way).output()?;
@@ -122,7 +122,7 @@ fn create(root: &Path, files: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Does one thing and prints nanoseconds and peak memory.
+/// Runs one measurement and prints its nanoseconds and peak memory.
 fn once(root: &Path, way: &str) -> anyhow::Result<()> {
     let started = Instant::now();
     match way {

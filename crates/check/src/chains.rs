@@ -38,6 +38,8 @@ impl Chain {
             bytes: file.bytes,
             kept: file.kept_bytes,
         });
+        // Most decisions are about names that do not exist. A large tree has millions of them, so only those that a
+        // rule reads are kept.
         let is_of_interest =
             |decision: &&Decision| !matches!(decision.outcome, Outcome::Used | Outcome::Absent);
         let is_front_matter =
@@ -59,6 +61,8 @@ impl Chain {
             let is_cut = file.kept < file.bytes;
             (&*file.path, if is_cut { Reading::Cut { kept: file.kept } } else { Reading::Whole })
         });
+        // A file can have several decisions, for example as a name and as an import. One that is already listed above
+        // is read, whatever happened to it elsewhere.
         let others = self.decisions.iter().filter_map(|decision| {
             let is_listed = || self.files.iter().any(|file| file.path == decision.path);
             let reading = match decision.outcome {
@@ -96,6 +100,8 @@ pub(crate) fn resolve(
     root: &Path,
     config: &AgentsConfig,
 ) -> Vec<Chain> {
+    // Profiles are turned into settings once per agent rather than once per directory, and all threads share one cache,
+    // because neighbouring directories have the same ancestors.
     let settings: Vec<FileSettings> = agents.iter().map(|agent| settings(agent, root, config)).collect();
     let work: Vec<(&PathBuf, &FileSettings)> = directories
         .iter()
@@ -123,6 +129,7 @@ pub(crate) fn resolve(
         }
     });
     let mut chains = done.into_inner();
+    // The threads finish in any order. Sorting by index makes the report the same on every run.
     chains.sort_by_key(|(index, _)| *index);
     chains.into_iter().map(|(_, chain)| chain).collect()
 }

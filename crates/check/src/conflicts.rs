@@ -12,6 +12,8 @@ pub fn conflicts<'a>(texts: impl IntoIterator<Item = (&'a Path, &'a str)>, base:
         .into_iter()
         .map(|(path, text)| {
             let directory: PathBuf = path.parent().unwrap_or(path).to_owned();
+            // The texts come from a resolution and need no project around them: the search for contradictions looks
+            // only at the commands in them.
             Document::new(path, &directory, text.as_bytes().to_vec(), None)
         })
         .collect();

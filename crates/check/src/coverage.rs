@@ -40,7 +40,7 @@ pub struct CoverageReader {
 pub enum CoverageTime {
     /// At startup in the file's directory.
     Start,
-    /// CoverageTime a path matches its front matter.
+    /// Later, once a path matches its front matter.
     Matching,
     /// Never in its own directory, because another name comes first.
     Never,
@@ -51,6 +51,8 @@ pub(crate) fn of(project: &Project) -> Vec<FileCoverage> {
         let bytes = document.bytes.len() as u64;
         let agents = document.readers.iter().map(|agent| {
             let losses = document.losses.iter().filter(|loss| loss.agent == *agent);
+            // The losses of different directories are never added up: each belongs to another session, and the worst of
+            // them is the one worth fixing.
             let dropped = losses.map(|loss| loss.lost).max().unwrap_or(0);
             let is_dropped = document.not_imported.contains(agent) || is_shadowed(document, agent);
             CoverageReader {

@@ -111,6 +111,8 @@ impl Document {
 
 /// Reads a file below the root, without blocking on a pipe or following a link outside.
 pub(crate) fn read(root: &Path, path: &Path) -> Found {
+    // Links are resolved below the opened root by the system, not by comparing paths first: a path that is checked and
+    // then opened could be replaced in between.
     let Ok(relative) = path.strip_prefix(root) else { return Found::Outside };
     match rustix::fs::open(root, directory_flags(), Mode::empty()) {
         Ok(opened) => read_beneath(opened.as_fd(), root, relative, &Bounds::default(), MAX_BYTES),
@@ -144,6 +146,8 @@ pub(crate) fn utf16(bytes: &[u8]) -> Option<String> {
         [0xfe, 0xff, rest @ ..] => (u16::from_be_bytes, rest),
         _ => return None,
     };
+    // Text that only begins like UTF-16 must not be rewritten by `--fix`. An odd length, an unpaired surrogate or a
+    // zero character shows that it is something else.
     if rest.len() % 2 != 0 {
         return None;
     }

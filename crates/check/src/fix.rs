@@ -65,10 +65,12 @@ fn rewrite(path: &Path, rules: &[RuleId]) -> io::Result<bool> {
     if !metadata.is_file() {
         return Ok(false);
     }
+    // The file is replaced by a new one, which would separate it from its other names.
     if metadata.nlink() > 1 {
         return Err(io::Error::other("it has another name (a hard link), which would keep the old text"));
     }
     let before = std::fs::read(path)?;
+    // The encoding is fixed first: invisible characters can only be removed from UTF-8.
     let mut after = match utf16(&before) {
         Some(text) if rules.contains(&RuleId::Encoding) => text.into_bytes(),
         _ => before.clone(),
@@ -83,11 +85,14 @@ fn rewrite(path: &Path, rules: &[RuleId]) -> io::Result<bool> {
     if after == before {
         return Ok(false);
     }
+    // The new file is in the same directory, because a rename replaces a file atomically only within one file system.
     let directory = path.parent().unwrap_or(path);
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     file.write_all(&after)?;
     file.as_file().set_permissions(metadata.permissions())?;
     file.as_file().sync_all()?;
+    // An editor may have saved the file since it was read. This narrows the window to the rename itself, and a change
+    // that is noticed wins over the fix.
     if std::fs::read(path)? != before {
         return Err(io::Error::other("it was changed meanwhile"));
     }

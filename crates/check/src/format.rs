@@ -34,6 +34,8 @@ pub fn sarif(report: &CheckReport, version: &str) -> Value {
         Severity::Info => "note",
     };
     let rules = RULES.iter().map(|rule| {
+        // SARIF has a field for fixes, but it requires the exact replacement. The command is named in the help text
+        // instead.
         let fix = rule.fix.map_or_else(String::new, |fix| format!(" `foreword check --fix` {fix}."));
         json!({
             "id": rule.code,
@@ -45,6 +47,8 @@ pub fn sarif(report: &CheckReport, version: &str) -> Value {
         })
     });
     let results = report.findings.iter().map(|finding| {
+        // The log is usually read on another machine, so paths are relative to `%SRCROOT%`, the conventional name for
+        // the root of the sources.
         let mut place = json!({
             "artifactLocation": { "uri": uri(&finding.path, &report.root), "uriBaseId": "%SRCROOT%" },
         });

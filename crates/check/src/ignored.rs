@@ -25,6 +25,7 @@ impl Ignored {
         let mut files = self.files.borrow_mut();
         parent.ancestors().take_while(|directory| directory.starts_with(root)).any(|directory| {
             let file = files.entry(directory.to_owned()).or_insert_with(|| read(directory));
+            // A mentioned directory is often ignored through one of its parents, so the parents are matched as well.
             let matched = |file: &Gitignore| file.matched_path_or_any_parents(path, is_directory).is_ignore();
             file.as_ref().is_some_and(matched)
         })

@@ -92,6 +92,8 @@ impl CheckReport {
 /// Checks a tree.
 pub fn check(request: CheckRequest<'_>) -> Result<CheckReport, CheckError> {
     let CheckRequest { directory, config, policy } = request;
+    // Texts in a subtree refer to files of the whole project, so the root is found first even if only a part is
+    // checked. Globs in `check.ignore` are relative to it as well.
     let root = root(directory, config)?;
     let policy = policy.below(&root);
     let project = Project::read(directory, &root, config, &policy)?;
@@ -108,6 +110,7 @@ pub fn check(request: CheckRequest<'_>) -> Result<CheckReport, CheckError> {
 /// Returns the root of the project around a directory, or the directory itself.
 fn root(directory: &Path, config: &AgentsConfig) -> Result<PathBuf, CheckError> {
     let mut settings = FileSettings::of(&FOREWORD);
+    // The agents disagree about roots. Foreword's own profile decides, with the root markers of its settings.
     settings.agents.merge(config);
     let resolution =
         instructions::resolve(&instructions::Request { cwd: directory, settings: &settings }, None)?;

@@ -47,6 +47,8 @@ pub(crate) struct Markdown {
 
 impl Markdown {
     pub(crate) fn parse(text: &str) -> Self {
+        // Front matter is not Markdown: its closing `---` would turn the lines above into a heading. Offsets refer to
+        // the body, so `offset` is added for lines of the file.
         let body = header::find(text, Fence::Exact).map_or(text, |header| header.body);
         let offset = text.len() - body.len();
         let starts: Vec<usize> =
@@ -68,6 +70,7 @@ impl Markdown {
                         CodeBlockKind::Fenced(language) => (language.to_string(), 1),
                         CodeBlockKind::Indented => (String::new(), 0),
                     };
+                    // The info string of a fence may continue with attributes, as in `sh,no_run` or `sh {.copy}`.
                     let language = language.split([' ', ',', '{']).next().unwrap_or_default().to_lowercase();
                     block =
                         Some(CodeBlock { line: line(range.start) + skipped, language, text: String::new() });
@@ -110,6 +113,8 @@ impl Markdown {
         let around = self.around(line);
         // The source of a code span may differ from its text, by blanks at its ends or a line break.
         let Some(at) = around.rfind(piece) else { return around };
+        // Sentences are split by punctuation alone. Splitting too early, as after "e.g.", only narrows the context,
+        // whereas a parser for prose would still be wrong in lists and tables.
         let ends = [". ", "! ", "? ", ".) ", ".\" "];
         let start =
             ends.iter().filter_map(|end| Some(around[..at].rfind(end)? + end.len())).max().unwrap_or(0);
@@ -123,6 +128,7 @@ impl Markdown {
         let at = |line: usize| line.checked_sub(1).and_then(|index| self.lines.get(index));
         let short = |line: &str| line.chars().take(MAX_LINE).collect::<String>();
         let this = at(line).map_or("", String::as_str);
+        // Items, table rows and headings begin a new thought. A warning in the item above must not excuse this one.
         let is_item = this.trim_start().starts_with(['-', '*', '+', '|', '#', '>'])
             || this.trim_start().starts_with(|letter: char| letter.is_ascii_digit());
         match at(line.saturating_sub(1)) {

@@ -106,6 +106,8 @@ impl CheckPolicy {
             for named in rules {
                 let rule = rule(named, setting)?;
                 let index = rule.id as usize;
+                // A rule may be listed twice in one setting, by code and by name, but two settings would contradict
+                // each other silently.
                 if let Some(first) = set[index].filter(|first| *first != setting) {
                     return Err(PolicyError::Twice { code: rule.code, first, second: setting });
                 }

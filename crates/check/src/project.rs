@@ -84,6 +84,8 @@ impl Project {
         config: &AgentsConfig,
         policy: &CheckPolicy,
     ) -> Result<Self, CheckError> {
+        // Names from settings are collected before the walk, because the walk records only entries whose names it
+        // knows.
         let mut fallbacks = config.fallback_filenames.clone().unwrap_or_default();
         for agent in policy.agents() {
             let settings = chains::settings(agent, root, config);
@@ -106,10 +108,14 @@ impl Project {
             problems: tree.problems().to_vec(),
             ignored: Ignored::default(),
         };
+        // Targets of links are compared in canonical form. The root may itself be reached through a link, as the
+        // temporary directory on macOS is.
         let canonical = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         for path in tree.instruction_files().filter(|path| !policy.ignores(path)) {
             project.entries.extend(project.entry(path, &canonical, &fallbacks));
         }
+        // Only directories with instruction files are resolved, and the checked one. Every other directory reads what
+        // its nearest such ancestor reads.
         let known = project.entries.iter().filter(|entry| entry.known.is_some());
         let directories: BTreeSet<PathBuf> =
             known.map(|entry| entry.directory.clone()).chain([directory.to_owned()]).collect();
@@ -174,6 +180,8 @@ impl Project {
                 wanted.insert(entry.path.clone(), (entry.directory.clone(), folder));
             }
         }
+        // Imported files have arbitrary names, so the walk does not find them. The chains name those that some agent
+        // really reads.
         for file in self.chains.iter().flat_map(|chain| &chain.files) {
             if file.path.starts_with(&self.root)
                 && !policy.ignores(&file.path)
@@ -197,6 +205,7 @@ impl Project {
             }
         }
         self.note_readers();
+        // A link counts as an alias only if its target is a document as well, so all of them must be known first.
         for place in 0..self.documents.len() {
             self.documents[place].is_alias = self.is_alias(&self.documents[place]);
         }
@@ -243,6 +252,8 @@ impl Project {
         for (place, shadow) in shadowed::find(self) {
             self.documents[place].shadows.push(shadow);
         }
+        // Readers were added in the order of directories. Messages list agents in the order of the profiles, which does
+        // not depend on the tree.
         let order = |agent: &&'static Profile| self.agents.iter().position(|known| known == agent);
         let named: HashSet<&Path> =
             self.entries.iter().filter(|entry| entry.known.is_some()).map(|entry| &*entry.path).collect();
@@ -296,6 +307,7 @@ fn kind(path: &Path, canonical_root: &Path) -> Kind {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => Kind::File,
         Ok(metadata) if !metadata.is_symlink() => Kind::Other(word(&metadata)),
+        // The entry has been removed since the walk. Reading it fails later and reports the reason.
         Err(_) => Kind::File,
         Ok(_) => match path.metadata() {
             Ok(target) if target.is_file() => {

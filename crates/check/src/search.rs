@@ -75,6 +75,8 @@ pub(crate) struct Search {
 
 impl Search {
     pub(crate) fn for_globs(&mut self, mut rule: RuleGlobs) {
+        // Each glob is matched against each file of the tree. Beyond the limit nothing is claimed about the rule as a
+        // whole, because a glob that was not searched for may match.
         rule.has_others |= rule.globs.len() > MAX_GLOBS;
         rule.globs.truncate(MAX_GLOBS);
         self.globs.push(rule);
@@ -101,11 +103,15 @@ impl Search {
 
     /// Runs the searches and reports the findings of those without a match.
     pub(crate) fn run(self, project: &Project, findings: &mut Findings<'_>) {
+        // Everything is looked up at the end, in one walk and one pass over the directories, however many documents
+        // mention paths.
         walk(&self.globs, &project.root, findings);
         if self.endings.is_empty() && self.scripts.is_empty() {
             return;
         }
         let directories = directories(project);
+        // Texts often shorten paths to their last parts. Grouping the directories by name makes each lookup independent
+        // of the size of the tree.
         let mut by_name: HashMap<&OsStr, Vec<&Path>> = HashMap::new();
         for directory in directories.iter() {
             by_name.entry(directory.file_name().unwrap_or_default()).or_default().push(directory);
@@ -163,6 +169,8 @@ fn walk(rules: &[RuleGlobs], root: &Path, findings: &mut Findings<'_>) {
             for question in &questions {
                 if !question.is_answered.load(Ordering::Relaxed)
                     && question.glob.glob.matches(Target::File(entry.path()), &question.rule.base)
+                    // Two threads may find a match at the same moment. Only the one that changes the flag counts it, or
+                    // `open` would reach zero too early.
                     && !question.is_answered.swap(true, Ordering::Relaxed)
                 {
                     open.fetch_sub(1, Ordering::Relaxed);

@@ -45,6 +45,8 @@ fn first(project: &Project, chain: &Chain, document: &Document) -> Option<PathBu
                 .document(path)
                 .is_some_and(|other| other.bytes.trim_ascii() == document.bytes.trim_ascii())
     };
+    // A CLAUDE.md that is a copy of AGENTS.md, imports it or links to it costs the agent nothing. Only text that it
+    // never receives is a loss.
     if chain.files.iter().any(|file| says_the_same(&file.path)) {
         return None;
     }

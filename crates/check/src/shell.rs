@@ -101,6 +101,7 @@ pub(crate) fn commands(document: &Document) -> Vec<Command> {
         }
         // The introduction of a block is directly above its fence, or one line further up.
         let before = [2, 3].map(|up| markdown.around(block.line.saturating_sub(up))).join(" ");
+        // In a block, `cd` affects all later lines, as in a shell that runs them in turn, so this is never reset.
         let mut is_elsewhere = changes_directory(&before);
         let mut is_denied = denies(&before);
         for (index, line) in block.text.lines().enumerate() {
@@ -110,6 +111,7 @@ pub(crate) fn commands(document: &Document) -> Vec<Command> {
                 is_denied = denies(&before);
                 continue;
             }
+            // A comment such as `# wrong:` applies to the commands below it until a blank line.
             if line.starts_with('#') || line.starts_with("//") {
                 is_denied = denies(&before) || denies(line);
                 is_elsewhere |= changes_directory(line);
@@ -128,6 +130,7 @@ fn split(text: &str, line: usize, is_elsewhere: bool, is_denied: bool, commands:
     for part in text.split("&&").flat_map(|part| part.split([';', '|'])) {
         let words: Vec<String> = part.split_whitespace().map(str::to_owned).collect();
         let is_assignment = |word: &&String| word.contains('=') && !word.starts_with('-');
+        // Variables before a command, as in `CI=1 npm test`, are not its name.
         let words: Vec<String> = words.iter().skip_while(is_assignment).cloned().collect();
         if words.first().is_some_and(|word| word == "cd") {
             is_elsewhere = true;
@@ -149,6 +152,8 @@ pub(crate) fn is_example(sentence: &str) -> bool {
 
 fn changes_directory(sentence: &str) -> bool {
     let sentence = sentence.to_lowercase();
+    // A span after these words is usually a directory, so the command in the sentence runs there. Missing a finding is
+    // better than reporting a command that works.
     sentence.contains("cd ")
         || sentence.contains(" in `")
         || sentence.contains("from `")

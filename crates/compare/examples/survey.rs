@@ -1,4 +1,4 @@
-//! Which agent loses what, in a folder of repositories that are checked out.
+//! Losses of each agent in a folder of checked-out repositories.
 //!
 //! ```text
 //! cargo run -p foreword-compare --example survey -- FOLDER
@@ -16,7 +16,7 @@ use anyhow::Context as _;
 use compare::{Names, Tree, effective, grouped};
 use instructions::{FileSettings, LinkBounds, PROFILES, Profile, ProjectBounds, Relation};
 
-/// What one agent loses in one repository.
+/// Losses of one agent in one repository.
 #[derive(Default)]
 struct Losses {
     /// Directories in which text is lost.
@@ -60,6 +60,7 @@ fn row(repository: &Path, agents: &[&'static Profile], repeating: &mut Repeating
         .filter(|index| {
             let directory = &tree.directories()[*index];
             let below = directory.path.strip_prefix(repository).unwrap_or(&directory.path);
+            // Folders of rules, such as `.claude`, contain instruction files, but no agent is started in them.
             let is_hidden =
                 below.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.'));
             !directory.instructions.is_empty() && !is_hidden
@@ -100,7 +101,7 @@ impl Losses {
     }
 }
 
-/// How many files are there only to repeat an AGENTS.md beside them.
+/// Number of files that only repeat an AGENTS.md beside them.
 #[derive(Default)]
 struct Repeating {
     files: usize,

@@ -33,6 +33,7 @@ pub fn agents(names: Option<&[String]>) -> Result<Vec<&'static Profile>, Unknown
     let Some(names) = names.filter(|names| !names.is_empty()) else { return Ok(PROFILES.to_vec()) };
     let mut agents: Vec<&'static Profile> = Vec::new();
     for name in names {
+        // Agents given twice are compared once, at the first position, which is the order of the columns.
         let profile = Profile::find(name).ok_or_else(|| UnknownAgent { name: name.clone() })?;
         if !agents.contains(&profile) {
             agents.push(profile);

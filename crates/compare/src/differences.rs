@@ -54,6 +54,8 @@ struct View<'a> {
 impl<'a> View<'a> {
     fn new(request: &'a CompareRequest<'_>, seen: &'a [Seen], base: &'a Path) -> Self {
         let mut view = Self { seen, base, user: request.settings.homes.user(), relations: Vec::new() };
+        // Relations are found once for all agents and among files that some agent reads. A copy that no agent reads
+        // would only lengthen the answer.
         let read: Vec<&Path> = view.project_files().into_iter().collect();
         let main = |path: &&Path| path.file_name().is_some_and(|name| name == "AGENTS.md");
         let (agents, others): (Vec<&Path>, Vec<&Path>) = read.into_iter().partition(main);
@@ -79,6 +81,7 @@ impl<'a> View<'a> {
     fn shown(&self, path: &Path) -> String {
         let shown = match (path.strip_prefix(self.base), self.user.map(|user| path.strip_prefix(user))) {
             (Ok(below), _) if below.as_os_str().is_empty() => ".".to_owned(),
+            // With `/` as base every path would be below it, and those in the home directory would lose their `~`.
             (Ok(below), _) if self.base.parent().is_some() => below.to_string_lossy().into_owned(),
             (_, Some(Ok(below))) => format!("~/{}", below.to_string_lossy()),
             _ => path.to_string_lossy().into_owned(),
@@ -126,6 +129,8 @@ impl<'a> View<'a> {
     fn traps(&self, sentences: &mut Vec<String>) {
         let mut pipes: BTreeSet<&Path> = BTreeSet::new();
         let no_file = |file: &&SeenFile| file.outcome == Outcome::NotAFile;
+        // Directories and sockets in the place of a file do no harm; only opening a pipe blocks. The metadata follows
+        // links, as the agents do.
         for file in self.seen.iter().flat_map(|seen| seen.files.iter().filter(no_file)) {
             if file.path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
                 pipes.insert(&file.path);
@@ -147,6 +152,7 @@ impl<'a> View<'a> {
     fn nothing(&self, sentences: &mut Vec<String>) {
         let started = || self.seen.iter().filter(|seen| seen.start.is_some());
         let nothing = titles(started().filter(|seen| !seen.files.iter().any(SeenFile::is_read)));
+        // With a single agent, its name is more useful than a statement about all of them.
         if nothing.len() == started().count() && nothing.len() > 1 {
             sentences.push("no agent reads anything here".to_owned());
         } else if !nothing.is_empty() {
@@ -175,6 +181,7 @@ impl<'a> View<'a> {
     /// Returns true if an agent has the content of a file, from it or from an equivalent file.
     fn has(&self, seen: &Seen, path: &Path) -> bool {
         let only_imports = |(one, relation): &(&Path, Relation)| match relation {
+            // A file that only imports others has no text of its own, so an agent with all of them misses nothing.
             Relation::OnlyImports(others) => {
                 *one == path && others.iter().all(|other| self.has_equal(seen, other))
             }
@@ -248,6 +255,7 @@ impl<'a> View<'a> {
             (Outcome::Disabled, _) => Reason::Disabled,
             (Outcome::Shadowed, Some(by)) => {
                 let is_blank = |file: &SeenFile| file.path == *by && file.outcome == Outcome::Blank;
+                // Blank files deserve other words: a reader who opens one would not expect that it hides anything.
                 let hides = seen.files.iter().any(is_blank);
                 let by = self.shown(by);
                 if hides { Reason::HiddenByBlank(by) } else { Reason::Shadowed(by) }
@@ -290,6 +298,8 @@ impl<'a> View<'a> {
     }
 
     fn order(&self, sentences: &mut Vec<String>) {
+        // Root first is the usual order and is not mentioned, nor is any order that makes no difference for the files
+        // that are here.
         let mut orders: Vec<([&'static str; 3], Vec<String>)> = Vec::new();
         for seen in self.seen {
             let chain: Vec<&SeenFile> = at_start(seen).collect();

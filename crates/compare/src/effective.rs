@@ -52,9 +52,12 @@ pub fn effective(tree: &Tree, settings: &FileSettings) -> Result<Effective, Reso
     let cache = Cache::new();
     let mut answers = Answers { tree, settings, cache: &cache, of: vec![None; tree.directories().len()] };
     let special = special_directories(tree, settings);
+    // Two rounds are needed: whether plain directories can share a result is known only once the directory above them
+    // has been resolved.
     let own: Vec<usize> = (0..special.len()).filter(|index| special[*index] == *index).collect();
     answers.ask(&own)?;
-    // The first plain directory below each special one represents the others, unless it cannot be read.
+    // The special directory itself cannot represent the plain ones below it: some agents read certain names only in the
+    // working directory. The first plain directory does, unless the special one could not be read.
     let mut speakers: HashMap<usize, usize> = HashMap::new();
     let mut asked = Vec::new();
     for (index, above) in special.iter().copied().enumerate() {
@@ -88,6 +91,8 @@ pub fn effective(tree: &Tree, settings: &FileSettings) -> Result<Effective, Reso
 fn special_directories(tree: &Tree, settings: &FileSettings) -> Vec<usize> {
     let mut special: Vec<usize> = Vec::with_capacity(tree.directories().len());
     for (index, directory) in tree.directories().iter().enumerate() {
+        // The home directory is special even without files, because profiles treat it differently from other ancestors:
+        // its folders hold the user's own files.
         let is_home = settings.homes.user() == Some(&directory.path);
         special.push(match directory.parent {
             Some(parent) if !is_home && !directory.concerns.contain(settings.profile) => special[parent],
@@ -103,6 +108,7 @@ fn depends_on_directory(resolution: &Resolution, profile: &Profile) -> bool {
     let was = |outcome: Outcome| resolution.decisions.iter().any(|decision| decision.outcome == outcome);
     let rules = profile.front_matter == FrontMatterRule::Conditions
         && (has_scope(FileScope::Rule) || was(Outcome::NotApplicable));
+    // An import can lead into the subdirectory of one working directory and out of another one.
     let bounds = profile.imports.map(|imports| imports.bounds);
     let imports = bounds == Some(ImportBounds::WorkingDirectory)
         && (has_scope(FileScope::Import) || was(Outcome::OutsideRoot));
@@ -122,6 +128,7 @@ impl Answers<'_> {
     /// Resolves some directories on all processors.
     fn ask(&mut self, directories: &[usize]) -> Result<(), ResolveError> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        // Neighbouring directories go to the same thread, because they have most of their ancestors in common.
         let share = directories.len().div_ceil(threads).max(1);
         let tree = self.tree;
         let settings = self.settings;

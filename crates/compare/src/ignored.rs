@@ -90,6 +90,8 @@ fn split(pattern: &str) -> Option<(PathBuf, Reach, &str)> {
     let Some((before, last)) = pattern.rsplit_once('/') else {
         return Some((PathBuf::new(), Reach::Below, pattern));
     };
+    // Only the literal beginning limits the scope. Anything after a wildcard is ignored here, which finds too many
+    // candidates; each is looked up on disk later, so none is reported wrongly.
     let is_literal = |part: &&str| !part.contains(['*', '?', '[', '\\']);
     let parts: Vec<&str> = before.split('/').filter(|part| !part.is_empty()).collect();
     let literal: PathBuf = parts.iter().take_while(|part| is_literal(part)).collect();

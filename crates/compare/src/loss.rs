@@ -18,6 +18,7 @@ pub struct LostFile {
 
 /// Returns true if an outcome means the loss of text that the agent should read.
 pub fn is_loss(outcome: Outcome) -> bool {
+    // Listed without a wildcard, so that a new outcome has to be classified before this compiles.
     match outcome {
         Outcome::Truncated
         | Outcome::OverBudget
@@ -44,6 +45,8 @@ pub fn of(resolution: &Resolution, settings: &FileSettings) -> Vec<LostFile> {
         .map(|decision| {
             let path = &decision.path;
             let read = resolution.files.iter().find(|file| file.path == *path);
+            // A cut file is in the resolution with the bytes that were kept. A dropped one has only a decision, so its
+            // size is looked up.
             let (bytes, kept) = match read {
                 Some(file) => (file.bytes, file.kept_bytes),
                 None => (size(path, settings), 0),

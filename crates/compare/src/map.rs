@@ -97,6 +97,7 @@ impl Map {
                         path: text(&file.path),
                         bytes: file.bytes,
                         kept_bytes: file.kept_bytes,
+                        // The importing file contains the text already, and counting it twice would exaggerate the sum.
                         tokens: if is_in_place(effective.profile, file) {
                             0
                         } else {
@@ -151,6 +152,7 @@ impl Map {
             let Some(set) = sets.get(text(&directory.path).as_str()).copied() else { continue };
             let parent = directory.parent.map(|parent| text(&tree.directories()[parent].path));
             let above = parent.and_then(|parent| sets.get(parent.as_str()).copied());
+            // Directories with the result of their parent add nothing. In a large repository these are nearly all.
             if above == Some(set) {
                 continue;
             }
@@ -188,6 +190,7 @@ impl Map {
                 let _ = write!(outline, "  + {}", new.join(", "));
             }
             outline.push('\n');
+            // A contradiction between files of the root holds in every directory below. It is shown where it begins.
             let known: &[String] = above.map_or(&[], |above| &self.sets[above].conflicts);
             for conflict in conflicts.iter().filter(|conflict| !known.contains(conflict)) {
                 let _ = writeln!(outline, "{}  ! {}", "  ".repeat(depth), one_line(conflict));

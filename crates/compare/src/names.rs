@@ -86,6 +86,8 @@ impl Names {
                 }
             }
         }
+        // A nested repository changes the root and so every result below it, even for agents that have no marker of
+        // this name in their profile.
         names.add_first_part(REPOSITORY, Agents::EVERYBODY);
         for name in OTHER_AGENTS.iter().map(|(name, _)| *name).chain(more) {
             names.add_file(name, Agents::NOBODY);
@@ -126,6 +128,8 @@ impl Names {
         let bytes = name.as_bytes();
         let mut judgement = Judgement::default();
         if self.lengths & length_bit(bytes.len()) != 0 {
+            // Names are matched without regard to case: some agents read other spellings, and checks report those that
+            // no agent reads.
             let small = bytes.to_ascii_lowercase();
             judgement.agents = self.first_parts.get(&small).copied();
             // The folder part is compared exactly: no agent accepts it in another letter case.
@@ -138,6 +142,7 @@ impl Names {
             judgement.is_instructions =
                 self.files.get(&small).is_some_and(|names| names.iter().any(ends_with));
         }
+        // Rules can have any name with the right suffix, so the test by length does not apply to them.
         judgement.is_instructions |= self.is_rule(path, bytes);
         judgement
     }

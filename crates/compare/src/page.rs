@@ -100,6 +100,8 @@ fn place_of<'a>(places: &mut HashMap<&'a str, usize>, paths: &mut Vec<&'a str>, 
 
 /// Escapes JSON, so that it cannot end its element or begin another one.
 fn embedded(json: &str) -> String {
+    // Within a script element, HTML ends the data at the first `</script`, whatever the JSON around it means. Escaped
+    // as Unicode, the characters are still the same for the JSON parser.
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 

@@ -83,6 +83,7 @@ impl<'a> Explained<'a> {
 impl<'a> Printed<'a> {
     fn new(resolution: &'a Resolution, absent: Absent) -> Self {
         let listed = |decision: &&instructions::Decision| {
+            // Each directory up to the root has several absent candidates per agent. Only an explanation needs them.
             absent == Absent::Listed || decision.outcome != instructions::Outcome::Absent
         };
         Self {

@@ -102,6 +102,8 @@ pub fn compare(request: &CompareRequest<'_>) -> Result<Compared, ResolveError> {
         let settings = settings_for(profile, request.settings);
         seen.push(match look(request, &settings, &counter) {
             Ok(seen) => seen,
+            // That an agent refuses to start is itself a difference. Other errors concern the directory and would be
+            // the same for every agent.
             Err(ResolveError::SettingsFile(error)) => {
                 Seen { profile, start: None, files: Vec::new(), refusal: Some(error.to_string()) }
             }
@@ -174,6 +176,8 @@ impl View<'_> {
             let is_inside = is_in_place(profile, file);
             let tokens = if role.is_some() && !is_inside { self.tokens(&file.text) } else { 0 };
             if is_inside && let Some(known) = self.files.iter_mut().find(|known| known.path == file.path) {
+                // The file was read by its name before. The decisions do not show the second copy, because it is part
+                // of another file's text.
                 known.is_twice |= known.is_read();
             }
             self.put(SeenFile {
@@ -310,6 +314,8 @@ fn role(profile: &Profile, file: &InstructionFile) -> BlockRole {
 
 /// Returns the role of the message with the project's files, or `None` if the agent was never run.
 pub(crate) fn known_role(profile: &Profile) -> Option<BlockRole> {
+    // The role of a message is rarely documented. It is trusted only if some rule of the agent was observed in its
+    // requests.
     let is_documented = |rule: &Rule| rule.evidence == Evidence::Documented;
     let rules = profile.agent.rules;
     (rules.is_empty() || !rules.iter().all(is_documented)).then_some(profile.role)

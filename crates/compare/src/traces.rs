@@ -87,6 +87,7 @@ pub fn sentence(profile: &'static Profile, ours: &Resolution, settings: &FileSet
             format!("{path}: {}", one_line(&diagnostic.message))
         })
         .collect();
+    // An agent that reads nothing would otherwise get a long list of everything that it does not read.
     if read.is_empty() && lost.is_empty() {
         let all: u64 = missing.iter().map(|file| file.bytes).sum();
         let sentence = match all {

@@ -67,6 +67,8 @@ impl Tree {
             Err(source) => return Err(TreeError::Directory { path: root.to_owned(), source }),
         }
         let mut parts = collect(&walker(root), names);
+        // The patterns are known only after the walk, so ignored instruction files are added in a second pass. It walks
+        // the ignored folders of agents without patterns, since everything in them is ignored.
         let unseen = find_ignored(root, names, &parts);
         for directory in &unseen.folders {
             let mut walker = walker(directory);
@@ -115,6 +117,8 @@ impl Tree {
         }
         tree.problems.sort();
         tree.problems.truncate(MAX_PROBLEMS);
+        // Threads return directories in any order. A parent sorts before its children, so one pass finds the index of
+        // each parent.
         paths.sort_unstable();
         paths.dedup();
         let mut places: HashMap<PathBuf, usize> = HashMap::with_capacity(paths.len());
@@ -192,6 +196,7 @@ fn find_ignored(root: &Path, names: &Names, parts: &[Part]) -> Unseen {
         for name in ignored.names_in(directory) {
             let path = directory.join(name);
             let Ok(metadata) = path.symlink_metadata() else { continue };
+            // Another pattern may include the name again, in which case the walk has already found it.
             if seen.contains(&(directory, OsStr::new(name))) || VERSION_CONTROL.contains(&name) {
                 continue;
             }
@@ -276,6 +281,8 @@ impl<'a> ParallelVisitorBuilder<'a> for Collectors<'a> {
 
 impl Drop for Collector<'_> {
     fn drop(&mut self) {
+        // The walker drops a visitor when its thread ends. Collecting per thread until then avoids taking the lock for
+        // each entry.
         let part = std::mem::take(&mut self.part);
         self.parts.lock().push(part);
     }
@@ -286,6 +293,7 @@ impl ParallelVisitor for Collector<'_> {
         match entry {
             Ok(entry) => self.collect(&entry),
             Err(error) => {
+                // One inaccessible mount can produce an error for each of its files.
                 if self.part.problems.len() < MAX_PROBLEMS {
                     self.part.problems.push(error.to_string());
                 }

@@ -47,6 +47,7 @@ pub(crate) fn verb(doers: usize, one: &'static str, many: &'static str) -> &'sta
 /// Escapes control characters, so that a name cannot imitate lines of output.
 pub(crate) fn one_line(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut line, letter| {
+        // Besides line breaks this covers escape sequences, with which a name could change the terminal.
         if letter.is_control() {
             line.extend(letter.escape_default());
         } else {

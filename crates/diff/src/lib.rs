@@ -39,6 +39,8 @@ pub fn runs(old: &[&[u8]], new: &[&[u8]]) -> Vec<Run> {
     for Hunk { before, after } in compare(&input).hunks() {
         let before = before.start as usize..before.end as usize;
         let after = after.start as usize..after.end as usize;
+        // Hunks list only changes. The equal elements between them, and those after the last one, complete the cover;
+        // empty runs at either end are removed below.
         runs.push(equal(old_done..before.start, new_done..after.start));
         (old_done, new_done) = (before.end, after.end);
         runs.push(Run { old: before, new: after, is_equal: false });
@@ -57,6 +59,7 @@ pub struct LineDiff<'a> {
 impl<'a> LineDiff<'a> {
     pub fn new(old: &'a str, new: &'a str) -> Self {
         let mut input = InternedInput::default();
+        // Line ends belong to their lines, so a missing one at the end of the text is a change like any other.
         input.update_before(old.split_inclusive('\n'));
         input.update_after(new.split_inclusive('\n'));
         let mut diff = compare(&input);
@@ -88,6 +91,7 @@ impl<'a> LineDiff<'a> {
     fn add_hunk(&self, text: &mut String, changes: &[Hunk]) {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return };
         let above = first.before.start.min(CONTEXT);
+        // Context lines are equal on both sides, so the old text supplies the numbers for both.
         let below = (self.input.before.len() as u32 - last.before.end).min(CONTEXT);
         let old = first.before.start - above..last.before.end + below;
         let new = first.after.start - above..last.after.end + below;
@@ -118,6 +122,7 @@ impl<'a> LineDiff<'a> {
 /// omitted.
 fn numbers(lines: &Range<u32>) -> String {
     match lines.len() {
+        // GNU diff and git number an empty range by the line before it, which `lines.start` is when counted from one.
         0 => format!("{},0", lines.start),
         1 => (lines.start + 1).to_string(),
         length => format!("{},{length}", lines.start + 1),

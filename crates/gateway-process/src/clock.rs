@@ -35,7 +35,7 @@ pub fn check_clock(target: &Target, seconds: i64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The library, where Debian's package `faketime` puts it.
+/// Path of the library that Debian's package `faketime` installs.
 #[derive(Debug, Clone)]
 pub struct ClockShift {
     library: PathBuf,
@@ -49,15 +49,16 @@ impl ClockShift {
         candidates.find(|path| path.is_file()).map(|library| Self { library })
     }
 
-    /// The same gateway with a clock that is so many seconds from the machine's.
+    /// Returns the launch with a clock that differs from the machine's by `seconds`.
     pub fn apply(&self, mut launch: Launch, seconds: i64) -> Launch {
         launch.variables.extend([
             ("LD_PRELOAD", self.library.clone().into()),
             ("FAKETIME", format!("{seconds:+}").into()),
             ("FAKETIME_DONT_FAKE_MONOTONIC", "1".into()),
-            // The name before version 0.9.9.
+            // Name of the same variable before version 0.9.9.
             ("DONT_FAKE_MONOTONIC", "1".into()),
-            // Shared memory is for children that should see the same time, and would be left behind by a kill.
+            // The library shares the time with child processes through shared memory, which a killed gateway would
+            // leave behind.
             ("FAKETIME_DISABLE_SHM", "1".into()),
         ]);
         launch

@@ -26,9 +26,10 @@ pub struct Launch {
     pub program: PathBuf,
     /// Flags of `foreword serve`.
     pub flags: Vec<OsString>,
-    /// What is in its configuration file.
+    /// Text of its configuration file.
     pub configuration: String,
-    /// A command that becomes the gateway when the gateway's own command is appended to it.
+    /// Command that the gateway's own command line is appended to, such as `nsenter`. It must replace itself with the
+    /// gateway, which would otherwise have another process id.
     pub through: Vec<OsString>,
     /// Variables besides those that every gateway gets.
     pub variables: Vec<(&'static str, OsString)>,
@@ -45,19 +46,19 @@ impl Launch {
     }
 }
 
-/// Killed when dropped, frozen or not; its directories are removed.
+/// A running gateway. Dropping it kills the process, even a frozen one, and removes its directories.
 pub struct GatewayProcess {
     directory: PathBuf,
     launch: Launch,
     child: Child,
-    // Last, so that it is dropped last.
+    // The last field, so that it is dropped last: it removes the directory.
     watchdog: Watchdog,
 }
 
 impl GatewayProcess {
     /// Starts a gateway and waits until it announces its address.
     pub fn start(launch: Launch) -> anyhow::Result<Self> {
-        // The watchdog removes it.
+        // Kept, because the watchdog removes it, also if this process is killed and drops nothing.
         let directory = tempfile::Builder::new().prefix("foreword-gateway-").tempdir()?.keep();
         let mut watchdog = Watchdog::start(&directory)?;
         let home = directory.join("home");
@@ -70,12 +71,12 @@ impl GatewayProcess {
         Ok(process)
     }
 
-    /// How clients find it, also after it was started again at another port.
+    /// Returns connection parameters that stay valid after a restart at another port.
     pub fn target(&self) -> Target {
         Target::Local { data: data(&self.directory) }
     }
 
-    /// A directory that is removed with it; the gateway's own are in it.
+    /// Returns the directory that contains the gateway's own directories and is removed with it.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -89,14 +90,15 @@ impl GatewayProcess {
         std::fs::read_to_string(log(&self.directory)).unwrap_or_default()
     }
 
-    /// Ends it at once, like a power failure for this one process.
+    /// Kills the process without a chance to shut down, like a power failure.
     pub fn kill(&mut self) -> anyhow::Result<()> {
         self.child.kill().context("could not kill a gateway")?;
         self.child.wait()?;
         self.watchdog.watch(None)
     }
 
-    /// Starts it after [`GatewayProcess::kill`]; its database may be away for a moment, then it is tried again.
+    /// Starts the gateway again after [`GatewayProcess::kill`]. Retries, because its database may be unavailable for a
+    /// moment.
     pub fn start_again(&mut self) -> anyhow::Result<()> {
         let begun = Instant::now();
         loop {
@@ -127,6 +129,8 @@ impl GatewayProcess {
             }
             let file = std::fs::read(&announced).ok();
             let file = file.and_then(|bytes| serde_json::from_slice::<GatewayFile>(&bytes).ok());
+            // The file of a killed predecessor is still there. Only the process id shows that this process has written
+            // it.
             if file.is_some_and(|file| file.pid == self.child.id()) {
                 return Ok(());
             }
@@ -138,7 +142,7 @@ impl GatewayProcess {
 
 impl Drop for GatewayProcess {
     fn drop(&mut self) {
-        // Already ended is fine.
+        // Errors are ignored, because the process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = self.watchdog.watch(None);
@@ -148,6 +152,7 @@ impl Drop for GatewayProcess {
 fn spawn(launch: &Launch, directory: &Path) -> anyhow::Result<Child> {
     let mut words = launch.through.iter().cloned().chain([launch.program.clone().into()]);
     let mut command = Command::new(words.next().unwrap_or_default());
+    // Nothing is inherited, because a developer's own settings and API keys must not affect a test.
     command.args(words).env_clear().current_dir(directory);
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", directory);
     command.env("FOREWORD_HOME", directory.join("home")).env("FOREWORD_DATA", data(directory));

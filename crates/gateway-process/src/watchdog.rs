@@ -6,8 +6,9 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::Context as _;
 
-/// Reads, until the end of its input, which process to end; an empty line is none. The input is a pipe that only the watched
-/// process holds open: the system closes it also when that process is killed. Signals for that one are not for the watchdog.
+/// Reads the id of the process to end from each line of its input; an empty line means none. The input is a pipe that
+/// only the starting process holds open, so the system closes it even if that process is killed. Signals are ignored,
+/// because a terminal also sends them to the watchdog.
 const SCRIPT: &str = "
 trap '' HUP INT TERM
 pid=
@@ -24,7 +25,8 @@ impl Watchdog {
     pub(crate) fn start(directory: &Path) -> anyhow::Result<Self> {
         let mut shell = Command::new("sh");
         shell.args(["-c", SCRIPT, "watchdog"]).arg(directory);
-        // Not in the directory that it removes, and not in the group that a terminal or a test runner ends as a whole.
+        // It must not run in the directory that it removes, nor in the process group that a terminal or a test runner
+        // ends as a whole.
         shell.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut shell, 0);
@@ -65,7 +67,7 @@ mod tests {
         watchdog.watch(Some(lives.id())).unwrap();
         watchdog.watch(None).unwrap();
         watchdog.watch(Some(ended.id())).unwrap();
-        // As the system does when this process is killed.
+        // Closes the pipe, as the system does when this process is killed.
         drop(watchdog);
         assert_eq!(ended.wait().unwrap().code(), None, "it was killed");
         assert!(!directory.exists());

@@ -105,6 +105,7 @@ impl Authenticator {
             self.counts.record_rejection(source, AuthenticationFailure::Missing, None, self.store.now());
             return Ok(None);
         };
+        // Only the digest is kept: neither the cache nor the database ever holds a secret that could be used to log in.
         let digest = hash_secret(secret);
         match self.look_up(&digest).await? {
             Ok(token) => {
@@ -165,11 +166,14 @@ impl Authenticator {
 
     async fn look_up(&self, digest: &str) -> Result<Result<AccessToken, Refused>, StoreError> {
         let asked_at = Instant::now();
+        // The count is taken before the database is queried. If a revocation arrives in the meantime, the result may be
+        // older than the revocation and must not enter the cache.
         let invalidations = {
             let cache = self.cache.lock();
             if let Some((at, token)) = cache.tokens.get(digest)
                 && at.elapsed() < CACHED_FOR
             {
+                // Checked again, because a cached token may have expired since it was looked up.
                 return Ok(self.check(token.clone()));
             }
             cache.invalidations
@@ -180,6 +184,7 @@ impl Authenticator {
         let mut cache = self.cache.lock();
         match &token {
             Ok(token) if cache.invalidations == invalidations => {
+                // The lifetime counts from the start of the lookup, so a slow database does not extend it.
                 cache.tokens.insert(digest.to_owned(), (asked_at, token.clone()));
             }
             // Unknown secrets are not cached, so that guessing cannot exhaust memory.

@@ -40,6 +40,8 @@ impl Connections {
     }
 
     pub(crate) fn close_expired(&self, now: Timestamp) {
+        // Closing only sets a flag for the connection's own task, so the registry can stay locked. The task removes its
+        // entry later, when it drops its registration.
         for (actor, outgoing) in self.open.lock().values() {
             if actor.is_expired(now) {
                 outgoing.close(CloseReason::Unauthenticated);

@@ -78,6 +78,7 @@ pub(crate) fn from_store(failure: StoreError) -> ErrorObject {
             data.actual = Some(actual as u64);
         }),
         StoreError::DiskFull => internal(message, InternalReason::DiskFull),
+        // The driver's message can contain host names and paths of the server, so it is only logged.
         StoreError::Unavailable(_) => {
             tracing::warn!(error = %message, "the database is unavailable");
             internal(

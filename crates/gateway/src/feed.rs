@@ -79,6 +79,8 @@ impl Feeds {
 
     /// Appends changes that were just committed. If there is a gap before them, the feed reads the log instead.
     pub(crate) fn logged(&self, logged: &LoggedChanges) {
+        // The map is unlocked before the changes are serialized, so that a large change in one workspace does not delay
+        // the others.
         let feed = self.feeds.lock().get(&logged.workspace_id).and_then(Weak::upgrade);
         if let Some(feed) = feed
             && !feed.append_contiguous(&logged.changes)
@@ -103,6 +105,8 @@ impl Feeds {
                     None => match self.read(&workspace_id, cursor).await {
                         Ok(frames) => frames,
                         Err(_) => {
+                            // The subscription survives an outage of the database. Its cursor has not moved, so nothing
+                            // is missed once reading succeeds again.
                             tokio::time::sleep(RETRY_AFTER).await;
                             continue;
                         }
@@ -118,6 +122,8 @@ impl Feeds {
                     }
                     cursor = seq;
                 }
+                // `wait_for` checks the current head before it waits, so a change that was appended after the look
+                // above is not missed.
                 if nothing_new && head.wait_for(|head| *head > cursor).await.is_err() {
                     return;
                 }
@@ -140,6 +146,8 @@ impl Feeds {
         if let Some(feed) = feeds.get(workspace_id).and_then(Weak::upgrade) {
             return feed;
         }
+        // Followers own the feeds, and the end of a feed runs no code that could clean up this map. A new feed is a
+        // good moment to do it.
         feeds.retain(|_, feed| feed.strong_count() > 0);
         let feed = Arc::new(Feed {
             workspace_id: workspace_id.clone(),
@@ -155,6 +163,8 @@ impl Feeds {
 
 /// Reads the log into a feed for as long as it has followers.
 async fn keep_reading(store: Store, feed: Weak<Feed>) {
+    // The feed is held for one round at a time. Holding it longer would keep it alive, and this task running, after the
+    // last follower has left.
     while let Some(feed) = feed.upgrade() {
         let cursor = *feed.head.borrow();
         match store.changes_after(&feed.workspace_id, cursor, BATCH).await {

@@ -99,6 +99,8 @@ async fn upgrade(
         Ok(answer) => answer,
         Err(refused) => return (StatusCode::BAD_REQUEST, format!("{refused}\n")).into_response(),
     };
+    // Authenticated before the upgrade, while a refusal can still be an HTTP status with an explanation. Afterwards
+    // only a close code is left.
     let actor = match authenticate(&state, &slot, request.headers()).await {
         Ok(actor) => actor,
         Err(refused) => return refused,
@@ -123,8 +125,8 @@ async fn serve_websocket(state: AppState, actor: Arc<Actor>, connection: hyper::
     let registered = shared.connections.register(Arc::clone(&actor), outgoing.clone());
     let peer = Arc::new(Peer::connected(actor, outgoing.clone()));
     shared.metrics.connections.inc();
-    // The token may have been revoked between its check above and the registration of the connection. Once registered,
-    // revocation closes the connection by itself.
+    // The token may have been revoked between its check above and the registration of the connection. From here on,
+    // revocation closes the connection automatically.
     if let Ok(false) = shared.access.is_still_valid(&peer.actor).await {
         outgoing.close(CloseReason::Unauthenticated);
     }
@@ -133,6 +135,8 @@ async fn serve_websocket(state: AppState, actor: Arc<Actor>, connection: hyper::
         shared.metrics.dropped(&reason);
     }
     drop((outgoing, registered));
+    // The shutdown waits for this task, and therefore for the last answers. The gauge counts the connection until they
+    // are sent or given up.
     let _ = closed.await;
     shared.metrics.connections.dec();
 }
@@ -167,6 +171,7 @@ pub(crate) async fn read_body(state: &AppState, headers: &HeaderMap, body: Body)
     let limit = state.service.shared.settings.limits.message_bytes;
     let read_limit = limit.saturating_mul(READ_FACTOR);
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    // Nothing is read of a body that is announced as far too large: it would only be thrown away.
     if let Some(announced) = announced.filter(|announced| *announced > read_limit) {
         return Err(failure(StatusCode::PAYLOAD_TOO_LARGE, &rpc::too_large(limit, announced)));
     }
@@ -247,6 +252,8 @@ fn full(rejected: AdmissionError) -> ErrorObject {
 /// Returns the token of a request: from a header or, because browsers cannot set headers for WebSockets, from a
 /// subprotocol.
 fn secret(headers: &HeaderMap) -> Option<&str> {
+    // If there is a header, it decides alone, even if it is malformed. Falling back to the subprotocol would let one
+    // request present two tokens.
     if let Some(value) = headers.get(AUTHORIZATION) {
         let (scheme, secret) = value.to_str().ok()?.split_once(' ')?;
         return scheme.eq_ignore_ascii_case("bearer").then_some(secret.trim());

@@ -46,6 +46,8 @@ pub(crate) async fn follow(
     Extension(slot): Extension<Arc<ConnectionSlot>>,
     headers: HeaderMap,
 ) -> Response {
+    // The token is checked before anything else about the request, so that a stranger cannot probe for versions or
+    // sessions.
     let opened = async {
         let actor = authenticate(&state, &slot, &headers).await?;
         check_version(&headers)?;
@@ -100,6 +102,7 @@ async fn handle_message(
         json(StatusCode::BAD_REQUEST, &failed)
     })?;
     let is_initialize = sent.get("method").is_some_and(|method| method == "initialize");
+    // A session begins only after the message was parsed, so malformed input cannot use up sessions.
     let session = if is_initialize {
         state.mcp.begin(&actor).map_err(|rejected| full(&rejected))?
     } else {
@@ -123,6 +126,8 @@ async fn answer(
     session: Arc<McpSession>,
     sent: Value,
 ) -> Result<Option<Value>, Response> {
+    // The permit comes before the blocking thread: calls that wait for one must not occupy threads that files and the
+    // database need.
     let working = state.mcp.working().await;
     let toolbox = Toolbox(Hosted::new(Arc::clone(&state.service), actor));
     let answering = state.tasks.spawn_blocking(move || {

@@ -55,6 +55,8 @@ fn meets_private<'a>(root: &Path, private: &'a [PathBuf]) -> Option<(&'static st
 
 /// Resolves links in the existing part of a path.
 fn real(path: &Path) -> PathBuf {
+    // A root may be set before its directory exists, and `canonicalize` fails for missing paths. Links in the part that
+    // does exist must not hide a private directory.
     for above in path.ancestors() {
         if let Ok(real) = above.canonicalize() {
             return match path.strip_prefix(above) {

@@ -86,6 +86,8 @@ impl Router {
         method: &str,
         params: Option<&RawValue>,
     ) -> Result<Reply, ErrorObject> {
+        // The role is checked before the parameters: a caller that may not use a method gets the same error whatever it
+        // sends.
         let (needed, handler) = self.handlers.get(method).ok_or_else(|| rpc::no_method(method))?;
         if context.peer.actor.role < *needed {
             return Err(needs_role(method, *needed, context.peer.actor.role));

@@ -88,9 +88,11 @@ impl Service {
             return Err(unauthenticated());
         }
         if let Some(limiter) = &self.shared.limiter
+            // Keyed by the token's name and not by connection, because more connections must not mean more requests.
             && let Err(refused) = limiter.check_key(&peer.actor.name)
         {
             let wait = refused.wait_time_from(DefaultClock::default().now());
+            // Rounded up: a client that waits the truncated time would be refused again.
             let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).saturating_add(1);
             let message = format!("too many requests; try again in {milliseconds} ms");
             return Err(ErrorObject::with(ErrorKind::RateLimited, message, |data| {

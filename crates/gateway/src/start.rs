@@ -147,10 +147,13 @@ impl Gateway {
     }
 
     async fn open(mut settings: GatewaySettings, packages: Vec<HookPackage>) -> Result<Self, StartError> {
+        // Resolved before anything is created: a mistyped or forbidden address leaves no data directory behind.
         let address = resolve(&settings).await?;
         let data = settings.data.clone();
         let directory = Arc::new(blocking(move || DataDirectory::lock(&data)).await?);
         let database = settings.database.clone().unwrap_or_else(|| Database::Sqlite(directory.database()));
+        // Locked before the store is opened, because opening may change the schema while another gateway still uses the
+        // file.
         let locked = lock_database(&directory, &database, settings.new_database).await?;
         let failed = |source| StartError::Database { database: database.clone(), source };
         let store = Store::open(&database).await.map_err(failed)?;
@@ -179,6 +182,8 @@ impl Gateway {
         let (agent, servers) = made.await?;
         let agent = Arc::new(agent);
         let listen = |source| StartError::Listen { address: settings.listen.clone(), source };
+        // The slow steps, and those that fail most often, come first, so that clients rarely connect to a gateway that
+        // then does not start.
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let shell = settings.agent.turns.shell.clone();
@@ -207,6 +212,7 @@ impl Gateway {
         let serving =
             crate::http::listener::serve(listener, routes(state), limits, shutdown.clone(), tasks.clone());
         let server = tokio::spawn(serving);
+        // Announced last, because local commands connect as soon as the file exists.
         let (announcing, url) = (Arc::clone(&directory), format!("http://{}", reachable(address)));
         blocking(move || announcing.announce(&url)).await?;
         Ok(Self {
@@ -282,6 +288,7 @@ impl Gateway {
 
     async fn shut_down(&self) {
         let directory = Arc::clone(&self.directory);
+        // The announcement goes first, so that local commands do not find a gateway that is about to refuse them.
         blocking(move || directory.withdraw()).await;
         self.shutdown.cancel();
         self.tasks.close();
@@ -295,6 +302,8 @@ impl Gateway {
         if tokio::time::timeout(SHUTDOWN_TIME, finished).await.is_err() {
             tracing::warn!("some connections did not close in time");
         }
+        // Background tasks run until the connections are closed, because they still deliver changes and revocations to
+        // them. After that they would only use a store that is about to close.
         self.background.iter().for_each(JoinHandle::abort);
         if tokio::time::timeout(LAST_TIME, self.leave_store()).await.is_err() {
             tracing::warn!("gave up closing the database: it did not answer in time");
@@ -303,6 +312,8 @@ impl Gateway {
 
     /// Ends turns, flushes pending writes and closes the database.
     async fn leave_store(&self) {
+        // Turns end first, because they use the MCP servers and store their results. The counts are written when
+        // nothing can add to them any more, and the store closes last.
         self.service.shared.agent.shutdown(HOOK_TIME).await;
         self.service.shared.servers.shut_down().await;
         if let Err(error) = self.service.shared.access.flush_counts().await {

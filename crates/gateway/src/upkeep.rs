@@ -45,6 +45,7 @@ async fn listen_for_changes(shared: Arc<Shared>, tokens_changed: Arc<Notify>) {
                 false
             }
             Ok(Wake::Tokens) => true,
+            // Lost wakes may have been about anything, so everything is treated as changed.
             Ok(Wake::Everything) | Err(RecvError::Lagged(_)) => {
                 shared.feeds.wake(None);
                 true
@@ -52,6 +53,8 @@ async fn listen_for_changes(shared: Arc<Shared>, tokens_changed: Arc<Notify>) {
             Err(RecvError::Closed) => return,
         };
         if may_be_tokens {
+            // An empty cache stops the next call of a revoked token. The sweep is for connections that make no calls
+            // and only listen.
             shared.access.invalidate();
             tokens_changed.notify_one();
         }
@@ -146,6 +149,7 @@ async fn prune_expired_records(shared: Arc<Shared>) {
 
 async fn flush_audit_counts(shared: Arc<Shared>) {
     loop {
+        // Sleeps first: nothing is counted yet at the start, and the shutdown writes the last counts.
         tokio::time::sleep(FLUSH_EVERY).await;
         if let Err(error) = shared.access.flush_counts().await {
             tracing::warn!(%error, "failed to write audit counts; retrying");

@@ -184,6 +184,7 @@ async fn every_method_is_open_to_exactly_those_who_may_call_it() {
             let workspace_id = here.parse().unwrap();
             let thread_id = world.thread.parse().unwrap();
             let turn = gateway.silent_turn(&workspace_id, &thread_id).await.unwrap();
+            // `token/revoke` needs a target of its own, because the first caller that may revoke a token removes it.
             let victim = format!("for {who}");
             gateway.token(&victim, Role::Reader, Some(here.parse().unwrap())).await.unwrap();
 
@@ -211,6 +212,7 @@ async fn a_refused_call_changes_nothing() {
     let before = ask(&owner, "thread/tree", world.with(json!({}))).await.unwrap();
     let reader = gateway.token("reader", Role::Reader, None).await.unwrap();
     let mut reader = Socket::connect(&gateway, &reader).await;
+    // The role is checked before anything else, so even parameters that name real objects must have no effect.
     for (method, ..) in TABLE.iter().filter(|(_, all, ..)| all[0] != Y) {
         reader.call(method, params(method, &world, "none", "reader")).await.unwrap_err();
     }
@@ -258,6 +260,7 @@ async fn a_bound_owner_has_only_the_tokens_of_its_workspace() {
         listed["tokens"].as_array().unwrap().iter().map(|token| &token["name"]).collect();
     assert_eq!(names, ["ours", "helper"]);
 
+    // Existing tokens of others and a missing one get the same answer, so a bound owner cannot guess names.
     for hidden in ["theirs", "everywhere", "owner", "no such token"] {
         let data = socket.refused(-32004, "token/revoke", json!({ "name": hidden })).await;
         assert_eq!((&data["what"], &data["id"]), (&json!("token"), &json!(hidden)));

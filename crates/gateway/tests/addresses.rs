@@ -40,6 +40,7 @@ async fn the_front_page_needs_no_token_and_has_no_data_and_no_scripts() {
     }
     // The page is the same with and without a token.
     assert_eq!(get(&gateway, "/", Some(&secret)).await.text(), page);
+    // A difference would reveal to any program that can connect which tokens exist.
     assert_eq!(get(&gateway, "/", Some("fwt_wrong")).await.text(), page);
 }
 
@@ -112,6 +113,7 @@ async fn metrics_are_well_formed_openmetrics() {
         }
         let (sample, value) = line.rsplit_once(' ').unwrap();
         assert!(value.parse::<f64>().is_ok(), "{line}");
+        // Prometheus rejects the whole page if a series occurs twice.
         assert!(seen.insert(sample), "{sample} is there twice");
         let name = sample.split('{').next().unwrap();
         let belongs = kinds.iter().any(|(family, kind)| match *kind {
@@ -160,6 +162,8 @@ async fn strange_hosts_and_origins_are_turned_away() {
         if status == 403 {
             assert_eq!(answer.error_code(), -32003, "{headers}");
         }
+        // Public pages check the host as well: with DNS rebinding, a web page could otherwise find out that a gateway
+        // runs here.
         for path in ["/", "/healthz", "/readyz"] {
             let answer = request(&gateway, &format!("GET {path} HTTP/1.1\r\n{headers}"), b"").await;
             assert_eq!(answer.status, status, "{path} {headers}");

@@ -94,6 +94,7 @@ async fn whoever_is_turned_away_is_audited_with_the_reason() {
     assert!(failed.iter().all(|entry| entry["event"]["source"] == "127.0.0.1"));
     let of_gone = failed.iter().find(|entry| entry["event"]["reason"] == "revoked").unwrap();
     assert_eq!(of_gone["actor"], "gone");
+    // A mistyped secret is often almost a valid one, so even rejected secrets must not be recorded.
     assert!(!json!(failed).to_string().contains("guessed"), "no secret is kept");
 }
 
@@ -132,6 +133,8 @@ async fn the_audit_is_paged_and_survives_a_restart() {
     let mut owner = Socket::owner(&gateway).await;
     assert_eq!(entries(&mut owner, "token_created").await.len(), 6, "the owner's, too");
     let used = entries(&mut owner, "token_used").await;
+    // Counts live in memory between two writes. Those of the last calls before the end survive only because the
+    // shutdown and `audit/list` write them.
     assert!(!used.is_empty(), "what was counted before the end was written");
     assert_eq!(entries(&mut owner, "gateway_started").await.len(), 2);
 }
@@ -141,6 +144,7 @@ async fn old_entries_are_forgotten() {
     let gateway = TestGateway::start().await.unwrap();
     let data = gateway.stop().await.unwrap();
     let forget = |settings: &mut gateway::GatewaySettings| {
+        // Every entry is older than a nanosecond, so the first pruning after the start must remove all of them.
         settings.agent.retention.audit = Some(std::time::Duration::from_nanos(1));
     };
     let gateway = TestGateway::start_in(data, forget).await.unwrap();

@@ -26,6 +26,7 @@ impl Place {
         std::fs::write(at("root/src/GEMINI.md"), "Be brief.\n").unwrap();
         std::fs::write(at("home/.codex/AGENTS.md"), "My own.\n").unwrap();
         std::fs::write(at("outside/AGENTS.md"), "Not yours.\n").unwrap();
+        // A relative path may look as if it were inside the workspace and still lead out of it.
         std::os::unix::fs::symlink("../outside", at("root/link")).unwrap();
         let homes = HomeDirectories::find(Some(at("home")), |_| None);
         let with = |settings: &mut GatewaySettings| settings.agent.files.homes = homes.clone();
@@ -90,6 +91,7 @@ async fn own_files_are_for_owners_of_everything() {
         let mut socket = place.as_role(role, is_bound).await;
         let answer = socket.ok("instructions/compare", place.world.with(json!({}))).await;
         assert_eq!(paths(&answer).contains(&own), is_shown, "{role}, bound: {is_bound}");
+        // The names of a user's own files reveal which tools they use, so the whole answer must not mention their home.
         if !is_shown {
             let home = place.path("home");
             assert!(!answer.to_string().contains(&home), "{answer}");
@@ -158,6 +160,7 @@ async fn links_tell_nothing_of_what_is_outside() {
     }
     for agent in answer["agents"].as_array().unwrap() {
         for file in agent["files"].as_array().unwrap() {
+            // The size of the foreign file would be enough to show that it was read.
             assert_ne!(file["kept_bytes"], "Not yours.\n".len(), "{agent:#}");
         }
     }

@@ -22,6 +22,8 @@ async fn until_closed(mut stream: TcpStream) -> String {
     let mut said = Vec::new();
     let read = tokio::time::timeout(SOON, stream.read_to_end(&mut said)).await;
     let read = read.expect("the gateway does not close the connection");
+    // A reset is acceptable only before the first byte: it could discard a part of an answer that the client should
+    // have seen.
     assert!(read.is_ok() || said.is_empty(), "{read:?}");
     String::from_utf8(said).unwrap()
 }
@@ -60,6 +62,8 @@ async fn whoever_shows_no_token_leaves_after_a_while() {
         .unwrap();
     let mut stranger = connect(&gateway).await;
     stranger.write_all(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").await.unwrap();
+    // The owner connects before the deadline of the stranger and stays idle past it, which must not matter for a
+    // connection that has shown its token.
     let mut owner = Socket::owner(&gateway).await;
     let said = until_closed(stranger).await;
     assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
@@ -75,6 +79,8 @@ async fn silent_sockets_keep_nobody_with_a_token_out() {
     }
     Socket::owner(&gateway).await.ok("workspace/list", json!({})).await;
     // The oldest connections were evicted.
+    // Only some are checked: the newest may remain open, depending on the order in which the system delivers
+    // connections.
     for stream in silent.drain(..30) {
         assert_eq!(until_closed(stream).await, "");
     }
@@ -84,6 +90,7 @@ async fn silent_sockets_keep_nobody_with_a_token_out() {
 async fn a_gateway_that_is_full_says_so() {
     let gateway = TestGateway::start_with(|settings| settings.listener.connections = 2).await.unwrap();
     let mut first = Socket::owner(&gateway).await;
+    // Both slots belong to authenticated connections, so there is none that could be evicted for the third.
     let _second = Socket::owner(&gateway).await;
     let said = until_closed(connect(&gateway).await).await;
     assert!(said.starts_with("HTTP/1.1 503 ") && said.ends_with("as many connections as it can\n"), "{said}");
@@ -122,6 +129,7 @@ async fn one_token_cannot_take_every_place() {
     let said = ask(&gateway.owner_secret().unwrap()).await;
     assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
     drop(first);
+    // The gateway frees the slot when it has noticed the end of the connection, which may be after the next request.
     crate::support::until("a place to be free again", async || {
         ask(&greedy).await.starts_with("HTTP/1.1 200 ")
     })
@@ -139,7 +147,7 @@ async fn a_shutdown_does_not_wait_for_half_requests() {
         "POST /rpc HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {secret}\r\ncontent-length: 9\r\n\r\n{{"
     );
     half_body.write_all(head.as_bytes()).await.unwrap();
-    // Answered after both have been accepted.
+    // The gateway accepts connections in order, so this answer proves that both are accepted.
     Socket::owner(&gateway).await.ok("workspace/list", json!({})).await;
     let started = Instant::now();
     gateway.gateway().shutdown().await;
@@ -159,7 +167,7 @@ async fn an_answer_is_sent_whole_although_the_gateway_stops() {
         .ok("thread/agents_doc/save", world.with(json!({ "content": content })))
         .await;
     let call = |id: usize| json!({ "jsonrpc": "2.0", "id": id, "method": "thread/agents_doc/get", "params": world.with(json!({})) });
-    // More than the buffers between the two hold.
+    // More than the sockets' buffers hold, so the answer cannot be sent before the shutdown begins.
     let body = json!((0..64).map(call).collect::<Vec<_>>()).to_string();
     let secret = gateway.owner_secret().unwrap();
     let length = body.len();
@@ -169,6 +177,7 @@ async fn an_answer_is_sent_whole_although_the_gateway_stops() {
     );
     stream.write_all((head + &body).as_bytes()).await.unwrap();
     let mut said = vec![0; 1];
+    // The first byte proves that the answer is being sent when the shutdown begins.
     stream.read_exact(&mut said).await.unwrap();
     let stopping = gateway.gateway();
     let stopped = tokio::spawn(async move { stopping.shutdown().await });
@@ -200,6 +209,7 @@ async fn a_small_batch_cannot_ask_for_an_endless_answer() {
     let secret = gateway.owner_secret().unwrap();
 
     let answer = post(&gateway, &secret, batch(60)).await.text().to_owned();
+    // Each rejected answer is replaced by an error of at most 512 bytes, which the limit does not cover.
     assert!(answer.len() < limit + 60 * 512, "{} bytes", answer.len());
     let answers: Vec<Value> = serde_json::from_str(&answer).unwrap();
     let codes: Vec<i64> = answers.iter().filter_map(|answer| answer["error"]["code"].as_i64()).collect();

@@ -87,6 +87,7 @@ async fn a_text_over_the_limit_is_refused_and_nothing_is_written() {
     socket.ok("thread/agents_doc/save", save("a\r\n".repeat(32_768))).await;
     let data = socket.refused(-32013, "thread/agents_doc/save", save("a".repeat(65_537))).await;
     assert_eq!((&data["limit"], &data["actual"]), (&json!(65_536), &json!(65_537)));
+    // The limit counts bytes, and each of these characters has three.
     let data = socket.refused(-32013, "thread/agents_doc/save", save("€".repeat(21_846))).await;
     assert_eq!(data["actual"], 65_538);
     socket.refused(-32602, "thread/agents_doc/save", save("a\0b".to_owned())).await;
@@ -131,6 +132,8 @@ async fn saving_the_same_text_again_changes_nothing_whatever_was_expected() {
     let (_gateway, world, mut socket) = start().await;
     let first = socket.ok("thread/agents_doc/save", world.with(json!({ "content": "a\n" }))).await;
     let tree = socket.ok("thread/tree", world.with(json!({}))).await;
+    // A client that lost the answer to a save sends it again with the same expectation. It must get the answer of the
+    // first attempt and not a conflict with itself.
     for expected in [0, 1, 7] {
         let again = world.with(json!({ "content": "\u{feff}a\r\n", "expected_version": expected }));
         assert_eq!(socket.ok("thread/agents_doc/save", again).await, first, "{expected}");
@@ -191,7 +194,7 @@ async fn archiving_answers_what_is_effective_now_and_whether_there_was_something
     let again = socket.ok("thread/agents_doc/archive", &scope).await;
     assert_eq!((&again["archived"], &again["effective"]["inherited"]), (&json!(false), &json!(true)));
 
-    // A new document is another one, but the scope's numbers go on.
+    // A new document has another id, but the versions of the scope continue.
     let second = socket.ok("thread/agents_doc/save", &own).await["doc"].clone();
     assert_ne!(id(&second), id(&first));
     assert_eq!(second["version"], 3);

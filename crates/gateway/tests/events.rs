@@ -14,7 +14,7 @@ use crate::support::{Socket, World, ask, metric, post, until};
 /// Number of log entries that [`World::new`] writes.
 const BEFORE: u64 = 3;
 
-/// The same with a document at the root, after which a save is a single change.
+/// Log entries of [`World::new`] and a first document at the root; each later save is a single entry.
 const BEFORE_SAVES: u64 = BEFORE + 2;
 
 async fn start() -> (TestGateway, World) {
@@ -23,7 +23,7 @@ async fn start() -> (TestGateway, World) {
     (gateway, world)
 }
 
-/// With a document at the root, so that saves change it and nothing else.
+/// Like [`start`], with a document at the root, so that later saves do not change the tree.
 async fn start_with_document() -> (TestGateway, World) {
     let (gateway, world) = start().await;
     make_document(&gateway, &world).await;
@@ -111,6 +111,7 @@ async fn a_document_change_is_told_without_its_text() {
     let draft = socket.notification().await;
     assert_eq!(draft["params"]["effective_changed"], false, "a draft changes nothing for anybody");
     assert!(draft["params"].get("folder_id").is_none(), "the root has no folder");
+    // A notification may reach a client whose rights have just changed, so it never contains the text itself.
     for told in [saved, archived, restored, draft] {
         assert!(!told.to_string().contains("PRIVATE"), "{told}");
     }
@@ -172,6 +173,8 @@ async fn the_answer_comes_before_the_first_notification() {
     for _ in 0..30 {
         let mut socket = Socket::owner(&gateway).await;
         let id = socket.request("events/subscribe", world.with(json!({ "since": 0 }))).await;
+        // With saves in progress, a subscription that starts before its answer is queued would almost certainly send a
+        // notification first.
         let first = socket.receive().await;
         assert_eq!(first["id"], id, "{first}");
         assert_eq!(socket.sequences(3).await, [1, 2, 3]);
@@ -194,6 +197,7 @@ async fn a_client_that_was_cut_off_for_a_thousand_changes_gets_them_all() {
     let count = 1_100;
     let newest = last_seen + count;
     let saving = save(&gateway, &world, 5..5 + count);
+    // The follower reads while the saves run: it would fill its queue and be disconnected as slow otherwise.
     let following = stayed.sequences(5 + usize::try_from(count).unwrap());
     let ((), seen) = tokio::join!(saving, following);
     assert!(seen.into_iter().eq(BEFORE_SAVES + 1..=newest), "who stayed sees each change once, in order");
@@ -218,6 +222,8 @@ async fn since_says_what_is_already_known() {
         assert_eq!(socket.sequences(replayed.len()).await, replayed);
     }
     socket.ok("events/subscribe", world.with(json!({ "since": 3 }))).await;
+    // A position from the future means that the client knows another database, for example from before a restore.
+    // Accepting it would lose changes silently.
     for beyond in [json!(4), json!(u64::MAX)] {
         socket.refused(-32012, "events/subscribe", world.with(json!({ "since": beyond }))).await;
     }
@@ -285,7 +291,7 @@ async fn after_unsubscribing_nothing_more_comes() {
         assert!(socket.is_quiet().await, "round {round}");
     }
     saving.abort();
-    // Ending what is not there is no error.
+    // Ending a subscription that does not exist is not an error.
     socket.ok("events/unsubscribe", world.with(json!({}))).await;
 }
 
@@ -295,6 +301,8 @@ async fn subscribing_again_replaces_what_was_there() {
     let saving = keep_saving(&gateway, &world);
     let mut socket = Socket::owner(&gateway).await;
     for round in 0..100 {
+        // Notifications of the replaced subscription may still arrive before this answer, but none after it, so those
+        // that did are dropped and the new ones start exactly after position 1.
         socket.ok("events/subscribe", world.with(json!({ "since": 1 }))).await;
         socket.forget_early();
         assert_eq!(socket.sequences(5).await, [2, 3, 4, 5, 6], "round {round}");
@@ -338,6 +346,7 @@ async fn http_has_no_events() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_never_reads_is_dropped_and_nobody_else_notices() {
     let gateway = TestGateway::start_with(|settings| {
+        // Small enough that the answers below overflow it together with the sockets' buffers.
         settings.limits.outgoing_bytes = 256 * 1024;
         settings.limits.patience = Duration::from_millis(500);
     })
@@ -391,6 +400,7 @@ async fn a_gateway_that_was_down_catches_its_clients_up() {
     socket.ok("events/subscribe", world.with(json!({}))).await;
     save(&gateway, &world, 0..2).await;
     let last_seen = *socket.sequences(2).await.last().unwrap();
+    // The client misses the following changes on purpose, as if its connection had broken before the shutdown.
     let id = socket.request("events/unsubscribe", world.with(json!({}))).await;
     socket.answer(id).await.unwrap();
     save(&gateway, &world, 2..10).await;
@@ -417,19 +427,20 @@ async fn gateways_on_one_database_tell_each_others_clients() {
     for follower in &mut followers {
         follower.ok("events/subscribe", world.with(json!({}))).await;
     }
-    // Both write at the same time, into the same workspace.
+    // Both gateways write into the same workspace at the same time, so their sequence numbers must interleave without
+    // gaps.
     tokio::join!(save(&here, &world, 0..100), save(&there, &world, 100..200));
     let newest = BEFORE_SAVES + 200;
     for (name, follower) in ["here", "there"].into_iter().zip(&mut followers) {
         let seen = follower.sequences(200).await;
         assert!(seen.into_iter().eq(BEFORE_SAVES + 1..=newest), "{name}: each change once, in order");
     }
-    // A client may go from one gateway to the other.
+    // A client may move to the other gateway with its position.
     let mut moved = Socket::owner(&there).await;
     moved.ok("events/subscribe", world.with(json!({ "since": newest - 5 }))).await;
     assert!(moved.sequences(5).await.into_iter().eq(newest - 4..=newest));
 
-    // A gateway that was down while the other one wrote has missed nothing either.
+    // A gateway that was down while the other one wrote has not missed anything either.
     let directory = there.stop().await.unwrap();
     save(&here, &world, 200..210).await;
     let database = here.gateway().database().clone();

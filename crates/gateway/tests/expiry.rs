@@ -23,6 +23,7 @@ async fn a_new_token_may_only_look() {
 async fn a_token_expires_with_its_connections() {
     let mut stage = Stage::chat().await;
     stage.socket.refused(-32602, "token/create", json!({ "name": "late", "expires_at": from_now(-1) })).await;
+    // Long enough to connect on a busy machine.
     let made = json!({ "name": "short", "expires_at": from_now(1500) });
     let secret = stage.socket.ok("token/create", made).await["secret"].as_str().unwrap().to_owned();
     let mut short = Socket::connect(&stage.gateway, &secret).await;
@@ -84,6 +85,7 @@ async fn a_turn_ends_with_its_token_although_the_name_is_given_again() {
     ]);
     let owner = stage.gateway.owner_secret().unwrap();
     assert_eq!(post(&stage.gateway, &owner, again.to_string()).await.status, 200);
+    // The turn belongs to the token's id. If it belonged to the name, the new token would keep it alive.
     assert_eq!(stage.ended(&turn).await["turn"]["status"], "cancelled");
 }
 

@@ -19,7 +19,7 @@ const ALIVE: &str = "\"probe\" ok";
 
 const MIB: usize = 1024 * 1024;
 
-/// A request of some size that would succeed if it were allowed.
+/// Returns a valid request of the given size.
 fn padded(bytes: usize) -> String {
     let request = r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#;
     format!("{request}{}", " ".repeat(bytes - request.len()))
@@ -37,6 +37,8 @@ async fn every_case_over_websocket() {
     let mut socket = Socket::owner(&gateway).await;
     for case in cases() {
         socket.send(case.text.clone()).await;
+        // Requests are answered in order, so everything before the probe's answer belongs to the case. Some cases have
+        // no answer at all.
         socket.send(PROBE).await;
         let mut answers = Vec::new();
         loop {
@@ -111,7 +113,7 @@ async fn a_message_over_the_limit_is_refused_and_the_websocket_lives_on() {
         is_too_large(&socket.receive().await, bytes);
         socket.ok("initialize", json!({})).await;
     }
-    // A message in many frames is as large as they are together.
+    // The limit applies to the whole message, so fragments below it do not help.
     let text = padded(2 * MIB);
     let (first, second) = text.as_bytes().split_at(MIB);
     for (part, opcode, last) in [(first, Data::Text, false), (second, Data::Continue, true)] {
@@ -149,6 +151,7 @@ async fn a_body_over_the_limit_is_refused() {
     let head = format!(
         "POST /rpc HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\nTransfer-Encoding: chunked"
     );
+    // The second body is cut off at four times the limit, so the error can only report the first byte beyond that.
     for (bytes, actual) in [(2 * MIB, 2 * MIB), (5 * MIB, 4 * MIB + 1)] {
         let body = format!("{bytes:x}\r\n{}\r\n0\r\n\r\n", padded(bytes));
         let answer = request(&gateway, &head, body.as_bytes()).await;
@@ -178,7 +181,7 @@ async fn a_binary_frame_is_a_parse_error() {
         assert_eq!(summary(&socket.text().await.unwrap()), "null -32700");
         socket.ok("initialize", json!({})).await;
     }
-    // Control frames are the WebSocket's own business.
+    // Control frames belong to WebSocket itself and get no JSON-RPC answer.
     socket.send_message(Message::Ping("x".into())).await.unwrap();
     socket.send_message(Message::Pong("x".into())).await.unwrap();
     assert!(socket.is_quiet().await);

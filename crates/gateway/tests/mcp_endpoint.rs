@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 
 use crate::support::{HttpAnswer, World, ask, request, soon};
 
-/// A gateway with a workspace that has a directory, and another that has none.
+/// A gateway with two workspaces, of which one has a directory.
 struct Place {
     gateway: TestGateway,
     world: World,
@@ -32,6 +32,7 @@ impl Place {
         ] {
             std::fs::write(at(path), text).unwrap();
         }
+        // A link that leaves the workspace: it must not make files readable that the token may not read.
         std::os::unix::fs::symlink("../outside", at("root/link")).unwrap();
         let homes = HomeDirectories::find(Some(at("home")), |_| None);
         let gateway = TestGateway::start_with(|settings| settings.agent.files.homes = homes).await.unwrap();
@@ -120,7 +121,7 @@ impl<'a> McpClient<'a> {
         result
     }
 
-    /// The stream of changes, line by line.
+    /// Opens the stream of changes.
     async fn stream(&self) -> tokio::io::Lines<BufReader<TcpStream>> {
         let mut stream = TcpStream::connect(self.gateway.gateway().address()).await.unwrap();
         let head = format!("{}\r\nAccept: text/event-stream\r\n\r\n", self.head("GET"));
@@ -132,7 +133,7 @@ impl<'a> McpClient<'a> {
     }
 }
 
-/// The next event of a stream; none at its end.
+/// Returns the next event of a stream; `None` at its end.
 async fn next_event(lines: &mut tokio::io::Lines<BufReader<TcpStream>>) -> Option<Value> {
     loop {
         let line = soon("an event", lines.next_line()).await.ok().flatten()?;
@@ -268,7 +269,7 @@ async fn who_follows_a_resource_is_told_on_the_stream() {
     let told = next_event(&mut events).await.unwrap();
     assert_eq!(told["method"], "notifications/resources/updated");
     assert_eq!(told["params"]["uri"], "foreword://document/shop");
-    // Another stream of the same session takes the place of the first.
+    // Another stream of the same session replaces the first one.
     let mut newer = reader.stream().await;
     assert_eq!(next_event(&mut events).await, None);
     std::fs::write(place.directory.path().join("root/AGENTS.md"), "THIRD\n").unwrap();
@@ -285,6 +286,7 @@ async fn a_session_is_its_tokens_and_ends_with_it() {
     let mut stranger = place.client(Role::Editor, true).await;
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     let own = std::mem::replace(&mut stranger.session, reader.session.clone());
+    // Not 403: the answer must not reveal that the session of another token exists.
     assert_eq!(stranger.post("", &ping).await.status, 404, "another token's session is none");
     stranger.session = own;
     assert_eq!(stranger.post("", &ping).await.status, 200);
@@ -348,6 +350,7 @@ async fn whatever_is_sent_is_answered() {
         std::fs::create_dir(place.directory.path().join(format!("root/{number}"))).unwrap();
         reader.ask("resources/subscribe", json!({ "uri": uri }))
     };
+    // Each followed resource is checked about once a second, so a client must not be able to follow any number of them.
     for number in 0..16 {
         assert!(followed(number).await["result"].is_object());
     }

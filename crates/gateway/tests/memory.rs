@@ -34,6 +34,7 @@ async fn what_is_a_users_own_is_neither_seen_nor_written_by_others() {
     let imported = eve.ok("memory/import", import).await;
     assert_eq!((&imported["added"], &imported["refused"][0]["index"]), (&json!(1), &json!(0)));
     let id = world.with(json!({ "id": item["id"] }));
+    // Even an owner bound to the workspace does not see another user's own items.
     for (other, seen) in [(&mut bob, 1), (&mut eve, 1), (&mut ann, 2)] {
         assert_eq!(texts(&other.ok("memory/list", world.with(json!({}))).await).len(), seen);
         assert_eq!(texts(&other.ok("memory/export", world.with(json!({}))).await).len(), seen);
@@ -109,6 +110,7 @@ async fn what_is_exported_can_be_imported_elsewhere_and_again() {
             None => break,
         }
     }
+    // More items than one part of an export holds, so that the client has to continue.
     assert_eq!((exported.len(), parts), (250, 2));
     let other = World::new(&gateway, "other").await;
     let import = other.with(json!({ "items": exported }));

@@ -18,7 +18,7 @@ fn save(world: &World, text: &str) -> Value {
     world.with(json!({ "content": text }))
 }
 
-/// Makes a call that must fail within bounds, because of the database.
+/// Makes a call that must fail in time because of the database.
 async fn fails(socket: &mut Socket, reason: &str, method: &str, params: Value) {
     let begun = Instant::now();
     let data = socket.refused(-32603, method, params).await;
@@ -33,6 +33,7 @@ async fn is_ready(gateway: &TestGateway) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgresql_goes_away_and_comes_back() {
+    // A server of its own, because this test stops it and others share the common one.
     let Some(cluster) = block_in_place(|| test_cluster(Options::fast())) else { return };
     let url = block_in_place(|| cluster.create_database()).unwrap();
     let gateway = TestGateway::start_on(Database::Postgres(url)).await.unwrap();
@@ -65,6 +66,7 @@ async fn postgresql_goes_away_and_comes_back() {
     })
     .await;
     let told = follower.notification().await;
+    // The failed save must not have used up a number: followers would wait for the gap forever.
     assert_eq!(told["params"]["seq"], 6, "the connection, its subscription and the numbers go on");
     let history = socket.ok("thread/agents_doc/history", world.with(json!({}))).await;
     assert_eq!(history["revisions"].as_array().unwrap().len(), 2, "what failed left nothing: {history}");
@@ -89,6 +91,8 @@ async fn a_question_outlives_a_database_that_is_away_for_a_moment() {
     stage.until(&turn, |answer| answer["approvals"] != json!([])).await;
 
     cluster.stop().unwrap();
+    // The log is the only sign that the turn has looked for its answer while the database was away. Restarting earlier
+    // would not test anything.
     let in_vain = "failed to look up an approval";
     until("the answer to be looked for in vain", async || log.text().contains(in_vain)).await;
     cluster.start_again().unwrap();
@@ -114,6 +118,8 @@ async fn an_sqlite_file_is_moved_away_and_back() {
     let place = gateway.data().join("foreword.db");
     let elsewhere = gateway.data().join("elsewhere.db");
 
+    // The file stays open in the gateway, so SQLite alone would keep writing into the moved file and lose those changes
+    // once another file takes its place.
     std::fs::rename(&place, &elsewhere).unwrap();
     fails(&mut socket, "database_unavailable", "thread/agents_doc/save", save(&world, "during")).await;
     assert!(!is_ready(&gateway).await);
@@ -125,7 +131,7 @@ async fn an_sqlite_file_is_moved_away_and_back() {
     assert_eq!(socket.sequences(1).await, [6]);
 }
 
-/// Names a directory on a small disk of its own; set for the process that the test below starts.
+/// Environment variable with the mount point of the small disk, set for the child process of the test below.
 const SMALL_DISK: &str = "FOREWORD_TEST_SMALL_DISK";
 
 #[cfg(target_os = "linux")]
@@ -134,7 +140,7 @@ fn a_full_disk_is_reported_and_costs_nothing_that_was_saved() {
     if std::env::var_os(SMALL_DISK).is_some() {
         return on_a_small_disk();
     }
-    // The disk exists only in a name space that ends with the process in it, however that ends.
+    // The disk is mounted in a namespace that ends with the child process, so even a crash leaves no mount behind.
     let directory = tempfile::tempdir().unwrap();
     let script = format!("mount -t tmpfs -o size=10m none \"${SMALL_DISK}\" || exit 77; exec \"$@\"");
     let run = std::process::Command::new("unshare")
@@ -147,6 +153,7 @@ fn a_full_disk_is_reported_and_costs_nothing_that_was_saved() {
         Ok(output) if output.status.success() => {}
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            // Containers often forbid namespaces. Only that may skip the test; a failure inside must fail it.
             let not_permitted = output.status.code() == Some(77) || said.contains("unshare");
             assert!(not_permitted, "{said}{}", String::from_utf8_lossy(&output.stdout));
             skip(&said);
@@ -166,7 +173,7 @@ fn skip(why: &str) {
 async fn on_a_small_disk() {
     let disk = std::path::PathBuf::from(std::env::var_os(SMALL_DISK).unwrap());
     let ballast = disk.join("ballast");
-    // Without it there is room for the whole write-ahead log twice, so that SQLite can tidy it up.
+    // Without the ballast, the disk holds the write-ahead log twice, which SQLite needs to clean it up afterwards.
     std::fs::write(&ballast, vec![0; 6 * 1024 * 1024]).unwrap();
     let directory = tempfile::tempdir_in(&disk).unwrap();
     let gateway = TestGateway::start_in(directory, |_| {}).await.unwrap();
@@ -177,9 +184,10 @@ async fn on_a_small_disk() {
 
     let mut acknowledged = 0;
     let mut refused = 0;
-    // After the first failure SQLite may still find room by tidying up its log, so ask until it does not.
+    // After the first failure, SQLite may still free space by cleaning up its log, so save until it no longer can.
     while refused < 5 {
         match socket.call("thread/agents_doc/save", save(&world, &text(acknowledged + 1))).await {
+            // Only refusals in a row count, since SQLite may find space for one more save in between.
             Ok(_) => (acknowledged, refused) = (acknowledged + 1, 0),
             Err(error) => {
                 refused += 1;
@@ -207,7 +215,7 @@ async fn on_a_small_disk() {
         assert_eq!(revision["revision"]["content"], text(version));
     }
     let tree = socket.ok("thread/tree", world.with(json!({}))).await;
-    // One more, because a document appeared.
+    // One more than the saves, because the first one also changed the tree.
     assert_eq!(tree["seq"], 4 + acknowledged);
 
     std::fs::remove_file(&ballast).unwrap();

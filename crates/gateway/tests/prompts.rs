@@ -124,6 +124,8 @@ async fn a_directory_must_be_inside_the_workspaces() {
     let mut prompts = Prompts::start().await;
     let root = prompts.project.path().join("repo");
     std::os::unix::fs::symlink("/", root.join("out")).unwrap();
+    // A directory whose name starts with the root's name: comparing paths as text would take it for a part of the
+    // workspace.
     fs::create_dir(prompts.project.path().join("repo-beside")).unwrap();
     for cwd in ["/", "..", "../repo-beside", "out", "out/etc"] {
         let params = prompts.world.with(json!({ "thread_id": prompts.world.thread, "cwd": cwd }));
@@ -144,6 +146,7 @@ async fn a_root_that_became_a_link_to_the_gateways_data_tells_nothing_of_it() {
     let mut prompts = Prompts::start().await;
     let data = prompts.gateway.data().to_owned();
     let root = prompts.project.path().join("repo");
+    // The import would put the owner's token into the prompt, which is the worst case of such a link.
     fs::write(data.join("AGENTS.md"), "Instructions of nobody: @owner.token\n").unwrap();
     fs::rename(&root, prompts.project.path().join("before")).unwrap();
     std::os::unix::fs::symlink(&data, &root).unwrap();
@@ -199,6 +202,8 @@ async fn a_past_prompt_is_rebuilt_after_everything_has_changed() {
     let turn = prompts.turn().await;
     prompts.save("As it is.").await;
     fs::write(prompts.project.path().join("repo/AGENTS.md"), "Other rules.").unwrap();
+    // Everything that feeds a prompt changes: files, document and identity. The rebuilt text can only come from the
+    // record.
     fs::write(prompts.gateway.data().join("home/SOUL.md"), "Another soul.").unwrap();
     let params = prompts.world.with(json!({ "turn_id": turn }));
     let rebuilt = prompts.socket.ok("prompt/rebuild", &params).await;
@@ -240,6 +245,7 @@ async fn a_hook_that_must_not_fail_is_named() {
     let error = prompts.socket.refused(-32051, "prompt/preview", params).await;
     assert_eq!(error["hook_id"], "test.closed");
     assert_eq!(error["phase"], "turn.pre_prompt_context");
+    // Errors of hooks may quote keys, and this error goes to every client that may preview a prompt.
     assert!(!error.to_string().contains("abcdefghijklmnop"), "{error}");
 }
 
@@ -292,7 +298,7 @@ async fn the_gateways_manifest_is_the_compilers() {
     assert_eq!(serde_json::to_value(&wire).unwrap(), value);
 }
 
-/// A manifest that hides a cut would be worse than none.
+/// A manifest that hides a truncation would be worse than no manifest.
 #[tokio::test]
 async fn the_manifest_says_what_happened_to_files_on_disk() {
     let mut prompts = Prompts::start().await;

@@ -39,6 +39,7 @@ async fn use_tokens(gateway: &TestGateway) -> Vec<String> {
 #[tokio::test]
 async fn secrets_never_reach_the_log() {
     let log = Log::default();
+    // At the most verbose level, which also includes the logs of libraries.
     let _captured = log.capture(tracing::Level::TRACE);
     let gateway = TestGateway::start().await.unwrap();
     let secrets = use_tokens(&gateway).await;
@@ -59,10 +60,12 @@ async fn secrets_are_not_in_the_database() {
         .iter()
         .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("foreword.db"))
         .collect();
+    // The write-ahead log counts too: deleted rows stay readable there.
     assert!(!database.is_empty(), "{files:?}");
     for path in database {
         let bytes = std::fs::read(path).unwrap();
         for secret in &secrets {
+            // Searched without the prefix, in case only the random part was stored.
             let digits = secret.trim_start_matches("fwt_");
             let found = bytes.windows(digits.len()).any(|window| window == digits.as_bytes());
             assert!(!found, "{secret} is in {}", path.display());

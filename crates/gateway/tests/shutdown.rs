@@ -11,10 +11,10 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::support::{Socket, World, ask, post, soon, until};
 
-/// As many as a batch may have, nearly.
+/// Almost the maximum of a batch, so that the shutdown reliably comes in the middle of it.
 const SAVES: usize = 60;
 
-/// A batch of saves, each of another text.
+/// Returns a batch of saves with different texts.
 fn batch(world: &World) -> String {
     let save = |number: usize| {
         let params = world.with(json!({ "content": format!("text {number}") }));
@@ -23,7 +23,7 @@ fn batch(world: &World) -> String {
     json!((0..SAVES).map(save).collect::<Vec<_>>()).to_string()
 }
 
-/// Waits until some of a batch is done; hardly ever all of it is by then.
+/// Waits until part of a batch is done.
 async fn is_under_way(gateway: &TestGateway, world: &World) {
     let owner = gateway.owner_in_memory();
     until("the batch to be under way", async || {
@@ -41,6 +41,7 @@ async fn is_finished(gateway: TestGateway, world: &World, answer: &Value) {
     }
     let gateway = restart(gateway).await;
     let got = ask(&gateway.owner_in_memory(), "thread/agents_doc/get", world.with(json!({}))).await.unwrap();
+    // Every text differs, so each acknowledged save must have become a version.
     assert_eq!(got["explicit"]["version"], SAVES);
 }
 
@@ -111,6 +112,7 @@ async fn every_acknowledged_save_is_there_afterwards() {
                     json!({ "jsonrpc": "2.0", "id": 1, "method": "thread/agents_doc/save", "params": params });
                 let message = tokio_tungstenite::tungstenite::Message::text(message.to_string());
                 if socket.send_message(message).await.is_err() {
+                    // A failed write is not the end yet: the close frame may still be unread in the buffer.
                     return (acknowledged, socket.closed().await);
                 }
                 match socket.text().await {
@@ -150,6 +152,8 @@ async fn every_acknowledged_save_is_there_afterwards() {
             revisions.iter().map(|each| (each["version"].as_u64().unwrap(), each["content_sha256"].clone())),
         );
     }
+    // There may be more versions than acknowledgements, because a save can be committed although its answer was never
+    // read.
     assert!(kept.keys().copied().eq(1..=kept.len() as u64), "versions have no gap");
     for (version, digest) in &acknowledged {
         assert_eq!(kept.get(version), Some(digest), "version {version} was acknowledged");
@@ -173,6 +177,8 @@ async fn clients_are_told_and_the_directory_is_free_again() {
     assert!(!announced.exists());
     let address = url.strip_prefix("http://").unwrap();
     assert!(tokio::net::TcpStream::connect(address).await.is_err(), "nobody listens any more");
+    // The directory must be free as soon as the shutdown returns, or a service manager could not restart the gateway
+    // immediately.
     drop(DataDirectory::lock(directory.path()).unwrap());
 
     let again = TestGateway::start_in(directory, |_| {}).await.unwrap();
@@ -189,7 +195,7 @@ async fn a_directory_has_one_gateway_at_a_time() {
     assert!(error.is_already_running());
     assert!(error.to_string().contains(&gateway.url()), "{error}");
     assert!(error.hint().is_some());
-    // The one that runs is not disturbed, and can still be found.
+    // The running gateway is not disturbed, and its announcement still exists.
     gateway.owner().await.unwrap();
 }
 
@@ -200,6 +206,7 @@ async fn an_address_that_others_can_reach_has_to_be_allowed() {
     settings.listen = "0.0.0.0:0".to_owned();
     let Err(error) = Gateway::start(settings).await else { panic!("listens on every address") };
     assert!(error.hint().unwrap().contains("--allow-remote"), "{error}");
+    // The address is checked first. A refused start must not leave a token or a database behind.
     assert!(directory.path().read_dir().unwrap().next().is_none(), "nothing was touched");
 }
 
@@ -210,7 +217,8 @@ async fn a_client_that_never_reads_does_not_hold_up_the_end() {
     let big = world.with(json!({ "content": "x".repeat(65_000) }));
     ask(&gateway.owner_in_memory(), "thread/agents_doc/save", big).await.unwrap();
     let mut asleep = Socket::owner(&gateway).await;
-    // More than the buffers between the two hold, and less than the gateway queues.
+    // More than the sockets' buffers hold, so that the writer is stuck, but less than the gateway's queue, so that the
+    // client is not disconnected as slow before the shutdown.
     for _ in 0..80 {
         asleep.request("thread/agents_doc/get", world.with(json!({}))).await;
     }

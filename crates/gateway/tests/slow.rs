@@ -26,7 +26,8 @@ async fn drip(mut stream: TcpStream) -> Vec<u8> {
     };
     soon("the gateway to close the connection", async {
         tokio::select! {
-            // A reset, because something came after the end, is an end, too.
+            // The gateway may close while bytes are still arriving, and the system then reports a reset instead of an
+            // end.
             _ = reader.read_to_end(&mut said) => {}
             () = dripping => {}
         }
@@ -76,21 +77,21 @@ async fn a_websocket_message_that_drips_is_not_waited_for() {
         head.push(soon("the upgrade", stream.read_u8()).await.unwrap());
     }
     assert!(head.starts_with(b"HTTP/1.1 101 "), "{head:?}");
-    // A masked text frame of 65,535 bytes, of which only the head comes at once.
+    // The head of a masked text frame of 65,535 bytes; its content follows byte by byte.
     stream.write_all(&[0x81, 0xfe, 0xff, 0xff, 0, 0, 0, 0]).await.unwrap();
     drip(stream).await;
     let dropped = "foreword_connections_dropped_total{reason=\"silent\"}";
     until("it to be dropped", async || metric(&gateway, dropped).await == Some(1.0)).await;
 }
 
-/// A connection whose buffers hold little.
+/// Connects with a small receive buffer.
 async fn connect_with_small_buffer(gateway: &TestGateway) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(16 * 1024).unwrap();
     socket.connect(gateway.gateway().address()).await.unwrap()
 }
 
-/// A document that many answers show.
+/// Creates a large document.
 async fn big_document(gateway: &TestGateway) -> World {
     let world = World::new(gateway, "w").await;
     let big = world.with(json!({ "content": "x".repeat(60_000) }));
@@ -122,6 +123,7 @@ async fn an_answer_over_http_that_nobody_reads_is_given_up() {
     .await;
     let mut said = Vec::new();
     let read = soon("the end", stream.read_to_end(&mut said)).await;
+    // Less than the whole answer of about 4 MB: buffers may still deliver what was written before the gateway gave up.
     assert!(read.is_err() || said.len() < 3_000_000, "{} bytes came after all", said.len());
     Socket::owner(&gateway).await.ok("workspace/list", json!({})).await;
 }
@@ -132,7 +134,7 @@ async fn a_parent_process_that_never_reads_is_given_up_and_nobody_else_notices()
     let world = big_document(&gateway).await;
     let limits =
         ConnectionLimits { outgoing_bytes: 256 * 1024, patience: LIMIT, ..ConnectionLimits::default() };
-    // As `serve --stdio` does with its own input and output.
+    // The same setup as `serve --stdio` on standard input and output.
     let (parent, child) = duplex(4 * 1024);
     let (reader, writer) = tokio::io::split(child);
     let (endpoint, written) = rpc::stdio::endpoint(reader, writer, &limits);
@@ -144,10 +146,11 @@ async fn a_parent_process_that_never_reads_is_given_up_and_nobody_else_notices()
         let mut reading = BufReader::new(reading);
         for id in 0..100 {
             let line = format!("{}\n", call(&world, id));
-            // It is no longer read once the gateway has given up.
+            // The write fails once the gateway has given up and stopped reading.
             if writing.write_all(line.as_bytes()).await.is_err() {
                 break;
             }
+            // The first answer is read to be sure that the connection works before the parent stops reading.
             if id == 0 {
                 let mut answer = String::new();
                 reading.read_line(&mut answer).await.unwrap();
@@ -177,13 +180,15 @@ async fn half_a_line_over_stdio_keeps_nothing_else_from_being_said() {
     let mut lines = BufReader::new(reading).lines();
     let subscribe =
         json!({ "jsonrpc": "2.0", "id": 1, "method": "events/subscribe", "params": world.with(json!({})) });
+    // The subscription and the beginning of another request arrive in one write. The reader waits for the rest of the
+    // line, and that must not hold back the writer.
     writing.write_all(format!("{subscribe}\n{{\"jsonrpc\":").as_bytes()).await.unwrap();
     let answer = soon("the answer", lines.next_line()).await.unwrap().unwrap();
     assert!(answer.contains("\"result\""), "{answer}");
     Socket::owner(&gateway).await.ok("thread/agents_doc/save", world.with(json!({ "content": "a" }))).await;
     let told = soon("a notification", lines.next_line()).await.unwrap().unwrap();
     assert!(told.contains("thread/agents_doc/changed"), "{told}");
-    // The rest of the line comes in the end.
+    // The rest of the line arrives later and completes the request.
     writing.write_all(b"\"2.0\",\"id\":2,\"method\":\"workspace/list\"}\n").await.unwrap();
     loop {
         let line = soon("the second answer", lines.next_line()).await.unwrap().unwrap();

@@ -24,12 +24,12 @@ pub(crate) use world::{World, id};
 /// Time limit for anything that should be immediate, generous because test machines are busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Waits for something that should come at once.
+/// Waits for something that should be immediate.
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.unwrap_or_else(|_| panic!("waited in vain for {what}"))
 }
 
-/// Asks again and again until the answer is yes.
+/// Polls until the condition holds.
 pub(crate) async fn until(what: &str, mut reached: impl AsyncFnMut() -> bool) {
     let begun = Instant::now();
     while !reached().await {
@@ -38,7 +38,7 @@ pub(crate) async fn until(what: &str, mut reached: impl AsyncFnMut() -> bool) {
     }
 }
 
-/// Calls a method through the typed client's connection with whatever parameters.
+/// Calls a method through the typed client's connection with arbitrary parameters.
 pub(crate) async fn ask(client: &Client, method: &str, params: impl Serialize) -> Result<Value, ErrorObject> {
     match soon(method, client.caller().call(method, &params)).await {
         Ok(result) => Ok(result),

@@ -12,7 +12,7 @@ use test_gateway::TestGateway;
 
 use crate::support::{MODEL, Setting, Socket, World, id, with_model};
 
-/// The published schemas by type name: the files where they are, else what they are made from.
+/// Returns the published schemas by type name, or the generated ones if no files were published.
 fn schemas() -> BTreeMap<String, Validator> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
     let published = |name: &str| match std::fs::read(directory.join(format!("{name}.json"))) {
@@ -32,7 +32,7 @@ fn schemas() -> BTreeMap<String, Validator> {
         .collect()
 }
 
-/// Calls every method once, well, with every parameter it has; the workspace is followed from its beginning.
+/// Calls every method successfully with every parameter it has, following the workspace from its beginning.
 async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket) {
     socket.ok("initialize", json!({ "client": { "name": "walk", "version": "1" } })).await;
     let agents = json!({
@@ -67,6 +67,7 @@ async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket)
     socket.ok("thread/get", with(json!({ "thread_id": thread }))).await;
     socket.ok("thread/rename", with(json!({ "thread_id": thread, "title": "u" }))).await;
 
+    // One character over the prompt's budget, so that the answer has a warning for the schema to check.
     let long = "x".repeat(16_001);
     let save =
         json!({ "folder_id": inner, "content": long, "expected_version": 0, "save_reason": "autosave" });
@@ -108,7 +109,7 @@ async fn walk(gateway: &TestGateway, model: &ScriptedModel, socket: &mut Socket)
     socket.ok("events/unsubscribe", with(json!({}))).await;
 }
 
-/// Everything that can be done with memory.
+/// Calls every memory method.
 async fn remember(socket: &mut Socket, with: &impl Fn(Value) -> Value, thread: &str) {
     let add = json!({ "scope": "thread", "thread_id": thread, "category": "fact", "text": "one", "expires_at": "2099-01-01T00:00:00Z" });
     let item = id(&socket.ok("memory/add", with(add)).await["item"]);
@@ -265,6 +266,8 @@ impl Recorded {
                 None => {
                     let known = NOTIFICATIONS.iter().find(|known| known.name == name);
                     self.check(known.unwrap_or_else(|| panic!("unknown {name}")).params_type, &params);
+                    // The origin is merged into every logged notification and has a schema of its own. Deltas are not
+                    // logged and have none.
                     if params.get("seq").is_some() {
                         self.check("ChangeOrigin", &params);
                     }

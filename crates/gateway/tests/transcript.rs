@@ -1,8 +1,8 @@
 //! Golden transcripts: the requests of a conversation as a provider gets them, in a form that people can read.
 //!
-//! A request shows its system text, its tools by name, its messages block by block, and where a cache may end. What an
-//! earlier request of the transcript said in the same place is not repeated, so that a broken prefix is seen at once.
-//! Ids, dates, times of files and paths, which differ from run to run, are replaced by names.
+//! A request shows its system text, its tools by name, its messages block by block, and the places where a cache may
+//! end. Parts that an earlier request of the transcript has in the same place are not repeated, so a broken prefix is
+//! immediately visible. Ids, dates, file times and paths differ between runs and are replaced by names.
 //!
 //! `UPDATE_TRANSCRIPTS=1 cargo nextest run -p foreword-gateway` writes them anew; read them before they are committed.
 
@@ -15,22 +15,22 @@ use serde_json::Value;
 
 use crate::support::Stage;
 
-/// How much of the system text a transcript shows.
+/// Extent of the system text in a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SystemText {
     Whole,
-    /// With what is said of the tools.
+    /// The whole text and the descriptions of the tools.
     WithTools,
-    /// Its headings alone, where a transcript is about the messages: a change of wording elsewhere leaves it as it is.
+    /// The headings only, for transcripts about messages: they survive changes of wording elsewhere.
     Headings,
 }
 
-/// Compares everything the model was asked with `tests/transcripts/NAME.txt`.
+/// Compares all requests to the model with `tests/transcripts/NAME.txt`.
 pub(crate) fn check(stage: &Stage, name: &str, system: SystemText) {
     check_requests(stage, name, system, &stage.bodies());
 }
 
-/// The same with some of the requests only.
+/// Like [`check`], with some of the requests only.
 pub(crate) fn check_requests(stage: &Stage, name: &str, system: SystemText, bodies: &[Value]) {
     let text = stable(stage, &rendering::render(bodies, system));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/transcripts/{name}.txt"));
@@ -53,7 +53,7 @@ pub(crate) fn check_requests(stage: &Stage, name: &str, system: SystemText, bodi
     );
 }
 
-/// A text without what differs from run to run.
+/// Replaces everything in a text that differs between runs.
 pub(crate) fn stable(stage: &Stage, text: &str) -> String {
     stable_names::replace(text, stage)
 }

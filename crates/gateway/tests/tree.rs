@@ -97,6 +97,7 @@ async fn bad_workspaces_are_refused() {
 #[tokio::test]
 async fn a_folder_is_made_renamed_moved_and_deleted() {
     let (_gateway, world, mut socket) = start().await;
+    // Siblings may share a name: folders are identified by their ids.
     let inner = folder(&mut socket, &world, "same name", Some(&world.folder)).await;
     folder(&mut socket, &world, "same name", Some(&world.folder)).await;
     let got =
@@ -173,6 +174,7 @@ async fn a_thread_is_made_renamed_moved_and_archived() {
     let params = world.with(json!({ "thread_id": thread }));
     let archived = socket.ok("thread/archive", &params).await["thread"].clone();
     assert!(is_wire_time(&archived["archived_at"]));
+    // Archiving again changes nothing, not even the time, so that a client may repeat a call whose answer was lost.
     assert_eq!(socket.ok("thread/archive", &params).await["thread"], archived);
     assert_eq!(socket.ok("thread/get", &params).await["thread"], archived);
     socket.refused(-32011, "thread/rename", world.with(json!({ "thread_id": thread, "title": "x" }))).await;
@@ -190,6 +192,7 @@ async fn the_tree_has_summaries_and_no_texts() {
     let doc =
         socket.ok("thread/agents_doc/save", world.with(json!({ "folder_id": inner, "content": text }))).await;
     let tree = socket.ok("thread/tree", world.with(json!({}))).await;
+    // Trees are large and requested often. Texts in them would also reach clients that only show titles.
     assert!(!tree.to_string().contains(text));
     assert_eq!((&tree["workspace_id"], &tree["seq"]), (&json!(world.workspace), &json!(7)));
     let names = |key: &str, field: &str| -> Vec<Value> {
@@ -367,6 +370,7 @@ async fn the_threads_of_a_folder_come_a_page_at_a_time() {
     }
     let archived = world.with(json!({ "thread_id": world.thread }));
     socket.ok("thread/archive", archived).await;
+    // Neither the archived thread nor one of another folder may appear on the pages.
     let at_the_root = socket.ok("thread/create", world.with(json!({ "title": "root" }))).await;
     let mut titles = Vec::new();
     let mut params = json!({ "folder_id": world.folder, "limit": 2 });

@@ -86,6 +86,8 @@ impl Server {
         let configuration = settings.digest();
         let (cached, unreadable) = match ToolCache::load(memory, name, &configuration) {
             Ok(cached) => (cached, None),
+            // An unreadable cache may have contained accepted definitions that differ from what the server offers now.
+            // Treating it as empty would accept the new ones as if the server were new.
             Err(why) => (Some(ToolCache::unknown(&configuration)), Some(why)),
         };
         let server = Arc::new_cyclic(|itself| Self {
@@ -119,6 +121,8 @@ impl Server {
             let state = self.state();
             (state.cached.as_ref().is_some_and(ToolCache::is_known), state.health == Health::Failed)
         };
+        // A server that fails slowly would otherwise delay every turn by its time limit. The turn continues without its
+        // tools, and a later one finds them if the start succeeds.
         if !is_known && has_failed {
             let server = Arc::clone(self);
             tokio::spawn(async move { drop(server.connected().await) });
@@ -185,6 +189,7 @@ impl Server {
             called = self.call_in_session(definition, arguments) => called,
             () = self.shutdown.cancelled() => Err(ServerError::ShutDown { server: self.name.clone() }),
         };
+        // Masked after both cases, because error texts contain the server's own words as well as successful answers do.
         let mut output = match called {
             Ok(output) => output,
             Err(error) => ToolOutput::error(error.with_hint()),
@@ -201,6 +206,8 @@ impl Server {
     ) -> Result<ToolOutput, ServerError> {
         let connection = self.connected_as(definition).await?;
         let called = self.call_connected(&connection, definition, arguments.clone()).await;
+        // Only this failure is safe to repeat. After any other, the server may have performed the call before the
+        // connection broke, and a second one could do the same thing twice.
         if called.is_ok() || connection.end().why() != SESSION_ENDED {
             return called;
         }
@@ -279,6 +286,8 @@ impl Server {
     /// Returns a connection, starting the server if necessary. It is started in its own task, so that a cancelled caller does not
     /// stop a start from which the next caller profits.
     async fn connected(self: &Arc<Self>) -> Result<Arc<ServerConnection>, ServerError> {
+        // `try_lock`, so that a call on a working connection costs no task. If another caller holds the lock, it is
+        // probably starting the server, and the slower path waits for it.
         if let Ok(slot) = self.connection.try_lock()
             && let Some(connection) = slot.as_ref().filter(|connection| !connection.is_closed())
         {
@@ -297,6 +306,8 @@ impl Server {
             return Ok(Arc::clone(connection));
         }
         if let Some(ended) = slot.take()
+            // The task in `follow` notices the same end, and only the first of the two may count it. Counting it twice
+            // would double the delay.
             && ended.end().count_once()
         {
             self.failed(ended.end().why());
@@ -339,6 +350,7 @@ impl Server {
         }
         let connection = Arc::new(connection);
         *slot = Some(Arc::clone(&connection));
+        // Only weak references, so that neither the server nor its process is kept alive by the task that watches it.
         tokio::spawn(follow(self.itself.clone(), Arc::downgrade(&connection)));
         Ok(connection)
     }
@@ -375,6 +387,8 @@ impl Server {
                 Ok(definition) if definitions.iter().any(|known| known.name == definition.name) => {
                     problems.push(format!("it offers `{}` twice", definition.name));
                 }
+                // A tool that does not fit is skipped instead of ending the list, so that a single large definition
+                // does not hide the small ones after it.
                 Ok(definition) if bytes + definition.bytes() > MAX_OFFER_BYTES => too_many += 1,
                 Ok(definition) => {
                     bytes += definition.bytes();
@@ -463,6 +477,8 @@ impl Server {
     }
 
     pub(crate) async fn shut_down(&self) {
+        // Cancelled before the lock is taken: a start holds the lock until its time limit, and the token ends it
+        // immediately.
         self.shutdown.cancel();
         *self.connection.lock().await = None;
     }

@@ -88,6 +88,8 @@ impl Servers {
         workspace_id: &WorkspaceId,
         bound_to: Option<&WorkspaceId>,
     ) -> Result<(), UnusableServer> {
+        // Filtered before the search for similar names: an error must not reveal the name of a server that the actor
+        // cannot see.
         let mut seen = self.servers.iter().filter(|server| is_shown(server, bound_to));
         let Some(server) = seen.clone().find(|server| server.name == name) else {
             let meant = protocol::similar(name, seen.by_ref().map(|server| server.name.as_str()));

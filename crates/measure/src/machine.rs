@@ -19,6 +19,8 @@ pub struct Machine {
 
 impl Machine {
     pub fn this() -> Self {
+        // Missing files leave the values unknown instead of failing: `/proc` exists on Linux only, and a description
+        // that is incomplete must not cost the measurements that follow it.
         let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
         Self {

@@ -31,6 +31,8 @@ impl ResidentMemory {
 
     /// Resets the peak. If the system does not allow that, it remains the peak of the whole run.
     pub fn reset_peak(&self) {
+        // The value 5 resets only the high-water mark. The other values clear page flags, which would slow down the
+        // process that is being measured.
         let _ = fs::write(self.process.join("clear_refs"), "5");
     }
 

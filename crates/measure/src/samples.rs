@@ -20,6 +20,8 @@ impl Samples {
 
     /// Returns the time that the given part of the samples, from 0 to 1, does not exceed. Zero without samples.
     pub fn quantile(&self, part: f64) -> Duration {
+        // Nearest rank rather than interpolation: every printed quantile is then a time that really occurred, and a few
+        // samples do not yield a p99 that looks more precise than it is.
         let within = (part * self.0.len() as f64).ceil() as usize;
         self.0.get(within.saturating_sub(1)).copied().unwrap_or_default()
     }

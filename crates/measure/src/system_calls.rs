@@ -41,8 +41,12 @@ impl SystemCalls {
         let directory = tempfile::tempdir()?;
         let log = directory.path().join("calls");
         let mut strace = Command::new("strace");
+        // `-f` also follows the threads of a runtime and puts the thread's number in front of every line. The reader
+        // needs that number to tell the measured thread from the others.
         strace.args(["-f", "-qq", "-s", "256", "-o"]).arg(&log).arg("--");
         strace.arg(command.get_program()).args(command.get_args());
+        // A `Command` cannot be wrapped into another one, so its changes to the environment are copied, removals
+        // included.
         for (key, value) in command.get_envs() {
             match value {
                 Some(value) => strace.env(key, value),
@@ -103,6 +107,8 @@ fn read(log: &Path) -> anyhow::Result<BTreeMap<String, SystemCalls>> {
         let Some((name, _)) = call.split_once('(') else { continue };
         if let Some((watched, part)) = current
             && watched == thread
+            // strace also prints lines such as `<... read resumed>` and `+++ exited with 0 +++`. Only a plain name
+            // before the parenthesis begins a new call; counting resumed ones would count such a call twice.
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         {
             *parts.entry(part.to_owned()).or_default().0.entry(name.to_owned()).or_default() += 1;
@@ -121,6 +127,8 @@ mod tests {
         let log = directory.path().join("log");
         std::fs::write(
             &log,
+            // The log has a call before the first mark, a call of another thread and a call after the last mark; none
+            // of the three belongs to the part.
             "7 read(3, \"\", 1) = 0\n\
              7 lstat(\"/foreword-mark/cold\", 0x7) = -1 ENOENT\n\
              7 openat(AT_FDCWD, \"/a\", O_RDONLY) = 3\n\

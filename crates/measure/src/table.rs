@@ -20,6 +20,7 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
     }
 
     fn width(&self, column: usize) -> usize {
+        // Characters instead of bytes, because `µ` and `×` have two bytes and `format!` pads by characters.
         self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
     }
 }

@@ -50,6 +50,7 @@ pub fn blame(
         tokens_before,
         tokens_after: after.sent_tokens(),
         kept_tokens: reused,
+        // Counting a part of a section and a whole one may differ by a token at the cut, so the sums could cross zero.
         lost_tokens: tokens_before.saturating_sub(kept),
         lost_prefix_tokens: prefix_before.saturating_sub(kept),
     }
@@ -91,6 +92,7 @@ fn first(
     let sources =
         |section: Option<&PromptManifestSection>| section.map_or_else(Vec::new, |it| it.sources.clone());
     let (mut sources_before, mut sources_after) = (sources(old), sources(new));
+    // Sources that both versions share cannot explain the difference, so only those that are new or gone are reported.
     let unchanged: Vec<PromptSource> =
         sources_before.iter().filter(|source| sources_after.contains(source)).cloned().collect();
     sources_before.retain(|source| !unchanged.contains(source));

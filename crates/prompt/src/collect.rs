@@ -106,6 +106,8 @@ impl<'a> Collected<'a> {
             let id = &contributed.section.section_id;
             let kind = SectionKind::find(id);
             let refused = if kind.is_some_and(|kind| !kind.is_open_to_hooks()) {
+                // The order of these checks decides the reason that users read: a section that is closed to hooks stays
+                // closed whatever the profile is.
                 Some("hooks cannot fill this section")
             } else if from_caller(input, id).is_some() {
                 Some("whoever asked for the prompt fills this section")
@@ -215,6 +217,8 @@ impl<'a> Collected<'a> {
         request: Option<BudgetRequest<'a>>,
     ) {
         if input.disabled_sections.contains(kind.id) {
+            // The diagnostic keeps a section that is switched off visible in every manifest, where its absence would be
+            // easy to miss.
             return self.omit(kind.id, "it is switched off (prompt.disabled_sections)");
         }
         self.drafts.push(DraftSection {
@@ -242,6 +246,7 @@ impl<'a> Collected<'a> {
         }
         let budget =
             if section.section_id == AGENTS_MD { input.limits.agents_md } else { input.limits.section };
+        // A hook may lower its limit but never raise it above the setting.
         let limit = section.max_chars.map_or(budget, |wanted| wanted.min(budget));
         self.left_out.extend(section.left_out.iter().cloned());
         self.diagnostics.extend(section.diagnostics.iter().cloned());
@@ -298,6 +303,8 @@ impl<'a> Collected<'a> {
             if draft.content.trim().is_empty() {
                 continue;
             }
+            // Files take from the common budget in the order of their table, so the model's character is the last to be
+            // cut and the description of the user the first.
             let limit = limits.bootstrap_file.min(left);
             let mut kept = characters(&draft.content);
             if kept > limit || file.longer {
@@ -316,6 +323,7 @@ impl<'a> Collected<'a> {
                 let diagnostic = PromptDiagnostic::new(code, message).in_section(file.kind.section_id);
                 diagnostics.push(diagnostic.in_file(file.path.to_string_lossy()));
             }
+            // The note below is not counted: it is ours, and a file that fits its budget must not be cut because of it.
             left = left.saturating_sub(kept);
             if input.can_evolve && file.kind.evolves() && !draft.content.trim().is_empty() {
                 let text = if evolving { texts::EVOLVES_TOO } else { texts::EVOLVES };

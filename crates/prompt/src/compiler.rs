@@ -40,6 +40,8 @@ impl CompiledPrompt {
     /// Removes from the texts the sections that the manifest marks as sent by an earlier turn. The fingerprints cover all
     /// sections, so they do not change.
     pub fn leave_out_said(&mut self) {
+        // Only the turn's part can contain sections that were sent earlier, so the stable and the session text stay as
+        // they were compiled.
         let own = self.manifest.sections.iter().zip(&self.sections);
         let parts = Parts::of(own.map(|(section, text)| (section, &*text.text)));
         self.turn_text = parts.turn_text;
@@ -117,6 +119,8 @@ impl Compiler {
         let manifest = PromptManifest {
             compiler_version: format!("{COMPILER_VERSION}.{TEXTS_VERSION}"),
             profile: input.profile,
+            // Computed from the hashes of the sections and not from the joined texts, so their cost does not grow with
+            // the length of the prompt.
             fingerprints: self.fingerprinter.fingerprints(&sections),
             sections,
             diagnostics,
@@ -163,6 +167,8 @@ fn is_rendered(text: &str, draft: &DraftSection<'_>) -> bool {
     if draft.role == PromptRole::User {
         return text == draft.content;
     }
+    // Compared piece by piece against the cached text, because joining the parts first would cost the allocation that
+    // this check avoids.
     let rest = text.strip_prefix("## ").and_then(|rest| rest.strip_prefix(&*draft.title));
     rest.and_then(|rest| rest.strip_prefix('\n')) == Some(&*draft.content)
 }

@@ -60,6 +60,8 @@ pub(crate) fn cut(text: &str, limit: usize, rest: Rest) -> Cut<'_> {
         let mark = mark(0, total, rest);
         return if mark.chars().count() <= limit { Cut::Part(mark) } else { Cut::Nothing };
     };
+    // The second half is the limit for moving back to a line end: a text of one very long line would otherwise lose
+    // almost everything.
     let end = text.char_indices().nth(fits).map_or(text.len(), |(index, _)| index);
     let half = text.char_indices().nth(fits / 2).map_or(0, |(index, _)| index);
     let line = text[..end].rfind('\n').filter(|line| *line >= half);
@@ -101,6 +103,7 @@ mod tests {
     proptest! {
         #[test]
         fn never_more_than_allowed(text in "(\\PC|\\n){0,300}", limit in 0_usize..200) {
+            // A text whose source is longer must always show that, even if the part that was read would fit.
             prop_assert!(!matches!(cut(&text, limit, Rest::Unread), Cut::Whole(_)));
             match cut(&text, limit, Rest::None) {
                 Cut::Whole(whole) => prop_assert!(whole == text && text.chars().count() <= limit),

@@ -46,6 +46,8 @@ impl HashChain {
         let known = self.0.iter().zip(hashes.clone()).take_while(|((before, _), now)| before == *now).count();
         self.0.truncate(known);
         for sha256 in hashes.skip(known) {
+            // The hasher's state is cloned after each section, which is a small copy. Without it, a changed last
+            // section would mean hashing all the earlier ones again.
             let mut state = self.state();
             state.update(sha256.as_str());
             state.update(b"\n");

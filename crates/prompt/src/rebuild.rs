@@ -79,6 +79,7 @@ pub fn rebuild(
         Fingerprinter::default().fingerprints(&manifest.sections)
     };
     let expected = &manifest.fingerprints;
+    // The parts come before the whole, so that the error names the part that differs instead of only the prompt.
     for (part, found, expected) in [
         ("stable", &found.stable, &expected.stable),
         ("session", &found.session, &expected.session),

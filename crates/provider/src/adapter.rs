@@ -96,6 +96,8 @@ fn outgoing(
     request: &ChatRequest,
     kind: ProviderKind,
 ) -> impl Iterator<Item = (MessageRole, Vec<MessagePart<'_>>)> {
+    // Reasoning blocks are signed or encrypted by the model that wrote them. Another API cannot parse them, and another
+    // model of the same API rejects the signature.
     let own = move |reasoning: &Reasoning| {
         reasoning.kind == kind && reasoning.model == request.model && reasoning.value.is_object()
     };

@@ -76,6 +76,8 @@ impl Provider {
 
     /// Starts a request. Nothing is sent until the stream is polled; it ends after an error or [`ChatEvent::Finished`].
     pub fn chat(&self, request: &ChatRequest) -> ChatStream {
+        // Body and marks are computed once, so every retry sends the same bytes. A body that differed between attempts
+        // would miss the prefix that the provider may have cached on the first one.
         let rules = ModelRules::of(self.kind(), &request.model);
         let body = self.shared.adapter.body(request, rules);
         let marks = cache::marks(&body, cache::SessionEnd::of(request));
@@ -123,6 +125,8 @@ fn error(
     partial: Option<PartialResponse>,
 ) -> ProviderError {
     let hint = match (fault.kind, &config.api_key, &config.api_key_env, model) {
+        // A rejected key and a missing key have the same status but need different steps, so the hint depends on the
+        // configuration and not only on the answer.
         (ErrorKind::Authentication, None, Some(variable), _) => {
             Some(format!("there is no key; set {variable}"))
         }
@@ -138,6 +142,8 @@ fn error(
         status: fault.status,
         retryable: fault.kind.is_retryable(),
         retry_after: fault.retry_after,
+        // Some gateways quote the rejected key in their error. Messages are logged and shown, so every one of them is
+        // scrubbed here, at the only place where a fault becomes an error.
         message: secrets.scrub(&fault.message),
         hint,
         partial: partial.map(Box::new),
@@ -148,6 +154,8 @@ fn prepare(config: &ProviderConfig) -> Result<(&'static dyn Adapter, Http, Heade
     let adapter = adapter::of(config.kind);
     let mut headers = adapter.headers(config.api_key.as_ref())?;
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    // Configured headers are inserted after these and may replace them: some proxies need their own key in the header
+    // that the adapter has filled.
     headers.insert(reqwest::header::ACCEPT, HeaderValue::from_static("text/event-stream"));
     for (name, value) in &config.headers {
         let header = HeaderName::from_bytes(name.as_bytes());
@@ -176,6 +184,8 @@ fn url(base: &str, path: &str) -> Result<Url, Fault> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err(refused("contains a user name or a password").with_hint("put them into a header"));
     }
+    // The path is appended to the URL's path and not joined as a relative reference, which would drop the last segment
+    // of a base without a trailing slash and the query that some proxies need.
     let joined = format!("{}{path}", url.path().trim_end_matches('/'));
     url.set_path(&joined);
     Ok(url)

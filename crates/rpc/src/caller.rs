@@ -33,7 +33,7 @@ pub struct Notification {
     pub params: Box<RawValue>,
 }
 
-/// Notifications buffered for a slow reader. When the buffer is full, reading from the connection pauses; a reader that
+/// Notifications buffered for a slow reader. Reading from the connection pauses while the buffer is full; a reader that
 /// never catches up loses its connection.
 const MAX_NOTIFICATIONS: usize = 10_000;
 
@@ -134,12 +134,15 @@ impl Caller {
 
     async fn send_and_wait(&self, id: u64, text: String) -> Result<Box<RawValue>, CallError> {
         let (sender, mut answer) = oneshot::channel();
+        // Registered before sending, because the answer may arrive before `send` returns.
         self.waiting.lock().insert(id, sender);
         if !self.outgoing.send(Frame::from(text)).await {
             self.waiting.lock().remove(&id);
             return Err(CallError::ConnectionLost);
         }
         let answered = tokio::select! {
+            // An answer wins over the loss of the connection: the caller would otherwise have to assume that the
+            // outcome of a call is unknown although it was answered.
             biased;
             answered = &mut answer => answered.ok(),
             // Without this, a request queued after the transport stopped would wait forever.

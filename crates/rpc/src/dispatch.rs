@@ -109,6 +109,8 @@ pub async fn dispatch<S: Service>(service: &S, peer: &Arc<S::Peer>, text: &str) 
     match parse(text, limits.calls) {
         Message::Single(call) => answer(service, peer, call, &mut buffer, &mut after).await,
         Message::Batch(calls) => {
+            // Calls of a batch run one after another in their order, so a client can save a document and read it back
+            // in one batch.
             for call in calls {
                 let start = buffer.len();
                 buffer.push(if start == 0 { b'[' } else { b',' });
@@ -116,10 +118,14 @@ pub async fn dispatch<S: Service>(service: &S, peer: &Arc<S::Peer>, text: &str) 
                 let id = call.as_ref().ok().and_then(|call| call.id.clone());
                 answer(service, peer, call, &mut buffer, &mut after).await;
                 let bytes = buffer.len() - answered;
+                // A notification has no answer, so the separator written for it is removed again. A batch of
+                // notifications leaves the buffer empty, and JSON-RPC requires that nothing is sent for it.
                 if bytes == 0 {
                     buffer.truncate(start);
                 } else if buffer.len() > limits.answer_bytes && bytes > MAX_ERROR_BYTES {
                     buffer.truncate(answered);
+                    // Truncating alone would keep the capacity, and with it the memory of the largest rejected answer
+                    // until the batch is sent.
                     buffer.shrink_to(limits.answer_bytes);
                     let left = limits.answer_bytes.saturating_sub(answered);
                     write_error(&mut buffer, id.as_ref(), &error::answer_too_large(limits, bytes, left));
@@ -148,6 +154,8 @@ async fn answer<S: Service>(
         Ok(call) => call,
         Err(Malformed { id, error }) => return write_error(buffer, id.as_ref(), &error),
     };
+    // The service and the peer are shared by reference and guard their own state, so a panic cannot leave them half
+    // changed for this function. Failing only this call keeps the connection and the rest of a batch alive.
     let outcome = AssertUnwindSafe(service.call(peer, &call.method, call.params)).catch_unwind().await;
     let outcome = outcome.unwrap_or_else(|_| {
         tracing::error!(method = %call.method, "method panicked");

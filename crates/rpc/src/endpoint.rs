@@ -172,10 +172,14 @@ impl Outgoing {
     ///
     /// Returns false if the connection is closed or closing.
     pub async fn send(&self, frame: Frame) -> bool {
+        // A message above the whole limit takes every unit, so it waits until the queue is empty instead of forever.
+        // The extra unit per message bounds the number of small ones.
         let wanted = u32::try_from(frame.as_str().len() / UNIT + 1).unwrap_or(u32::MAX).min(self.units);
         let room = Arc::clone(&self.room);
         let mut closing = self.closing.subscribe();
         let permit = tokio::select! {
+            // Free space comes first: the answer to the last request must still get into the queue while the connection
+            // is closing.
             biased;
             permit = room.acquire_many_owned(wanted) => permit,
             _ = closing.wait_for(Option::is_some) => return false,
@@ -200,6 +204,8 @@ impl Outgoing {
     /// Closes the connection after queued and pending answers were sent, or immediately if the peer does not read.
     pub fn close(&self, reason: CloseReason) {
         self.closing.send_if_modified(|current| {
+            // Only the first reason counts. The serving loop closes with `Finished` when it ends, which must not hide
+            // the actual reason from the peer and the metrics.
             let first = current.is_none();
             if first {
                 *current = Some(reason);
@@ -227,7 +233,7 @@ impl Outgoing {
         self.left.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true if the peer has closed its side, as far as the transport can tell.
+    /// Returns true if the transport has seen the peer close its side.
     pub fn has_left(&self) -> bool {
         self.left.load(Ordering::Relaxed)
     }
@@ -256,6 +262,8 @@ impl OutgoingQueue {
         loop {
             let reason = self.closing.borrow_and_update().clone();
             match reason {
+                // A slow peer would not read the queued messages either. It only gets the close frame, whose reason
+                // explains how to resume.
                 Some(CloseReason::Slow) => return Next::Close(reason),
                 Some(_) => return self.last_messages(reason).await,
                 None => {}

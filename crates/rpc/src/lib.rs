@@ -1,8 +1,8 @@
 //! JSON-RPC 2.0: framing and dispatch over WebSocket, HTTP, stdio and an in-memory pair.
 //!
-//! A connection is an [`Endpoint`]: messages that came in, and a bounded queue of messages to go out. Every
-//! transport makes one, [`serve`] answers the requests that arrive on it with a [`Service`], and [`Caller`] makes
-//! requests on it. What the methods do is the service's business.
+//! A connection is an [`Endpoint`]: a stream of incoming messages and a bounded queue of outgoing ones. Every transport
+//! creates one. [`serve`] answers the requests that arrive on it with a [`Service`], which defines the methods, and
+//! [`Caller`] sends requests over it.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -58,6 +58,8 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 
 /// Parses a message. A batch of more than `max_calls` is rejected.
 pub(crate) fn parse(text: &str, max_calls: usize) -> Message<'_> {
+    // Raw values are skipped without recursion, so deep nesting cannot exhaust the stack, and the parameters are parsed
+    // only once, by the method they belong to.
     let raw: &RawValue = match serde_json::from_str(text) {
         Ok(raw) => raw,
         Err(error) => {

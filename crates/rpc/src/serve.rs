@@ -20,6 +20,8 @@ pub async fn serve<S: Service>(
     let outgoing = endpoint.outgoing.clone();
     loop {
         let inbound = tokio::select! {
+            // Shutdown and closing are checked before new input. Otherwise a peer that always has another request
+            // waiting could be served past a shutdown.
             biased;
             () = shutdown.cancelled() => {
                 outgoing.close(CloseReason::Shutdown);
@@ -44,6 +46,8 @@ pub async fn serve<S: Service>(
                     Some(frame) => outgoing.send(frame).await,
                     None => true,
                 };
+                // Runs only now that the answer is queued. A subscription that started earlier could send its first
+                // notification before the client knows that it is subscribed.
                 for after in answer.after {
                     after();
                 }

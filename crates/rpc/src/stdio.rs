@@ -19,6 +19,8 @@ pub fn endpoint(
     limits: &ConnectionLimits,
 ) -> (Endpoint, tokio::task::JoinHandle<()>) {
     let (outgoing, mut queue) = Outgoing::new(limits);
+    // Holds a single message, so a parent that sends faster than it is served is slowed down by its own pipe instead of
+    // filling this process's memory.
     let (sender, incoming) = mpsc::channel(1);
     let limit = limits.message_bytes;
     let reading = outgoing.clone();

@@ -75,6 +75,7 @@ where
     let (sender, incoming) = mpsc::channel(1);
     let (sink, stream) = socket.split();
     let reader = AbortOnDropHandle::new(tokio::spawn(read(stream, sender, outgoing.clone(), limits.clone())));
+    // Several pings fit into the allowed silence, so one late answer does not disconnect a live client.
     let ping_every = (limits.silence / 3).max(Duration::from_millis(10));
     let closed = tokio::spawn(write(sink, queue, ping_every, reader));
     (Endpoint { incoming, outgoing }, closed)
@@ -157,6 +158,7 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
     reader: AbortOnDropHandle<()>,
 ) {
     let mut pings = tokio::time::interval(ping_every);
+    // The first tick of an interval is immediate, and a connection that was just opened needs no ping.
     pings.reset();
     let progress = queue.progress();
     let reason = loop {
@@ -178,6 +180,8 @@ async fn write<S: AsyncRead + AsyncWrite + Unpin>(
             sent = sending => sent.is_ok(),
             () = queue.overdue(CLOSING_TIME) => false,
         };
+        // A peer that is too slow still gets a close frame if it has read something in the meantime. After any other
+        // failed write the connection is broken.
         if !sent && !queue.is_slow() {
             return;
         }

@@ -93,6 +93,8 @@ fn answer(request: &server::Request, _: server::Response) -> Result<server::Resp
 /// Requests a large answer and never reads it.
 async fn never_read(address: SocketAddr) -> tokio_tungstenite::WebSocketStream<tokio::net::TcpStream> {
     let socket = TcpSocket::new_v4().unwrap();
+    // With the system's default, much of the answer could disappear into socket buffers, and the server would not
+    // notice that the client does not read.
     socket.set_recv_buffer_size(16 * 1024).unwrap();
     let stream = socket.connect(address).await.unwrap();
     let (mut socket, _) = client_async(format!("ws://{address}/"), stream).await.unwrap();
@@ -171,6 +173,8 @@ async fn a_client_that_does_not_read_is_not_waited_for_when_its_connection_is_cl
     let (address, mut connections) = start(ConnectionLimits::default()).await;
     let asleep = never_read(address).await;
     let (outgoing, connection) = connections.recv().await.unwrap();
+    // Lets the server fill the socket's buffers, so that its writer is stuck in the middle of the answer when the
+    // connection is closed.
     tokio::time::sleep(Duration::from_millis(500)).await;
     outgoing.close(CloseReason::Unauthenticated);
     drop(outgoing);
@@ -199,6 +203,7 @@ async fn a_client_that_is_quiet_but_alive_stays() {
         websocket::connect(&format!("ws://{address}/"), "t", &ConnectionLimits::default()).await.unwrap();
     let (caller, _notifications) = Caller::new(endpoint);
     let (outgoing, _connection) = connections.recv().await.unwrap();
+    // More than three times the allowed silence: without pings, the connection would be closed by then.
     let closed = tokio::time::timeout(Duration::from_secs(2), outgoing.closed()).await;
     assert!(closed.is_err(), "{closed:?}");
     let answer: String = caller.call("hello", &json!({})).await.unwrap();

@@ -75,6 +75,8 @@ impl Guarded {
         let (output, prints) = io::pipe()?;
         let guard = Command::new(program.path())
             .arg(GUARD)
+            // The guard gets no variables of the gateway, which may contain keys. The command's own environment is part
+            // of the launch.
             .env_clear()
             .current_dir("/")
             .stdin(told)

@@ -90,6 +90,8 @@ impl Task {
         let mut rest = text.as_str();
         while !rest.is_empty() {
             let mut end = rest.len().min(MAX_VARIABLE_BYTES);
+            // Each variable must be valid UTF-8 on its own: the parts are read back one by one, and half a character
+            // would be replaced.
             while !rest.is_char_boundary(end) {
                 end -= 1;
             }
@@ -195,6 +197,8 @@ impl Task {
         match &self.work {
             Work::Shell(text) => {
                 let mut command = Command::new(SHELL);
+                // Removed from the shell's environment: they describe the sandbox, and variables of this size count
+                // against the limit on the arguments of every program that the command starts.
                 variables().for_each(|(name, _)| _ = command.env_remove(name));
                 command.arg("-c").arg(text).stdin(Stdio::null());
                 if getpid() == Pid::INIT { look_after(command) } else { Err(command.exec()) }

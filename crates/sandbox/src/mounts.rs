@@ -89,6 +89,8 @@ pub(crate) fn mounts(request: &CommandRequest, helper: &Path, within: Vec<Mount>
     mounts.extend(request.readable.iter().map(|path| Mount::ReadIfThere(path.clone())));
     mounts
         .extend(request.writable.iter().filter(|path| path.exists()).map(|path| Mount::Write(path.clone())));
+    // The workspace comes after the temporary directory, because it may lie below `/tmp` and would be covered by it
+    // otherwise.
     mounts.push(Mount::Write(request.root.path()));
     mounts.extend(within);
     mounts.extend([Mount::Seal("/dev".into()), Mount::Seal("/".into())]);

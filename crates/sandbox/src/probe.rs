@@ -38,6 +38,8 @@ impl Probe {
     /// Tries the levels from the strongest, once per process. Takes some tens of milliseconds.
     pub fn of_system(program: &Program) -> Self {
         static KNOWN: Mutex<Option<(Program, Probe)>> = Mutex::new(None);
+        // The lock is held during the probe, so that concurrent first calls wait for one result instead of each
+        // starting sandboxes.
         let mut known = KNOWN.lock();
         if let Some((of, probe)) = &*known
             && of == program

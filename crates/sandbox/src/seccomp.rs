@@ -115,6 +115,8 @@ fn compile(
 fn add_twins(rules: &mut BTreeMap<i64, Vec<SeccompRule>>) {
     let others = OTHER_NUMBERS.iter();
     let others = others.filter_map(|(call, other)| Some((other | X32, rules.get(call)?.clone())));
+    // Without these twins, a program could make every refused call through the other interface, whose numbers differ by
+    // one bit.
     let twins = rules.iter().map(|(call, rules)| (call | X32, rules.clone()));
     let twins: Vec<_> = twins.chain(others).collect();
     rules.extend(twins);

@@ -84,6 +84,8 @@ pub struct Release(pub(crate) Arc<Notify>);
 impl Release {
     /// Resumes the answer, now or when it reaches the hold.
     pub fn now(&self) {
+        // `notify_one` stores a permit if nothing waits yet. `notify_waiters` would be lost whenever the test releases
+        // the answer before it has reached the hold.
         self.0.notify_one();
     }
 }
@@ -277,6 +279,8 @@ impl Answer {
 impl Script {
     /// Splits a text into the configured number of pieces.
     pub(crate) fn pieces<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        // Pieces end between characters: each is sent as a JSON string, which cannot contain half of one. Tests that
+        // split characters cut the bytes of the body instead.
         let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).chain([text.len()]).collect();
         let count = self.deltas.min(ends.len());
         let (mut pieces, mut from) = (Vec::new(), 0);

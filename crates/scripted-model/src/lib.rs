@@ -150,6 +150,8 @@ async fn serve(
     let answer = {
         let mut script = stage.script();
         let request = RecordedRequest::new(&method, &uri, &headers, &body);
+        // Recorded before the answer is chosen, so requests with a wrong path or key appear as well. Tests check that
+        // such a request was made only once.
         script.requests.push(request.clone());
         match (&script.key, wire) {
             (_, None) => Answer::unknown_model(),

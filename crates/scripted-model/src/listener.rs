@@ -29,6 +29,9 @@ impl axum::serve::Listener for DroppingListener {
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         loop {
             let (stream, address) = axum::serve::Listener::accept(&mut self.inner).await;
+            // `checked_sub` turns zero into an error, so a single atomic step both tests and decrements the counter.
+            // The accepted stream is dropped with the loop's turn, and the client sees a connection that closes before
+            // any answer.
             let less = |count: usize| count.checked_sub(1);
             if self.to_drop.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_err() {
                 return (stream, address);

@@ -47,6 +47,8 @@ pub(crate) async fn respond(answer: Answer, wire: Wire, abandoned: Arc<AtomicUsi
         }
     };
     let playback = Playback { actions: actions(events, &answer.delivery), abandoned };
+    // The playback already exists here, so a client that gives up before any header still drops it and counts as
+    // abandoned.
     if answer.delivery.silent {
         std::future::pending::<()>().await;
     }
@@ -114,6 +116,8 @@ fn actions(mut events: Vec<Vec<u8>>, delivery: &Delivery) -> VecDeque<Action> {
     if let Some((end, _)) = &stop {
         truncate(&mut events, *end);
     }
+    // After the cut, because pieces ignore the borders of events and the position of the cut is counted in the original
+    // bytes.
     if let Some(size) = delivery.piece {
         events = events.concat().chunks(size).map(<[u8]>::to_vec).collect();
     }

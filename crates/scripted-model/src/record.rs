@@ -24,6 +24,8 @@ pub struct RecordedRequest {
 impl RecordedRequest {
     pub(crate) fn new(method: &Method, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Self {
         let headers = headers.iter().map(|(name, value)| {
+            // Keys are removed while recording, because tests print recorded requests when they fail, and the output of
+            // a failed run may be public.
             let secret = SECRET.contains(&name.as_str());
             let value = if secret { "[redacted]".into() } else { String::from_utf8_lossy(value.as_bytes()) };
             (name.as_str().to_owned(), value.into_owned())

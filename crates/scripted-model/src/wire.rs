@@ -32,6 +32,8 @@ impl Wire {
     /// Returns the path at the end of the API's base URL.
     pub(crate) fn base_path(self) -> &'static str {
         match self {
+            // Clients append the path of the method. Anthropic's paths contain the version themselves, while the base
+            // URLs of the other two end with it.
             Self::Anthropic => "",
             Self::Openai | Self::OpenaiCompatible => "/v1",
         }

@@ -48,6 +48,8 @@ impl Catalogue {
 }
 
 fn decide(skill: &Skill, situation: &Situation<'_>) -> (SkillOutcome, SkillReason) {
+    // A skill that the turn names is active whatever its other rules are, also if it is explicit or its paths do not
+    // match.
     if situation.selected.contains(&skill.slug) {
         return (SkillOutcome::Active, SkillReason::Selected);
     }
@@ -90,6 +92,8 @@ impl Activation {
         let active = self.outcomes().filter(|(_, outcome, _)| *outcome == SkillOutcome::Active);
         let mut active: Vec<(&Skill, SkillReason)> =
             active.map(|(skill, _, reason)| (skill, reason)).collect();
+        // The sort is stable, so skills with the same reason stay nearest first. The text is cut at the end, where the
+        // least specific ones are.
         active.sort_by_key(|(_, reason)| match reason {
             SkillReason::Selected => 0,
             SkillReason::PathMatched => 1,

@@ -52,6 +52,8 @@ impl SkillCache {
         request: &SkillRequest<'_>,
         make: impl FnOnce() -> Arc<Catalogue>,
     ) -> Arc<Catalogue> {
+        // Taken before waiting for another request's resolution: a result counts for this caller only if it began after
+        // the caller asked.
         let asked = Instant::now();
         let making = {
             let mut all = self.making.lock();
@@ -70,6 +72,8 @@ impl SkillCache {
         if let Some((_, catalogue)) = made.as_ref().filter(|(begun, _)| *begun >= asked) {
             return Arc::clone(catalogue);
         }
+        // Taken after the lock, and before the disk is read. Each waiting request compares its own time with this one,
+        // so a single resolution serves all requests that were queued behind the previous one.
         let begun = Instant::now();
         let catalogue = make();
         *made = Some((begun, Arc::clone(&catalogue)));
@@ -80,6 +84,8 @@ impl SkillCache {
     fn keep(&self, request: &SkillRequest<'_>, catalogue: &Arc<Catalogue>) {
         let mut catalogues = self.catalogues.lock();
         catalogues.retain(|(key, _)| !key.is_for(request));
+        // An older catalogue of the same request has already been removed above, because it no longer matches the disk
+        // either.
         if !catalogue.evidence.is_complete {
             return;
         }
@@ -87,6 +93,8 @@ impl SkillCache {
         let skills = |catalogues: &VecDeque<(RequestKey, Arc<Catalogue>)>| -> usize {
             catalogues.iter().map(|(_, catalogue)| catalogue.skills().len()).sum()
         };
+        // At least the newest catalogue remains, even if it alone has more skills than the limit: dropping it would
+        // mean reading all of them again in every turn.
         while catalogues.len() > 1
             && (catalogues.len() > MAX_CATALOGUES || skills(&catalogues) > MAX_KEPT_SKILLS)
         {
@@ -110,6 +118,8 @@ impl Dependencies {
     }
 
     pub(crate) fn state(&mut self, path: &Path, stamp: Stamp) {
+        // A file that changed within the clock's resolution may change again without a new time. A catalogue that
+        // depends on it must not be cached.
         self.is_complete &= stamp.is_settled(self.looked_at);
         self.push(path, Some(stamp));
     }
@@ -125,6 +135,7 @@ impl Dependencies {
 
     fn push(&mut self, path: &Path, stamp: Option<Stamp>) {
         match CString::new(path.as_os_str().as_bytes()) {
+            // An incomplete set is never checked, so collecting further states would only use memory.
             Ok(path) if self.is_complete => self.states.push((path, stamp)),
             Ok(_) => {}
             Err(_) => self.is_complete = false,

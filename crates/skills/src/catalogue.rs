@@ -119,6 +119,8 @@ impl Catalogue {
 /// Quotes a path for a shell. Users paste hints, and a repository chooses the names of its folders.
 pub(crate) fn shell_word(path: &Path) -> String {
     let text = path.to_string_lossy();
+    // A list of harmless characters instead of one of dangerous ones: a character that is missing here only costs two
+    // quotes.
     let is_plain = |character: char| character.is_alphanumeric() || "/._-+@%:,=".contains(character);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.into_owned();
@@ -158,6 +160,8 @@ impl<'a> CatalogueBuilder<'a> {
             Err(Errno::NOENT) => evidence.nothing(trust_file.path()),
             Err(_) => evidence.unknown(),
         }
+        // Without a project there is nothing to trust, so an unreadable trust file must not disturb the user's own
+        // skills.
         let trusted = if request.root.is_some() { trust_file.read() } else { Ok(Trusted::default()) };
         Self { request, trusted, evidence, skills: Vec::new(), room: MAX_ENTRIES, is_cut: false }
     }
@@ -166,6 +170,8 @@ impl<'a> CatalogueBuilder<'a> {
         let project_bounds = Bounds::default().without(self.request.private_paths);
         let own_bounds = Bounds::default();
         for place in places(self.request) {
+            // Private paths are kept from projects only. The user's own skills may lie in a directory that no project
+            // may read, such as the configuration directory itself.
             let bounds = match place.origin {
                 SkillOrigin::Project => &project_bounds,
                 SkillOrigin::User => &own_bounds,
@@ -209,6 +215,8 @@ impl<'a> CatalogueBuilder<'a> {
                 return;
             }
             let path = place.directory.join(&relative);
+            // Each skill is opened from the project's root and not from the folder of skills, because a link there may
+            // lead to another directory of the same project.
             let opened = match (root, &project) {
                 (Some(root), Some(project)) => match path.strip_prefix(root) {
                     Ok(below) => project.open_below(below),
@@ -295,6 +303,8 @@ impl<'a> CatalogueBuilder<'a> {
             let message = format!("its SKILL.md has more than {MAX_FILE_BYTES} bytes");
             return problem(SkillReason::TooLarge, message);
         }
+        // Set before the front matter is judged, so that the text of an invalid skill can still be shown and compared
+        // with what was found.
         skill.sha256 = Some(content.sha256.clone());
         let text = String::from_utf8_lossy(&content.bytes);
         let (front_matter, _) = front_matter::read(&text, &skill.slug)?;
@@ -334,6 +344,8 @@ impl<'a> CatalogueBuilder<'a> {
                 if !contents.left_out.is_empty() {
                     self.evidence.unknown();
                 }
+                // The SKILL.md was read earlier than the rest of the folder. Both readings must match the pins, or a
+                // file that is exchanged between the two could be used without having been trusted.
                 let changes = compare(&pins, &contents.files);
                 if !changes.is_empty() || !is_pinned(&pins, skill) {
                     skill.standing = Standing::Changed(changes);
@@ -361,6 +373,9 @@ impl<'a> CatalogueBuilder<'a> {
             }
         }
         loop {
+            // The round is finished before anything is removed, so every skill is judged against the same set and the
+            // reported reasons do not depend on the order of the map. Each round removes at least one skill, so the
+            // loop ends.
             let mut lacking = Vec::new();
             for index in by_slug.values() {
                 let requires = self.skills[*index].front_matter.iter().flat_map(|found| &found.requires);

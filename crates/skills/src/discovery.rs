@@ -44,6 +44,8 @@ fn search(
         if *room == 0 {
             return;
         }
+        // Every entry counts, also those that are not descended into: a directory with a million plain files costs as
+        // much as one with a million folders.
         *room -= 1;
         let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         let may_be_a_folder = match kind {

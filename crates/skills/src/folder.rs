@@ -107,6 +107,8 @@ impl<'a> SkillFolder<'a> {
 
     /// Opens a folder below this one. A path that leads outside is the error `XDEV`.
     pub(crate) fn open_below(&self, relative: &Path) -> Result<Self, Errno> {
+        // Every component is opened relative to the previous one, so a directory that is replaced with a link in the
+        // meantime cannot redirect the path out of the folder.
         let followed = contained_path::follow(self.descriptor.as_fd(), &[&self.path], relative)?;
         let entry = followed.entry.ok_or(Errno::NOENT)?;
         if contained_path::file_type(&entry.stat) != FileType::Directory {
@@ -138,6 +140,8 @@ impl<'a> SkillFolder<'a> {
                 names.push((relative.join(name), entry.file_type()));
             }
         }
+        // The order of a directory differs between file systems. Sorting keeps the listing and the choice of a file
+        // that exceeds a limit the same on every machine.
         names.sort_by(|(one, _), (other, _)| one.cmp(other));
         Ok((stamp, names))
     }
@@ -145,6 +149,8 @@ impl<'a> SkillFolder<'a> {
     /// Reads all files of a skill. Exceeding a limit is an error, because a skill is trusted as a whole.
     pub(crate) fn contents(&self) -> Result<Contents, SkillProblem> {
         let mut contents = Contents::default();
+        // The limit applies to all files together. With a limit per file only, a skill of many files could still fill
+        // the memory.
         let mut room = MAX_SKILL_BYTES;
         self.collect(Path::new(""), 0, &mut room, &mut contents)?;
         contents.files.sort_by(|one, other| one.path.cmp(&other.path));
@@ -174,6 +180,8 @@ impl<'a> SkillFolder<'a> {
                 self.collect(&path, depth + 1, room, contents)?;
                 continue;
             }
+            // Objects that are left out count as well. Otherwise a folder with a million links would pass the limit and
+            // still cost a million lookups.
             if contents.files.len() + contents.left_out.len() >= MAX_SKILL_FILES {
                 return too_large(format!("it has more than {MAX_SKILL_FILES} files"));
             }

@@ -32,6 +32,8 @@ pub(crate) struct SkillDirectory {
 pub(crate) fn places(request: &SkillRequest<'_>) -> Vec<SkillDirectory> {
     let mut places = Vec::new();
     if let Some(root) = request.root {
+        // A working directory outside the root would make `ancestors` miss the root and end without any directory of
+        // the project. The root's own skills still apply then.
         let cwd = request.cwd.filter(|cwd| cwd.starts_with(root)).unwrap_or(root);
         let in_project = |directory: &Path, name: &str| SkillDirectory {
             directory: directory.join(name).join(SKILLS),
@@ -49,6 +51,8 @@ pub(crate) fn places(request: &SkillRequest<'_>) -> Vec<SkillDirectory> {
     places.extend(own.map(|directory| SkillDirectory {
         directory,
         origin: SkillOrigin::User,
+        // The user's skills have no place inside a project, so their globs are relative to the root of whichever
+        // project uses them.
         base: request.root.map(Path::to_owned),
     }));
     places

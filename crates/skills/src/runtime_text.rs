@@ -36,6 +36,8 @@ impl Activation {
         for (skill, _) in &active {
             let line = format!("\n- {}: {} (read_skill \"{}\")", skill.slug, skill.description, skill.slug);
             let added = line.chars().count();
+            // All lines but the last leave space for the note about unlisted skills. The last one needs no note after
+            // it, so a list that just fits is not cut.
             let kept_free = if listed + 1 == active.len() { 0 } else { REST };
             if length + added + kept_free > MAX_TEXT_CHARS {
                 break;

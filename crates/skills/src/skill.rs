@@ -74,6 +74,8 @@ impl Skill {
     /// Returns the text after the front matter if the file is unchanged.
     pub fn body(&self) -> Result<String, ReadError> {
         let text = self.text()?;
+        // An invalid front matter is not an error here: the hash is set before the front matter is judged, so an
+        // unusable skill has a text as well. It is then returned from its start.
         let start = crate::front_matter::read(&text, &self.slug).map_or(0, |(_, start)| start);
         Ok(text[start..].to_owned())
     }
@@ -97,11 +99,15 @@ impl Skill {
         }
         let relative = Path::new(file);
         let named = || (self.slug.clone(), file.to_owned());
+        // The path comes from a model. Only plain names are accepted: `..` and absolute paths are refused before any
+        // system call, and links are checked again when the file is opened.
         let is_below = relative.components().all(|part| matches!(part, std::path::Component::Normal(_)));
         if !is_below || file.is_empty() {
             let (slug, file) = named();
             return Err(ReadError::Outside { slug, file });
         }
+        // A trusted file is read whole, because its hash can only be compared with all of its bytes. For the user's own
+        // files one byte more than the answer holds is enough to see that it must be cut.
         let max_bytes = if self.pins.is_some() { MAX_SKILL_BYTES } else { MAX_READ_BYTES as u64 + 1 };
         let pinned = match &self.pins {
             None => None,
@@ -154,6 +160,8 @@ impl Skill {
     pub(crate) fn open<'a>(&self, bounds: &'a Bounds<'a>) -> Result<SkillFolder<'a>, Errno> {
         match &self.root {
             None => SkillFolder::open(&self.folder, bounds),
+            // The folder is opened from the root again on every read. A parent directory may have been replaced with a
+            // link since discovery, and the stored path alone would follow it.
             Some(root) => {
                 let below = self.folder.strip_prefix(root).map_err(|_| Errno::XDEV)?;
                 SkillFolder::open(root, bounds)?.open_below(below)
@@ -212,6 +220,8 @@ fn cut(text: String) -> String {
     if text.len() <= MAX_READ_BYTES {
         return text;
     }
+    // The cut first moves to a character boundary and then to a line end, so that a model does not see half of an
+    // instruction that might mean the opposite of the whole one.
     let end = text.floor_char_boundary(MAX_READ_BYTES);
     let end = text[..end].rfind('\n').map_or(end, |line| line + 1);
     format!("{}[cut here: only the first {end} bytes are given]\n", &text[..end])

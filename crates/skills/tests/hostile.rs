@@ -21,6 +21,7 @@ fn broken_skill_has_a_reason_and_affects_no_other() {
     tree.write("home/skills/.hidden/SKILL.md", "");
     tree.write("home/skills/README.md", "");
     fs::create_dir_all(tree.path("home/skills/h")).unwrap();
+    // Opening a pipe without a writer blocks. A resolution that opens it before looking at its type would hang here.
     let pipe = tree.path("home/skills/h/SKILL.md");
     rustix::fs::mkfifoat(rustix::fs::CWD, pipe, 0o600.into()).unwrap();
     assert_eq!(
@@ -92,6 +93,7 @@ fn references_stay_in_the_folder() {
         assert!(matches!(skill.read(file), Err(ReadError::Outside { .. })), "{file}: {:?}", skill.read(file));
     }
     assert!(matches!(skill.read("nothing.md"), Err(ReadError::Absent { .. })));
+    // All three exist, so the error must not be `Absent`: a model would try other spellings of a name that was right.
     for file in ["picture.png", "pipe", "references"] {
         assert!(matches!(skill.read(file), Err(ReadError::NotText { .. })), "{file}");
     }

@@ -80,6 +80,8 @@ impl Load {
         stage.wait_until_alone().await?;
         report.resources.push(watched.record("all have left")?);
 
+        // The first crowd had to leave, because memory without clients is compared before and after. The limits need
+        // clients again.
         let crowd = Crowd::connect(&stage, self.connections, &mut chance).await?;
         let step = self.time.min(LONGEST_STEP);
         (report.steps, report.refusals) = overload::overload(&stage, crowd, self.rate, step).await?;

@@ -106,6 +106,7 @@ impl Caller {
         let name = format!("{} of {:?}, round {}", self.role, self.binding, self.round);
         let here = World::with_secret(gateway, &format!("here, {name}")).await?;
         let elsewhere = World::new(gateway, &format!("elsewhere, {name}")).await?;
+        // Methods about turns need an existing one; without it they would be rejected for that reason alone.
         let turn = gateway.silent_turn(&here.workspace_id, &here.thread_id).await?;
         let known = Known::of(&[&here, &elsewhere], turn.as_str());
         let client = self.connect(gateway, &name, &here.workspace_id, &elsewhere.workspace_id).await?;
@@ -117,6 +118,8 @@ impl Caller {
                 let answered = call(&client, method.name, &params).await;
                 let checked = answered.and_then(|answer| {
                     report.count(&answer);
+                    // Checked in errors as well, because a message that quotes a document would reveal it just the
+                    // same.
                     let shows_secret = answer::check(&answer)?;
                     report.secrets += u64::from(shows_secret);
                     ensure!(

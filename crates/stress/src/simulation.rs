@@ -62,6 +62,7 @@ impl Simulation {
 
     /// Makes random changes between two turns.
     async fn change_something(stage: &mut Stage, report: &mut SimulationReport) -> anyhow::Result<()> {
+        // Several changes can happen between two turns, so that reminders about more than one file are tested.
         for _ in 0..3 {
             let chance = stage.director().random.below(100);
             let what = match chance {
@@ -115,6 +116,8 @@ impl Simulation {
                 let what = stage.change_document().await?;
                 stage.director().note(format!("  while the turn runs: {what}"));
             }
+            // Both ends of an unanswered turn are tested: a cancellation, and a gateway that stops while the model is
+            // silent.
             if is_silent {
                 stage.director().is_silent = false;
                 if stops_gateway {
@@ -173,6 +176,7 @@ impl Simulation {
         let inputs = Inputs {
             persona: director.world.persona,
             document: stage.documents.effective(thread),
+            // A thread keeps the start of its first completed turn; until there is one, every turn starts anew.
             start: frozen.unwrap_or_else(|| (director.world.revision, cwd.clone())),
         };
         let fact = director.world.number();
@@ -194,6 +198,7 @@ fn clean(path: &Path) -> PathBuf {
 
 /// Writes a request to a file for debugging.
 fn dump(seed: u64, turn: u32, body: &serde_json::Value) -> anyhow::Result<PathBuf> {
+    // The request is too long for an error message, and it is needed to understand the violation.
     let path = std::env::temp_dir().join(format!("foreword-simulation-seed-{seed}-turn-{turn}.json"));
     std::fs::write(&path, serde_json::to_string_pretty(body)?)?;
     Ok(path)

@@ -42,6 +42,7 @@ use crate::torture::writer::{Writer, WriterKind};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Number of gateways on PostgreSQL; SQLite has one.
 const NODES: usize = 3;
+// Several workspaces, because saves of different ones run concurrently in a gateway while those of one are ordered.
 const WORKSPACES: usize = 8;
 /// Writers per workspace: sharing writers stay with one gateway and share a document; owning writers have their own
 /// document and switch to the next gateway if theirs does not answer.
@@ -73,6 +74,8 @@ impl Torture {
     /// Runs the test. The error describes what was lost, duplicated, missing or out of order.
     pub async fn run(self) -> anyhow::Result<TortureReport> {
         let mut report = TortureReport::default();
+        // Shifted clocks only where there are several gateways: a single one has no other clock to disagree with. A
+        // full disk only on SQLite, whose file can be moved to a small one.
         let (cluster, disk, launches) = match self.database {
             Database::Sqlite => {
                 let (disk, launch) = on_small_disk(Launch::new(self.program), self.time, &mut report);
@@ -91,6 +94,7 @@ impl Torture {
         let targets: Vec<_> = nodes.iter().map(GatewayProcess::target).collect();
         let progress = Arc::new(Progress::new(count));
         let owner = Client::connect(&targets[0]).await?;
+        // A library that is not loaded changes nothing, and the run would pass without having tested anything.
         for (target, seconds) in targets.iter().zip(&report.clock_shifts) {
             check_clock(target, *seconds)?;
         }
@@ -103,9 +107,12 @@ impl Torture {
         for workspace in 0..WORKSPACES {
             let workspace_id = make_workspace(&owner, workspace).await?;
             let (end, ended) = watch::channel(None);
+            // They follow from change 0, so each must receive everything from number 1, no matter when it connects.
             for target in &targets {
                 followers.spawn(follower::follow(target.clone(), workspace_id.clone(), ended.clone()));
             }
+            // Created before the faults begin: the writers check saves, and a lost answer to creating a folder would
+            // leave them without a document.
             let shared = make_document(&owner, &workspace_id, "shared").await?;
             for number in 0..SHARING + OWNING {
                 let (kind, place) = if number < SHARING {
@@ -123,6 +130,7 @@ impl Torture {
             }
             ends.push((workspace_id, end));
         }
+        // Its gateway is about to be killed, and nothing uses it until the end.
         drop(owner);
 
         let begun = Instant::now();
@@ -137,6 +145,7 @@ impl Torture {
         }
         report.seconds = begun.elapsed().as_secs();
 
+        // The writers finish first. Only then is the newest change known that the subscribers wait for.
         stop.send(true)?;
         let mut ledger = Ledger::default();
         while let Some(ended) = writers.join_next().await {
@@ -157,6 +166,7 @@ impl Torture {
         ledger.check(&client, &mut report).await?;
         follower::check(&followed, &ledger, &mut report)?;
         ensure!(report.acknowledged > 0, "nothing was saved");
+        // Kept until here, because dropping the driver ends the gateways that the checks above ask.
         drop(driver);
         Ok(report)
     }

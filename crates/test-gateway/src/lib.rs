@@ -1,4 +1,4 @@
-//! A real gateway in a temporary directory, in this process.
+//! A real gateway in this process, with a temporary data directory.
 
 use std::path::Path;
 
@@ -13,41 +13,42 @@ use protocol::{Role, ThreadId, Timestamp, TokenReach, TurnId, TurnScope, Workspa
 use rpc::memory;
 use store::{FinishTurn, Lease, TurnEnd};
 
-/// A gateway that is gone, with everything it wrote, when it is dropped.
+/// A running gateway. Dropping it removes everything it has written.
 pub struct TestGateway {
     gateway: std::sync::Arc<Gateway>,
     directory: tempfile::TempDir,
 }
 
 impl TestGateway {
-    /// On an SQLite database of its own.
+    /// Starts a gateway on a new SQLite database.
     pub async fn start() -> anyhow::Result<Self> {
         Self::start_with(|_| {}).await
     }
 
-    /// On a database that is given.
+    /// Starts a gateway on an existing database.
     pub async fn start_on(database: Database) -> anyhow::Result<Self> {
         Self::start_with(|settings| settings.database = Some(database)).await
     }
 
-    /// With settings changed before the start.
+    /// Starts a gateway with changed settings.
     pub async fn start_with(change: impl FnOnce(&mut GatewaySettings)) -> anyhow::Result<Self> {
         Self::start_in(tempfile::tempdir().context("make a data directory")?, change).await
     }
 
-    /// On a data directory that is given, such as the one that [`TestGateway::stop`] returned.
+    /// Starts a gateway in an existing data directory, such as the one that [`TestGateway::stop`] returned.
     pub async fn start_in(
         directory: tempfile::TempDir,
         change: impl FnOnce(&mut GatewaySettings),
     ) -> anyhow::Result<Self> {
         let mut settings = GatewaySettings::new(directory.path());
+        // Port 0 lets the system choose a free one, so that tests can run in parallel.
         settings.listen = "127.0.0.1:0".to_owned();
         change(&mut settings);
         let gateway = std::sync::Arc::new(Gateway::start(settings).await?);
         Ok(Self { gateway, directory })
     }
 
-    /// With hooks besides our own.
+    /// Starts a gateway with additional hooks.
     pub async fn start_with_hooks(
         packages: impl IntoIterator<Item = hooks::HookPackage>,
     ) -> anyhow::Result<Self> {
@@ -58,7 +59,7 @@ impl TestGateway {
         Ok(Self { gateway, directory })
     }
 
-    /// Ends a turn of a thread without asking a model: its prompt is prepared and kept as a real turn's is.
+    /// Creates a completed turn without a model. Its prompt is prepared and recorded like that of a real turn.
     pub async fn silent_turn(
         &self,
         workspace_id: &WorkspaceId,
@@ -66,6 +67,8 @@ impl TestGateway {
     ) -> anyhow::Result<TurnId> {
         let agent = self.gateway.agent();
         let store = self.gateway.store();
+        // The turn ends below within this lease. An expired one would be taken over by the gateway, which runs
+        // meanwhile.
         let expires_at = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 60_000);
         let lease = Lease { owner: "test-gateway".to_owned(), expires_at };
         let input = "hello".to_owned();
@@ -93,7 +96,7 @@ impl TestGateway {
         self.directory.path()
     }
 
-    /// The HTTP base address.
+    /// Returns the HTTP base address.
     pub fn url(&self) -> String {
         self.gateway.url()
     }
@@ -103,30 +106,31 @@ impl TestGateway {
         Ok(std::fs::read_to_string(path)?.trim().to_owned())
     }
 
-    /// How a local command reaches it.
+    /// Returns connection parameters of a local command, which reads the owner's token from the data directory.
     pub fn target(&self) -> Target {
         Target::Local { data: self.data().to_owned() }
     }
 
-    /// How somebody with a secret reaches it.
+    /// Returns connection parameters of a client with a secret.
     pub fn target_of(&self, secret: &str) -> Target {
         Target::Address { url: self.url(), token: secret.to_owned().into() }
     }
 
-    /// The owner, over a WebSocket.
+    /// Connects as the owner over a WebSocket.
     pub async fn owner(&self) -> anyhow::Result<Client> {
         Ok(Client::connect(&self.target()).await?)
     }
 
-    /// The owner, without a socket.
+    /// Connects as the owner without a socket.
     pub fn owner_in_memory(&self) -> Client {
         let (near, far) = memory::pair();
         let gateway = std::sync::Arc::clone(&self.gateway);
+        // The task ends when the client is dropped, because that closes the other end of the pair.
         tokio::spawn(async move { gateway.serve_owner(far).await });
         Client::over(near)
     }
 
-    /// A new token's secret.
+    /// Creates a token and returns its secret.
     pub async fn token(
         &self,
         name: &str,
@@ -142,7 +146,7 @@ impl TestGateway {
         Ok(self.owner_in_memory().call::<WorkspaceCreate>(&params).await?.workspace)
     }
 
-    /// Stops it as an operator would, and returns its directory so that it can be started again on it.
+    /// Shuts the gateway down cleanly and returns its data directory for another start.
     pub async fn stop(self) -> anyhow::Result<tempfile::TempDir> {
         self.gateway.shutdown().await;
         Ok(self.directory)

@@ -48,6 +48,8 @@ impl Installation {
                     "PostgreSQL does not run as root, and there is no setpriv or runuser to become another user"
                 )
             };
+            // The server checks that its data directory belongs to the user that runs it, so the directory changes its
+            // owner.
             self.user_switch = Some(switch);
             finish(Command::new("chown").arg(SYSTEM_USER).arg(directory))?;
         }

@@ -108,6 +108,8 @@ impl Shell {
             Err(reason) => return self.without_sandbox(&parameters.command, reason),
         };
         let timeout = parameters.timeout_seconds.map_or(self.settings.timeout, Duration::from_secs);
+        // The snapshot is taken before the command is started and compared after its last process has ended. Anything
+        // in between could miss a change or blame the command for another one.
         let watch = ProtectedFiles::begin(context, level, &self.baselines).await;
         let order = ShellCommand { level, text: parameters.command, timeout, protected: watch.mounts() };
         let ran = process::run(context, &self.settings, order, stop).await;
@@ -119,11 +121,14 @@ impl Shell {
         output.notes.extend(changes.notes());
         output.effects.sandbox = Some(level);
         output.effects.protected_changes = changes.to_protocol();
+        // An incomplete watch is an effect of its own: without it, an empty list of changes would claim that nothing
+        // protected was touched.
         output.effects.unwatched = changes.is_partial;
         // Instruction files are protected too. Commands at level `off` may change them, and the new text applies from here on.
         let root = context.root().unwrap_or(std::path::Path::new(""));
         let holding = changes.directories(root);
         output.found_directories = holding.iter().map(|directory| context.as_given(directory)).collect();
+        // An empty answer would give the model no sign that the command ran at all.
         if output.text.is_empty() && output.notes.is_empty() {
             output = output.with_note("no output");
         }
@@ -183,6 +188,8 @@ impl Tool for Shell {
 
     fn refuse(&self, arguments: &ToolArguments) -> Option<ToolOutput> {
         let parameters: Parameters = arguments.get().ok()?;
+        // Refused before approval is requested: a user must not be asked to approve a command that cannot run
+        // afterwards.
         let longest = self.settings.longest_timeout.as_secs();
         match (parameters.timeout_seconds, &self.level) {
             (_, Err(reason)) => Some(self.without_sandbox(&parameters.command, reason)),
@@ -238,6 +245,7 @@ fn answer(outcome: CommandOutcome, timeout: Duration) -> ToolOutput {
                 output.with_note("ended before it was done, because its guard heard nothing of the gateway");
         }
     }
+    // Set last, because every case above may have replaced the output.
     output.is_error = outcome.ended != Ended::Exited(0);
     output
 }

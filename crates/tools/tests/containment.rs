@@ -17,6 +17,8 @@ async fn no_path_leads_outside() {
     symlink("../outside", bench.path("link")).unwrap();
     symlink(bench.directory.path(), bench.path("up")).unwrap();
     symlink(bench.directory.path().join("outside"), bench.path("absolute")).unwrap();
+    // A magic link of `/proc` is followed by the kernel without resolving a path, which defeats checks that compare
+    // resolved texts.
     symlink("/proc/self/root", bench.path("magic")).unwrap();
     let outside = bench.directory.path().join("outside");
     for path in [
@@ -65,6 +67,7 @@ async fn relative_paths_start_at_the_working_directory() {
 #[tokio::test]
 async fn linked_root_is_known_by_both_names() {
     let bench = bench(&[("file", "text\n")]);
+    // Users often reach a project through a link, and models repeat whichever of the two paths they have read.
     let alias = bench.directory.path().join("alias");
     symlink(bench.root(), &alias).unwrap();
     let context = ToolContext::open(&alias, &alias).unwrap();

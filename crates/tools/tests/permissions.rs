@@ -124,6 +124,8 @@ async fn impossible_calls_request_no_approval() {
     let bench = bench(&[]).permissions(Permission::Ask, Permission::Deny).approvals(&answers);
     bench.error("write_file", json!({ "path": "../new", "content": "" })).await;
     bench.error("write_file", json!({ "path": "new" })).await;
+    // Outside, incomplete and protected: in all three cases the answer is certain, and a question would waste the
+    // user's attention.
     bench.call("write_file", json!({ "path": "AGENTS.md", "content": "" })).await;
     assert_eq!(answers.asked(), []);
 }

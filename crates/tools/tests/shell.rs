@@ -145,6 +145,7 @@ async fn timeout_ends_the_whole_group() {
 async fn dropping_the_call_ends_the_whole_group() {
     let bench = unconfined(&[]);
     let router = bench.router();
+    // Renamed into place, so that the test never reads a file that the shell has created but not yet written.
     let command = "sleep 300 & echo $! > id.new; mv id.new id; sleep 300";
     let running =
         tokio::spawn(async move { router.call(call("shell", json!({ "command": command }))).await });

@@ -203,6 +203,8 @@ async fn concurrent_edits_of_one_file_all_succeed() {
     symlink("file", bench.path("link")).unwrap();
     let router = bench.router();
     let calls = (0..40).map(|line| {
+        // Half of the calls use the link, because a lock by the path as written would let both halves overwrite each
+        // other.
         let path = if line % 2 == 0 { "file" } else { "link" };
         let (old, new) = (format!("old {line};"), format!("new {line};"));
         let router = router.clone();

@@ -40,6 +40,7 @@ impl DeepThread {
 }
 
 pub async fn workspace(store: &Store) -> anyhow::Result<WorkspaceId> {
+    // Names must not repeat when a benchmark runs again on the same database.
     let name = format!("benchmark {}", WorkspaceId::new());
     let new = WorkspaceCreateParams { name, ..WorkspaceCreateParams::default() };
     Ok(store.create_workspace(new, Some(ACTOR)).await?.id)
@@ -83,9 +84,11 @@ pub fn save(scope: Scope, number: u64) -> DocumentSaveParams {
     }
 }
 
-/// About two kilobytes.
+/// Returns a text of about two kilobytes.
 pub fn text(number: u64) -> String {
     let rule =
         "- Keep functions short, name things for what they mean, and run the tests before you answer.\n";
+    // The number has a fixed width, so that every edition has the same length and measurements are comparable. It is
+    // near the beginning, so that a comparison of two editions has to look at the rest.
     format!("# Rules, edition {number:08}\n\n{}", rule.repeat(21))
 }

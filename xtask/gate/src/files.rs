@@ -1,4 +1,4 @@
-//! Instruction files: a chain of eight directories, each with a file of 900 bytes.
+//! Resolution of instruction files: a chain of eight directories, each with a file of 900 bytes.
 
 use std::error::Error;
 use std::fs;
@@ -25,7 +25,8 @@ impl Project {
             fs::create_dir(&cwd)?;
             fs::write(cwd.join("AGENTS.md"), body())?;
         }
-        // What was written just now is not believed to be unchanged.
+        // The cache does not trust files written within the last two seconds, because a second change in that time
+        // could leave the same modification time.
         std::thread::sleep(Duration::from_millis(2_100));
         Ok(Self { _directory: directory, cwd, settings: FileSettings::default() })
     }
@@ -39,14 +40,14 @@ fn body() -> String {
     "- Run the tests before you commit, and say what failed.\n".repeat(16)
 }
 
-/// A resolution that knows nothing.
+/// A resolution without a cache.
 pub(crate) fn cold(times: usize) -> Result<(), Box<dyn Error>> {
     let project = Project::create()?;
     (0..times).try_for_each(|_| resolve(&project.request(), None).map(drop))?;
     Ok(())
 }
 
-/// A resolution of what has not changed.
+/// A resolution with a cache, of unchanged files.
 pub(crate) fn warm(times: usize) -> Result<(), Box<dyn Error>> {
     let project = Project::create()?;
     let cache = Cache::new();
@@ -55,7 +56,7 @@ pub(crate) fn warm(times: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What a tool call asks of a session.
+/// The resolution that a session makes for a tool call.
 pub(crate) fn resolver(times: usize) -> Result<(), Box<dyn Error>> {
     let project = Project::create()?;
     let cache = Arc::new(Cache::new());

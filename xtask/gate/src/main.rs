@@ -1,13 +1,13 @@
-//! Pieces of work, repeated as often as asked, for `cargo xtask gate` to count the instructions of.
+//! Pieces of work whose instructions `cargo xtask gate` counts, each repeated a given number of times.
 //!
-//! A package of its own, so that it builds with nothing but what it measures.
+//! A separate package, so that it builds with only the crates that it measures.
 
 mod files;
 mod prompts;
 
 use std::process::ExitCode;
 
-/// A piece of work: prepared once, then done so many times.
+/// A piece of work: prepared once, then repeated the given number of times.
 pub(crate) type Work = fn(usize) -> Result<(), Box<dyn std::error::Error>>;
 
 /// Every piece of work by its name.

@@ -1,4 +1,4 @@
-//! Prompts: thirty sections with 40,000 characters.
+//! Compilation of prompts: thirty sections with 40,000 characters.
 
 use std::error::Error;
 
@@ -23,19 +23,21 @@ fn input(turn: usize) -> PromptCompileInput {
             role: PromptRole::System,
         }),
         contributed: contributed.collect(),
+        // Two texts alternate, so that one section differs from the previous compilation each time and all others can
+        // be reused.
         extra_system: Some(format!("Turn {}", turn % 2)),
         ..PromptCompileInput::default()
     }
 }
 
-/// A prompt of which nothing is known, tokens included.
+/// Compilation with a new compiler, which has counted no tokens yet.
 pub(crate) fn compile(times: usize) -> Result<(), Box<dyn Error>> {
     let input = input(0);
     (0..times).for_each(|_| drop(std::hint::black_box(Compiler::default().compile(&input))));
     Ok(())
 }
 
-/// A prompt of which one section of the turn has changed.
+/// Compilation with one changed section, as in consecutive turns.
 pub(crate) fn compile_again(times: usize) -> Result<(), Box<dyn Error>> {
     let inputs = [input(0), input(1)];
     let mut compiler = Compiler::default();

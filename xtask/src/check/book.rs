@@ -51,6 +51,7 @@ pub(crate) fn check(root: &Path) -> Result<CheckOutcome> {
     fs::write(source.join("book.toml"), SETTINGS)?;
     let contents =
         fs::read_to_string(root.join(CONTENTS)).with_context(|| format!("failed to read {CONTENTS}"))?;
+    // mdBook expects the table of contents at the root of its sources.
     fs::write(source.join("SUMMARY.md"), from_the_root(&contents))?;
     for entry in fs::read_dir(root)? {
         let path = entry?.path();
@@ -63,6 +64,7 @@ pub(crate) fn check(root: &Path) -> Result<CheckOutcome> {
     for name in COPIED {
         copy(&root.join(name), &source.join(name))?;
     }
+    // The copy in `docs/` would become a page with links that lead nowhere.
     fs::remove_file(source.join(CONTENTS))?;
     run_command(Command::new(mdbook).arg("build").arg(&source))?;
     let (pages, broken) = check_links(&site)?;
@@ -130,6 +132,7 @@ fn links(page: &str) -> Vec<&str> {
     let attributes = ["href=\"", "src=\""];
     let targets =
         attributes.iter().flat_map(|it| page.split(it).skip(1)).filter_map(|rest| rest.split('"').next());
+    // Anchors are cut off: only files are checked.
     let files = targets.map(|target| target.split('#').next().unwrap_or_default());
     files.filter(|it| !it.is_empty() && !it.contains(':')).collect()
 }
@@ -138,6 +141,7 @@ fn exists(page: &Path, link: &str) -> bool {
     let mut path = page.parent().map(PathBuf::from).unwrap_or_default();
     for component in Path::new(link).components() {
         match component {
+            // Resolved without the file system, because a directory on the way may not exist.
             Component::ParentDir => drop(path.pop()),
             component => path.push(component),
         }

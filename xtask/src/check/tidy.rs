@@ -177,6 +177,7 @@ fn heavy_tests(metadata: &Metadata, lean: &str) -> Option<String> {
         let package = metadata.packages.iter().find(|package| short_name(&package.name) == user);
         for dependency in package.iter().flat_map(|package| &package.dependencies) {
             let used = short_name(&dependency.name);
+            // Cargo builds the dev-dependencies of the tested crate only, not those of the crates below it.
             if dependency.kind == Some(Kind::Dev) && user != lean {
                 continue;
             }
@@ -208,6 +209,8 @@ fn layer(name: &str) -> Option<usize> {
 fn broken_order(package: &Package, dependency: &Dependency) -> Option<String> {
     let user = short_name(&package.name);
     let used = short_name(&dependency.name);
+    // Tests may use higher layers: cargo permits cycles through dev-dependencies, and a test of the store may need a
+    // gateway.
     if dependency.path.is_none() || dependency.kind == Some(Kind::Dev) {
         return None;
     }
@@ -258,6 +261,7 @@ fn openings(root: &Path, metadata: &Metadata) -> Result<Vec<String>> {
 fn lengths(root: &Path, directory: &Path, problems: &mut Vec<String>) -> Result<()> {
     for path in entries(directory)? {
         if path.is_dir() {
+            // Build output contains generated sources of any length.
             if path.file_name().is_none_or(|name| name != "target") {
                 lengths(root, &path, problems)?;
             }
@@ -280,6 +284,7 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>> {
     for entry in fs::read_dir(directory).with_context(context)? {
         paths.push(entry.with_context(context)?.path());
     }
+    // The order of a directory depends on the file system, and problems should be listed the same way everywhere.
     paths.sort();
     Ok(paths)
 }

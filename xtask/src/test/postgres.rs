@@ -27,6 +27,8 @@ impl WithPostgres {
         let mut command = cargo();
         command.arg("build").args(arguments);
         print_status(shown(&command));
+        // Cargo names the built file in these messages. Its path depends on settings and variables, so it is not
+        // guessed.
         command.arg("--message-format=json-render-diagnostics").stdout(Stdio::piped());
         let mut child = command.spawn().context("failed to start cargo")?;
         let mut executable = None;

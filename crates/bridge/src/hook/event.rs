@@ -46,9 +46,11 @@ const TOOL_RESPONSE: &[&str] = &["tool_response", "toolResult", "tool_result"];
 
 impl HookInput {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        // Some shells on Windows put a byte order mark before piped text.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let value: Value = serde_json::from_slice(bytes)
             .or_else(|error| {
+                // Only after an error, because the repair copies the whole input, which may have megabytes.
                 with_whole_characters(bytes).map_or(Err(error), |bytes| serde_json::from_slice(&bytes))
             })
             .map_err(|error| error.to_string())?;
@@ -77,6 +79,7 @@ impl HookInput {
 /// Determines the kind of event. `source` marks the start of a session under any event name; agents that send no event
 /// name are recognized by fields that only they send.
 fn kind(name: Option<&str>, fields: &Map<String, Value>, is_tool: bool) -> EventKind {
+    // `SessionStart`, `sessionStart` and `session_start` are the same event in the spelling of different agents.
     let name = name.unwrap_or_default().replace(['_', '-'], "").to_lowercase();
     let source = fields.get("source").and_then(Value::as_str);
     match (name.as_str(), source) {
@@ -85,6 +88,8 @@ fn kind(name: Option<&str>, fields: &Map<String, Value>, is_tool: bool) -> Event
         ("precompact" | "postcompact", _) => EventKind::Compacted,
         // Gemini CLI sends this before every request, whether it compresses or not.
         ("precompress", _) => EventKind::Other,
+        // The event after a tool has a different name in each agent, and some send none. The tool's name is a safer
+        // sign.
         _ if is_tool => EventKind::Tool,
         ("", Some("resume")) => EventKind::Resumed,
         ("", Some(_)) => EventKind::Started,
@@ -134,6 +139,7 @@ fn with_whole_characters(json: &[u8]) -> Option<Vec<u8>> {
 
 fn parsed(value: Value) -> Value {
     match value {
+        // Copilot sends a tool's arguments as a string that contains JSON.
         Value::String(text) if text.trim_start().starts_with('{') => {
             serde_json::from_str(&text).unwrap_or(Value::String(text))
         }

@@ -13,6 +13,8 @@ use instructions::{
 use super::HookError;
 
 /// Time to wait for another hook of the same session, and polling interval.
+// Parallel tool calls run their hooks at the same time. Half of the agents' time limit for a hook leaves the other half
+// for the work itself.
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -53,6 +55,7 @@ impl KeptSession {
         let Some(KeptPath(path)) = place else { return Ok(Self(None)) };
         if let Some(directory) = path.parent() {
             make_private(directory)?;
+            // Only a new session cleans up, so the cost arises once per session and not with every tool call.
             if !path.exists() {
                 remove_old(directory);
             }
@@ -90,6 +93,8 @@ pub(super) fn start(
     let (mut session, _) = Session::start(&Request { cwd, settings: rules }, None)?;
     let mut loaded = Texts::default();
     loaded.extend(&agents.files);
+    // The session is started with our rules, but the model has only the files that the agent loads. All others must not
+    // count as delivered, and their directories must not count as covered.
     session.loaded_versions.retain(|path, version| loaded.have(path, &version.sha256));
     session.covered_dirs.clear();
     session.initial = InitialChain {
@@ -111,6 +116,7 @@ pub(super) struct Texts {
 
 impl Texts {
     pub(super) fn extend(&mut self, files: &[InstructionFile]) {
+        // The model has only the beginning of a truncated file, so the file is not complete yet.
         for file in files.iter().filter(|file| !file.truncated) {
             self.paths.insert(real(&file.path));
             self.texts.insert(file.sha256.clone());
@@ -129,6 +135,8 @@ fn real(path: &Path) -> PathBuf {
 fn lock(path: &Path) -> Result<SessionFile, HookError> {
     let begun = Instant::now();
     loop {
+        // The lock has no time limit of its own, so it is polled. The interval is short because the agent waits for the
+        // answer.
         if let Some(file) = SessionFile::try_lock(path)? {
             return Ok(file);
         }

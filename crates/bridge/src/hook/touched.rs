@@ -44,6 +44,7 @@ const MAX_PATH_BYTES: usize = 4_095;
 pub(super) fn paths(tool: &ToolUse, cwd: &Path) -> Vec<PathBuf> {
     let mut found = Found { cwd, paths: BTreeSet::new() };
     found.look(&tool.input, None, MAX_DEPTH);
+    // Only lists of file names: contents and error messages in a result mention paths that were not touched.
     if let Value::Object(fields) = &tool.response {
         let hits = fields.iter().filter(|(key, _)| HITS.contains(&key.as_str()));
         hits.for_each(|(_, value)| found.look(value, Some(Meaning::Path), 1));
@@ -65,6 +66,8 @@ struct Found<'a> {
 impl Found<'_> {
     fn look(&mut self, value: &Value, meaning: Option<Meaning>, depth: usize) {
         match value {
+            // Agents pass patches as `command` or as `input`, so the content decides and not the key. A patch must not
+            // be treated as a command: the words of its lines may happen to be files.
             Value::String(text) if text.contains(PATCHED[0]) || text.contains("*** Begin Patch") => {
                 let named =
                     |line: &str| PATCHED.iter().find_map(|start| line.strip_prefix(start).map(str::to_owned));

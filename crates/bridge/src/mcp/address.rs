@@ -78,6 +78,8 @@ impl Display for Address {
 fn encoded(bytes: &[u8]) -> String {
     let mut encoded = String::new();
     for byte in bytes {
+        // Everything else is encoded, even the slash: a client that normalizes addresses would turn `//` or `..` into
+        // another directory.
         if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
             encoded.push(char::from(*byte));
         } else {
@@ -92,6 +94,7 @@ fn decoded(text: &str) -> Option<OsString> {
     let mut parts = text.split('%');
     bytes.extend_from_slice(parts.next()?.as_bytes());
     for part in parts {
+        // Checked before parsing, because `from_str_radix` also accepts a sign, as in `%+1`.
         let digits = part.get(..2).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
         bytes.push(u8::from_str_radix(digits, 16).ok()?);
         bytes.extend_from_slice(&part.as_bytes()[2..]);

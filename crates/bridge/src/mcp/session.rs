@@ -15,6 +15,7 @@ use super::{McpCatalog, Refusal, Resource, ToolAnswer};
 /// Supported protocol versions, newest first.
 pub const VERSIONS: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// Maximum number of messages in a batch.
+// A batch is answered as one message, so without a limit one small line could request an answer of any size.
 const MAX_BATCH: usize = 64;
 
 pub const PARSE_ERROR: i64 = -32_700;
@@ -39,7 +40,7 @@ impl Session {
         Self { client: Mutex::new("unknown".to_owned()), followed: Mutex::default(), max_followed }
     }
 
-    /// ToolAnswers a message or a batch; `None` if no answer is due.
+    /// Answers a message or a batch; `None` if no answer is due.
     pub fn answer(&self, catalog: &dyn McpCatalog, version: &str, sent: Value) -> Option<Value> {
         match sent {
             Value::Array(messages) if messages.is_empty() || messages.len() > MAX_BATCH => {
@@ -60,6 +61,8 @@ impl Session {
     /// Returns notifications about subscribed resources that have changed.
     pub fn changes(&self, catalog: &dyn McpCatalog) -> Vec<Value> {
         let mut notifications = Vec::new();
+        // Copied, because reading resources takes long and must not block calls of the same client. It may unsubscribe
+        // meanwhile, which is why each address is looked up again below.
         let followed = self.followed.lock().clone();
         for (uri, had) in followed {
             // A removed resource counts as changed.
@@ -80,13 +83,14 @@ impl Session {
         self.followed.lock().is_empty()
     }
 
-    /// ToolAnswers a message; `None` for notifications and responses.
+    /// Answers a message; `None` for notifications and responses.
     fn answer_one(&self, catalog: &dyn McpCatalog, version: &str, message: &Value) -> Option<Value> {
         let Some(method) = message.get("method").and_then(Value::as_str) else {
             let is_answer = message.get("result").or(message.get("error")).is_some();
             return (!is_answer).then(|| failure(Value::Null, INVALID_REQUEST, "the message has no method"));
         };
         let id = message.get("id")?;
+        // JSON-RPC permits `null` as an id, but MCP does not, and answers with it could not be assigned to calls.
         if !id.is_string() && !id.is_number() {
             return Some(failure(Value::Null, INVALID_REQUEST, "`id` must be a text or a number"));
         }
@@ -119,6 +123,8 @@ impl Session {
                     *self.client.lock() = name.to_owned();
                 }
                 let asked = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+                // An unknown version is not an error: the specification lets the client decide whether it can use the
+                // version offered instead.
                 let spoken = VERSIONS.iter().find(|version| **version == asked).unwrap_or(&VERSIONS[0]);
                 Ok(json!({
                     "protocolVersion": spoken,

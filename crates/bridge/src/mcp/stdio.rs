@@ -43,6 +43,8 @@ pub fn serve(
         let _ended = ended;
         loop {
             let mut line = Vec::new();
+            // Limited while reading, because a line without an end would otherwise fill the memory before its length is
+            // known.
             if (&mut input).take(MAX_MESSAGE_BYTES).read_until(b'\n', &mut line)? == 0 {
                 return Ok(());
             }

@@ -93,6 +93,8 @@ impl<S: Source> Toolbox<S> {
         let tools = self.tools();
         let taken = tools.iter().find(|known| known.name == tool);
         let taken = taken.and_then(|tool| tool.input_schema["properties"].as_object());
+        // Models misspell arguments. Ignoring an unknown one would answer for another directory than the model meant,
+        // without any sign of it.
         for name in given.keys() {
             if taken.is_some_and(|taken| !taken.contains_key(name)) {
                 let known: Vec<&str> = taken.into_iter().flat_map(Map::keys).map(String::as_str).collect();
@@ -198,6 +200,8 @@ impl<S: Source> McpCatalog for Toolbox<S> {
                 }
                 Ok(answer)
             }
+            // Only `document_save` can arrive here: the session rejects every tool that is not listed, and this one is
+            // listed only if saving is allowed.
             _ => as_data(&self.0.save(&mcp_author(client), arguments.save()?)?),
         }
     }
@@ -299,11 +303,15 @@ impl<'a> Arguments<'a> {
 
     fn save(&self) -> Result<SaveAsked, Refusal> {
         let content = self.owned("content")?.ok_or_else(|| Refusal::new("`content` is missing"))?;
+        // A model that lost its text, for example in a truncated call, would erase the document. An empty text must be
+        // meant.
         if content.trim().is_empty() && self.0.get("allow_empty") != Some(&json!(true)) {
             return Err(Refusal::new(
                 "`content` is empty; pass `allow_empty`: true if nothing is to be left of the text",
             ));
         }
+        // Required, unlike in our own protocol: a save without it could replace an edit by a person that the model has
+        // never seen.
         let expected = self.0.get("expected_version");
         let what = if expected.is_none() { "is missing" } else { "must be a whole number of 0 or more" };
         let expected = expected.and_then(Value::as_u64).ok_or_else(|| {

@@ -71,6 +71,8 @@ pub(super) fn run(
             Finding::new(RuleId::MissingCommand, &document.path, message).at_line(command.line)
         };
         if let Some(script) = script(command) {
+            // The nearest package is not the only candidate: in a workspace, texts of a member also describe scripts of
+            // the root. Elsewhere in the tree is searched at the end.
             let is_there = directories(project, document)
                 .filter_map(|directory| search.names_in(&directory.join(PACKAGE), scripts))
                 .any(|scripts| scripts.contains(script));
@@ -154,6 +156,8 @@ fn read(path: &Path) -> Option<String> {
 fn targets(text: &str) -> Option<Vec<String>> {
     let mut targets = Vec::new();
     for line in text.lines() {
+        // One construct that may define further names makes the whole file unknown. Guessing would report commands that
+        // work.
         let is_include =
             line.starts_with("include") || line.starts_with("-include") || line.starts_with("sinclude");
         if is_include || line.contains("$(eval") {
@@ -163,6 +167,7 @@ fn targets(text: &str) -> Option<Vec<String>> {
             continue;
         }
         let Some((names, rest)) = line.split_once(':') else { continue };
+        // These are assignments (`:=` and `::=`), whose left side is a variable.
         if rest.starts_with('=') || rest.starts_with(":=") {
             continue;
         }

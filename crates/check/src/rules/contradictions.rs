@@ -41,10 +41,14 @@ pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
         project.documents.iter().filter(|document| !document.is_alias && !document.readers.is_empty())
     {
         let commands: Vec<Command> =
+            // "Use pnpm, never `npm install`" agrees with a file that uses pnpm, so commands that a text advises
+            // against do not count.
             commands(document).into_iter().filter(|command| !command.is_denied).collect();
         for managers in [JAVASCRIPT, PYTHON] {
             against_lock_file(project, document, managers, &commands, findings);
         }
+        // Rules in folders often apply to different paths and are not read together, so they are compared only with the
+        // lock file.
         if document.folder.is_none() {
             by_directory.entry(&document.directory).or_default().push((document, commands));
         }
@@ -76,6 +80,8 @@ fn against_those_above(
     for (document, commands) in documents {
         let mut together: Vec<(&Document, Vec<Command>)> = Vec::new();
         let mut below = directory;
+        // A directory with a package of its own may well use other tools than its parents. The search upward ends
+        // there.
         while !PACKAGE_FILES.iter().any(|name| below.join(name).is_file())
             && let Some(above) = below.parent().filter(|above| above.starts_with(&project.root))
         {
@@ -87,6 +93,7 @@ fn against_those_above(
         together.push((*document, commands.clone()));
         for Clash { rule, file, line, message } in clashes(&together, &|other| project.shown(&other.path), "")
         {
+            // Clashes among the upper documents are reported in their own directory.
             if std::ptr::eq(file, *document) {
                 findings.push(Finding::new(rule, &file.path, message).at_line(line));
             }
@@ -232,6 +239,7 @@ fn against_each_other<'a>(
         if names.is_empty() {
             continue;
         }
+        // Texts that share one tool do not contradict each other: one of them merely names more alternatives.
         let against = earlier.iter().find(|(_, others)| others.is_disjoint(&names));
         if let (Some((other, others)), Some(line)) = (against, used.values().min()) {
             let show = |names: &BTreeSet<&str>| list(names.iter().map(|name| quoted(name)), "and");

@@ -37,6 +37,7 @@ pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
         findings.push(Finding::new(RuleId::Unreadable, &project.directory, message));
     }
     let mut directories: Vec<&Path> = project.chains.iter().map(|chain| &*chain.directory).collect();
+    // Settings are usually at the root, which may have no instruction files or be outside the checked part.
     directories.push(&project.root);
     directories.sort_unstable();
     directories.dedup();
@@ -112,6 +113,7 @@ fn look_at_json(
         let instructions::file::Found::File { content, .. } = document::read(&project.root, &path) else {
             continue;
         };
+        // The part of an oversized file is not valid JSON, although the whole may be.
         if !content.whole {
             continue;
         }

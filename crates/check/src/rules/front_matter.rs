@@ -30,6 +30,8 @@ pub(super) fn run(
     let said = ours
         .flat_map(|chain| &chain.diagnostics)
         .find(|diagnostic| diagnostic.path.as_ref() == Some(&document.path));
+    // Foreword's own parser knows the file's exact problem. Reporting it from the general YAML check as well would say
+    // the same twice.
     if let Some(diagnostic) = said {
         findings.push(invalid(diagnostic.message.clone(), diagnostic.line).for_agents([&&FOREWORD]));
         return;
@@ -45,6 +47,8 @@ pub(super) fn run(
     } else {
         (&*document.text).into()
     };
+    // The line numbers below count from a file with `\n`, and the fence must match exactly. Windows line ends are
+    // normal in rules, so they were replaced first.
     let Some(header) = header::find(&text, Fence::Exact) else {
         let begins = text.lines().next().is_some_and(|line| line.trim_end() == "---");
         if document.folder.is_some() && begins {
@@ -76,6 +80,7 @@ pub(super) fn run(
                 rule.has_others = true;
                 continue;
             }
+            // An exclusion without a match is harmless: it excludes nothing today and may do so later.
             if glob.starts_with('!') {
                 continue;
             }

@@ -24,6 +24,7 @@ pub(super) fn run(document: &Document, findings: &mut Findings<'_>) {
         let mut counted = 0;
         for part in parts.iter().filter(|part| part.kind == kind) {
             let start = part.range.start;
+            // Line ends are counted from the previous part on, so that a file full of such characters is scanned once.
             line += document.text[counted..start].matches('\n').count();
             counted = start;
             let is_text = !is_in(&code, start);

@@ -39,6 +39,8 @@ pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
 
 fn imports(document: &Document) -> Vec<Import> {
     let mut imports: BTreeMap<(usize, String), Vec<&'static Profile>> = BTreeMap::new();
+    // Each agent has rules of its own for what an import is. Most texts contain none, and the test for `@` saves
+    // parsing them once per agent.
     for agent in document.readers.iter().filter(|_| document.text.contains('@')) {
         for named in named_imports(&document.text, agent) {
             let agents = imports.entry((named.line, named.path)).or_default();
@@ -57,6 +59,8 @@ fn imports(document: &Document) -> Vec<Import> {
 
 fn lead_nowhere(project: &Project, document: &Document, import: &Import, findings: &mut Findings<'_>) {
     let Import { line, written, target, agents } = import;
+    // Agents differ in whether punctuation at the end of a word belongs to the path. The file is judged by the name
+    // without it, and the message explains the difference.
     let bare = written.trim_end_matches(PUNCTUATION);
     if !looks_like_a_file(bare) || !target.starts_with(&project.root) {
         return;
@@ -135,6 +139,8 @@ fn not_followed(
                 if !agents.contains(&chain.agent) {
                     agents.push(chain.agent);
                 }
+                // The same import usually fails in every directory below. One finding with a count is readable, one per
+                // directory is not.
                 directories.insert(&chain.directory);
             }
         }

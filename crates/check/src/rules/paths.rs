@@ -139,6 +139,7 @@ pub(super) fn run(project: &Project, document: &Document, policy: &CheckPolicy, 
     let mut known = HashSet::new();
     for (line, text) in spans.chain(links) {
         let Some(path) = path_in(&text) else { continue };
+        // A path is reported only once per file, at its first mention.
         if !known.insert(path.clone()) {
             continue;
         }
@@ -158,6 +159,8 @@ pub(super) fn run(project: &Project, document: &Document, policy: &CheckPolicy, 
         let message = format!("{} does not exist", quoted(path));
         let finding = Finding::new(RuleId::MissingPath, &document.path, message).at_line(line);
         let ending = normalise(Path::new(path.trim_end_matches('/')), Path::new(""));
+        // The text may mean a path further down, as in `components/button.tsx` for `web/src/components/button.tsx`. The
+        // finding is reported only if no path in the tree ends like this.
         search.for_ending(ending, finding);
     }
 }
@@ -177,6 +180,7 @@ fn path_in(text: &str) -> Option<String> {
     let text = text.split_once('#').map_or(text, |(path, _)| path);
     let text = strip_line(text).trim_end_matches(['.', ',', ';', ':']);
     let text = text.strip_prefix("./").unwrap_or(text);
+    // Anything else, such as globs, templates and variables, makes it a pattern rather than one path.
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+".contains(letter);
     if text.len() > 255
         || !text.chars().all(is_plain)
@@ -193,6 +197,7 @@ fn path_in(text: &str) -> Option<String> {
     }
     let first = parts.first()?;
     let last = parts.last()?;
+    // `github.com/a/b.md` looks like a path, too. Names of hidden directories begin with their dot.
     let is_host = first.contains('.') && !first.starts_with('.');
     if is_host || parts.iter().any(|part| is_placeholder(part)) {
         return None;

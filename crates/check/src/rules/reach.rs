@@ -33,6 +33,7 @@ pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
 }
 
 fn unread(project: &Project, document: &Document, findings: &mut Findings<'_>) {
+    // A blank file has no text to lose, and a CONTEXT.md that no agent reads is most likely a page for people.
     if document.is_blank() || is_ambiguous(&document.path) {
         return;
     }
@@ -91,6 +92,7 @@ fn lost_text(project: &Project, document: &Document, findings: &mut Findings<'_>
     });
     let message = sentences.collect::<Vec<_>>().join("; ");
     let agents: Vec<&'static Profile> = worst.iter().map(|(loss, _)| loss.agent).collect();
+    // The finding points at the first line that any of the agents loses.
     let kept = worst.iter().map(|(loss, _)| loss.kept).min().unwrap_or(0);
     let kept = usize::try_from(kept).unwrap_or(usize::MAX).min(document.bytes.len());
     let line = 1 + document.bytes[..kept].iter().filter(|byte| **byte == b'\n').count();
@@ -149,6 +151,8 @@ fn agents_without_any(project: &Project, findings: &mut Findings<'_>) {
             && !is_ambiguous(path)
     };
     let mut elsewhere = project.entries.iter().filter(|entry| entry.known.is_none());
+    // In a tree without any instructions, a finding per agent would be noise: nothing suggests that the project uses
+    // agents at all.
     if !is_read && !elsewhere.any(|entry| is_known(&entry.path)) {
         return;
     }

@@ -16,6 +16,8 @@ pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
     let mut seen: HashMap<&str, Vec<(&Document, usize)>> = HashMap::new();
     for document in project.documents.iter().filter(|document| !document.readers.is_empty()) {
         for paragraph in &document.markdown.paragraphs {
+            // A paragraph is often repeated as an item of a list. White space has been collapsed by the parser already,
+            // so a different wrapping does not hide a copy either.
             let text = paragraph.text.trim_start_matches(['-', '*', '+', ' ']);
             if text.len() >= MIN_CHARACTERS {
                 let places = seen.entry(text).or_default();

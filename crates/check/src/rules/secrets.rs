@@ -88,6 +88,8 @@ fn secret(line: &str) -> Option<&'static str> {
             }
             let rest: String =
                 line[at + begin.len()..].chars().take_while(|letter| (form.letters)(*letter)).collect();
+            // The prefixes are public, and documentation is full of placeholders behind them. Only a long value that
+            // looks generated is reported.
             rest.len() >= form.length && is_random(&rest)
         })
     });
@@ -131,6 +133,8 @@ fn is_random(text: &str) -> bool {
     let small = text.to_ascii_lowercase();
     let is_written =
         ["example", "xxxx", "your", "1234567", "abcdef", "....", "0000", "placeholder", "redacted"];
+    // Typed placeholders repeat few characters, as in `xxxxxxxx` or `aaaa1111`. Generated values of this length hardly
+    // ever have fewer than eight different ones.
     let mut letters: Vec<char> = small.chars().collect();
     letters.sort_unstable();
     letters.dedup();
@@ -145,6 +149,8 @@ fn password(rest: &str) -> Option<()> {
     let (name, password) = user.split_once(':')?;
     let small = password.to_ascii_lowercase();
     let host = host.split(':').next().unwrap_or(host);
+    // A password for a database in a container on the same machine protects nothing, and such addresses are common in
+    // instructions for development.
     let is_local = ["localhost", "0.0.0.0", "host", "db", "postgres", "redis", "mysql", "database"]
         .contains(&host)
         || host.starts_with("127.")

@@ -1,4 +1,4 @@
-//! Whatever is on disk: no panic, no wait, a word about each.
+//! Hostile and unusual trees: the check neither panics nor blocks, and reports each problem.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,6 +13,7 @@ fn pipes_sockets_directories_and_circles_are_traps() {
     rustix::fs::mknodat(rustix::fs::CWD, project.root.join("AGENTS.md"), rustix::fs::FileType::Fifo, mode, 0)
         .unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(project.root.join("sub/AGENTS.md")).unwrap();
+    // A pipe without a writer blocks its reader forever, so this test would hang if the check opened it.
     project.link("GEMINI.md", "GEMINI.md");
     let found = project.of_rule("FW019");
     assert_eq!(
@@ -52,6 +53,7 @@ fn imports_of_directories_pipes_devices_and_cycles() {
 #[test]
 fn links_that_lead_outside_or_nowhere() {
     let project = Project::new(&[("real/AGENTS.md", "x\n")]);
+    // Agents follow such a link, but the check must not read the text, which belongs to another project.
     let outside = project.root.parent().unwrap().join("outside.md");
     std::fs::write(&outside, "secret plans: ghp_\n").unwrap();
     project.link("AGENTS.md", &outside);
@@ -91,6 +93,7 @@ fn other_encodings() {
 #[test]
 fn names_with_anything_in_them() {
     let project = Project::new(&[]);
+    // Each of these names would break a workflow command, a URI or a terminal if it were written as it is.
     for name in ["a\nb", "\"quoted\"", "::error::x", "ü,%", "\u{202e}x"] {
         project.write(&format!("{name}/AGENTS.md"), "`src/gone.rs`\n");
     }
@@ -109,6 +112,8 @@ fn names_with_anything_in_them() {
 #[test]
 fn large_and_hostile_texts() {
     let project = Project::new(&[
+        // Each text provokes a different kind of cost: one long line, unclosed brackets, deep nesting, recursive YAML
+        // anchors, and long runs of one character.
         ("AGENTS.md", &"x".repeat(200_000)),
         ("a/AGENTS.md", &"`a/b.rs` @c.md [".repeat(3_000)),
         ("b/AGENTS.md", &"- ".repeat(40_000)),
@@ -126,10 +131,12 @@ fn large_and_hostile_texts() {
 #[test]
 fn unreadable_files_and_directories() {
     if rustix::process::geteuid().is_root() {
-        // Nothing is unreadable to it.
+        // The superuser can read every file.
         return;
     }
     let project = Project::new(&[("AGENTS.md", "x\n"), ("sub/AGENTS.md", "x\n")]);
+    // The permissions of the directory are restored below, because the temporary directory could not be removed
+    // otherwise.
     let forbid = |path: &str| {
         std::fs::set_permissions(project.root.join(path), std::fs::Permissions::from_mode(0o000)).unwrap();
     };
@@ -189,7 +196,7 @@ fn fixes_leave_code_and_other_files_alone() {
     assert_eq!(before("x.md"), "text `co\u{200b}de`\n\n```\nco\u{200b}de\n```\n");
     let hidden = project.of_rule("FW013");
     assert!(hidden.is_empty(), "a flag hides nothing: {hidden:?}");
-    // Any other sequence of tags does.
+    // Tag characters that do not spell a flag hide text.
     project.write("CLAUDE.md", "\u{1f3f4}\u{e0075}\u{e0073}\u{e007f}\n");
     assert_eq!(project.of_rule("FW013").len(), 1);
 }
@@ -208,7 +215,8 @@ fn fixes_skip_hard_links_and_text_resembling_utf16() {
     assert_eq!(std::fs::read(project.root.join("AGENTS.md")).unwrap(), utf32);
 }
 
-/// What is looked up for each of them must not depend on how many stand before it.
+// The lookup for one piece must not depend on the number of pieces before it: a quadratic search would take minutes
+// for these 40,000 lines.
 #[test]
 fn texts_with_very_many_pieces_terminate() {
     let lines = |line: &dyn Fn(usize) -> String| (0..40_000).map(line).collect::<String>();

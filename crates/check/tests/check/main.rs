@@ -1,4 +1,4 @@
-//! What is found in projects, good and bad.
+//! Findings in projects, tidy and broken.
 
 #![expect(clippy::unwrap_used, reason = "what cannot be set up fails its test")]
 

@@ -1,4 +1,4 @@
-//! What each rule finds, and what it leaves alone.
+//! Findings of each rule, and the cases that it leaves alone.
 
 use crate::support::Project;
 
@@ -213,6 +213,7 @@ fn commands_that_cannot_work() {
 
 #[test]
 fn paragraphs_at_two_levels() {
+    // The copies differ in wrapping and in the sign of the list item, as copies between files usually do.
     let long = "Every public function has a test that fails without it, and every bug that was mended has one that names it.";
     let project = Project::new(&[
         ("AGENTS.md", &format!("# Top\n\n{long}\n\n- {long} And more of it.\n")),
@@ -254,7 +255,8 @@ fn shadowed_files_are_reported_and_counted() {
     };
     assert_eq!(of("packages/one/AGENTS.md"), Some((check::CoverageTime::Never, 5)));
     assert_eq!(of("packages/two/AGENTS.md"), Some((check::CoverageTime::Start, 0)));
-    // Where it is started further down, the import of the root's leads out of the working directory.
+    // Started further down, Claude Code does not follow the root's import, because it leads out of the working
+    // directory. The whole text counts as lost there.
     let root = project.root.join("AGENTS.md");
     let file = report.files.iter().find(|file| file.path == root).unwrap();
     let claude = file.agents.iter().find(|reader| reader.agent == "claude-code").unwrap();
@@ -284,7 +286,7 @@ fn directories_contradict_parents_unless_they_are_packages() {
     );
     let own = [&files[..], &[("web/package.json", "{}")]].concat();
     assert!(Project::new(&own).of_rule("FW011").is_empty());
-    // Nobody reads these two together.
+    // No agent reads files of two sibling directories together.
     let apart = [("api/AGENTS.md", "`npm install`\n"), ("web/AGENTS.md", "`yarn install`\n")];
     assert!(Project::new(&apart).of_rule("FW011").is_empty());
 }

@@ -1,4 +1,4 @@
-//! A project in a temporary directory, and what is found in it.
+//! A project in a temporary directory, and its findings.
 
 use std::path::{Path, PathBuf};
 
@@ -8,19 +8,20 @@ use check::{CheckPolicy, CheckReport, CheckRequest, CheckSettings, check};
 pub(crate) struct Project {
     _directory: tempfile::TempDir,
     pub(crate) root: PathBuf,
-    /// What is checked: the root, unless a test says otherwise.
+    /// Checked directory; the root unless a test changes it.
     pub(crate) directory: PathBuf,
     pub(crate) settings: CheckSettings,
 }
 
 impl Project {
-    /// With these files.
+    /// Creates a project with these files.
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap().join("project");
         let project =
             Self { _directory: directory, directory: root.clone(), root, settings: CheckSettings::default() };
-        // What Git takes for a repository.
+        // Git accepts a directory as a repository only with these entries. Profiles that use Git's own test for the
+        // root need them.
         project.write(".git/HEAD", "ref: refs/heads/main\n");
         project.write(".git/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n");
         std::fs::create_dir_all(project.root.join(".git/objects")).unwrap();
@@ -55,7 +56,7 @@ impl Project {
         findings.map(|finding| self.show(finding)).collect()
     }
 
-    /// What one rule finds, with all agents, as `path:line message`.
+    /// Returns the findings of one rule for all agents, as `path:line message`.
     pub(crate) fn of_rule(&self, code: &str) -> Vec<String> {
         let report = self.report(&[]);
         let findings = report.findings.iter().filter(|finding| finding.rule().code == code);

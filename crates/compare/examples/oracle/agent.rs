@@ -1,4 +1,4 @@
-//! How each agent is run so that it asks our model, once and without a terminal.
+//! Runs each agent once, without a terminal, with our model as its only provider.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -15,15 +15,15 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An agent from npm.
 pub(crate) struct RealAgent {
-    /// The profile that it is held against.
+    /// Name of the profile that it is compared with.
     pub(crate) profile: &'static str,
     program: &'static str,
     arguments: &'static [&'static str],
     /// Variables; `{url}` stands for the model's address.
     variables: &'static [(&'static str, &'static str)],
-    /// Files in its home directory, with the same.
+    /// Files in its home directory, with the same placeholder.
     files: &'static [(&'static str, &'static str)],
-    /// A file that it makes by itself and sends as if it were an instruction file.
+    /// File that the agent creates and sends as if it were an instruction file.
     adds: Option<&'static str>,
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn names() -> String {
 }
 
 impl RealAgent {
-    /// The first request of a turn that the agent makes in a directory; none where it makes none in time.
+    /// Returns the first request of a turn that the agent makes in a directory, or `None` if it makes none in time.
     pub(crate) fn first_request(
         &self,
         agents: &Path,
@@ -134,13 +134,14 @@ impl RealAgent {
             std::fs::write(path, text.replace("{url}", &model.url))?;
         }
         let mut command = Command::new(agents.join("node_modules/.bin").join(self.program));
+        // Variables of the caller could select another provider or another home directory.
         command.args(self.arguments).env_clear().current_dir(cwd).env("HOME", home);
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         for (name, value) in self.variables {
             command.env(name, value.replace("{url}", &model.url));
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        // A group of its own, so that whatever it has started ends with it.
+        // Agents start helpers such as language servers. With a process group of its own, all of them can be killed.
         let mut child = command.process_group(0).spawn().with_context(|| self.program.to_owned())?;
         let mut sent = model.wait(PATIENCE, || child.try_wait().is_ok_and(|ended| ended.is_some()));
         if let Some(group) = Pid::from_raw(i32::try_from(child.id())?) {
@@ -154,7 +155,7 @@ impl RealAgent {
     }
 }
 
-/// A text without the section of a file that the agent made.
+/// Returns a text without the section of a file that the agent created.
 fn without(text: &str, added: &str) -> String {
     let start = format!("{added} ---\n");
     let end = format!("{added} ---\n\n");

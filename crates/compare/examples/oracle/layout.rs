@@ -1,4 +1,4 @@
-//! Layouts of files, drawn at random: every file has a mark by which it is known again.
+//! Random layouts of files. Each file contains a unique mark, which identifies it in requests.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 use chance::Chance;
 use instructions::Profile;
 
-/// What every file's mark begins with.
+/// Prefix of the mark of each file.
 pub(crate) const MARK: &str = "MARK_";
 
 /// Names that some agent reads, wherever they are.
@@ -48,7 +48,7 @@ const HOME_NAMES: &[&str] = &[
 ];
 const DIRECTORIES: &[&str] = &["a", "b c", "ü", "Deep", "x\"y"];
 
-/// What is at a path.
+/// Content of a path.
 enum Node {
     File(Vec<u8>),
     Link(PathBuf),
@@ -56,7 +56,7 @@ enum Node {
     Repository,
 }
 
-/// A tree with a project and a home directory in it, and where the agent starts.
+/// A tree with a project, a home directory and the directory in which the agent starts.
 pub(crate) struct Layout {
     nodes: Vec<(PathBuf, Node)>,
     pub(crate) cwd: PathBuf,
@@ -93,6 +93,8 @@ impl Layout {
         layout.nodes.push(("outside.md".into(), Node::File(outside)));
         let own: Vec<&str> = profile.known_names().collect();
         for directory in &chain {
+            // Names of the tested agent are more likely than those of others, so that most layouts exercise its rules,
+            // while files of other agents still occur.
             for (names, share) in [(NAMES, 18), (own.as_slice(), 35)] {
                 for name in names {
                     if chance.percent(share) {
@@ -131,6 +133,7 @@ impl Layout {
         for key in names.key.split('.').rev() {
             object = serde_json::json!({ key: object });
         }
+        // Both agents with such settings accept comments in them, which a strict JSON parser would refuse.
         let text = format!("// of the project\n{object}\n");
         for path in settings.in_project {
             self.nodes.push((self.cwd.join(path), Node::File(text.clone().into_bytes())));
@@ -154,7 +157,7 @@ impl Layout {
         self.nodes.push((path, node));
     }
 
-    /// A link to a file that is there already.
+    /// Returns a link to a file that exists already.
     fn link_to(&self, chance: &mut Chance, from: &Path) -> Node {
         let files: Vec<&PathBuf> = self
             .nodes
@@ -188,7 +191,7 @@ impl Layout {
         imports
     }
 
-    /// A text with a mark of its own.
+    /// Returns a text with a new mark.
     fn text(&mut self, chance: &mut Chance, imports: &[String]) -> Vec<u8> {
         self.marks += 1;
         let mark = format!("{MARK}{}", self.marks);
@@ -218,7 +221,7 @@ impl Layout {
         text.into_bytes()
     }
 
-    /// Makes it below a directory.
+    /// Creates the layout below a directory.
     pub(crate) fn make(&self, parent: &Path) -> anyhow::Result<()> {
         for (path, node) in &self.nodes {
             let path = parent.join(path);
@@ -241,7 +244,7 @@ impl Layout {
         Ok(())
     }
 
-    /// For whoever looks at a difference.
+    /// Describes the layout for the note about a difference.
     pub(crate) fn described(&self) -> Vec<String> {
         let describe = |(path, node): &(PathBuf, Node)| {
             let what = match node {

@@ -1,12 +1,12 @@
-//! Holds our profiles against the real agents, over layouts made at random.
+//! Compares our profiles with the real agents on random layouts of files.
 //!
 //! ```text
 //! cargo xtask oracle --layouts 30 --seed 1
 //! ```
 //!
-//! Every agent runs in a network of its own, in which there is nothing but a model that listens and refuses. What the agent
-//! sent to it first is compared with what our profile says: each block byte for byte and in its role, and nothing else of
-//! the layout. Prints Markdown; what differs is written down in full.
+//! Every agent runs in a network of its own, which contains only a model that records and refuses requests. The first
+//! request of the agent is compared with the blocks of our profile, byte for byte and by role. No other text of the
+//! layout may be in it. Prints Markdown; a note describes each difference in full.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what it prints is what it is for")]
 
@@ -27,16 +27,16 @@ use agent::{AGENTS, RealAgent};
 use layout::Layout;
 use verdict::Verdict;
 
-/// What is asked for.
+/// Arguments of the command.
 struct Arguments {
-    /// Where npm has put the agents.
+    /// Directory in which npm installed the agents.
     agents: PathBuf,
-    /// Where differences are written down.
+    /// Directory for notes about differences.
     notes: PathBuf,
     layouts: u64,
     seed: u64,
     only: Vec<String>,
-    /// Whether this is the run in a network of its own.
+    /// True for the child process in a network of its own.
     is_inside: bool,
 }
 
@@ -78,7 +78,7 @@ fn main() -> anyhow::Result<()> {
         .filter(|agent| arguments.only.is_empty() || arguments.only.iter().any(|name| name == agent.profile))
         .collect();
     ensure!(!agents.is_empty(), "none of these agents is known; they are {}", agent::names());
-    // The last that was named is the one of this network.
+    // The parent appends its agent to the arguments, so the last one is the agent of this child.
     if let (true, Some(agent)) = (arguments.is_inside, arguments.only.last()) {
         let agent = agents.iter().find(|known| known.profile == agent).context("an agent")?;
         return hold(agent, &arguments);
@@ -97,8 +97,9 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Holds one agent against its profile, and prints a row.
+/// Compares one agent with its profile and prints a row.
 fn hold(agent: &RealAgent, arguments: &Arguments) -> anyhow::Result<()> {
+    // A new network namespace has a loopback device, but it is down.
     let up = Command::new("ip").args(["link", "set", "lo", "up"]).status().context("ip")?;
     ensure!(up.success(), "there is no loopback in a network of our own");
     let profile = Profile::find(agent.profile).context("a profile")?;
@@ -107,6 +108,8 @@ fn hold(agent: &RealAgent, arguments: &Arguments) -> anyhow::Result<()> {
     for number in 0..arguments.layouts {
         let directory = tempfile::Builder::new().prefix("oracle-").tempdir()?;
         let parent = directory.path().canonicalize()?;
+        // Each layout has a seed of its own, so that a difference can be reproduced without drawing the layouts before
+        // it.
         let layout = Layout::draw(&mut Chance::new(arguments.seed * 1_000_003 + number), profile);
         layout.make(&parent)?;
         let cwd = parent.join(&layout.cwd).canonicalize()?;

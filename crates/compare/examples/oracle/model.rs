@@ -1,4 +1,4 @@
-//! A model that listens and refuses: whichever API an agent speaks, its requests are JSON over HTTP.
+//! A model that records and refuses requests. All APIs of the agents are JSON over HTTP, so one server is enough.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -10,10 +10,10 @@ use serde_json::Value;
 const REFUSAL: &str =
     r#"{"error":{"message":"nothing is answered here","code":400,"type":"invalid_request_error"}}"#;
 const LISTS: &str = r#"{"data":[],"models":[]}"#;
-/// How often it is looked whether the agent has ended.
+/// Interval between checks for the end of the agent.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What an agent sent, by role.
+/// Texts of a request.
 pub(crate) struct Sent {
     /// Each text with `system`, `developer` or `user`.
     pub(crate) texts: Vec<(String, String)>,
@@ -38,7 +38,7 @@ impl Model {
         Ok(Self { url, requests })
     }
 
-    /// The first request with tools: others ask for a title, or for a judgement of the question.
+    /// Waits for the first request with tools. Requests without tools ask for a title or classify the question.
     pub(crate) fn wait(&self, patience: Duration, mut has_ended: impl FnMut() -> bool) -> Option<Sent> {
         let begun = Instant::now();
         loop {
@@ -80,6 +80,7 @@ fn serve(stream: TcpStream, requests: &Sender<Value>) -> Option<()> {
         if let Ok(request) = serde_json::from_str(&String::from_utf8_lossy(&body)) {
             requests.send(request).ok()?;
         }
+        // Requests other than POST list the available models. An empty list lets the agent continue to its first turn.
         let (status, answer) = if is_post { ("400 Bad Request", REFUSAL) } else { ("200 OK", LISTS) };
         let length = answer.len();
         write!(
@@ -110,7 +111,7 @@ fn chunks(reader: &mut BufReader<TcpStream>) -> Option<Vec<u8>> {
     }
 }
 
-/// The texts of a request of any of the APIs, by role.
+/// Returns the texts of a request of any of the APIs, by role.
 fn texts(request: &Value) -> Vec<(String, String)> {
     let mut texts = Vec::new();
     for key in ["system", "instructions", "systemInstruction"] {

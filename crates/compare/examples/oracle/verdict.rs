@@ -1,4 +1,4 @@
-//! Whether what was sent is what we say.
+//! Comparison of a request with the blocks of our profile.
 
 use instructions::{Block, ResolveError};
 
@@ -14,6 +14,7 @@ pub(crate) enum Verdict {
 impl Verdict {
     pub(crate) fn of(ours: Result<&[Block], &ResolveError>, sent: Option<&Sent>) -> Self {
         let (blocks, sent) = match (ours, sent) {
+            // The profile predicts that the agent does not start, and it did not.
             (Err(_), None) => return Self::Agrees,
             (Err(error), Some(_)) => return Self::Differs(format!("it starts, and we say: {error}")),
             (Ok(_), None) => return Self::Differs("it sent nothing".to_owned()),
@@ -43,7 +44,7 @@ impl Verdict {
     }
 }
 
-/// The marks of files in texts, in their order.
+/// Returns the marks of files in texts, in order.
 fn marks<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<String> {
     let of_one = |text: &'a str| {
         text.match_indices(MARK).map(move |(at, _)| {

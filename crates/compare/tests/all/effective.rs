@@ -1,11 +1,11 @@
-//! What every directory gets is what it would get if it were asked alone.
+//! Shared results of a tree equal those of resolving each directory alone.
 
 use compare::{Names, Tree, effective, lost_in};
 use instructions::{CODEX, FileSettings, HomeDirectories, PROFILES, Request};
 
 use crate::support::Fixture;
 
-/// Trees with something in them on which an answer can depend.
+/// Trees with everything that a result can depend on.
 const TREES: &[&str] = &[
     "
     .git/
@@ -22,7 +22,7 @@ const TREES: &[&str] = &[
     a/b/GEMINI.md = G
     a/QWEN.md = Q
     ",
-    // What version control ignores, and agents read.
+    // Files that version control ignores and agents read.
     "
     .git/
     .gitignore = a/AGENTS.md\\n.claude/\\n*.local.md
@@ -77,7 +77,7 @@ const TREES: &[&str] = &[
     a/b/c/d/x
     e/f/x
     ",
-    // What is no file.
+    // Pipes, links and directories in the place of files.
     "
     .git/
     AGENTS.md |
@@ -95,6 +95,7 @@ fn shared_results_equal_individual_ones() {
         let fixture = Fixture::new(lines);
         let tree = Tree::walk(&fixture.path(""), &Names::new([])).unwrap();
         for profile in PROFILES {
+            // With the home directory inside the tree, it must not share the result of its parent.
             let homes = HomeDirectories::of_user(Some(fixture.path("a")));
             let settings = FileSettings { homes, ..FileSettings::of(profile) };
             let effective = effective(&tree, &settings).unwrap();
@@ -127,6 +128,8 @@ fn plain_directories_share_one_resolution() {
     let fixture = Fixture::new(&lines);
     let tree = Tree::walk(&fixture.path(""), &Names::new([])).unwrap();
     let effective = effective(&tree, &FileSettings::of(&CODEX)).unwrap();
+    // The root and its 600 subdirectories have one chain, so a map of a large repository costs hardly more than the
+    // walk.
     assert_eq!(effective.sets.len(), 1);
     assert_eq!(effective.sets[0].directories, 601);
 }

@@ -1,4 +1,4 @@
-//! Trees on disk, and what is said of them.
+//! Comparisons of trees on disk.
 
 #![expect(clippy::unwrap_used, reason = "what tests share fails the test that uses it")]
 

@@ -1,4 +1,4 @@
-//! What a comparison says.
+//! Files, losses and sentences of a comparison.
 
 use compare::{CompareRequest, Compared, compare, markdown};
 use instructions::{CODEX, FileSettings, HomeDirectories, Outcome, PROFILES, Profile, ProjectBounds};
@@ -114,7 +114,7 @@ fn equal_files_are_described_as_equal() {
     assert_eq!(read(&fixture, &compared, "claude-code", ReadingTime::Start), ["CLAUDE.md", "AGENTS.md"]);
 }
 
-/// What was recorded when a tool of each agent read `sub/deep/x.txt`.
+// Recorded from the real agents, while a tool of each read `sub/deep/x.txt`.
 #[test]
 fn reading_below_adds_files() {
     let fixture = Fixture::new(
@@ -172,7 +172,7 @@ fn reading_below_adds_files() {
     says(&compared, "when a tool reads sub/deep/x.txt, Codex, Qwen Code, pi, Zed and Goose get nothing more");
 }
 
-/// What Claude Code was seen to do with AGENTS.md further down.
+// Recorded from Claude Code, which reads AGENTS.md only where no file with its own names is in use.
 #[test]
 fn a_substitute_name_also_counts_below() {
     for (root, sub, brought) in [
@@ -240,6 +240,7 @@ fn rules_wait_for_a_matching_path() {
 
 #[test]
 fn files_added_to_a_result_are_cut() {
+    // Claude Code cuts files that a tool brings in at 40,000 characters, while Gemini CLI passes them on whole.
     let fixture = Fixture::new("repo/.git/\nrepo/sub/CLAUDE.md * 40960\nrepo/sub/GEMINI.md * 40960");
     let compared = compared(&fixture, "repo", Some("repo/sub/x"), &["claude-code", "gemini-cli"]);
     let [claude, gemini] = compared.comparison.agents.as_slice() else { panic!() };
@@ -286,6 +287,7 @@ fn traps_and_broken_settings_are_reported() {
 #[test]
 fn markdown_keeps_names_in_their_cells() {
     let fixture = Fixture::new("repo/.git/\nrepo/AGENTS.md * 40000");
+    // The bar would begin another cell, the line break another row, and the backtick would end the inline code.
     let odd = fixture.path("repo/a|b\n`c`");
     std::fs::create_dir(&odd).unwrap();
     std::fs::write(odd.join("AGENTS.md"), "A").unwrap();

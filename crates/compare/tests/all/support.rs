@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// A directory that goes with its value.
+/// A temporary tree, removed when the value is dropped.
 pub(crate) struct Fixture {
     directory: TempDir,
 }

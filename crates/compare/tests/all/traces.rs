@@ -1,4 +1,4 @@
-//! Which agents are used here, and what each would lose.
+//! Agents in use, and the losses of each.
 
 use compare::{here, sentence};
 use instructions::{FileSettings, HomeDirectories, Profile, Request};

@@ -1,4 +1,4 @@
-//! What a walk finds, and what it passes by.
+//! Entries that a walk finds and skips.
 
 use compare::{Names, Tree, TreeError};
 
@@ -108,6 +108,7 @@ fn pipes_cycles_and_odd_names_are_not_followed() {
         c/CLAUDE.md -> /nowhere
         ",
     );
+    // A name with a line break must stay one entry, as a list of paths by line would make two of it.
     let odd = fixture.path("line\nbreak \"quoted\"");
     std::fs::create_dir(&odd).unwrap();
     std::fs::write(odd.join("AGENTS.md"), "A").unwrap();
@@ -161,7 +162,7 @@ fn non_directories_are_rejected() {
     assert!(matches!(walk("nowhere"), TreeError::Directory { .. }));
 }
 
-/// The walk reads patterns of what is ignored by itself; a pipe there would be waited for.
+// The walker of the `ignore` crate opens these files itself and would block on a pipe, or read `/dev/zero` without end.
 #[test]
 fn pipes_as_ignore_files_do_not_block() {
     for tree in [

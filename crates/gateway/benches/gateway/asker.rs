@@ -38,7 +38,7 @@ pub(crate) struct Asker {
     pub(crate) saves: Arc<AtomicU64>,
 }
 
-/// Makes requests, as many at once as there are askers.
+/// Makes requests with all askers concurrently.
 pub(crate) async fn ask_together(askers: &[Asker], work: Work, requests: usize) -> anyhow::Result<()> {
     let share = requests / askers.len();
     let mut running = JoinSet::new();

@@ -1,4 +1,4 @@
-//! Plain TCP connections that all get the same bytes: what reaching everybody costs with nothing around it.
+//! Plain TCP connections that all get the same bytes: the cost of a broadcast without any protocol around it.
 
 use std::time::Instant;
 
@@ -22,6 +22,7 @@ impl FanOut {
         for _ in 0..count {
             let mut reader = TcpStream::connect(address).await?;
             let (writer, _) = listener.accept().await?;
+            // The gateway sends without delay too, so Nagle's algorithm must not slow down the baseline.
             writer.set_nodelay(true)?;
             writers.push(writer);
             let arrived = arrived.clone();

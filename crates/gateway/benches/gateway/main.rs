@@ -1,4 +1,4 @@
-//! What a gateway adds to its store: requests over real sockets, notifications, and a large answer.
+//! Cost of a gateway on top of its store: requests over real sockets, notifications, and a large answer.
 //!
 //! ```text
 //! cargo bench -p foreword-gateway --bench gateway -- [--quick] [rates] [notify] [subscribers] [tree]

@@ -27,7 +27,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     let saves = effort.choose(3, 40);
     let subscribers = usize::try_from(subscribers)?;
 
-    // All of them show the owner's token.
+    // All subscribers use the owner's token, whose default limit is lower than their number.
     let gateway = TestGateway::start_with(|settings| settings.listener.of_token = subscribers + 1).await?;
     let workspace_id = gateway.workspace("benchmark").await?.id;
     let mut audience = Audience::subscribe(&gateway, &workspace_id, subscribers).await?;
@@ -41,7 +41,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
         let begun = Instant::now();
         let answered = audience.save(&workspace_id, number).await?;
         let told = receive(&mut audience.told, subscribers).await?;
-        // The first finds everything cold.
+        // The first save does not count: caches are cold, and it also changes the tree.
         if number > 0 {
             times.plain.extend(since(sent, &arrivals));
             times.answered.push(answered - begun);
@@ -143,7 +143,7 @@ async fn receive(
     Ok(received)
 }
 
-/// Times from one moment on; what arrived before it took none.
+/// Returns the times since `start`; earlier arrivals count as zero.
 fn since(start: Instant, arrivals: &[Instant]) -> impl Iterator<Item = Duration> {
     arrivals.iter().map(move |arrival| arrival.saturating_duration_since(start))
 }

@@ -17,6 +17,7 @@ impl PostConnection {
     pub(crate) async fn connect(url: &str, secret: &str) -> anyhow::Result<Self> {
         let host = url.strip_prefix("http://").context("not an http:// address")?;
         let stream = TcpStream::connect(host).await?;
+        // Head and body are one write, and the answer should not wait for a delayed acknowledgement.
         stream.set_nodelay(true)?;
         let head = format!("POST /rpc HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {secret}\r\n");
         Ok(Self { stream: BufReader::new(stream), head })

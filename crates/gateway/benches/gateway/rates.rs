@@ -22,7 +22,7 @@ const POST_ONE: &str = "HTTP POST, 1 connection";
 const STORE_MANY: &str = "store, 50 callers";
 const SOCKET_MANY: &str = "WebSocket, 50 connections";
 
-/// The rows of a table: who asks, and the store's figure to hold it against.
+/// Rows of a table, each with the store's row to compare it with.
 const ROWS: [(&str, &str); 5] = [
     (STORE_ONE, STORE_ONE),
     (SOCKET_ONE, STORE_ONE),
@@ -55,8 +55,8 @@ fn rates(figures: &Figures, requests: usize) -> Table<3> {
     table
 }
 
-/// A gateway with its connections, and a store of its own on another file: two writers of one SQLite file would
-/// wait for each other.
+/// A gateway with its connections, and a separate store on another file: two writers of one SQLite file would wait for
+/// each other.
 struct Setting {
     store: Store,
     store_thread: Arc<DeepThread>,
@@ -77,6 +77,7 @@ impl Setting {
         let database = Database::Sqlite(directory.path().join("gateway.db"));
         let behind = Store::open(&database).await?;
         let gateway_thread = DeepThread::create(&behind).await?;
+        // Closed before the gateway starts, so that nothing else has the file open while the gateway is measured.
         behind.close().await;
         let gateway = TestGateway::start_on(database).await?;
         let clients = try_join_all((0..MANY).map(|_| gateway.owner())).await?;
@@ -107,6 +108,7 @@ impl Setting {
         let store_many = vec![in_store.clone(); MANY];
         let store_one = [in_store];
         let post_one = [over_post];
+        // All ways are measured in turn within each round, so that a change in the machine's load affects them alike.
         Comparison::against(STORE_ONE, async || ask_together(&store_one, work, requests).await)
             .with(SOCKET_ONE, async || ask_together(&over_sockets[..1], work, requests).await)
             .with(POST_ONE, async || ask_together(&post_one, work, requests).await)

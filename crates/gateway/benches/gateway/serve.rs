@@ -11,7 +11,7 @@ use gateway::{Gateway, GatewaySettings};
 pub(crate) const MODE: &str = "--serve";
 const READY: &str = "ready";
 
-/// What [`MODE`] does: serves until standard input ends.
+/// Runs [`MODE`]: serves until standard input ends.
 pub(crate) async fn until_told(data: &str) -> anyhow::Result<()> {
     let mut settings = GatewaySettings::new(data);
     settings.listen = "127.0.0.1:0".to_owned();
@@ -57,6 +57,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
+        // The gateway serves until its standard input ends, so waiting without closing it would never return.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }

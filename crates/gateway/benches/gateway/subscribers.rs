@@ -41,6 +41,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     };
     row("at the start".to_owned(), start);
     let files = served.open_files()?;
+    // The second round shows whether memory is reused: a leak would make it grow again.
     for round in 1..=2 {
         let mut subscribers = Vec::with_capacity(count);
         for _ in 0..count {
@@ -56,6 +57,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
         row(format!("with {} subscribers", show_count(count as u64)), memory.now()?);
         drop(subscribers);
         let begun = Instant::now();
+        // The gateway notices the end of a connection with some delay, and memory read before that would include it.
         while served.open_files()? > files + OWN_FILES {
             anyhow::ensure!(begun.elapsed() < LEAVING_TIME, "connections stay open");
             tokio::time::sleep(Duration::from_millis(10)).await;

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 /// Prefix of an event with a delta.
 const DELTA: &[u8] = b"event: content_block_delta";
 
-/// The bytes of a request, and where they go.
+/// The bytes of a request and their destination.
 pub(crate) struct Bare {
     host: String,
     bytes: Vec<u8>,
@@ -24,9 +24,10 @@ impl Bare {
         Ok(Self { host, bytes })
     }
 
-    /// Connects, asks and waits for the first delta; the connection is returned so that its end is on nobody's clock.
+    /// Connects, asks and waits for the first delta. Returns the connection, so that closing it is not measured.
     pub(crate) async fn first_delta(&self) -> anyhow::Result<TcpStream> {
         let mut stream = TcpStream::connect(&self.host).await?;
+        // The provider crate sends without delay as well, so that the comparison is fair.
         stream.set_nodelay(true)?;
         stream.write_all(&self.bytes).await?;
         let mut answer = Vec::new();

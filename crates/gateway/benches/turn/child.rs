@@ -25,7 +25,7 @@ pub(crate) enum ChildRole {
 const ROLES: [(&str, ChildRole); 2] = [("--serve", ChildRole::Serve), ("--ask", ChildRole::Ask)];
 
 impl ChildRole {
-    /// The role that an argument of the command line names.
+    /// Returns the role that a command-line argument names.
     pub(crate) fn of(argument: &str) -> Option<Self> {
         ROLES.iter().find(|(name, _)| *name == argument).map(|(_, role)| *role)
     }
@@ -43,7 +43,7 @@ impl ChildRole {
 async fn serve(data: &str, model: &str) -> anyhow::Result<()> {
     let mut settings = GatewaySettings::new(data);
     settings.listen = "127.0.0.1:0".to_owned();
-    // As many as are measured wait side by side.
+    // All measured turns wait concurrently.
     settings.agent.turns.limits.running = 10_000;
     settings.agent.turns.limits.running_in_workspace = 10_000;
     model::install(&mut settings, model::at(model)?);
@@ -109,6 +109,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        // The child ends with its standard input. Waiting without closing it would never return.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }

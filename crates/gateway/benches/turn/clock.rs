@@ -12,7 +12,7 @@ use futures_util::stream;
 use provider::{Provider, ProviderConfig, ProviderKind};
 use serde_json::{Value, json};
 
-/// How it writes: so many deltas, so far apart.
+/// Number of deltas and the pause between them.
 #[derive(Clone, Copy)]
 pub(crate) struct Pace {
     pub(crate) deltas: usize,
@@ -34,6 +34,8 @@ impl Clock {
         let router = Router::new().fallback(answer).with_state((start, pace));
         let task = tokio::spawn(async move {
             let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
+                // Small deltas would otherwise be held back for an acknowledgement, and the delay would count as the
+                // gateway's.
                 let _ = stream.set_nodelay(true);
             });
             let _ = axum::serve(listener, router).await;
@@ -41,7 +43,7 @@ impl Clock {
         Ok(Self { start, address, task })
     }
 
-    /// The server as a provider of Chat Completions, which have the fewest words around a delta.
+    /// Returns a provider for the server. Chat Completions have the least overhead around a delta.
     pub(crate) fn provider(&self) -> anyhow::Result<Provider> {
         let base_url = format!("http://{}/v1", self.address);
         Ok(Provider::new(ProviderConfig::new("clock", ProviderKind::OpenaiCompatible, base_url))?)

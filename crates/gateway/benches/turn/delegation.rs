@@ -1,5 +1,5 @@
-//! Twenty children of five parents at once, against the same requests made with the provider crate alone and against as many
-//! turns that nobody delegates.
+//! Twenty children of five concurrent parents, compared with the same requests made with the provider crate alone and
+//! with as many turns without delegation.
 
 use anyhow::Context as _;
 use client::Client;
@@ -55,7 +55,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Delegates where that is asked for, and answers everything else.
+/// Delegates if the prompt requests it, and answers everything else.
 fn answer(request: &RecordedRequest) -> Answer {
     let messages = request.body["messages"].as_array().map_or(0, Vec::len);
     if messages > 1 || !request.body["messages"].to_string().contains(DELEGATES) {
@@ -67,7 +67,7 @@ fn answer(request: &RecordedRequest) -> Answer {
     })
 }
 
-/// Asks so many times at once.
+/// Sends `count` requests concurrently.
 async fn ask(provider: &Provider, count: usize) -> anyhow::Result<()> {
     let request = ChatRequest::new(MODEL, vec![Message::user(PLAIN)]);
     try_join_all((0..count).map(|_| provider.complete(&request))).await?;
@@ -90,7 +90,7 @@ impl Room {
         Ok(Self { client, workspace_id })
     }
 
-    /// Asks in so many new threads, and waits until so many turns have ended.
+    /// Starts a turn in each of `threads` new threads, and waits until `turns` turns have ended.
     async fn run(&mut self, threads: usize, input: &str, turns: usize) -> anyhow::Result<()> {
         let client = &self.client;
         let workspace_id = &self.workspace_id;

@@ -1,4 +1,4 @@
-//! Long answers: how long each delta is under way, and how fast all of them come when the model does not pause.
+//! Long answers: the delay of each delta, and the rate of all of them if the model does not pause.
 
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     at_once(effort.choose(3, 100)).await
 }
 
-/// From when the model wrote a delta to when it was seen.
+/// Measures the time from the model's write of a delta to its arrival.
 async fn paced(answers: usize) -> anyhow::Result<()> {
     let clock = Clock::start(Pace { deltas: DELTAS, pause: PAUSE }).await?;
     let mut sides = Sides::new(clock.provider()?, answers).await?;
@@ -50,7 +50,7 @@ async fn paced(answers: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// From the model being asked to the last delta, shared among all of them.
+/// Measures the time from the request to the last delta, divided by the number of deltas.
 async fn at_once(answers: usize) -> anyhow::Result<()> {
     let model = ScriptedModel::start().await?;
     let said = "word ".repeat(DELTAS);
@@ -101,7 +101,7 @@ impl Sides {
         all(deltas)
     }
 
-    /// The same through the gateway, in a thread of its own.
+    /// Returns the arrival times through the gateway, in a new thread.
     async fn turn(&mut self) -> anyhow::Result<Vec<(Instant, String)>> {
         let thread = self.talker.next_thread()?;
         all(self.talker.ask(&thread, INPUT).await?.deltas)

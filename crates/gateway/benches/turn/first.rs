@@ -1,4 +1,4 @@
-//! The first delta of an answer: through a gateway, and of the very same request without one.
+//! Time to the first delta of an answer, through a gateway and of exactly the same request without one.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -16,13 +16,13 @@ use crate::request::Same;
 use crate::rows::Rows;
 use crate::talker::Talker;
 
-/// Turns that are asked before anything counts.
+/// Turns before the measurement starts.
 const WARM_UP: usize = 2;
-/// Commits that a turn waits for before a model is asked: its start, and the record of its prompt.
+/// Commits before a turn's first request to the model: its start, and the record of its prompt.
 const COMMITS: usize = 2;
-/// About what such a commit adds to the write-ahead log.
+/// Approximate size of such a commit in the write-ahead log.
 const COMMIT_BYTES: usize = 16 * 1024;
-/// Time for what a turn leaves to be done after its end, such as records of hooks.
+/// Time for the work that a turn leaves for after its end, such as records of hooks.
 const REST: Duration = Duration::from_millis(5);
 
 pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
@@ -52,7 +52,7 @@ impl Stage {
         Ok(Self { model, asked, provider, gateway })
     }
 
-    /// Every turn is asked in a thread of its own, so that all have as many before them.
+    /// Compares the ways. Every turn gets a new thread, so that all have the same number of earlier turns.
     async fn compare(&self, earlier: usize, samples: usize) -> anyhow::Result<()> {
         let mut talker = Talker::new(self.gateway.owner().await?, samples + WARM_UP).await?;
         let threads = talker.unused.clone();
@@ -74,6 +74,8 @@ impl Stage {
         for thread in before {
             talker.ask(thread, &text(0)).await?;
         }
+        // The recorded request has the gateway's whole prompt. A smaller one would make the provider crate look faster
+        // than it is.
         let same = Same::as_last(&self.model, &self.provider).await?;
         let bare = Bare::new(&self.model, &same.body)?;
         for thread in threads {
@@ -117,6 +119,7 @@ impl Stage {
         let mut stream = self.provider.chat(request);
         until_delta(&mut stream).await?;
         let took = begun.elapsed();
+        // The rest of the answer is read off the clock, so that it does not run into the next measurement.
         while stream.next().await.transpose()?.is_some() {}
         Ok(took)
     }
@@ -130,7 +133,7 @@ impl Stage {
     }
 }
 
-/// Prints the minimum cost of the commits before the first delta.
+/// Measures the minimum cost of the commits before the first delta.
 fn wait_for_disk(log: &mut File) -> anyhow::Result<Duration> {
     let begun = Instant::now();
     for _ in 0..COMMITS {

@@ -1,4 +1,4 @@
-//! What a gateway adds to a model's own time: turns against the same requests made with the provider crate alone.
+//! Time a gateway adds to a model's own: turns compared with the same requests made with the provider crate alone.
 //!
 //! ```text
 //! cargo bench -p foreword-gateway --bench turn -- [--quick] [first] [deltas] [rates] [delegation] [memory]
@@ -49,7 +49,7 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs what measures moments where everything else runs: to wake the main thread takes longer, and would hide the
+/// Runs a measurement of single moments on a worker thread: waking the main thread takes longer, and would hide the
 /// difference.
 async fn on_a_worker(work: impl Future<Output = anyhow::Result<()>> + Send + 'static) -> anyhow::Result<()> {
     tokio::spawn(work).await?

@@ -50,6 +50,7 @@ async fn of_requests(turns: usize) -> anyhow::Result<Memory> {
         process.tell("1")?;
         model.until_asked(number).await?;
     }
+    // The allocator returns memory with a delay, and the baseline must not include what the warm-up has freed.
     tokio::time::sleep(REST).await;
     let idle = memory.now()?;
     process.tell(&turns.to_string())?;
@@ -81,7 +82,7 @@ async fn of_turns(turns: usize) -> anyhow::Result<Memory> {
     Ok(Memory { idle, waiting: memory.now()? })
 }
 
-/// A model that answers at first, and then no more.
+/// A model that stops answering after a number of requests.
 struct Silent {
     model: ScriptedModel,
     asked: Arc<AtomicUsize>,

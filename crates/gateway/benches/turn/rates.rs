@@ -1,4 +1,4 @@
-//! Turns a second, one after another and fifty at once, against the model asked by the provider crate alone.
+//! Turns a second, one after another and fifty concurrently, compared with the provider crate alone.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::model::{self, MODEL};
 use crate::talker::Talker;
 
 const MANY: usize = 50;
-/// Turns of each thread; the next are asked in a new one, so that no thread grows with the length of the run.
+/// Turns per thread. Further turns use a new one, so that no thread grows with the length of the run.
 const TURNS_EACH: usize = 4;
 /// Turns of each row in one round.
 const TURNS: usize = MANY * TURNS_EACH;
@@ -34,7 +34,7 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
     let provider = model::provider(&model)?;
 
     let mut databases = vec![None];
-    // The files of a server of our own wait for the disk, as SQLite's do.
+    // With full durability, PostgreSQL waits for the disk at each commit, as SQLite does.
     let cluster = test_postgres::test_cluster(Options { durability: Durability::Full });
     if let Some(cluster) = &cluster {
         databases.push(Some(cluster.create_database()?.parse::<Database>()?));
@@ -98,13 +98,14 @@ impl Hall {
     }
 
     async fn close(self) -> anyhow::Result<()> {
+        // Clients leave first, or the shutdown would wait for their connections.
         drop((self.one, self.many));
         self.gateway.stop().await?;
         Ok(())
     }
 }
 
-/// Asks [`TURNS`] times, all talkers at once.
+/// Runs [`TURNS`] turns, with all talkers concurrently.
 async fn together(talkers: &[Arc<Mutex<Talker>>]) -> anyhow::Result<()> {
     let threads = MANY / talkers.len();
     let mut running = JoinSet::new();
@@ -127,7 +128,7 @@ async fn together(talkers: &[Arc<Mutex<Talker>>]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Asks the model [`TURNS`] times, so many at once.
+/// Asks the model [`TURNS`] times, with `callers` concurrent callers.
 async fn alone(provider: &Provider, callers: usize) -> anyhow::Result<()> {
     let mut running = JoinSet::new();
     for _ in 0..callers {

@@ -6,14 +6,14 @@ use provider::{Block, ChatRequest, Message, Provider, SystemParts};
 use scripted_model::ScriptedModel;
 use serde_json::Value;
 
-/// The last request that a model got, and the bytes of its body.
+/// The last request to a model, and the text of its body.
 pub(crate) struct Same {
     pub(crate) request: ChatRequest,
     pub(crate) body: String,
 }
 
 impl Same {
-    /// Reads the last request and makes it once, to see that it is the same one.
+    /// Reads the last request, and sends it once to verify that it is reproduced exactly.
     pub(crate) async fn as_last(model: &ScriptedModel, provider: &Provider) -> anyhow::Result<Self> {
         let sent = last(model)?;
         let request = read(&sent).context("the body of a request is not what it was")?;
@@ -27,7 +27,7 @@ fn last(model: &ScriptedModel) -> anyhow::Result<Value> {
     Ok(model.requests().pop().context("the model was not asked")?.body)
 }
 
-/// A request from what Anthropic is sent for it.
+/// Reads a request from its body in Anthropic's format.
 fn read(body: &Value) -> Option<ChatRequest> {
     let messages = body["messages"].as_array()?.iter().map(|message| {
         let blocks = texts(&message["content"])?.into_iter().map(Block::text).collect();

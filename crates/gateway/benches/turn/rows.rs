@@ -26,7 +26,7 @@ impl<const COUNT: usize> Rows<COUNT> {
         }
     }
 
-    /// With the ratio to the first row's median, and what is over it.
+    /// Returns a table with each row's ratio to the first row's median, and the difference.
     pub(crate) fn compared(self) -> Table<5> {
         let mut table = Table::new(["", "p50", "p99", "ratio", "more"]);
         let mut first = None;
@@ -41,7 +41,7 @@ impl<const COUNT: usize> Rows<COUNT> {
         table
     }
 
-    /// Without a comparison: parts of one time.
+    /// Returns a table without a comparison, for the parts of one time.
     pub(crate) fn listed(self, heading: &str) -> Table<3> {
         let mut table = Table::new([heading, "p50", "p99"]);
         for (name, times) in self.rows {

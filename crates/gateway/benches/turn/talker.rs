@@ -36,7 +36,7 @@ impl Heard {
 }
 
 impl Talker {
-    /// Makes a workspace and so many threads in it.
+    /// Creates a workspace with the given number of threads.
     pub(crate) async fn new(client: Client, threads: usize) -> anyhow::Result<Self> {
         let name = format!("benchmark {}", protocol::WorkspaceId::new());
         let params = WorkspaceCreateParams { name, root_path: None, agents: None };
@@ -61,13 +61,13 @@ impl Talker {
         self.unused.pop().context("there are too few threads")
     }
 
-    /// Begins a turn and leaves it alone.
+    /// Starts a turn without waiting for its end.
     pub(crate) async fn start(&self, thread_id: &ThreadId, input: &str) -> anyhow::Result<()> {
         self.client.call::<TurnStart>(&self.params(thread_id, input)).await?;
         Ok(())
     }
 
-    /// Asks, and listens until the turn is over.
+    /// Starts a turn and listens until it is over.
     pub(crate) async fn ask(&mut self, thread_id: &ThreadId, input: &str) -> anyhow::Result<Heard> {
         let params = self.params(thread_id, input);
         let caller = self.client.caller().clone();
@@ -76,7 +76,7 @@ impl Talker {
             caller.call::<TurnResult>(TurnStart::NAME, &params).await?;
             anyhow::Ok(Instant::now())
         };
-        // Deltas may overtake the answer, so both are waited for at once.
+        // Deltas may overtake the answer, so both are awaited concurrently.
         let (answered, (deltas, completed)) = tokio::try_join!(start, listen(&mut self.client))?;
         Ok(Heard { sent, answered, deltas, completed })
     }

@@ -68,6 +68,8 @@ impl AccessCounts {
         let period = period(now);
         let token_id = token.map(|token| token.id.clone());
         let mut key = Key { period, what: CountKey::Rejected(network(source), reason, token_id) };
+        // Beyond the limit, all rejections of a period share one entry without reason and token. Attackers can vary
+        // both, and each combination would otherwise be another row.
         let strangers = |key: &&Key| key.period == period && matches!(key.what, CountKey::Rejected(..));
         if !counts.contains_key(&key) && counts.keys().filter(strangers).count() >= MAX_SOURCES {
             key.what = CountKey::Rejected(OTHERS.to_owned(), AuthenticationFailure::Unknown, None);
@@ -115,6 +117,8 @@ impl AccessCounts {
     /// Returns unwritten entries and drops written ones whose period is over.
     fn take(&self, now: Timestamp) -> Vec<AuditEntry> {
         let mut counts = self.0.lock();
+        // Entries of the current period stay after they were written: later calls add to the same entry, which is then
+        // written again under the same id.
         counts.retain(|key, counted| key.period >= period(now) || !counted.is_written);
         let pending = counts.values_mut().filter(|counted| !counted.is_written);
         pending
@@ -127,6 +131,8 @@ impl AccessCounts {
 
     fn put_back(&self, entries: &[AuditEntry]) {
         let mut counts = self.0.lock();
+        // The counts may have grown since they were taken. Marking them, instead of keeping the copies, makes the retry
+        // write the newer values.
         for counted in counts.values_mut().filter(|it| entries.iter().any(|entry| entry.id == it.entry.id)) {
             counted.is_written = false;
         }

@@ -45,6 +45,7 @@ pub(crate) async fn ensure(directory: &Arc<DataDirectory>, store: &Store) -> Res
 /// Creates an owner's token and writes it to the data directory.
 pub(crate) async fn renew(directory: &Arc<DataDirectory>, store: &Store) -> Result<(), OwnerError> {
     let secret = secret::generate()?;
+    // Registered before it is written: a token file that the database does not know would lock out local commands.
     create(store, hash_secret(secret.expose_secret())).await?;
     let writing = Arc::clone(directory);
     Ok(blocking(move || writing.keep_owner_token(&secret)).await?)

@@ -60,6 +60,8 @@ impl Peer {
     /// Creates a subscription, ending an existing one to the same workspace.
     pub(crate) async fn subscribe(&self, workspace_id: WorkspaceId, outgoing: Outgoing) -> Arc<Subscription> {
         let subscription = Arc::new(Subscription::new(outgoing));
+        // The lock is released before the wait: ending the old subscription takes as long as the notification that it
+        // is sending, and the lock must not be held across an `await`.
         let before = self.subscriptions.lock().insert(workspace_id, Arc::clone(&subscription));
         if let Some(before) = before {
             before.end().await;

@@ -15,6 +15,8 @@ pub(crate) async fn subscribe(context: Context, params: EventsSubscribeParams) -
     };
     let workspace_id = params.workspace_id;
     let store = &context.shared.store;
+    // Read before the subscription starts, so a change in between arrives as a notification. A rejected `since` also
+    // leaves an existing subscription untouched.
     let seq = match params.since {
         Some(since) => store.check_since(&workspace_id, since).await,
         None => store.sequence(&workspace_id).await,
@@ -35,6 +37,7 @@ pub(crate) async fn unsubscribe(
     if context.peer.outgoing().is_none() {
         return Err(no_connection());
     }
+    // Read before the subscription ends, so that an unknown workspace is an error without any effect.
     let seq = context.shared.store.sequence(&params.workspace_id).await.map_err(from_store)?;
     context.peer.unsubscribe(&params.workspace_id).await;
     Ok(EventsResult { seq })

@@ -12,6 +12,8 @@ use crate::router::Context;
 
 pub(crate) async fn initialize(context: Context, params: InitializeParams) -> Result<Reply, ErrorObject> {
     if let Some(client) = params.client {
+        // `foreword mcp` connects on behalf of another program and passes on its name, which is more useful in a
+        // document's history than the name of the token.
         if let Some(client) = client.name.strip_prefix(MCP_AUTHOR) {
             context.peer.set_author(&mcp_author(client));
         }

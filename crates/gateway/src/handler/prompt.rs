@@ -41,6 +41,8 @@ pub(crate) async fn diff(
     let agent = &context.shared.agent;
     let reader = context.memory_reader();
     let workspace_id = &params.workspace_id;
+    // Turns of different threads have different prompts for many reasons, so comparing them would blame the wrong one.
+    // The second turn is checked in the same way.
     agent.turn_of_thread(workspace_id, &params.thread_id, &params.turn_id).await.map_err(from_agent)?;
     let before = agent.manifest(workspace_id, &params.turn_id, None).await.map_err(from_agent)?;
     let (blame, frozen) = match &params.other_turn_id {

@@ -15,6 +15,7 @@ pub(crate) async fn create(
     context: Context,
     params: TokenCreateParams,
 ) -> Result<TokenCreateResult, ErrorObject> {
+    // The router rejects another workspace but not a missing one, which would mean all of them.
     if context.peer.actor.workspace_id.is_some() && params.workspace_id.is_none() {
         return Err(other_workspace(None));
     }
@@ -49,6 +50,7 @@ pub(crate) async fn revoke(context: Context, params: TokenRevokeParams) -> Resul
         return Err(from_store(StoreError::NotFound { what: ErrorSubject::Token, id: params.name }));
     }
     let token = store.revoke_token(&token.id, context.actor()).await.map_err(from_store)?;
+    // The wake about the revocation may arrive after the answer, and this gateway must refuse the token from now on.
     context.shared.access.invalidate();
     Ok(TokenResult { token })
 }

@@ -28,6 +28,7 @@ use crate::router::Context;
 pub(crate) async fn start(context: Context, params: TurnStartParams) -> Result<TurnResult, ErrorObject> {
     let servers = &context.shared.servers;
     let bound_to = context.peer.actor.workspace_id.as_ref();
+    // Checked before the turn exists, so that a wrong name is an error of this call and not a turn that fails later.
     for name in &params.mcp {
         servers.find(name, &params.workspace_id, bound_to).map_err(|unusable| no_server(name, &unusable))?;
     }
@@ -100,6 +101,7 @@ pub(crate) async fn approve(
     let TurnApproveParams { workspace_id, turn_id, call_id, allow, digest, how } = params;
     let agent = &context.shared.agent;
     let actor = context.actor().map(str::to_owned);
+    // The model's identity applies to every workspace, so a decision about it needs more than a right to this one.
     let is_unbound_owner =
         context.peer.actor.role == Role::Owner && context.peer.actor.reach() == TokenReach::Everything;
     if !is_unbound_owner
@@ -198,6 +200,8 @@ impl TurnListener for ConnectionListener {
     }
 
     fn is_gone(&self) -> bool {
+        // A client that has closed its side is still sent its answers, but it no longer waits for a turn that has not
+        // begun.
         self.outgoing.as_ref().is_some_and(|outgoing| outgoing.is_gone() || outgoing.has_left())
     }
 

@@ -28,6 +28,7 @@ pub(crate) async fn update(
     context: Context,
     params: WorkspaceUpdateParams,
 ) -> Result<WorkspaceResult, ErrorObject> {
+    // With another root, the turns of a bound token could read directories that it was never given.
     let moves = params.root_path.is_some() || params.agents.is_some();
     if moves && context.peer.actor.workspace_id.is_some() {
         let message =

@@ -1,7 +1,7 @@
 //! The listening socket: admission of connections, time limits for requests, and behavior under overload.
 //!
-//! A connection without a token gets one of few slots, and little time. When slots or file handles run short, the
-//! oldest such connection is closed, so clients with a token can still connect. The last slots are reserved for owners.
+//! A connection without a token gets one of few slots, and little time. The oldest such connections are closed if slots
+//! or file handles run short, so clients with a token can still connect. The last slots are reserved for owners.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -81,6 +81,7 @@ pub(crate) async fn serve(
     let failed = Throttle::default();
     loop {
         let accepted = tokio::select! {
+            // Shutdown is checked first, so that a flood of connections cannot delay it.
             biased;
             () = shutdown.cancelled() => return,
             accepted = listener.accept() => accepted,
@@ -168,8 +169,12 @@ async fn serve_connection(
                 }
                 return;
             }
+            // Dropping the connection sends nothing: an evicted client has shown no token, and a response would take
+            // time while slots are short.
             () = slot.leave.cancelled() => return,
             () = &mut overdue, if is_timed => {
+                // Requests without a token do not extend the deadline, or a client could keep its slot by polling
+                // `/healthz`. An authenticated connection has no deadline.
                 if slot.is_unauthenticated() {
                     return;
                 }
@@ -178,6 +183,9 @@ async fn serve_connection(
             () = shutdown.cancelled() => {
                 // Shutdown waits for responses in progress, but not for incomplete requests.
                 connection.as_mut().graceful_shutdown();
+                // A response in progress has no time limit here, because the shutdown as a whole has one. If all
+                // responses were handed over, the last one may still be in a buffer, and a short time is enough to
+                // flush it.
                 if requests.are_under_way() {
                     let _ = connection.as_mut().await;
                 } else if requests.were_answered() {
@@ -225,6 +233,8 @@ impl InProgress {
 
 impl Drop for InProgress {
     fn drop(&mut self) {
+        // Stored before the count drops: a shutdown that reads zero requests in progress then also sees that one was
+        // answered.
         self.0.answered.store(true, Ordering::Release);
         self.0.under_way.fetch_sub(1, Ordering::AcqRel);
     }
@@ -299,6 +309,8 @@ impl ConnectionPool {
         let is_full = slots.unauthenticated.len() >= self.limits.unauthenticated
             || slots.count >= self.limits.connections;
         if is_full {
+            // The evicted connection counts until its task has ended, so for a moment there may be one connection more
+            // than allowed.
             let (_, oldest) = slots.unauthenticated.pop_first()?;
             oldest.cancel();
         }
@@ -323,6 +335,7 @@ impl ConnectionPool {
     /// Evicts the older half of the unauthenticated connections and returns their number.
     fn evict_unauthenticated(&self) -> usize {
         let mut slots = self.slots.lock();
+        // Half of them is enough to accept again, and clients that are just about to show their token keep a chance.
         let count = slots.unauthenticated.len().div_ceil(2);
         for _ in 0..count {
             if let Some((_, oldest)) = slots.unauthenticated.pop_first() {
@@ -392,6 +405,7 @@ impl Drop for ConnectionSlot {
         let Some(token_id) = self.token_id.get() else { return };
         if let Some(of_token) = slots.of_token.get_mut(token_id) {
             *of_token -= 1;
+            // Otherwise the map would keep an entry for every token that was ever used.
             if *of_token == 0 {
                 slots.of_token.remove(token_id);
             }

@@ -22,6 +22,7 @@ pub(crate) fn refusal(headers: &HeaderMap, settings: &GatewaySettings) -> Option
             "host `{host}` is not allowed; add it to `gateway.allowed_hosts` if this gateway is meant to be called by it"
         ));
     }
+    // Only browsers send an `Origin`. For every other program, the check of the host above is all there is.
     let origin = headers.get(ORIGIN)?;
     let origin = origin.to_str().unwrap_or("(unprintable)");
     let from_here = origin.split_once("://").is_some_and(|(scheme, authority)| {

@@ -54,7 +54,10 @@ impl Hosted {
     }
 
     fn call_as<M: Method>(&self, peer: &Arc<Peer>, params: &M::Params) -> Result<M::Result, Refusal> {
+        // The call takes the way of every other client although both ends are in this process: roles, rate limits,
+        // metrics and the audit then need no second implementation.
         let text = json!({ "jsonrpc": "2.0", "id": 1, "method": M::NAME, "params": params }).to_string();
+        // Blocking is safe, because all of this runs on a thread for blocking work.
         let answer = self.runtime.block_on(rpc::dispatch(&*self.service, peer, &text));
         let frame = answer.frame.ok_or_else(|| Refusal::new("the gateway sent no answer"))?;
         #[derive(Deserialize)]
@@ -78,6 +81,7 @@ impl Hosted {
         let mut workspaces = self.workspaces()?;
         if let Some(named) = named {
             let found = workspaces.iter().position(|workspace| workspace.id.to_string() == named);
+            // Ids come before names, so a workspace cannot hide another one by using its id as a name.
             let found = found.or_else(|| workspaces.iter().position(|workspace| workspace.name == named));
             let unknown = || {
                 let message = format!("no workspace `{named}` that this token may read");
@@ -92,6 +96,7 @@ impl Hosted {
                 path.starts_with(&root).then(|| root.components().count())
             };
             let nearest = workspaces.into_iter().filter(|workspace| root(workspace).is_some());
+            // Roots may be nested. The innermost one has the most components.
             return nearest.max_by_key(root).ok_or_else(|| {
                 let message = format!("{} is not in a workspace that this token may read", path.display());
                 refusal(&ErrorObject::new(ErrorKind::Forbidden, message))

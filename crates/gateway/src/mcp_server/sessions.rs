@@ -80,10 +80,13 @@ impl McpSessions {
             ended: CancellationToken::new(),
         });
         let mut open = self.open.lock();
+        // Idle sessions are removed here instead of by a timer: they only matter once a new session needs their place.
         open.retain(|_, session| session.is_listened_to() || session.used.lock().elapsed() < IDLE);
         let of_token: Vec<&Arc<McpSession>> =
             open.values().filter(|other| other.token_id == session.token_id).collect();
         if of_token.len() >= MAX_OF_TOKEN {
+            // A session with a listener has a client that is certainly alive. Ending it would take away a subscription,
+            // while a client without a stream simply starts another session.
             let idle = of_token.into_iter().filter(|other| !other.is_listened_to());
             let oldest = idle.min_by_key(|other| *other.used.lock()).map(|other| other.id.clone());
             let oldest = oldest.ok_or(SessionError::Full { limit: MAX_OF_TOKEN })?;

@@ -54,6 +54,8 @@ impl Stream {
                 () = self.listener.replaced.cancelled() => return None,
                 () = tokio::time::sleep(self.pause) => {}
             }
+            // The first round runs without a pause and sends at least a comment, so that the client sees an open stream
+            // immediately instead of after the first change.
             let is_first = self.pause.is_zero();
             self.pause = LOOK_EVERY;
             // An error means that the database is unavailable, which is no reason to end the session.

@@ -155,6 +155,7 @@ impl DataDirectory {
         let written = private_file::open(&temporary).and_then(|mut file| {
             file.set_len(0)?;
             writeln!(file, "{text}")?;
+            // Without this, a power failure after the rename could leave an empty file under the final name.
             file.sync_all()?;
             fs::rename(&temporary, &path)
         });

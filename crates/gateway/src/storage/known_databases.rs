@@ -76,6 +76,7 @@ impl KnownDatabases {
 fn name(data: &Path, database: &Database) -> String {
     let Database::Sqlite(path) = database else { return database.to_string() };
     let path = resolve(path);
+    // Both paths are resolved, since the data directory may be reached through a link.
     let below = path.strip_prefix(resolve(data)).unwrap_or(&path);
     format!("sqlite:{}", below.display())
 }

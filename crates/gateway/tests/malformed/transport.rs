@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 use super::{ALIVE, PROBE};
 use crate::support::soon;
 
-/// An answer in short, its id as it was written: `7 ok`, `"a" -32602`, `[1 ok, 2 ok]`.
+/// Returns the short form of an answer, with its id as it was written: `7 ok`, `"a" -32602`, `[1 ok, 2 ok]`.
 pub(super) fn summary(text: &str) -> String {
     #[derive(Deserialize)]
     struct Answer<'a> {
@@ -39,7 +39,7 @@ pub(super) fn summary(text: &str) -> String {
     }
 }
 
-/// A parent process that speaks over stdio.
+/// Parent process on the other end of stdio.
 pub(super) struct Line {
     writer: DuplexStream,
     reader: Lines<BufReader<DuplexStream>>,

@@ -15,7 +15,7 @@ pub(crate) struct HttpAnswer {
 }
 
 impl HttpAnswer {
-    /// The value of a header.
+    /// Returns the value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (found, value) = line.split_once(':')?;
@@ -31,7 +31,7 @@ impl HttpAnswer {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
     }
 
-    /// The code of the JSON-RPC error in the body.
+    /// Returns the code of the JSON-RPC error in the body.
     pub(crate) fn error_code(&self) -> i64 {
         self.json()["error"]["code"].as_i64().unwrap()
     }
@@ -41,13 +41,15 @@ impl HttpAnswer {
 pub(crate) async fn request(gateway: &TestGateway, head: &str, body: &[u8]) -> HttpAnswer {
     let stream = TcpStream::connect(gateway.gateway().address()).await.unwrap();
     let (mut reader, mut writer) = stream.into_split();
+    // Closing after the answer lets the client read to the end without understanding lengths and chunks, so that a
+    // wrong length or a stray byte is not hidden.
     let head = format!("{head}\r\nConnection: close\r\n\r\n");
     let write = async {
         writer.write_all(head.as_bytes()).await?;
         writer.write_all(body).await
     };
     let mut received = Vec::new();
-    // A gateway may answer, and stop reading, before it has all of a body that it will not take.
+    // A gateway may answer and stop reading before it has received the whole body, so a failed write is not an error.
     let (_, read) =
         soon("an HTTP answer", async { tokio::join!(write, reader.read_to_end(&mut received)) }).await;
     parse(&received).unwrap_or_else(|| panic!("no HTTP answer ({read:?}): {received:?}"))
@@ -59,7 +61,7 @@ pub(crate) async fn get(gateway: &TestGateway, path: &str, secret: Option<&str>)
     request(gateway, &format!("GET {path} HTTP/1.1\r\nHost: localhost{authorization}"), b"").await
 }
 
-/// An ordinary POST to `/rpc`.
+/// Sends an ordinary POST to `/rpc`.
 pub(crate) async fn post(gateway: &TestGateway, secret: &str, body: impl AsRef<[u8]>) -> HttpAnswer {
     let body = body.as_ref();
     let length = body.len();
@@ -70,7 +72,7 @@ pub(crate) async fn post(gateway: &TestGateway, secret: &str, body: impl AsRef<[
     request(gateway, &head, body).await
 }
 
-/// The value of one line of `/metrics`; none when there is no such line.
+/// Returns the value of one line of `/metrics`; `None` if there is no such line.
 pub(crate) async fn metric(gateway: &TestGateway, name_and_labels: &str) -> Option<f64> {
     let answer = get(gateway, "/metrics", Some(&gateway.owner_secret().unwrap())).await;
     answer.text().lines().find_map(|line| line.strip_prefix(name_and_labels)?.trim().parse().ok())

@@ -1,4 +1,4 @@
-//! What a gateway logs.
+//! Captured log of a gateway.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -11,8 +11,9 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// Takes what is logged from now on, of this thread alone: the one that all of a test's gateway runs on.
+    /// Captures the log of the current thread, on which a single-threaded test runs its whole gateway.
     pub(crate) fn capture(&self, level: tracing::Level) -> DefaultGuard {
+        // A thread's own subscriber keeps the logs of parallel tests apart.
         let writer = self.clone();
         let capturing = tracing_subscriber::fmt().with_max_level(level);
         capturing.with_writer(move || writer.clone()).set_default()

@@ -20,7 +20,7 @@ pub(crate) struct Socket {
     next_id: u64,
     /// Notifications that arrived while an answer was waited for.
     early: VecDeque<Value>,
-    /// What was sent and what was received, in order.
+    /// Sent and received messages, in order.
     pub(crate) traffic: Vec<Value>,
 }
 
@@ -36,13 +36,13 @@ impl Socket {
         Self::connect(gateway, &gateway.owner_secret().unwrap()).await
     }
 
-    /// Connects over a TCP stream that is already there.
+    /// Connects over an existing TCP stream.
     pub(crate) async fn over(stream: TcpStream, secret: &str) -> Self {
         let authorization = format!("Bearer {secret}");
         Self::upgrade(stream, &[("authorization", &authorization)]).await.unwrap().0
     }
 
-    /// Asks for an upgrade with some headers; an `Err` is the gateway's no.
+    /// Requests an upgrade with the given headers; an `Err` is the gateway's refusal.
     pub(crate) async fn upgrade(
         stream: TcpStream,
         headers: &[(&'static str, &str)],
@@ -88,7 +88,7 @@ impl Socket {
         message
     }
 
-    /// Sends a request without waiting for the answer; the result is its id.
+    /// Sends a request without waiting for the answer, and returns its id.
     pub(crate) async fn request(&mut self, method: &str, params: impl Serialize) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
@@ -98,11 +98,12 @@ impl Socket {
         id
     }
 
-    /// The answer to a request; what else arrives is kept for [`Socket::notification`].
+    /// Returns the answer to a request, keeping notifications for [`Socket::notification`].
     pub(crate) async fn answer(&mut self, id: u64) -> Result<Value, Value> {
         loop {
             let mut message = self.receive().await;
             if message["id"] != id {
+                // Requests of a connection are answered in order, so another id here means a lost or repeated answer.
                 assert!(message.get("id").is_none(), "not the answer to {id}: {message}");
                 self.early.push_back(message);
                 continue;
@@ -111,12 +112,14 @@ impl Socket {
                 return Err(error.take());
             }
             let result = message["result"].take();
+            // Checked for every answer of every test: clients distinguish an absent field from `null`, and the schemas
+            // allow only the former.
             assert!(!holds_null(&result), "optional fields are absent, not null: {result}");
             return Ok(result);
         }
     }
 
-    /// Makes a request: its result, or its error.
+    /// Makes a request and returns its result or its error.
     pub(crate) async fn call(&mut self, method: &str, params: impl Serialize) -> Result<Value, Value> {
         let id = self.request(method, params).await;
         self.answer(id).await
@@ -127,7 +130,7 @@ impl Socket {
         self.call(method, params).await.unwrap_or_else(|error| panic!("`{method}` was refused: {error}"))
     }
 
-    /// Makes a request that must be refused with a code; the result is the error's data.
+    /// Makes a request that must be refused with `code`, and returns the error's data.
     pub(crate) async fn refused(&mut self, code: i64, method: &str, params: impl Serialize) -> Value {
         let Err(error) = self.call(method, params).await else { panic!("`{method}` should be refused") };
         assert_eq!(error["code"], code, "{error}");
@@ -151,7 +154,7 @@ impl Socket {
         self.early.clear();
     }
 
-    /// Sequence numbers of the next notifications.
+    /// Returns the sequence numbers of the next notifications.
     pub(crate) async fn sequences(&mut self, count: usize) -> Vec<u64> {
         let mut sequences = Vec::with_capacity(count);
         for _ in 0..count {
@@ -162,11 +165,13 @@ impl Socket {
 
     /// Checks that nothing is waiting to be read, and that the connection is alive.
     pub(crate) async fn is_quiet(&mut self) -> bool {
+        // The answer is queued behind everything that was sent before, so no pause is needed to be sure that nothing is
+        // coming.
         self.ok("initialize", json!({})).await;
         self.early.is_empty()
     }
 
-    /// Reads on to the end: the close code, and the reason.
+    /// Reads until the connection ends, and returns the close code and reason.
     pub(crate) async fn closed(&mut self) -> Option<(u16, String)> {
         loop {
             if let Err(closed) = self.text().await {

@@ -65,6 +65,7 @@ pub(crate) fn with_model(settings: &mut GatewaySettings, model: &ScriptedModel, 
     };
     let mut config = ProviderConfig::new("scripted", kind, model.base_url(setting.wire));
     config.api_key = Some("key-of-the-test".to_owned().into());
+    // Tests of retries must not wait for real backoff.
     let base = Duration::from_millis(5);
     let longest = Duration::from_millis(20);
     config.retry = RetryPolicy { base, longest, ..RetryPolicy::default() };
@@ -81,17 +82,19 @@ pub(crate) fn with_model(settings: &mut GatewaySettings, model: &ScriptedModel, 
     if let Some(database) = &setting.database {
         settings.database = Some(database.clone());
     }
+    // The home directory belongs to the gateway's data directory, which exists only now, so it cannot be part of the
+    // setting.
     let homes = std::mem::take(&mut settings.agent.files.homes);
     settings.agent.files.homes = homes.with(&instructions::FOREWORD, &settings.agent.home);
 }
 
 impl Stage {
-    /// A chat with everything as it is by default.
+    /// Creates a chat with default settings.
     pub(crate) async fn chat() -> Self {
         Self::set(Setting::default()).await
     }
 
-    /// An agent in a project with these files, that may write without asking.
+    /// Creates an agent in a project with these files that may write without approval.
     pub(crate) async fn agent(files: &'static [(&'static str, &'static str)]) -> Self {
         Self::set(Setting { mode: "agent", files, turns: writing(), ..Setting::default() }).await
     }
@@ -107,6 +110,8 @@ impl Stage {
         let made = json!({ "workspace_id": workspace, "title": "t", "mode": setting.mode });
         let thread = id(&socket.ok("thread/create", made).await["thread"]);
         let stage = Self { model, gateway, socket, workspace, thread, project };
+        // The marker ends the search for the project's root, so files above the temporary directory cannot influence a
+        // test.
         std::fs::create_dir_all(stage.path(".git")).unwrap();
         for (path, text) in setting.files {
             stage.write(path, text);
@@ -115,6 +120,7 @@ impl Stage {
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
+        // The gateway reports resolved paths, and the system's temporary directory may be a link.
         self.project.path().canonicalize().unwrap().join(path)
     }
 
@@ -128,19 +134,19 @@ impl Stage {
         std::fs::read_to_string(self.path(path)).unwrap()
     }
 
-    /// Parameters that name the workspace, and others.
+    /// Returns `others` with the workspace's id added.
     pub(crate) fn with(&self, others: Value) -> Value {
         let mut params = json!({ "workspace_id": self.workspace });
         params.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
         params
     }
 
-    /// Begins a turn; the result is its id.
+    /// Starts a turn and returns its id.
     pub(crate) async fn start(&mut self, input: &str) -> String {
         self.start_with(json!({ "input": input })).await
     }
 
-    /// Begins a turn with more parameters than the text.
+    /// Starts a turn with more parameters than the input.
     pub(crate) async fn start_with(&mut self, others: Value) -> String {
         let mut params = self.with(json!({ "thread_id": self.thread }));
         params.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
@@ -149,7 +155,7 @@ impl Stage {
         id(turn)
     }
 
-    /// The turn as `turn/get` has it.
+    /// Returns the turn as `turn/get` reports it.
     pub(crate) async fn get(&mut self, turn: &str) -> Value {
         let params = self.with(json!({ "turn_id": turn }));
         self.socket.ok("turn/get", params).await
@@ -160,7 +166,7 @@ impl Stage {
         self.until(turn, |answer| answer["turn"]["status"] != "running").await
     }
 
-    /// Waits until a turn is as it should be.
+    /// Waits until a turn satisfies the condition.
     pub(crate) async fn until(&mut self, turn: &str, mut reached: impl FnMut(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
@@ -173,7 +179,7 @@ impl Stage {
         }
     }
 
-    /// Asks, and waits for a turn that ends well.
+    /// Runs a turn that must complete.
     pub(crate) async fn ask(&mut self, input: &str) -> Value {
         self.ask_with(json!({ "input": input })).await
     }
@@ -185,7 +191,7 @@ impl Stage {
         answer
     }
 
-    /// Asks, and waits for a turn that fails; the result is its error.
+    /// Runs a turn that must fail, and returns its error.
     pub(crate) async fn fail(&mut self, input: &str) -> Value {
         let turn = self.start(input).await;
         let answer = self.ended(&turn).await;
@@ -198,26 +204,26 @@ impl Stage {
         self.model.requests().into_iter().map(|request| request.body).collect()
     }
 
-    /// The last of them.
+    /// Returns the latest request.
     pub(crate) fn last_body(&self) -> Value {
         self.bodies().pop().unwrap()
     }
 }
 
-/// Settings of turns that write without asking.
+/// Returns settings for turns that write without approval.
 pub(crate) fn writing() -> TurnSettings {
     let mut turns = TurnSettings::default();
     turns.permissions.write = tools::Permission::Allow;
     turns
 }
 
-/// A shell without a sandbox: as root there is none. What each of them holds has tests of its own.
+/// Settings of a shell without a sandbox, which root cannot have. The sandbox crate tests the confinement.
 pub(crate) fn unconfined_shell() -> tools::ShellSettings {
     let program = tools::Program::at(test_sandbox::guard_program().unwrap());
     tools::ShellSettings { sandbox: protocol::SandboxLevel::Off, program, ..Default::default() }
 }
 
-/// All texts of a message as Anthropic has it, results of tools included.
+/// Returns all texts of a message in Anthropic's format, including tool results.
 pub(crate) fn texts(message: &Value) -> Vec<String> {
     let text = |block: &Value| block["text"].as_str().map(str::to_owned);
     match &message["content"] {

@@ -6,7 +6,7 @@ use test_gateway::TestGateway;
 
 use super::ask;
 
-/// Ids of what is there.
+/// Ids of the created objects.
 #[derive(Debug, Clone)]
 pub(crate) struct World {
     pub(crate) workspace: String,
@@ -15,7 +15,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A workspace `name` with the folder `folder` and the thread `thread` in it.
+    /// Creates a workspace `name` with the folder `folder` and the thread `thread` in it.
     pub(crate) async fn new(gateway: &TestGateway, name: &str) -> Self {
         let owner = gateway.owner_in_memory();
         let workspace =
@@ -23,7 +23,7 @@ impl World {
         Self::grow(&owner, workspace).await
     }
 
-    /// Another folder and thread in a workspace.
+    /// Creates another folder and thread in a workspace.
     pub(crate) async fn grow(owner: &Client, workspace: String) -> Self {
         let params = json!({ "workspace_id": workspace, "name": "folder" });
         let folder = id(&ask(owner, "thread/folder/create", params).await.unwrap()["folder"]);
@@ -32,7 +32,7 @@ impl World {
         Self { workspace, folder, thread }
     }
 
-    /// Parameters that name the workspace, and others.
+    /// Returns `others` with the workspace's id added.
     pub(crate) fn with(&self, others: Value) -> Value {
         let mut params = json!({ "workspace_id": self.workspace });
         params.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
@@ -40,7 +40,7 @@ impl World {
     }
 }
 
-/// The id of a workspace, folder, thread or document.
+/// Returns the id of a workspace, folder, thread or document.
 pub(crate) fn id(thing: &Value) -> String {
     thing["id"].as_str().unwrap().to_owned()
 }

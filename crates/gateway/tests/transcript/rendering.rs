@@ -43,7 +43,7 @@ pub(super) fn render(bodies: &[Value], system: SystemText) -> String {
     text
 }
 
-/// A part of a request as it is shown, or that it is the same as in the one before.
+/// Writes a part of a request, or a note that it equals the same part of the previous request.
 fn part(text: &mut String, name: &str, now: &str, shown: &str, before: Option<&String>) {
     if now.is_empty() {
         return;
@@ -69,7 +69,7 @@ struct Request {
     system: String,
     /// The names of its tools.
     tools: String,
-    /// The same, and what is said of them.
+    /// The names with their descriptions and arguments.
     tool_texts: String,
     messages: Vec<String>,
 }
@@ -115,7 +115,7 @@ fn describe(text: &mut String, tool: &Value) {
 fn message(message: &Value) -> String {
     let kind = message["role"].as_str().or(message["type"].as_str()).unwrap_or("?");
     let mut text = format!("---- {kind}\n");
-    // A call or a result that is an element of its own, as Responses has it.
+    // In Responses, a call or a result is an element of its own.
     if message["role"].is_null() {
         block(&mut text, message);
         return text;
@@ -180,7 +180,7 @@ fn mark(text: &mut String, value: &Value) {
     }
 }
 
-/// Lines of a text, and how often where one follows itself; the same within a line.
+/// Writes the lines of a text, shortening repetitions of lines and within lines.
 fn quote(text: &mut String, quoted: &str) {
     let lines: Vec<&str> = quoted.split('\n').collect();
     let mut next = 0;
@@ -194,14 +194,14 @@ fn quote(text: &mut String, quoted: &str) {
     }
 }
 
-/// Filler of tests is a short text many times; more than this often, it is shown once with its number.
+/// Repetitions from which a line is shown once with its count: test filler is a short text repeated many times.
 const MANY: usize = 8;
-/// … and makes a long line.
+/// Length from which a repetition within a line is shortened.
 const MANY_CHARACTERS: usize = 200;
-/// The longest text that is looked for.
+/// Length of the longest repeated text that is detected.
 const LONGEST_FILLER: usize = 80;
 
-/// Replaces the first text that follows itself many times by itself and how often it does.
+/// Shortens each text that is repeated many times to one occurrence and its count.
 fn without_repetition(line: &str) -> String {
     let characters: Vec<char> = line.chars().collect();
     for start in 0..characters.len() {

@@ -16,7 +16,7 @@ pub(super) fn replace(text: &str, stage: &Stage) -> String {
     without_file_times(&text)
 }
 
-/// Numbers what has a shape by when it first occurs.
+/// Replaces values of a shape by a name and a number, in the order of their first occurrence.
 fn replace_shape(text: &str, shape: &str, name: &str) -> String {
     let mut replaced = String::new();
     let mut known = Vec::<&str>::new();

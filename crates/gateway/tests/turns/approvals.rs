@@ -1,4 +1,4 @@
-//! Calls that wait for approval.
+//! Calls that wait for a decision.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ async fn a_write_waits_for_approval() {
     assert_eq!(approval["paths"], json!([stage.path("a.txt")]));
     assert_eq!(approval["rule"], "permissions.write = ask");
     assert_eq!(stage.read("a.txt"), "old");
-    // Another connection may answer, which learns of the call from the notifications.
+    // Another client may decide; it learns about the question from the notifications.
     let asked = loop {
         let notification = other.notification().await;
         if notification["method"] == "turn/approval_requested" {
@@ -64,7 +64,7 @@ async fn a_write_waits_for_approval() {
     assert_eq!(decided["decision"]["decided_by"], "owner");
     let explained = other.ok("turn/explain", stage.with(json!({ "turn_id": turn }))).await;
     assert_eq!(explained["explanation"]["approvals"], json!([decided]));
-    // The turn is over. Repeating the decision is harmless, but it can no longer be changed.
+    // The turn is over: repeating the decision is fine, changing it is not.
     other.ok("turn/approve", &answer).await;
     let no = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": false }));
     other.refused(-32011, "turn/approve", no).await;
@@ -95,7 +95,7 @@ async fn the_model_learns_how_a_decision_was_made() {
     waiting(&mut stage, &turn).await;
     let say =
         |allow: bool, how: &str| json!({ "turn_id": turn, "call_id": "call_1", "allow": allow, "how": how });
-    // Outcomes that only the gateway may set, and combinations that contradict themselves.
+    // Only the gateway can decide that a question has expired, and an unattended client cannot have allowed a call.
     for (allow, how) in [(false, "expired"), (true, "unattended")] {
         let params = stage.with(say(allow, how));
         stage.socket.refused(-32602, "turn/approve", params).await;
@@ -153,6 +153,7 @@ async fn a_turn_waiting_for_approval_can_be_cancelled() {
 async fn approval_of_one_call_covers_no_other() {
     let mut stage = asking().await;
     let write = |path: &str| json!({ "path": path, "content": "new" }).to_string();
+    // Models choose ids freely and some repeat them, so an approval must not depend on the id alone.
     let answer = Answer::empty().tool_call("same", "write_file", &write("one.txt"));
     stage.model.answer(answer.tool_call("same", "write_file", &write("two.txt")));
     stage.model.answer(Answer::empty().tool_call("same", "write_file", &write("three.txt")));
@@ -165,7 +166,7 @@ async fn approval_of_one_call_covers_no_other() {
         let params = stage.with(params);
         stage.socket.ok("turn/approve", params).await;
     }
-    // A later call with the same name is a different call.
+    // A later call with the same id is another call and needs its own decision.
     let later = stage.until(&turn, |got| got["approvals"].as_array().unwrap().len() == 1).await;
     assert_eq!(later["approvals"][0]["arguments"]["path"], "three.txt");
     let params =
@@ -195,6 +196,7 @@ async fn an_approval_request_is_complete_and_has_a_digest() {
     assert_eq!((&asked["digest"], &asked["replaces_lines"]), (&approval["digest"], &json!(1)));
     let decide =
         |digest: Value| json!({ "turn_id": turn, "call_id": "call_1", "allow": true, "digest": digest });
+    // The digest binds a decision to what the user has seen. A decision about anything else must not run the call.
     let another = stage.with(decide(json!("0".repeat(64))));
     stage.socket.refused(-32011, "turn/approve", another).await;
     assert_eq!(stage.read("a.txt"), "old");
@@ -213,6 +215,7 @@ async fn a_file_changed_during_approval_needs_another_one() {
     stage.model.answer(Answer::text("Written."));
     let turn = stage.start("write it").await;
     let first = waiting(&mut stage, &turn).await;
+    // The user has approved a diff against the old file. Running the call now would overwrite a change they never saw.
     std::fs::write(stage.path("a.txt"), "by somebody else").unwrap();
     let decide = |approval: &Value| json!({ "turn_id": turn, "call_id": "call_1", "allow": true, "digest": approval["digest"], "how": "standing" });
     let params = stage.with(decide(&first));
@@ -232,7 +235,7 @@ async fn a_file_changed_during_approval_needs_another_one() {
     assert_eq!(ended["decided"][0]["decision"]["how"], "standing");
 }
 
-// A decision may take hours. Instructions that became applicable meanwhile must be read before anything is written.
+/// A decision may take hours: instructions that apply by then are delivered before anything is written.
 #[tokio::test]
 async fn instructions_changed_during_approval_hold_a_call_back() {
     for (before, now) in [(None, "RULE-NEW"), (Some("RULE-OLD"), "RULE-NEW")] {
@@ -258,6 +261,8 @@ async fn instructions_changed_during_approval_hold_a_call_back() {
         let params = stage.with(yes("call_1"));
         stage.socket.ok("turn/approve", params).await;
         stage.until(&turn, |answer| answer["approvals"][0]["call_id"] == "call_2").await;
+        // The approved call is held back once more, and the repeated one asks again, because the user may decide
+        // differently under the new rules.
         assert_eq!(stage.read("sub/n.txt"), "old", "{before:?}");
         let told = texts(stage.last_body()["messages"].as_array().unwrap().last().unwrap()).join("\n");
         assert!(told.contains("did not run: instruction files apply") && told.contains("RULE-NEW"), "{told}");

@@ -1,4 +1,4 @@
-//! Turns that are stopped by a user or by the end of their gateway.
+//! Turns that end early, by cancellation or by the end of their gateway.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,12 +20,12 @@ async fn a_turn_is_cancelled_while_its_model_speaks() {
     let params = stage.with(json!({ "turn_id": turn }));
     let cancelled = stage.socket.ok("turn/cancel", &params).await["turn"].clone();
     assert_eq!(cancelled["status"], "cancelled");
-    // The text so far is kept, and the provider's stream is closed.
+    // The text so far is kept, and the connection to the provider is dropped so that it stops generating.
     assert!(cancelled["answer"].as_str().unwrap().starts_with("word "));
     until("the provider to notice", async || stage.model.abandoned() == 1).await;
     // Cancelling again changes nothing.
     assert_eq!(stage.socket.ok("turn/cancel", &params).await["turn"], cancelled);
-    // The thread continues without the cancelled turn.
+    // The thread continues without the cancelled exchange.
     stage.model.answer(Answer::text("better"));
     stage.ask("briefly").await;
     assert!(!stage.last_body().to_string().contains("everything"));
@@ -82,6 +82,7 @@ async fn only_turns_of_dead_gateways_are_failed() {
     let workspace = gateway.workspace("w").await.unwrap().id;
     let store = gateway.gateway().store().clone();
     let mut turns = Vec::new();
+    // One lease has expired, as after a crash, and the other belongs to a gateway that is still alive.
     for milliseconds in [-1_000, 60_000] {
         let thread = protocol::method::ThreadCreateParams {
             workspace_id: workspace.clone(),
@@ -103,12 +104,12 @@ async fn only_turns_of_dead_gateways_are_failed() {
     assert_eq!(status(&turns[1]).await, protocol::TurnStatus::Running);
 }
 
-/// The point at which a turn is cancelled.
+/// Stage of a turn at which it is cancelled.
 struct Stop {
     at: &'static str,
-    /// Behavior of the model up to that point.
+    /// Behavior of the model until then.
     answer: fn(&RecordedRequest) -> Answer,
-    /// Returns true once the turn has reached that point.
+    /// Returns true once the turn has reached the stage.
     is_reached: fn(&Stage, &Value) -> bool,
     turns: fn() -> TurnSettings,
 }
@@ -190,7 +191,7 @@ const STOPS: &[Stop] = &[
     },
 ];
 
-/// Asserts that every call has its result in the next message, and every result its call in the previous one.
+/// Checks that every call has its result in the next message, and every result its call in the previous one.
 fn assert_paired(body: &Value, at: &str) {
     let ids = |message: Option<&Value>, kind: &str, field: &str| -> Vec<String> {
         let blocks = message.and_then(|message| message["content"].as_array()).into_iter().flatten();
@@ -211,6 +212,7 @@ async fn a_thread_continues_after_cancelling_at_any_point() {
         let at = stop.at;
         let files = &[("a.txt", "text\n"), ("AGENTS.md", "RULE-ROOT")];
         let change = |config: &mut provider::ProviderConfig| {
+            // Well above the 60 s that the provider asks for, so that the turn waits instead of failing.
             config.retry.longest_asked = Duration::from_secs(120);
         };
         let setting = Setting { mode: "agent", files, turns: (stop.turns)(), change, ..Setting::default() };
@@ -224,7 +226,7 @@ async fn a_thread_continues_after_cancelling_at_any_point() {
         });
         stage.ask("Hello.").await;
         is_calm.store(false, Ordering::SeqCst);
-        // Some points are only reached after more than one turn.
+        // Some stages need more than one turn, such as a summary, which needs a long history first.
         let turn = loop {
             let turn = stage.start("Go.").await;
             let mut reached = false;
@@ -247,13 +249,14 @@ async fn a_thread_continues_after_cancelling_at_any_point() {
         is_calm.store(true, Ordering::SeqCst);
         stage.ask("And now?").await;
         let body = stage.last_body();
+        // Providers reject a request with an unpaired call or result, and then the thread could never be continued.
         assert_paired(&body, at);
         let text = body["messages"].as_array().unwrap().last().unwrap().to_string();
         assert!(text.contains("The turn before this one was cancelled by owner"), "{at}: {text}");
         let has_changed = at == "after the results of tools";
         assert_eq!(text.contains("files it changed: b.txt."), has_changed, "{at}: {text}");
         assert!(body["system"].to_string().contains("RULE-ROOT"), "{at}");
-        // The note appears once, and the turn after that is ordinary.
+        // The note is delivered once, and the following turn is like any other.
         stage.ask("And then?").await;
         let body = stage.last_body();
         assert_paired(&body, at);

@@ -1,4 +1,4 @@
-//! Limits on concurrent turns and on daily tokens.
+//! Limits on concurrent turns and on tokens per day.
 
 use std::num::NonZeroU64;
 
@@ -13,7 +13,7 @@ async fn stage(limits: TurnLimits) -> Stage {
     Stage::set(Setting { turns, ..Setting::default() }).await
 }
 
-/// Asks in a new thread.
+/// Starts a turn in a new thread.
 async fn ask_in_new_thread(stage: &mut Stage) -> Result<Value, Value> {
     let made = stage.with(json!({ "title": "another", "mode": "chat" }));
     let thread = id(&stage.socket.ok("thread/create", made).await["thread"]);
@@ -21,7 +21,7 @@ async fn ask_in_new_thread(stage: &mut Stage) -> Result<Value, Value> {
     stage.socket.call("turn/start", params).await
 }
 
-/// Asserts that a turn was rejected for a limit, and returns its details.
+/// Checks that a call was refused because of this limit, and returns the error.
 fn limit_of(asked: Result<Value, Value>, what: &str, limit: u64) -> Value {
     let refused = asked.unwrap_err();
     assert_eq!(refused["code"], -32030, "{refused}");
@@ -38,6 +38,7 @@ async fn a_workspace_has_a_limit_of_running_turns() {
     }
     limit_of(ask_in_new_thread(&mut stage).await, "workspace_turns", 2);
     assert_eq!(stage.socket.ok("workspace/list", json!({})).await["running_turns"], 2);
+    // The two admitted turns reach the model and the refused one does not.
     crate::support::until("both to be asked", async || stage.model.requests().len() == 2).await;
 }
 
@@ -50,7 +51,7 @@ async fn a_gateway_has_a_limit_of_running_turns() {
     let cancel = stage.with(json!({ "turn_id": first }));
     stage.socket.ok("turn/cancel", cancel).await;
     stage.model.answer(Answer::text("Hello."));
-    // The slot is free once the post-turn hooks have finished.
+    // The slot is free only once the hooks after the turn are done.
     crate::support::until("a place", async || ask_in_new_thread(&mut stage).await.is_ok()).await;
 }
 
@@ -74,6 +75,7 @@ async fn a_turn_at_the_token_limit_ends_with_its_answer() {
     stage.model.answer(Answer::text("It says text."));
     let answer = stage.ask("What does it say?").await;
     assert_eq!(answer["turn"]["answer"], "It says text.");
+    // The turn may finish with an answer, so the tokens spent so far are not wasted, but it starts no more work.
     assert_eq!(stage.last_body()["tool_choice"]["type"], "none", "{}", stage.last_body());
 }
 

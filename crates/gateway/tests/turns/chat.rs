@@ -23,6 +23,7 @@ async fn an_answer_is_streamed_and_stored() {
         if method == "turn/delta" {
             assert_eq!(params["index"], pieces);
             pieces += 1;
+            // Deltas are not in the change log, so they have no position to resume from.
             assert!(params.get("seq").is_none());
             said.push_str(params["text"].as_str().unwrap());
             continue;
@@ -107,6 +108,7 @@ async fn only_the_asking_connection_receives_deltas() {
     stage.ask("hello").await;
     loop {
         let method = other.notification().await["method"].as_str().unwrap().to_owned();
+        // Deltas of every turn to every subscriber would be far too much traffic; others use `turn/watch`.
         assert_ne!(method, "turn/delta");
         if method == "turn/completed" {
             break;
@@ -148,7 +150,7 @@ async fn an_explanation_lists_the_sources_of_the_prompt() {
     let document = stage.socket.ok("thread/agents_doc/save", save).await["doc"].clone();
     stage.model.answer(Answer::text("yes"));
     let turn = stage.ask("hello").await["turn"]["id"].as_str().unwrap().to_owned();
-    // Only the store may be needed, so remove the file from the disk.
+    // The explanation must come from the store alone, so the file is removed.
     std::fs::remove_file(stage.path("AGENTS.md")).unwrap();
     let params = stage.with(json!({ "turn_id": turn }));
     let explained = stage.socket.ok("turn/explain", params).await["explanation"].clone();

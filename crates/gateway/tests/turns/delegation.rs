@@ -1,4 +1,4 @@
-//! Delegated work.
+//! Work that a turn delegates to other agents.
 
 use std::sync::{Arc, Mutex};
 
@@ -62,7 +62,7 @@ async fn a_child_answers_from_its_own_thread() {
     assert!(system[1].contains("Count twice.") && !system[1].contains("Speak of books."), "{}", system[1]);
     assert!(!bodies[1].to_string().contains("How many?"));
     assert!(last_texts(&bodies[2]).contains("Seven."));
-    // The tree, the turn and its explanation all include the child.
+    // The tree, the turn and its explanation know the child.
     let all = threads(&mut stage).await;
     let child = all.iter().find(|thread| thread.get("parent_thread_id").is_some()).unwrap();
     assert_eq!((&child["parent_thread_id"], &child["parent_turn_id"]), (&json!(stage.thread), &json!(turn)));
@@ -74,7 +74,7 @@ async fn a_child_answers_from_its_own_thread() {
         (&delegated["status"], &delegated["created_by"]),
         (&json!("completed"), &answer["turn"]["created_by"])
     );
-    // The cost of the child is part of its parent's.
+    // The parent's usage includes the child's.
     let own: u64 = explanation["rounds"]
         .as_array()
         .unwrap()
@@ -90,7 +90,7 @@ async fn a_child_answers_from_its_own_thread() {
         (&left_out["section_id"], &left_out["outcome"]),
         (&json!("agents_md"), &json!("not_inherited"))
     );
-    // Only turns started by users are listed.
+    // Only turns that people started are listed.
     let listed = stage.socket.ok("turn/list", stage.with(json!({}))).await;
     assert_eq!(listed["turns"].as_array().unwrap().len(), 1);
 }
@@ -109,6 +109,7 @@ async fn documents_and_files_can_name_their_audience() {
         ("---\naudience: main\n---\nPlain.", true, true, false),
         ("---\naudience: delegate\n---\nPlain.", false, false, true),
     ] {
+        // Each case looks at its own requests only.
         stage.model.take_requests();
         stage.socket.ok("thread/agents_doc/save", stage.with(json!({ "content": content }))).await;
         stage.model.answer(delegate("1", json!({ "goal": "x", "cwd": "a", "inherit_document": inherit })));
@@ -138,6 +139,7 @@ async fn delegation_ends_at_its_depth() {
     let answer = stage.ask("Go.").await;
     assert_eq!(answer["turn"]["answer"], "first");
     let bodies = stage.bodies();
+    // At the last level the tool is missing and so is its description, or the model would try to use it.
     let offered: Vec<bool> = bodies.iter().map(|body| tools(body).contains(&"delegate")).collect();
     assert_eq!(offered, [true, true, false, false, true, true]);
     for (body, is_offered) in bodies.iter().zip(offered) {
@@ -190,6 +192,7 @@ async fn a_child_is_limited_to_its_tools_and_rounds() {
     let bodies = stage.bodies();
     assert_eq!(tools(&bodies[1]), ["read_file", "delegate"]);
     assert!(last_texts(&bodies[2]).contains("there is no tool `write_file`"));
+    // After its only round the child must answer, so that its parent gets a result instead of an error.
     assert_eq!(bodies[2]["tool_choice"]["type"], "none");
     assert!(!stage.path("a").exists());
 }
@@ -251,6 +254,8 @@ async fn stopping_a_turn_stops_its_children_first() {
             ended.push(told["params"]["turn_id"].clone());
         }
     }
+    // The innermost turn ends first. In the other order, a child could still write files for a parent that is already
+    // over.
     assert_eq!(ended, [delegated[1]["id"].clone(), delegated[0]["id"].clone(), json!(turn)]);
 }
 
@@ -293,7 +298,7 @@ async fn a_child_whose_directory_vanishes_fails_alone() {
     assert!(!shelf.exists());
 }
 
-/// Holds back the answers of children until they are released; the parent is answered immediately.
+/// Holds the answers to children until they are released, and answers their parent immediately.
 fn hold_children(stage: &Stage, count: usize) -> Arc<Mutex<Vec<Release>>> {
     let held: Arc<Mutex<Vec<Release>>> = Arc::default();
     let releases = Arc::clone(&held);
@@ -318,6 +323,8 @@ fn hold_children(stage: &Stage, count: usize) -> Arc<Mutex<Vec<Release>>> {
 #[tokio::test]
 async fn children_are_limited_but_take_no_slots() {
     let mut turns = writing();
+    // The limits count only turns that people start. If children needed a slot as well, the parent would hold the only
+    // one and wait forever.
     turns.limits.running_in_workspace = 1;
     turns.limits.running = 1;
     let setting = Setting { mode: "agent", turns, ..Setting::default() };
@@ -325,7 +332,7 @@ async fn children_are_limited_but_take_no_slots() {
     let held = hold_children(&stage, 6);
     let turn = stage.start("Go.").await;
     until("four to ask", async || held.lock().unwrap().len() == 4).await;
-    // A slot is taken before the thread is created, so more concurrent children would mean more threads.
+    // A child takes its slot before its thread is created, so more children at work would mean more threads.
     assert_eq!(threads(&mut stage).await.len(), 5);
     held.lock().unwrap().drain(..).for_each(|release| release.now());
     until("the others to ask", async || held.lock().unwrap().len() == 2).await;
@@ -337,7 +344,7 @@ async fn children_are_limited_but_take_no_slots() {
     assert!(delegated.iter().all(|turn| turn["status"] == "completed"));
 }
 
-/// Returns the texts of the results in a request's last message.
+/// Returns the results in a request's last message.
 fn last_results(body: &Value) -> Vec<String> {
     let blocks = body["messages"].as_array().unwrap().last().unwrap()["content"].as_array().unwrap().iter();
     blocks.filter(|block| block["type"] == "tool_result").map(ToString::to_string).collect()
@@ -348,7 +355,8 @@ async fn endless_delegation_is_limited() {
     let agent = |settings: &mut AgentSettings| settings.delegation.max_given_out = 5;
     let setting = Setting { mode: "agent", turns: writing(), agent, ..Setting::default() };
     let mut stage = Stage::set(setting).await;
-    // Every agent delegates to two others until the limit stops them.
+    // Every agent delegates to three others while it may, so the work would grow with each level if only its depth were
+    // limited.
     stage.model.answer_by(|request: &RecordedRequest| {
         let is_answered = request.body["messages"].as_array().unwrap().len() > 1;
         let has_tool =

@@ -1,4 +1,4 @@
-//! All domains that contribute to a prompt, together: skills, memory, hidden tools, an MCP server, delegation.
+//! Everything that feeds a prompt besides instructions, together: skills, memory, hidden tools, an MCP server, delegation.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn server() -> McpSettings {
     McpSettings { servers: [("echoes".to_owned(), server)].into(), program, ..McpSettings::default() }
 }
 
-/// Creates an agent with every domain, except for the changes.
+/// Creates an agent with every domain, except for the given changes.
 async fn stage(agent: fn(&mut AgentSettings), mcp: McpSettings) -> Stage {
     let setting = Setting { mode: "agent", files: FILES, turns: writing(), mcp, agent, ..Setting::default() };
     let mut stage = Stage::set(setting).await;
@@ -68,10 +68,10 @@ async fn transcript_of_a_turn_with_every_domain() {
             &json!({ "goal": "Count the books in shelf.txt.", "cwd": "library" }).to_string(),
         );
     stage.model.answer(second);
-    // The child's rounds.
+    // The child.
     stage.model.answer(call("read", "read_file", &json!({ "path": "library/shelf.txt" })));
     stage.model.answer(Answer::text("Two books: Emma and Persuasion."));
-    // The parent's next rounds.
+    // The parent again.
     stage.model.answer(call(
         "keep",
         "memory_remember",
@@ -79,16 +79,16 @@ async fn transcript_of_a_turn_with_every_domain() {
     ));
     stage.model.answer(Answer::text("Two books. The release can be cut on Monday."));
     stage.ask("Can the releases go out, and how many books are there?").await;
-    // The next turn still has what was remembered and requested.
+    // The next turn has the remembered item and the requested tools.
     stage.model.answer(Answer::text("Two."));
     stage.ask("How many books were on the shelf?").await;
     transcript::check(&stage, "19-every-domain", SystemText::WithTools);
 }
 
-/// Returns the prompt of a new thread as sections by heading.
+/// Returns the sections of a new thread's prompt by heading.
 async fn sections(stage: &mut Stage) -> BTreeMap<String, String> {
     stage.model.answer(Answer::text("Yes."));
-    // The first turn starts the server and learns what it offers.
+    // The first turn starts the server and lists its tools; a preview alone starts none.
     stage.ask("Hello?").await;
     let params = stage.with(json!({ "thread_id": stage.thread, "fresh": true, "input": "releases" }));
     let preview = stage.socket.ok("prompt/preview", params).await;
@@ -100,11 +100,12 @@ async fn sections(stage: &mut Stage) -> BTreeMap<String, String> {
     sections.collect()
 }
 
-/// Returns the headings of `all` with the lines that are missing in `some`, together with their replacements.
+/// Returns the sections of `all` that differ in `some`, each with the lines that are missing there.
 fn missing(all: &BTreeMap<String, String>, some: &BTreeMap<String, String>) -> Vec<(String, Vec<String>)> {
     let differing = all.iter().filter(|(heading, text)| some.get(*heading) != Some(*text));
     let lines = differing.map(|(heading, text)| {
         let kept: Vec<&str> = some.get(heading).map(|text| text.lines().collect()).unwrap_or_default();
+        // A section may lose lines, but no line may change: a changed byte would invalidate the provider's cache.
         assert!(kept.iter().all(|line| text.contains(line)), "{heading}: {kept:?}");
         let gone = text.lines().filter(|line| !kept.contains(line)).map(str::to_owned);
         (heading.clone(), gone.collect())
@@ -112,7 +113,7 @@ fn missing(all: &BTreeMap<String, String>, some: &BTreeMap<String, String>) -> V
     lines.collect()
 }
 
-/// A domain, how it is disabled, the servers that are left, and the sections that change.
+/// A domain, the change that disables it, the remaining servers, and the sections that change.
 type Case = (&'static str, fn(&mut AgentSettings), McpSettings, &'static [&'static str]);
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The prompt describes the environment of a thread correctly: its directory, the rules that apply, and their source.
+//! Description of a thread's surroundings in its prompt: working directory, applicable files, and their origin.
 
 use scripted_model::{Answer, Wire};
 use serde_json::{Value, json};
@@ -46,6 +46,8 @@ async fn the_environment_section_is_correct_and_stable() {
     stage.model.answer(Answer::text("two"));
     stage.ask_with(json!({ "input": "second", "cwd": "b" })).await;
     let body = stage.last_body();
+    // The move is reported in a message instead, because a changed system text would invalidate the cached
+    // conversation.
     assert_eq!(system(&body), before, "the prefix holds");
     let moved = format!("- cwd: {} -> {}", cwd.display(), stage.path("b").display());
     assert!(body.to_string().contains(&moved), "{body}");
@@ -107,6 +109,7 @@ async fn a_chain_as_user_message_comes_first() {
         for body in stage.bodies() {
             let text = body.to_string();
             assert_eq!(text.matches("RULE-ROOT").count(), 1, "{text}");
+            // Anthropic rejects requests with more than four cache marks.
             assert!(text.matches("cache_control").count() <= 4, "{text}");
             let first = match wire {
                 Wire::Anthropic => {
@@ -145,7 +148,7 @@ async fn home_instructions_reach_a_thread_without_a_directory() {
     stage.ask("first").await;
     let first = system(&stage.last_body());
     assert!(first.contains("RULE-HOME-1") && first.contains("\nThere is no working directory.\n"), "{first}");
-    // There are no tools and no files, so the prompt must not mention them.
+    // Without tools there is nothing to call or to search, so the prompt does not mention either.
     assert!(!first.contains("Tool Recovery Policy") && !first.contains("Do not look for them"), "{first}");
     std::fs::write(&home, format!("RULE-HOME-2\n{}", "Mind the gap. ".repeat(500))).unwrap();
     stage.model.answer(Answer::text("two"));

@@ -1,4 +1,4 @@
-//! Failures of models, and of clients.
+//! Failures of models and of their callers.
 
 use std::time::Duration;
 
@@ -68,9 +68,11 @@ async fn provider_failures_are_distinguished() {
         assert_eq!((&error["kind"], &error["provider"]), (&json!("provider_failed"), &json!("scripted")));
         assert_eq!((&error["status"], &error["retryable"]), (&json!(status), &json!(false)), "{error}");
         assert!(error.to_string().contains(words), "{error}");
+        // Some providers quote the key in their errors, and this error is stored and shown to every reader of the
+        // thread.
         assert!(!error.to_string().contains("key-of-the-test"));
     }
-    // A failed turn leaves no trace in the next request.
+    // A failed turn leaves nothing behind.
     stage.model.answer(Answer::text("fine"));
     stage.ask("again").await;
     assert_eq!(stage.last_body()["messages"].as_array().unwrap().len(), 1);
@@ -116,12 +118,14 @@ async fn garbage_in_a_stream_is_an_error() {
         stage.model.answer(Answer::text("one two").in_deltas(2).insert(2, bytes));
         let turn = stage.start("hello").await;
         let ended = stage.ended(&turn).await;
+        // Some garbage can be skipped and some cannot. The turn only has to end, because a panic would leave it running
+        // forever.
         assert_ne!(ended["turn"]["status"], "running", "{ended}");
         if ended["turn"]["status"] == "failed" {
             assert_eq!(ended["turn"]["error"]["kind"], "provider_failed");
         }
     }
-    // The connection breaks in the middle of an event.
+    // The stream ends in the middle of an event.
     stage.model.answer(Answer::text("one two").cut_after_bytes(300));
     assert_eq!(stage.fail("hello").await["kind"], "provider_failed");
 }
@@ -161,7 +165,7 @@ async fn an_empty_answer_after_results_is_retried_once() {
     assert_eq!(answer["turn"]["answer"], "Let me look.\n\nIt says text.");
     let last = stage.last_body()["messages"].as_array().unwrap().last().unwrap().clone();
     assert!(texts(&last).concat().contains("Your answer was empty."), "{last}");
-    // Text from before the results does not answer them.
+    // Text from before the results does not count as an answer to them.
     stage.model.answer(read("call_2"));
     stage.model.answer(Answer::empty());
     stage.model.answer(Answer::empty());
@@ -177,10 +181,11 @@ async fn a_truncated_answer_is_continued() {
     assert_eq!(answer["turn"]["answer"], "The first half and the second.");
     let last = stage.last_body()["messages"].as_array().unwrap().last().unwrap().clone();
     assert!(texts(&last).concat().contains("Continue exactly where it stopped"), "{last}");
-    // A model whose answer is truncated again and again is not asked forever.
+    // The number of continuations is limited, so a model that is always cut off does not run forever.
     stage.model.answer_by(|_| Answer::text("more").stop(Stop::MaxOutputTokens));
     let before = stage.bodies().len();
     stage.ask("tell me more").await;
+    // The first request and three continuations.
     assert_eq!(stage.bodies().len() - before, 4);
 }
 
@@ -196,7 +201,7 @@ async fn an_oversized_question_fails_without_side_effects() {
     stage.ask(&"the first question ".repeat(400)).await;
     let error = stage.fail(&"far too long ".repeat(3_000)).await;
     assert_eq!(error["kind"], "too_long", "{error}");
-    // An oversized question leaves hardly any space, so this turn drops the earlier ones.
+    // An input that leaves hardly any space drops the earlier turns from this one request.
     stage.ask(&"rather long ".repeat(1_800)).await;
     assert!(!stage.last_body().to_string().contains("the first question"));
     stage.ask("and now?").await;
@@ -227,6 +232,7 @@ async fn turns_of_a_thread_are_queued_if_configured() {
     let mut requests = Vec::new();
     for number in 1..=4 {
         let params = stage.with(json!({ "thread_id": stage.thread, "input": format!("question {number}") }));
+        // Sent without waiting for answers, so that all of them are queued while the first turn runs.
         requests.push(stage.socket.request("turn/start", params).await);
     }
     let mut last = String::new();
@@ -250,7 +256,7 @@ async fn a_queued_turn_is_dropped_with_its_connection() {
     let params = stage.with(json!({ "thread_id": stage.thread, "input": "left alone" }));
     other.request("turn/start", params).await;
     drop(other);
-    // The gateway drops the request before it counts the connection as closed.
+    // A client's queued turns are withdrawn before its connection counts as closed.
     let connections = async || metric(&stage.gateway, "foreword_connections").await;
     until("the other to be gone", async || connections().await == Some(1.0)).await;
     release.now();
@@ -263,7 +269,7 @@ async fn a_queued_turn_is_dropped_with_its_connection() {
     assert_eq!(inputs, ["second", "first"]);
 }
 
-/// Creates an agent whose second turn is queued behind one that never ends, and its workspace's next root.
+/// Creates an agent with a turn queued behind one that never ends, and returns it with the workspace's next root.
 async fn queued_agent(cwd: &str) -> (Stage, impl Future<Output = String>, tempfile::TempDir) {
     let turns = agent::TurnSettings { when_busy: WhenBusy::Queue, ..writing() };
     let files = &[("AGENTS.md", "The rules."), ("sub/notes.txt", "of the first root")];
@@ -282,7 +288,7 @@ async fn queued_agent(cwd: &str) -> (Stage, impl Future<Output = String>, tempfi
     let written = || stage.gateway.gateway().store().statements().transactions;
     let before = written();
     let request = other.request("turn/start", params).await;
-    // The queued turn is rejected as long as the first one runs, and polls.
+    // It tries to be written, is refused while the first runs, and tries again.
     until("the second to wait behind the first", async || written() > before + 1).await;
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("notes.txt"), "of the other root").unwrap();

@@ -1,4 +1,4 @@
-//! The instructions of every directory that a model touches reach it in time, exactly once.
+//! The instructions of every directory a model touches reach it in time, and once.
 
 use scripted_model::Answer;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ fn shown(body: &Value) -> String {
     system.chain(messages).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the ids of the calls that succeeded.
+/// Returns the ids of a turn's successful calls.
 fn done(answer: &Value) -> Vec<String> {
     let steps = answer["steps"].as_array().unwrap();
     let results = steps.iter().flat_map(|step| step["results"].as_array().into_iter().flatten());
@@ -53,8 +53,7 @@ async fn every_instruction_precedes_the_first_edit_in_its_scope() {
     // From the root into services/a: the first edit is held back, the second runs.
     stage.model.answer(calls([edit("a1", "services/a/main.rs", "old a", "new a")]));
     stage.model.answer(calls([edit("a2", "services/a/main.rs", "old a", "new a")]));
-    // Into services/b with two concurrent calls: the read announces, and the edit waits although it announces nothing
-    // itself.
+    // Into services/b with two calls at once: the read announces, the edit waits although it announces nothing itself.
     stage.model.answer(calls([
         read("b1", "services/b/main.rs"),
         edit("b2", "services/b/main.rs", "old b", "new b"),
@@ -64,7 +63,7 @@ async fn every_instruction_precedes_the_first_edit_in_its_scope() {
     let first = stage.ask("change both services").await;
     assert_eq!(done(&first), ["a2", "b1", "b3"]);
 
-    // A file changes meanwhile, and its new text arrives before the next edit there.
+    // A file changes in the meantime: its new text is delivered before the next edit in its scope.
     stage.model.answer_by({
         let (changed, mut round) = (stage.path("services/a/AGENTS.md"), 0);
         move |_| {
@@ -83,7 +82,7 @@ async fn every_instruction_precedes_the_first_edit_in_its_scope() {
     let second = stage.ask("change a again").await;
     assert_eq!(done(&second), ["c1", "c3"]);
 
-    // The session resumes in another directory.
+    // The session resumes elsewhere.
     stage.model.answer(calls([edit("d1", "x.rs", "old x", "new x")]));
     stage.model.answer(Answer::text("Deep change."));
     let third = stage.ask_with(json!({ "input": "go deep", "cwd": "services/b/deep" })).await;
@@ -111,7 +110,7 @@ async fn every_instruction_precedes_the_first_edit_in_its_scope() {
     let fourth = stage.ask_with(json!({ "input": "anything new?", "cwd": "services/b/deep" })).await;
     assert!(fourth["steps"][0].get("reminders").is_none());
 
-    // Every rule must be in the request whose answer edits in its scope …
+    // From the recorded requests: each rule is in the request whose answer edits in its scope …
     let bodies = stage.bodies();
     let scopes = [
         ("a2", &["RULE-ROOT-1", "RULE-A-1"][..]),
@@ -120,14 +119,14 @@ async fn every_instruction_precedes_the_first_edit_in_its_scope() {
         ("d1", &["RULE-ROOT-1", "RULE-B-1", "services/b/deep/AGENTS.md"]),
     ];
     for (call, rules) in scopes {
-        // The request that a call answers is the last one without the call itself.
+        // The request that was answered by the call is the last one that does not contain it.
         let asked =
             bodies.iter().take_while(|body| !body.to_string().contains(&format!("\"{call}\""))).last();
         for rule in rules {
             assert!(shown(asked.unwrap()).contains(rule), "{rule} before {call}");
         }
     }
-    // … and none may be there twice.
+    // … and none twice.
     let all = shown(bodies.last().unwrap());
     for rule in ["RULE-ROOT-1", "RULE-A-1", "RULE-B-1", "RULE-A-2"] {
         assert_eq!(all.matches(rule).count(), 1, "{rule} in {all}");
@@ -148,6 +147,7 @@ async fn parallel_calls_announce_a_file_once() {
     let results = answer["steps"][2]["results"].as_array().unwrap();
     let announcing: Vec<bool> = results.iter().map(|result| result.get("reminders").is_some()).collect();
     assert_eq!(announcing.iter().filter(|announces| **announces).count(), 1);
+    // Parallel calls end in any order. A fixed place keeps the request, and with it the provider's cache, reproducible.
     assert!(announcing[0], "the first call announces, whichever ends first");
 }
 
@@ -171,8 +171,8 @@ async fn dropped_instructions_are_resent_for_held_back_calls() {
     stage.model.answer(calls([read("1", "services/b/deep/x.rs")]));
     stage.model.answer(Answer::text("read"));
     stage.ask("FIRST QUESTION").await;
-    // The model has RULE-DEEP-1, and only a pointer to the new text of services/b, so the edit waits. Then the first
-    // turn must be dropped.
+    // The model has RULE-DEEP-1, but only a pointer to the new text of services/b, so the edit is held back. Then the
+    // first turn must leave the request.
     stage.write("services/b/AGENTS.md", &format!("RULE-B-2\n{}", "Mind the gap. ".repeat(450)));
     stage.model.answer(calls([edit("2", "services/b/deep/x.rs", "old x", "new x")]));
     stage.model.answer(Answer::context_too_long());
@@ -205,7 +205,7 @@ async fn a_change_between_turns_is_announced_once() {
     stage.model.answer(Answer::text("three"));
     let third = stage.ask("third").await;
     assert!(third["steps"][0].get("reminders").is_none());
-    // The frozen start does not change.
+    // The frozen start is frozen.
     assert_eq!(shown(&stage.last_body()).matches("RULE-ROOT-1").count(), 1);
     let session = stage.socket.ok("session/get", &resume).await["session"].clone();
     assert!(session["state"]["initial"]["text"].as_str().unwrap().contains("RULE-ROOT-1"));
@@ -244,7 +244,7 @@ async fn an_explanation_lists_the_delivery_of_each_file() {
     assert_eq!(explained["rounds"].as_array().unwrap().len(), 2);
 }
 
-/// Creates a stage whose agent may write, run commands and change instruction files without approval.
+/// A stage whose agent may write and run commands without asking, and change instruction files.
 async fn with_shell(files: &'static [(&'static str, &'static str)]) -> Stage {
     let mut turns = crate::support::writing();
     turns.shell = Some(unconfined_shell());
@@ -256,7 +256,7 @@ fn shell(id: &str, command: &str) -> Answer {
     Answer::empty().tool_call(id, "shell", &json!({ "command": command }).to_string())
 }
 
-/// Returns the last message of a request as text.
+/// Returns the text of a request's last message.
 fn last_message(body: &Value) -> String {
     texts(body["messages"].as_array().unwrap().last().unwrap()).join("\n")
 }
@@ -278,6 +278,7 @@ async fn a_command_waits_for_undelivered_instructions() {
         }
     });
     stage.ask("go").await;
+    // Appending makes a command that ran twice visible.
     assert_eq!(stage.read("log"), "ran\n", "once held back, once run");
     let second = last_message(&stage.bodies()[1]);
     assert!(second.contains("this call did not run") && second.contains("The later rules."), "{second}");
@@ -294,7 +295,7 @@ async fn a_command_waits_for_instructions_of_named_paths() {
     let second = last_message(&stage.bodies()[1]);
     assert!(second.contains("this call did not run") && second.contains("RULE-A-1"), "{second}");
     assert!(!second.contains("RULE-B-1"), "what follows a change of directory cannot be known");
-    // The file to be created is below an existing directory, whose instructions apply.
+    // A file that the command would create is in an existing directory, whose instructions apply.
     stage.model.answer(shell("3", "echo x > services/b/new"));
     stage.model.answer(Answer::text("waits"));
     stage.ask("more").await;
@@ -377,6 +378,7 @@ async fn an_announced_file_holds_back_later_writes() {
 async fn reading_an_instruction_file_delivers_it() {
     let mut stage = Stage::agent(&[("AGENTS.md", "root"), ("a/main.rs", "old")]).await;
     stage.write("a/AGENTS.md", &format!("RULE-LONG\n{}", "Mind the gap. ".repeat(450)));
+    // Reading a part must not count as delivery, because the rest may hold the rule that matters.
     let part = json!({ "path": "a/AGENTS.md", "limit": 1 }).to_string();
     stage.model.answer(Answer::empty().tool_call("1", "read_file", &part));
     stage.model.answer(calls([read("2", "a/AGENTS.md")]));
@@ -395,7 +397,7 @@ async fn reading_an_instruction_file_delivers_it() {
     let deliveries =
         explained["files"].as_array().unwrap().iter().map(|file| file["delivery"].as_str().unwrap());
     assert_eq!(deliveries.collect::<Vec<_>>(), ["initial", "pointer", "read"], "{explained:#}");
-    // The delivery still counts in a later turn.
+    // The read still counts in a later turn.
     stage.model.answer(calls([edit("4", "a/main.rs", "new", "newer")]));
     stage.model.answer(Answer::text("edited again"));
     let answer = stage.ask_with(json!({ "input": "again", "cwd": "a" })).await;
@@ -432,7 +434,7 @@ async fn file_changes_between_rounds_are_announced_or_harmless() {
             std::fs::write(file.with_extension("new"), "RULE-A-2").unwrap();
             std::fs::rename(file.with_extension("new"), file).unwrap();
         }),
-        // A clock that was set back: same length, older time.
+        // The new file has the same length and an older time, so neither reveals the change.
         ("replaced by an older one", |file| {
             std::fs::write(file, "RULE-A-2").unwrap();
             let opened = std::fs::File::options().write(true).open(file).unwrap();

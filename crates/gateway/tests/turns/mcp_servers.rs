@@ -1,4 +1,4 @@
-//! Tools of an MCP server in turns, with the misbehaving server from the tests of `mcp`.
+//! Tools of an MCP server in turns, with the server that the tests of `mcp` attack us with.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ async fn selecting_a_server_makes_its_tools_visible() {
     stage.socket.ok("turn/approve", allowed).await;
     let ended = stage.ended(&turn).await;
     assert_eq!(results(&ended), ["hello"]);
-    // The next turn selects no server and keeps the tools that were requested.
+    // The next turn names no server and still has the tools.
     stage.model.answer(Answer::text("Yes."));
     stage.ask("still there?").await;
     for body in stage.bodies() {
@@ -64,6 +64,7 @@ async fn selecting_a_server_makes_its_tools_visible() {
         (&server["state"], &server["tools"]),
         (&json!("running"), &json!(["mcp__odd__echo", "mcp__odd__crash"]))
     );
+    // The command line may contain secrets, and every reader may call `mcp/status`.
     assert!(!status.to_string().contains("hostile_server.py"), "{status}");
 }
 
@@ -82,7 +83,7 @@ async fn a_hidden_server_is_listed_but_access_is_checked() {
     );
     assert_eq!((listed(&bodies[0]).len(), listed(&bodies[1]).len()), (0, 1));
 
-    // A token for this workspace gets the same list of tools, but not the tool.
+    // A token bound to this workspace sees the same list but cannot get the tool.
     let made = stage.with(json!({ "name": "bound", "role": "operator" }));
     let made = stage.socket.ok("token/create", made).await;
     let secret = made["secret"].as_str().unwrap().to_owned();
@@ -102,6 +103,7 @@ async fn a_hidden_server_is_listed_but_access_is_checked() {
 async fn a_preview_starts_no_server() {
     let mut stage = stage(Permission::Allow).await;
     let asked = stage.with(json!({ "thread_id": stage.thread }));
+    // A preview is a read and open to every reader, so it must not run programs.
     let preview = stage.socket.ok("prompt/preview", &asked).await;
     let told = "the MCP server `odd` was never asked what it offers; the next turn asks it";
     assert!(preview["manifest"]["diagnostics"].to_string().contains(told), "{}", preview["manifest"]);

@@ -1,4 +1,4 @@
-//! Two gateways on one PostgreSQL: each can show, decide about and stop turns that run on the other.
+//! Two gateways on one PostgreSQL: each can report, decide and cancel, wherever a turn runs.
 
 use gateway::Database;
 use scripted_model::{Answer, ScriptedModel};
@@ -8,7 +8,7 @@ use test_postgres::{TestDatabase, test_database};
 
 use crate::support::{Setting, Socket, id, until, with_model};
 
-/// Two gateways, a client of each, and an agent's thread.
+/// Two gateways with a client each, and an agent's thread.
 struct Nodes {
     model: ScriptedModel,
     here: Socket,
@@ -91,6 +91,8 @@ async fn a_turn_is_cancelled_through_another_gateway() {
     until("the model to be asked", async || nodes.model.requests().len() == 1).await;
     let params = nodes.with(json!({ "turn_id": turn }));
     assert_eq!(nodes.there.ok("turn/cancel", params).await["turn"]["status"], "cancelled");
+    // The status alone is written by the other gateway. The closed connection proves that the running one has stopped
+    // too.
     until("the provider to notice", async || nodes.model.abandoned() == 1).await;
 }
 

@@ -1,4 +1,4 @@
-//! `prompt/preview` predicts what the next turn sends.
+//! `prompt/preview` announces exactly what the turn then does.
 
 use scripted_model::Answer;
 use serde_json::{Value, json};
@@ -34,6 +34,7 @@ async fn the_preview_predicts_announcements() {
     stage.ask("Go on.").await;
     let body = stage.last_body();
     let opening = texts(body["messages"].as_array().unwrap().last().unwrap());
+    // Compared as a whole text: the preview is useful only if it shows exactly what will be sent.
     assert!(opening.iter().any(|text| text == reminder), "{reminder}\n{opening:#?}");
     let after = preview(&mut stage, json!({})).await;
     assert_eq!(after["frozen"]["files"], edited);
@@ -58,7 +59,7 @@ async fn preview_sizes_match_the_request() {
     };
     assert_eq!(names(&sizes["tools"]), names(&stage.last_body()["tools"]));
     let sum = |list: &Value| -> u64 {
-        // Text of earlier turns is counted as history.
+        // Sections that an earlier turn has delivered count as history.
         let sent = list.as_array().unwrap().iter().filter(|it| it["said_earlier"] != true);
         sent.map(|it| it["tokens"].as_u64().unwrap()).sum()
     };

@@ -1,4 +1,4 @@
-//! Private memory in turns that other users can read.
+//! A user's private memory items in turns that others can read.
 
 use scripted_model::Answer;
 use serde_json::json;
@@ -15,6 +15,7 @@ async fn private_memory_is_hidden_from_other_readers() {
     stage.model.answer(Answer::text("You know it."));
     let turn = stage.ask("What do I pay in?").await;
     let id = turn["turn"]["id"].clone();
+    // The item reaches the model twice, by recall and by search, so both records have to be hidden from others.
     assert_eq!(stage.bodies().last().unwrap().to_string().matches("Pays in pesos").count(), 2);
     stage.model.answer(Answer::text("Yes."));
     let next = stage.ask("Sure?").await["turn"]["id"].clone();

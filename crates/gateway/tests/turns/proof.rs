@@ -1,4 +1,4 @@
-//! Records of rounds: what each one sent, called and cost, from the store alone.
+//! Record of every round, read from the store alone: its request, reminders, calls and cost.
 
 use agent::TurnSettings;
 use scripted_model::{Answer, Tokens, Wire};
@@ -14,7 +14,7 @@ async fn explained(stage: &mut Stage, turn: &str) -> Value {
     explanation
 }
 
-/// Removes texts from rounds, which leaves the form of `turn/manifest`.
+/// Returns rounds in the form of `turn/manifest`.
 fn without_texts(rounds: &Value) -> Value {
     let mut rounds = rounds.clone();
     for round in rounds.as_array_mut().unwrap() {
@@ -64,6 +64,7 @@ fn call(id: &str, tool: &str, arguments: Value, tokens: Tokens) -> Answer {
 async fn every_round_records_its_inputs_and_cost() {
     let files = &[("AGENTS.md", "At the root.\n"), ("a/AGENTS.md", "In a.\n"), ("a/x.txt", "x\n")];
     let mut stage = Stage::set(Setting { mode: "agent", files, ..Setting::default() }).await;
+    // Every round has different figures, so that a sum over the wrong rounds cannot be right by accident.
     let cost = |input, cached_read| Tokens { input, output: 7, cached_read, cached_write: 3, reasoning: 0 };
     stage.model.answer(call("1", "read_file", json!({ "path": "a/x.txt" }), cost(100, 0)));
     let write = json!({ "path": "a/y.txt", "content": "y" });
@@ -94,6 +95,7 @@ async fn every_round_records_its_inputs_and_cost() {
         assert!(sections.contains(&&json!("agents_context")), "{sections:?}");
     }
     assert!(rounds[0].get("same_as").is_none());
+    // Later rounds refer to the first manifest instead of repeating it, because a turn may have hundreds of rounds.
     assert_eq!((&rounds[1]["same_as"], &rounds[2]["same_as"]), (&json!(1), &json!(1)));
     assert_eq!(rounds[0]["history"]["turns"], 0);
     assert!(rounds[1].get("history").is_none(), "decided once");
@@ -164,7 +166,7 @@ async fn a_rejected_request_and_its_successor_are_recorded() {
     assert_eq!(rounds.len(), 2, "{rounds:#?}");
     let read = [0, 1].map(|round| rounds[round]["outcome"]["usage"]["input"].as_u64());
     assert_eq!(read, [Some(0), Some(100)], "refused, then answered");
-    // The turn that carried the date was dropped from the request, so the shorter request contains it itself.
+    // The turn that delivered the date has left the request, so the shorter request must contain it again.
     let params = stage.with(json!({ "turn_id": turn }));
     let kept = stage.socket.ok("turn/manifest", params).await;
     let says_the_date = |round: u64| {

@@ -1,6 +1,6 @@
-//! The requests of one turn for three APIs, readable in a review.
+//! The requests of one turn in the formats of three APIs, for review.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p foreword-gateway --test main golden` writes the files again.
+//! `UPDATE_GOLDEN=1 cargo test -p foreword-gateway --test main golden` rewrites them.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{Setting, Stage, writing};
 use crate::transcript::{self, SystemText};
 
-/// Replaces values that differ between runs.
+/// Replaces everything that differs between runs.
 fn settled(body: &Value, stage: &Stage) -> String {
     let mut text = serde_json::to_string_pretty(body).unwrap() + "\n";
     text = text.replace(stage.path("").to_str().unwrap().trim_end_matches('/'), "/project");
@@ -52,6 +52,7 @@ async fn golden_requests_of_the_three_adapters() {
         stage.model.answer(Answer::text("It says text."));
         stage.ask("What does a/x.txt say?").await;
         let text = settled(&stage.last_body(), &stage);
+        // Anthropic rejects requests with more cache marks.
         assert!(text.matches("cache_control").count() <= 4);
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/request-{name}.json"));
         if std::env::var_os("UPDATE_GOLDEN").is_some() {

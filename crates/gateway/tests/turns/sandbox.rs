@@ -1,4 +1,4 @@
-//! Commands and the files they must not touch, as clients see it.
+//! Commands and the files they must not touch, as reported to users.
 
 use protocol::WorkspaceId;
 use protocol::method::WorkspaceUpdateParams;
@@ -71,9 +71,10 @@ async fn an_approval_request_shows_the_sandbox_level() {
     assert!(!stage.path("ran").exists());
 }
 
-// Root cannot create a sandbox, so running as root stands for a machine without one.
+/// Root cannot have a sandbox, so it stands in for a machine without one.
 #[tokio::test]
 async fn without_a_sandbox_the_shell_is_listed_but_denied() {
+    // Only root reliably has no sandbox; other users may or may not have one, depending on the system.
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -104,7 +105,7 @@ async fn a_root_containing_gateway_files_is_rejected() {
     }
 }
 
-// The root may be older than the rule, or the data directory may have moved into it.
+/// A root may have been set before the rule existed, or the data directory may have been moved into it.
 #[tokio::test]
 async fn gateway_files_are_unreachable_from_any_root() {
     let mut turns = writing();
@@ -127,7 +128,7 @@ async fn gateway_files_are_unreachable_from_any_root() {
     assert!(result.contains("out of reach of every tool"), "{result}");
 }
 
-/// The error of a turn that another gateway failed.
+/// Returns the error with which another gateway fails a turn.
 fn gateway_gone() -> protocol::TurnError {
     protocol::TurnError {
         kind: protocol::TurnErrorKind::Interrupted,
@@ -139,7 +140,7 @@ fn gateway_gone() -> protocol::TurnError {
     }
 }
 
-// The case of a gateway that was frozen during a call is tested in the module of the lease.
+/// The lease's own tests cover a frozen gateway that resumes with an approved call.
 #[tokio::test]
 async fn an_ended_turn_allows_no_more_calls() {
     let turns = agent::TurnSettings { shell: Some(unconfined_shell()), ..Default::default() };
@@ -147,7 +148,7 @@ async fn an_ended_turn_allows_no_more_calls() {
     stage.model.answer(shell("touch ran"));
     let turn = stage.start("go").await;
     stage.until(&turn, |answer| !answer["approvals"][0].is_null()).await;
-    // Another gateway declares the turn dead, and this one has not checked yet when the answer arrives.
+    // Another gateway considers the turn dead, and this one has not noticed yet when the approval arrives.
     let store = stage.gateway.gateway().store().clone();
     let allowed = stage.with(json!({ "turn_id": turn, "call_id": "call_1", "allow": true }));
     let (workspace_id, turn_id) = (stage.workspace.parse().unwrap(), turn.parse().unwrap());
@@ -163,7 +164,7 @@ async fn an_ended_turn_allows_no_more_calls() {
     assert!(!stage.path("ran").exists());
 }
 
-/// Returns a turn that is stopped during a command which has rewritten AGENTS.md.
+/// Starts a turn whose command has rewritten AGENTS.md and is still running.
 async fn meddling() -> (Stage, String) {
     let mut turns = writing();
     turns.shell = Some(unconfined_shell());
@@ -217,6 +218,7 @@ async fn effects_survive_cancelling_another_call() {
     let quick = json!({ "command": "echo evil > AGENTS.override.md; touch begun" }).to_string();
     stage.model.answer(Answer::empty().tool_call("slow", "shell", &slow).tool_call("quick", "shell", &quick));
     let turn = stage.start("go").await;
+    // The quick command must be over, and its change undone, while the slow one still runs.
     while !stage.path("begun").exists() || stage.path("AGENTS.override.md").exists() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
@@ -235,21 +237,21 @@ async fn a_shutdown_restores_protected_files() {
     assert!(!stage.path("AGENTS.override.md").exists());
 }
 
-// Another gateway has ended the turn, so no effects can be recorded. The files are restored all the same.
+/// Another gateway has ended the turn, so this one may no longer report in its name, but it still restores the files.
 #[tokio::test]
 async fn a_lost_lease_restores_protected_files() {
     let (stage, _) = meddling().await;
     let store = stage.gateway.gateway().store().clone();
     let later = protocol::Timestamp::from_milliseconds(protocol::Timestamp::now().milliseconds() + 60_000);
     assert_eq!(store.fail_expired_turns(later, 10, &[], &gateway_gone()).await.unwrap().len(), 1);
-    // The file may be missing for a moment while it is restored.
+    // The file may be absent for a moment while it is restored.
     let text = || std::fs::read_to_string(stage.path("AGENTS.md")).ok();
     while text().as_deref() != Some("be brief") || stage.path("AGENTS.override.md").exists() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
 }
 
-// The next session obeys an imported file just like AGENTS.md, so it needs the same protection.
+/// The next session obeys the files that AGENTS.md imports just like AGENTS.md itself.
 #[tokio::test]
 async fn imported_files_are_protected_like_instructions() {
     let mut turns = writing();
@@ -283,7 +285,7 @@ async fn imported_files_are_protected_like_instructions() {
     assert!(sent.contains("that was undone: docs/style.md (removed, put back)"), "{sent}");
 }
 
-// A database may be stored anywhere, and contains the documents of every workspace.
+/// A database may be kept anywhere, and has the documents of every workspace in it.
 #[tokio::test]
 async fn an_external_database_is_unreachable() {
     let elsewhere = tempfile::tempdir().unwrap();
@@ -303,7 +305,7 @@ async fn an_external_database_is_unreachable() {
         let message = refused["message"].as_str().unwrap();
         assert!(message.contains("foreword.db, where the gateway keeps its own files"), "{message}");
     }
-    // A root that is older than the rule.
+    // The store accepts the root without the check, like a root that was set before the rule existed.
     let workspace_id: WorkspaceId = stage.workspace.parse().unwrap();
     let root_path = Some(elsewhere.path().to_string_lossy().into_owned());
     let change = WorkspaceUpdateParams { root_path, ..WorkspaceUpdateParams::unchanged(workspace_id) };

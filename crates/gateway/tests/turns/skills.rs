@@ -1,4 +1,4 @@
-//! Skills over the wire: listing them, selecting them for a turn, and paths that a thread has touched.
+//! Skills over the wire: lists, turns that name skills, and skills activated by paths that a thread has touched.
 
 use scripted_model::Answer;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ const FILES: &[(&str, &str)] = &[
     (".agents/skills/lend/SKILL.md", "---\nname: lend\ndescription: Lend\n---\nAsk for the card.\n"),
 ];
 
-/// Creates a project with an untrusted skill and two skills of the user.
+/// Creates a project with an untrusted skill, and two skills of the user.
 async fn stage() -> Stage {
     let stage = Stage::agent(FILES).await;
     for (name, more) in [("asked", "disable-model-invocation: true\n"), ("rust", "paths: '*.rs'\n")] {
@@ -22,7 +22,7 @@ async fn stage() -> Stage {
     stage
 }
 
-/// Returns slugs with their outcomes.
+/// Returns each skill's slug, outcome and reason.
 fn outcomes(list: &Value) -> Vec<String> {
     let skills = list.as_array().unwrap().iter();
     let slug = |skill: &Value| skill.get("slug").or(skill.get("id")).unwrap().clone();
@@ -81,7 +81,7 @@ async fn a_turn_gets_its_selected_skills() {
         outcomes(&explained["explanation"]["left_out"]),
         ["lend untrusted never_trusted", "rust disabled no_path_matched"]
     );
-    // The next turn does not select it, and cannot read it either.
+    // The next turn names no skill and therefore cannot read it.
     stage.model.answer(Answer::empty().tool_call("1", "read_skill", r#"{"slug":"asked"}"#));
     stage.model.answer(Answer::text("two"));
     stage.ask("hi").await;
@@ -113,5 +113,6 @@ async fn touched_files_activate_skills_in_the_next_turn() {
     }
     let bodies = stage.bodies();
     assert!(!system(&bodies[0]).contains("rust"), "nothing had been touched");
+    // A skill that came and went with every turn would change the prefix each time.
     assert_eq!(system(&bodies[2]), system(&bodies[3]), "the prefix holds from then on");
 }

@@ -1,4 +1,4 @@
-//! Turn sections, such as the date, appear once in a request, and later turns replay them.
+//! Texts that a request contains once: the date and other texts of one turn, which later turns replay.
 
 use agent::TurnSettings;
 use protocol::message::{Block, Message, MessageNote, TurnItem, TurnMessage};
@@ -26,7 +26,7 @@ async fn transcript_of_turn_sections_sent_once() {
     let bodies = stage.bodies();
     assert!(bodies.iter().all(|body| dates(body) == 1));
 
-    // The manifest shows which turn carried the text.
+    // The record names the turn that delivered the date.
     for (answer, said_earlier) in [(&first, false), (&second, true)] {
         let params = stage.with(json!({ "turn_id": answer["turn"]["id"] }));
         let manifest = stage.socket.ok("turn/manifest", params).await["manifests"][0]["manifest"].clone();
@@ -34,17 +34,17 @@ async fn transcript_of_turn_sections_sent_once() {
         assert_eq!(date.unwrap()["said_earlier"] == true, said_earlier, "{manifest}");
     }
 
-    // Clients see the conversation without our notes.
+    // People see the conversation without our additions.
     let texts = |answer: &Value| {
         let steps = answer["steps"].as_array().unwrap().iter();
         steps.filter_map(|step| step["text"].as_str().map(str::to_owned)).collect::<Vec<_>>()
     };
     assert_eq!(texts(&first), ["What does missing.txt say?", "It is not there,", "so I cannot say."]);
     assert_eq!(texts(&second), ["And a.txt?", "It says text."]);
-    // A truncated answer continues where it stopped.
+    // A cut-off answer continues where it stopped.
     assert_eq!(first["turn"]["answer"], "It is not there,so I cannot say.");
 
-    // Past prompts and previews agree with their requests: only the first turn carries the date.
+    // Rebuilt and previewed prompts match their requests: only the first turn has the date.
     let section = |prompt: &Value| {
         let text = prompt["full_text"].as_str().unwrap();
         (text.contains("## Current Context"), prompt["turn_text"].as_str().unwrap().contains("Date: "))
@@ -66,7 +66,7 @@ async fn transcript_of_turn_sections_sent_once() {
     transcript::check(&stage, "13-said-once", SystemText::Headings);
 }
 
-/// Stores a completed turn of some day as a gateway would.
+/// Stores a question and its answer as a gateway would have on that date.
 async fn past_turn(stage: &Stage, date: &str) {
     let (workspace, thread): (WorkspaceId, ThreadId) =
         (stage.workspace.clone().try_into().unwrap(), stage.thread.clone().try_into().unwrap());
@@ -92,6 +92,7 @@ async fn an_earlier_date_is_sent_again() {
         stage.ask("what day is it?").await;
         stage.ask("and now?").await;
         let bodies = stage.bodies();
+        // A date before today and one after it: comparing dates by order instead of equality would miss one of them.
         assert_eq!((dates(&bodies[0]), dates(&bodies[1])), (2, 2), "the old one and today's, once each");
         let text = bodies[1].to_string();
         assert!(text.find(date) < text.rfind("Date: "));

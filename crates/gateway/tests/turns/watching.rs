@@ -1,4 +1,4 @@
-//! Watching turns from other connections.
+//! Turns followed by other clients than the one that started them.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Setting, Socket, Stage, post};
 
-/// Returns an answer whose second half is held back until the test releases it.
+/// Returns an answer that stops halfway until the test releases it.
 fn halved(words: usize) -> (String, Answer, Release) {
     let text: String = (0..words).map(|word| format!("word {word} ")).collect();
     let answer = Answer::text(&text).in_deltas(words).drip(Duration::from_millis(1));
@@ -15,7 +15,7 @@ fn halved(words: usize) -> (String, Answer, Release) {
     (text, answer, release)
 }
 
-/// Joins the text so far with all later pieces as a watcher would, and asserts that none is missing.
+/// Puts the text so far and all later deltas together, checking that none is missing.
 async fn follow(socket: &mut Socket, watched: &Value) -> String {
     let mut text = watched["text"].as_str().unwrap().to_owned();
     let mut next = watched["next_index"].as_u64().unwrap();
@@ -23,6 +23,8 @@ async fn follow(socket: &mut Socket, watched: &Value) -> String {
         let notification = socket.notification().await;
         match notification["method"].as_str().unwrap() {
             "turn/delta" => {
+                // The snapshot and the deltas after it must fit together: a gap or a repetition would show a wrong
+                // answer.
                 assert_eq!(notification["params"]["index"], next, "{notification}");
                 next += 1;
                 text.push_str(notification["params"]["text"].as_str().unwrap());
@@ -49,7 +51,7 @@ async fn a_watcher_gets_the_text_so_far_and_the_rest() {
     release.now();
     assert_eq!(follow(&mut other, &watched).await, text);
 
-    // A finished turn is returned completely, without further pieces.
+    // Watching an ended turn returns the whole text, and nothing follows.
     let watched = other.ok("turn/watch", &params).await;
     assert_eq!((&watched["turn"]["status"], &watched["text"]), (&json!("completed"), &json!(text)));
     assert!(watched.get("next_index").is_none(), "{watched}");
@@ -76,7 +78,7 @@ async fn every_watcher_gets_every_piece() {
         let watched = socket.ok("turn/watch", &params).await;
         watchers.push((socket, watched));
     }
-    // One watcher leaves without affecting the others.
+    // One watcher leaves, which must not affect the others.
     drop(watchers.remove(0));
     release.now();
     for (socket, watched) in &mut watchers {

@@ -1,5 +1,5 @@
-//! Every text of ours that a model may see, in context. These transcripts are read as the model reads them: each
-//! sentence has to be true there, appear once, and make sense without knowledge of this program.
+//! Every text of ours that reaches a model, in its context. Read these transcripts as the model would: each sentence must
+//! be true there, appear once, and make sense without knowledge of this program.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn write(id: &str, path: &str) -> Answer {
     Answer::empty().tool_call(id, "write_file", &json!({ "path": path, "content": "x\n" }).to_string())
 }
 
-/// Writes a file into the home directory.
+/// A file in the home directory.
 fn write_at_home(stage: &Stage, name: &str, text: &str) {
     std::fs::write(stage.gateway.data().join("home").join(name), text).unwrap();
 }
@@ -36,7 +36,7 @@ async fn transcript_of_texts_in_a_turn_with_tools() {
     write_at_home(&stage, "USER.md", "My name is Ada.\n\n\n");
     let save = stage.with(json!({ "content": "Answer in English." }));
     stage.socket.ok("thread/agents_doc/save", save).await;
-    // New instructions, a failure among successes, and a truncated result.
+    // New instructions, a failure among results that are fine, and a result that is cut.
     stage.model.answer(
         read("call_1", "a/x.txt").tool_call("call_2", "read_file", r#"{"path":"missing.txt"}"#).tool_call(
             "call_3",
@@ -44,7 +44,7 @@ async fn transcript_of_texts_in_a_turn_with_tools() {
             r#"{"path":"long.txt"}"#,
         ),
     );
-    // A call that the rules deny, and a command that fails.
+    // A call that the rules do not allow, and a command that fails.
     stage.model.answer(write("call_4", "AGENTS.md").tool_call("call_5", "shell", r#"{"command":"exit 3"}"#));
     stage.model.answer(Answer::text("I have read a/x.txt and now I ").stop(Stop::MaxOutputTokens));
     stage.model.answer(
@@ -111,7 +111,7 @@ async fn transcript_of_texts_in_a_chat() {
     let mut stage = Stage::set(Setting { files: &[("AGENTS.md", "Be brief.")], ..Setting::default() }).await;
     stage.model.answer(Answer::text("Hello."));
     stage.ask("Hello?").await;
-    // An agent without a directory, with a home that has no files of its own.
+    // An agent without a directory, with a home whose files are blank.
     for name in ["SOUL.md", "IDENTITY.md"] {
         write_at_home(&stage, name, " \n");
     }
@@ -123,7 +123,7 @@ async fn transcript_of_texts_in_a_chat() {
     transcript::check(&stage, "16-words-of-a-chat", SystemText::WithTools);
 }
 
-/// Behavior of a summariser.
+/// Behavior of the summarizing model.
 #[derive(Clone, Copy)]
 enum Summariser {
     Fails,
@@ -152,11 +152,12 @@ async fn transcript_of_texts_about_summaries() {
         }
     });
     let mut number = 0;
-    // Asks until a request contains `said`; returns that request and the requests for summaries before it.
+    // Runs turns until a request contains `said`, and returns it with the requests for summaries before it.
     let mut until = async |does: Summariser, said: &str| {
         *summariser.lock().unwrap() = does;
         loop {
             number += 1;
+            // Fails instead of running forever if a changed text never appears.
             assert!(number < 60, "{said} is never said");
             let before = stage.bodies().len();
             stage.ask(&format!("Question {number}.")).await;
@@ -171,8 +172,7 @@ async fn transcript_of_texts_about_summaries() {
     let (_, with_summary) = until(Summariser::Summarises, "The user counts").await;
     let (requests, cut) = until(Summariser::SaysTooMuch, "characters of this summary are left out").await;
     let (_, after_summary) = until(Summariser::Fails, "The turns between this summary").await;
-    // The next summary is requested twice because the first one is too long; both requests build on the earlier
-    // summary.
+    // An oversized summary is requested once more, shorter. Both requests start from the earlier summary.
     assert!(requests.len() >= 2 && requests.iter().all(asks_for_a_summary), "{requests:#?}");
     let shown = [requests, vec![without_summary, with_summary, cut, after_summary]].concat();
     transcript::check_requests(&stage, "16-words-of-summaries", SystemText::Whole, &shown);

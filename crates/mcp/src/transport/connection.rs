@@ -45,6 +45,8 @@ struct NotificationHandler {
 
 impl ClientHandler for NotificationHandler {
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        // A single permit is stored, so any number of notifications while a list is being read lead to one more
+        // reading.
         self.changed.notify_one();
     }
 

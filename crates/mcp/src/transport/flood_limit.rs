@@ -50,6 +50,8 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for FloodLimited<T> {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        // We hold both ends of the pipes ourselves, so the end of a process does not show as the end of its output.
+        // Only the token reports it.
         let received = tokio::select! {
             received = self.inner.receive() => received,
             () = self.end.token.cancelled() => None,

@@ -137,6 +137,8 @@ impl BoundedClient {
         custom_headers: Headers,
     ) -> Result<Response, HttpError> {
         for (name, value) in custom_headers {
+            // The protocol itself sets these. A configured value would be sent beside it, and servers choose either of
+            // the two.
             if [ACCEPT.as_str(), SESSION, LAST_EVENT].contains(&name.as_str()) {
                 return Err(StreamableHttpError::ReservedHeaderConflict(name.to_string()));
             }
@@ -203,6 +205,8 @@ fn refusal(
     status: StatusCode,
     body: &[u8],
 ) -> Option<ServerJsonRpcMessage> {
+    // A missing or wrong key is a problem of the configuration. As an answer of the server it would lead to the older
+    // handshake, whose own failure would hide the status.
     if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         return None;
     }

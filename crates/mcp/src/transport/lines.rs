@@ -46,6 +46,8 @@ impl<R> ServerLines<R> {
         for part in chunk.split_inclusive(|byte| *byte == b'\n') {
             let room = self.max_bytes.saturating_sub(self.line.len());
             self.is_too_long |= part.len() > room;
+            // The rest of a line that is too long is dropped, but its beginning is kept, because it may contain the id
+            // of the call that would otherwise wait in vain.
             self.line.extend_from_slice(&part[..part.len().min(room)]);
             if !part.ends_with(b"\n") {
                 continue;
@@ -117,6 +119,8 @@ fn unreadable(line: &[u8], why: &str) -> Option<Vec<u8>> {
     }
     let after = &head[find(br#""id""#)? + 4..];
     let value = after.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
+    // Parsed by hand, because the line is not valid JSON or is cut off. Only the two forms of an id that clients send
+    // are recognised.
     let length = match value.first()? {
         b'"' => value.iter().skip(1).position(|byte| *byte == b'"')? + 2,
         b'0'..=b'9' => value.iter().position(|byte| !byte.is_ascii_digit())?,

@@ -111,6 +111,8 @@ pub(crate) async fn start(
     let started = started.await.map_err(|_| "it was given up".to_owned())??;
     let StartedServer { guarded, printed, report, pipes, directory } = started;
     let (stop, end) = (CancellationToken::new(), ServerEnd::default());
+    // A task of its own holds the guard. Dropping the connection then only cancels a token, while the process is ended
+    // and its directory removed without blocking the caller.
     tokio::spawn(keep(guarded, printed, report, directory, stop.clone(), end.clone(), secrets.clone()));
     Ok((pipes, Process { end, _stop: stop.drop_guard() }))
 }
@@ -214,6 +216,8 @@ fn start_blocking(
     let inside = directory.path().canonicalize().map_err(failed)?;
     let (work, ways, temporary) = (inside.join("work"), inside.join("pipes"), inside.join("tmp"));
     for part in [&work, &ways, &temporary] {
+        // Separate directories, so that files that the server creates in its working or temporary directory cannot
+        // collide with the pipes.
         std::fs::create_dir(part).map_err(failed)?;
     }
     let (input, output) = (ways.join("in"), ways.join("out"));
@@ -274,6 +278,8 @@ fn remove_left_behind(own: &Path) {
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let Some((id, _)) = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-')) else { continue };
+        // Other systems have no `/proc`, and every gateway would look dead there. A process id that was used again only
+        // delays the removal.
         let is_gone = cfg!(target_os = "linux") && id.parse::<u32>().is_ok_and(|id| !is_running(id));
         if is_gone && user.is_some() && owner(&entry.path()) == user {
             let _ = std::fs::remove_dir_all(entry.path());
@@ -290,6 +296,7 @@ fn command(settings: &ServerSettings, input: &Path, output: &Path) -> String {
     let words = settings.command.iter().chain(&settings.args).map(|word| quoted(word));
     let words: Vec<String> = words.collect();
     let [input, output] = [input, output].map(|path| quoted(&path.to_string_lossy()));
+    // `exec` replaces the shell, so that signals and the exit status are those of the server itself.
     format!("exec {} <{input} >{output}", words.join(" "))
 }
 

@@ -91,6 +91,8 @@ fn input(turn: usize, document: &str) -> PromptCompileInput {
             truncated: false,
             role: PromptRole::System,
         }),
+        // The three sections differ in how often they change: the document with an edit, the skills never, and the
+        // recalled memories every turn.
         contributed: vec![
             section("agents_md", document.to_owned()),
             section("skills_runtime", text(5, 2_000)),

@@ -83,6 +83,8 @@ fn tool_choice(choice: ToolChoice) -> Value {
 /// Returns the fields that request thinking. The API rejects them together with a forced tool call.
 fn thinking(request: &ChatRequest, rules: ReasoningRules) -> Map<String, Value> {
     let mut fields = Map::new();
+    // A forced call matters more than reasoning: the caller needs the tool's result, while the answer is only better
+    // with thinking.
     let Some(effort) = request.reasoning.filter(|_| request.tool_choice != ToolChoice::Required) else {
         return fields;
     };
@@ -250,6 +252,8 @@ impl AnthropicDecoder {
     fn delta(&mut self, index: u64, delta: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
         match (text(delta, "/type"), self.blocks.get_mut(&index)) {
             ("text_delta", _) => assembly.text(index, text(delta, "/text")),
+            // Server-side tools send the same kind of piece for their own blocks, which are `Other` here and must not
+            // become calls. A missing block is passed on, so that the assembly reports the missing beginning.
             ("input_json_delta", Some(BlockKind::ToolUse(_)) | None) => {
                 assembly.call_arguments(index, text(delta, "/partial_json"))
             }
@@ -265,6 +269,8 @@ impl AnthropicDecoder {
     fn finish(&mut self, index: u64, assembly: &mut Assembly) -> Result<(), Fault> {
         match self.blocks.remove(&index) {
             Some(BlockKind::ToolUse(input)) => {
+                // The API itself sends an empty input at the beginning and the real one in pieces. A proxy's full input
+                // is used only if no piece has arrived, or it would be appended to the same arguments.
                 if let Some(input) = input.filter(|_| assembly.arguments(index) == Some("")) {
                     assembly.call_arguments(index, &input)?;
                 }
@@ -293,6 +299,8 @@ impl AnthropicDecoder {
             *field = number(usage, place).unwrap_or(*field);
         }
         assembly.usage = TokenUsage {
+            // The other APIs include cached tokens in the input. Adding them here gives the field one meaning for
+            // prices and limits.
             input: raw.input.saturating_add(raw.written).saturating_add(raw.read),
             output: raw.output,
             cached_read: raw.read,

@@ -172,6 +172,7 @@ impl CompatibleDecoder {
         }
         let choice = &value["choices"][0];
         self.delta(&choice[message], assembly)?;
+        // The stop reason does not end the answer: the chunk with the usage follows it, and so does the end marker.
         if let Some(reason) = choice["finish_reason"].as_str() {
             self.finished = true;
             assembly.stop = Some(stop_reason(reason));
@@ -238,6 +239,8 @@ impl CompatibleDecoder {
         let same = |known: &&mut Value| {
             piece.contains_key("index") && known["index"] == piece["index"] && known["type"] == piece["type"]
         };
+        // Details without an index are never merged: two of them may be equal in type and still belong to different
+        // steps of reasoning.
         let Some(known) = self.details.iter_mut().find(same).and_then(Value::as_object_mut) else {
             self.details.push(Value::Object(piece.clone()));
             return;

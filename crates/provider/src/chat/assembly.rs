@@ -158,6 +158,9 @@ impl Assembly {
     /// Completes all calls at the end of an answer, once the stop reason is known. A call that a limit cut off stays incomplete;
     /// providers end its block like any other.
     pub(crate) fn settle_calls(&mut self) {
+        // Running a call with half of its arguments could, for example, write a file that ends in the middle. Only the
+        // two limits make such a cut plausible; otherwise the model itself wrote broken arguments, and the tool answers
+        // with the error.
         let is_cut = matches!(self.stop, Some(StopReason::MaxOutputTokens | StopReason::ContextFull));
         let last = self.slots.len().saturating_sub(1);
         for (place, (_, slot)) in self.slots.iter_mut().enumerate() {

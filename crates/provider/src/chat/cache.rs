@@ -27,6 +27,8 @@ pub(crate) fn mark(body: &mut Map<String, Value>, rules: CacheRules, session_end
         }
         if size >= minimum
             && let Some(block) = block(body, place, session_end)
+            // Two parts may end at the same block: a first message that ends the session part can also be the last
+            // message. It is marked once, and the breakpoint that this saves remains for another part.
             && !block.contains_key("cache_control")
         {
             block.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
@@ -37,6 +39,8 @@ pub(crate) fn mark(body: &mut Map<String, Value>, rules: CacheRules, session_end
 
 /// Returns the marks that a request contains.
 pub(crate) fn marks(body: &Value, session_end: SessionEnd) -> Vec<CacheMark> {
+    // The marks are read back from the finished body instead of being collected while it is built, so what is reported
+    // is what was sent, for adapters without breakpoints too.
     let has_mark = |block: &Value| block.get("cache_control").is_some();
     let list = |name: &str| body.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut marks = Vec::new();

@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 /// Returns a call's arguments as written by the model, or as the text of an object if they are not one.
 pub(crate) fn arguments_for_history(call: &ToolCall) -> String {
     match call.input() {
+        // The original spelling is kept whenever it is valid: formatting it again could change a space or the order of
+        // keys, and the changed bytes would end the prefix that the provider has cached.
         Ok(_) if !call.arguments.trim().is_empty() => call.arguments.clone(),
         _ => Value::Object(input_for_history(call)).to_string(),
     }

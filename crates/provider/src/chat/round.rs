@@ -112,6 +112,8 @@ impl Round {
         match step {
             Ok(DecodeStep::Continue) => RoundState::AnswerReading(reading),
             Ok(DecodeStep::Done) => {
+                // The marks move into the response. They describe the one request that all attempts repeat, so they do
+                // not depend on which attempt succeeded.
                 let cache_marks = std::mem::take(&mut self.marks);
                 let response = ChatResponse { cache_marks, ..reading.assembly.into_response() };
                 self.queue.push_back(ChatEvent::Finished(response));
@@ -124,6 +126,8 @@ impl Round {
     /// Returns the delay before a retry. `None` if there must not be one, for example because a part was already delivered and
     /// would arrive twice.
     fn again(&mut self, fault: &Fault, assembly: Option<&Assembly>) -> Option<Duration> {
+        // Nothing has been delivered and no tool has run while the assembly is empty, so repeating the request costs at
+        // most the tokens of the prompt.
         if !fault.kind.is_repeated() || assembly.is_some_and(|assembly| !assembly.is_empty()) {
             return None;
         }
@@ -139,6 +143,8 @@ impl AnswerReading {
     /// Decodes an answer that came as one value.
     fn whole(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         let value: Value = serde_json::from_slice(bytes).map_err(|_| http::no_answer("application/json"))?;
+        // Proxies that ignore the request for a stream also report errors with status 200. Some include `"error": null`
+        // in good answers, so the field's presence alone does not mean a failure.
         if value.get("error").is_some_and(|error| !error.is_null()) {
             return Err(fault::of_event(&value));
         }

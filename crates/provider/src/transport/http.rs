@@ -172,6 +172,8 @@ impl HttpAnswer {
         let mut body = Vec::new();
         // An error while reading only shortens the message.
         while let Ok(Ok(Some(chunk))) = timeout(self.timeouts.idle, self.response.chunk()).await {
+            // Bounded by size as well as by pauses: an error page of any length must neither fill the memory nor keep
+            // the turn waiting for its end.
             let room = MAX_ERROR_BYTES - body.len();
             body.extend_from_slice(&chunk[..chunk.len().min(room)]);
             if chunk.len() >= room {

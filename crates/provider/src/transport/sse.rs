@@ -40,6 +40,8 @@ impl SseReader {
             }
             let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
             let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+            // The line and the data before it count together. Otherwise an event of many short lines would pass a limit
+            // on each of them.
             if self.line.len() + self.event.data.len() + part.len() > self.limit {
                 return Err(Fault::malformed(format!(
                     "an event of the answer is longer than {} bytes",
@@ -60,6 +62,7 @@ impl SseReader {
     fn end_line(&mut self, events: &mut Vec<SseEvent>) -> Result<(), Fault> {
         let line = String::from_utf8(std::mem::take(&mut self.line))
             .map_err(|_| Fault::malformed("the answer contains bytes that are not UTF-8"))?;
+        // A byte order mark is allowed before the first line only. Later, U+FEFF is an ordinary character of a text.
         let line = if std::mem::take(&mut self.at_start) {
             line.strip_prefix('\u{feff}').unwrap_or(&line)
         } else {

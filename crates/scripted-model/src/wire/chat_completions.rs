@@ -45,6 +45,8 @@ pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
     }
     let last = json!([{ "index": 0, "delta": {}, "finish_reason": finish_reason(script) }]);
     events.push(chunk(last, Value::Null));
+    // The chunk with the usage has no choice at all, as with the real API when `include_usage` is set. A decoder that
+    // takes the first choice for granted fails here.
     events.push(chunk(json!([]), usage(script)));
     events.push(b"data: [DONE]\n\n".to_vec());
     events

@@ -13,6 +13,7 @@ pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
     let message = json!({ "id": "msg_1", "type": "message", "role": "assistant", "model": "scripted-model-1",
         "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage });
     let mut events = vec![event(json!({ "type": "message_start", "message": message }))];
+    // The real API sends pings between other events, and a decoder must ignore them.
     events.push(event(json!({ "type": "ping" })));
     for (index, part) in script.parts.iter().enumerate() {
         let (start, deltas) = block(script, part);
@@ -74,6 +75,7 @@ fn block(script: &Script, part: &ScriptPart) -> (Value, Vec<Value>) {
             (json!({ "type": "text", "text": "" }), deltas.collect())
         }
         ScriptPart::ToolCall { id, name, arguments } => {
+            // The real API begins with an empty piece, which must not count as arguments.
             let pieces = [""].into_iter().chain(script.pieces(arguments));
             let deltas = pieces.map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }));
             (json!({ "type": "tool_use", "id": id, "name": name, "input": {} }), deltas.collect())

@@ -46,6 +46,8 @@ pub fn candidates(path: &Path, trusted: &Trusted) -> std::io::Result<(Vec<TrustC
     };
     let mut room = MAX_ENTRIES;
     let mut places = Vec::new();
+    // A SKILL.md makes its folder a candidate wherever it lies. Only a directory without one is searched for folders of
+    // skills.
     if is_in_place(&path) || path.join(SKILL_FILE).exists() {
         places.push(path.clone());
     } else {
@@ -99,6 +101,7 @@ fn find_places(directory: &Path, depth: usize, room: &mut usize, places: &mut Ve
             below.push(entry.path());
         }
     }
+    // Sorted so that a search that reaches its limit stops at the same place on every machine.
     below.sort();
     if depth < MAX_DEPTH {
         below.iter().for_each(|directory| find_places(directory, depth + 1, room, places));
@@ -108,6 +111,8 @@ fn find_places(directory: &Path, depth: usize, room: &mut usize, places: &mut Ve
 fn candidate(folder: &SkillFolder<'_>, trusted: &Trusted) -> TrustCandidate {
     let real = folder.path().canonicalize().unwrap_or_else(|_| folder.path().to_owned());
     let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // An unreadable folder becomes a candidate with a problem instead of being skipped: a user who trusts a whole
+    // project must see what is not covered.
     let (contents, mut problem) = match folder.contents() {
         Ok(contents) => (contents, None),
         Err(problem) => (Default::default(), Some(problem)),
@@ -169,6 +174,8 @@ impl TrustCandidate {
         };
         let old_text = match change.difference {
             TrustChangeKind::Added => Some(String::new()),
+            // The copy may be missing, because large and binary files are not copied. The change is then described by
+            // its digests.
             _ => old.as_deref().and_then(as_text),
         };
         let new_text = match change.difference {

@@ -118,6 +118,8 @@ impl TrustFile {
                 bytes: file.content.bytes.len() as u64,
                 sha256: file.content.sha256.clone(),
             });
+            // The pins come from the bytes that the candidate read and the user saw. Reading the files again here would
+            // trust whatever has replaced them since.
             trusted.insert(PinnedSkill {
                 folder: candidate.folder.clone(),
                 slug: candidate.slug.clone(),
@@ -158,6 +160,8 @@ impl TrustFile {
 
     /// Locks the file against other commands.
     fn lock(&self) -> Result<File, TrustError> {
+        // A separate file is locked, because the trust file is replaced by a rename: a lock on it would belong to the
+        // old file, which nobody opens any more.
         let path = self.path.with_extension("lock");
         let home = self.path.parent().unwrap_or(Path::new("."));
         make_directory(home)
@@ -173,6 +177,8 @@ impl TrustFile {
         let written = private_file().create(true).truncate(true).open(&temporary).and_then(|mut file| {
             file.write_all(&serde_json::to_vec_pretty(&stored)?)?;
             file.write_all(b"\n")?;
+            // Synchronised before the rename, or a power failure could leave an empty file under the final name, and
+            // all trust would be lost.
             file.sync_all()?;
             fs::rename(&temporary, &self.path)
         });
@@ -180,6 +186,7 @@ impl TrustFile {
             let _ = fs::remove_file(&temporary);
             TrustError::Io { action: "write", path: self.path.clone(), source }
         })?;
+        // Only after the new file is in place: if writing it fails, the old file still refers to these copies.
         self.forget_copies(trusted);
         Ok(())
     }

@@ -39,6 +39,7 @@ async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let seed = arguments.seed;
     let sqlite = RandomCalls { database: None, seed, time };
     println!("SQLite\n{}\n", sqlite.run().await.context("on SQLite")?);
+    // Nothing is killed here, so the server may run without fsync.
     let cluster = Cluster::start(Options::fast())?;
     let database = Some(Database::Postgres(cluster.create_database()?));
     let postgres = RandomCalls { database, seed: seed.wrapping_add(1), time };

@@ -41,6 +41,8 @@ async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let seed = arguments.seed;
     let sqlite = Torture { program: program.clone(), database: Database::Sqlite, time, seed };
     println!("SQLite, one gateway\n{}\n", sqlite.run().await.context("on SQLite")?);
+    // With fsync, unlike in most tests: without it a crash of the server may lose commits, and the check would report
+    // them.
     let database = Database::Postgres(Cluster::start(Options::default())?);
     let postgres = Torture { program, database, time, seed };
     println!("PostgreSQL, three gateways\n{}", postgres.run().await.context("on PostgreSQL")?);

@@ -1,4 +1,4 @@
-//! CallKinds of calls, their frequency and their implementation.
+//! Kinds of calls, their frequency and their implementation.
 
 use chance::Chance;
 use client::{Client, ClientError};
@@ -27,7 +27,7 @@ pub enum CallKind {
 }
 
 impl CallKind {
-    /// CallKind, display name, and percentage of all calls.
+    /// Kind, display name, and percentage of all calls.
     pub const TABLE: &'static [(CallKind, &'static str, usize)] = &[
         (CallKind::Save, "save of 2 KB", 20),
         (CallKind::Effective, "effective document of a thread", 26),
@@ -126,6 +126,7 @@ pub(crate) async fn ask(
     if ended != TurnCompleted::NAME {
         return Err(Problem::Turn(ended));
     }
+    // Only completed turns have manifests and explanations for other clients to read.
     place.remember(turn_id);
     Ok(())
 }
@@ -137,6 +138,7 @@ async fn end_of(client: &mut Client, turn_id: &TurnId) -> Result<&'static str, P
         turn_id: TurnId,
     }
     while let Some(notification) = client.notification().await {
+        // Other clients run turns in the same workspace, so the end of another turn may arrive first.
         let ends = [TurnCompleted::NAME, TurnFailed::NAME, TurnCancelled::NAME];
         let Some(end) = ends.into_iter().find(|name| *name == notification.method) else { continue };
         let of = serde_json::from_str::<Of>(notification.params.get());

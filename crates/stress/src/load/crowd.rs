@@ -51,6 +51,7 @@ impl Crowd {
         let mut since = Vec::new();
         for place in &stage.places {
             ends.push(watch::channel(None).0);
+            // Read before the first call, so that subscribers know from where to count.
             since.push(stage.newest_change(place).await?);
         }
         let mut workers = Vec::new();
@@ -149,6 +150,7 @@ impl Worker {
     /// Makes calls at random intervals around `every` until `until`.
     async fn work(mut self, every: Duration, from: Instant, until: Instant) -> (Self, Tally) {
         let mut tally = Tally::default();
+        // A random first moment spreads the clients. Otherwise all would call at the start of every interval.
         let mut due = from + self.chance.time(Duration::ZERO, every);
         while due < until {
             tokio::time::sleep_until(due.into()).await;
@@ -162,6 +164,7 @@ impl Worker {
             } else {
                 tally.not_made += 1;
             }
+            // Counted from the moment the call was due, not from its end: a slow gateway must not lower the rate.
             due += self.chance.time(every / 2, every * 3 / 2);
         }
         (self, tally)
@@ -170,6 +173,7 @@ impl Worker {
     async fn make(&mut self, kind: CallKind) -> Result<(), Problem> {
         let made =
             tokio::time::timeout(PATIENCE, self.attempt(kind)).await.unwrap_or(Err(Problem::Unanswered));
+        // The next call connects again, as a real client would.
         if matches!(made, Err(Problem::Client(client::ClientError::Lost) | Problem::Unanswered)) {
             self.client = None;
         }

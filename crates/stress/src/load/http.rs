@@ -12,6 +12,7 @@ pub(crate) async fn get(url: &str, path: &str, token: Option<&str>) -> anyhow::R
         format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n{authorization}connection: close\r\n\r\n");
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(request.as_bytes()).await?;
+    // The gateway closes the connection after its answer, so the end of the stream is the end of the body.
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
     let (head, body) = answer.split_once("\r\n\r\n").context("no answer")?;

@@ -70,6 +70,7 @@ pub(crate) async fn overload(
             break;
         }
     }
+    // While the crowd is still connected: it fills the regular places, so that a few more connections reach the limit.
     let mut refusals = connections(stage).await?;
     crowd.leave(stage).await?;
     refusals.push(silent_sockets(stage).await?);
@@ -129,7 +130,7 @@ async fn silent_sockets(stage: &Stage) -> anyhow::Result<Refusal> {
         Ok(_) => format!(
             "{closed} of them were closed without a word, the oldest first; an owner got in beside the rest"
         ),
-        Err(error) => format!("{closed} of them were closed; an owner was message: {error}"),
+        Err(error) => format!("{closed} of them were closed; an owner was refused: {error}"),
     };
     let wanted = format!("{SILENT} sockets that show no token");
     Ok(Refusal { wanted, message, ready: stage.readiness().await })
@@ -137,6 +138,7 @@ async fn silent_sockets(stage: &Stage) -> anyhow::Result<Refusal> {
 
 /// Starts turns with a model that never answers until they are rejected.
 async fn turns(stage: &Stage) -> anyhow::Result<Vec<Refusal>> {
+    // Turns that never end on their own, or the first ones would be over before the limit is reached.
     stage.model.answer_by(|_| Answer::silence());
     let mut running: Vec<(WorkspaceId, TurnId)> = Vec::new();
     let mut of_workspace = None;

@@ -26,6 +26,7 @@ impl WatchedProcess {
     }
 
     pub(crate) fn record(&self, moment: &str) -> anyhow::Result<Resources> {
+        // Handles are counted besides memory, because a connection that is never closed shows there first.
         let handles = std::fs::read_dir(&self.handles).context("the gateway is gone")?.count();
         Ok(Resources { moment: moment.to_owned(), resident: self.memory.now()?, handles })
     }

@@ -80,6 +80,7 @@ impl Stage {
         let located = gateway.target().locate()?;
         let owner = Client::connect(&gateway.target()).await?;
         let projects = gateway.directory().join("projects");
+        // A thread runs one turn at a time, so clients that share one would be refused.
         let threads = load.connections.div_ceil(load.workspaces * crate::load::crowd::ROLES);
         let making = (0..load.workspaces).map(|number| make(&owner, &located, &projects, number, threads));
         let places = stream::iter(making).buffered(CONCURRENT).map_ok(Arc::new).try_collect().await?;
@@ -217,12 +218,14 @@ async fn make(
     for index in 0..threads {
         let params = ThreadCreateParams {
             workspace_id: workspace_id.clone(),
+            // The deepest folder, so that resolving its document has to look at all folders above.
             folder_id: folders.last().cloned(),
             title: format!("thread {index}"),
             mode: ThreadMode::Agent,
         };
         made.push(owner.call::<ThreadCreate>(&params).await?.thread.id);
     }
+    // Not the owner's token: checking a token's role and workspace is part of every real call.
     let token = TokenCreateParams {
         name: format!("client of workspace {number}"),
         role: Role::Operator,

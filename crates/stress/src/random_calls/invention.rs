@@ -9,6 +9,8 @@ use crate::random_calls::world::World;
 const MAX_DEPTH: usize = 8;
 
 /// Texts that tend to reveal bugs.
+// Control characters, reversed writing, invisible and combining characters, extreme dates, and fragments of paths, SQL,
+// format strings, patterns and our own tags.
 const TEXTS: &[&str] = &[
     "",
     " ",
@@ -119,6 +121,7 @@ impl Inventor {
         let required: Vec<&str> =
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+            // A missing required parameter is always rejected, so it is rare: the validation is tested soon enough.
             let share = if required.contains(&name.as_str()) { 98 } else { 40 };
             if self.0.percent(share) {
                 members.insert(name.clone(), self.value(schema, root, name, known, depth + 1));
@@ -138,6 +141,7 @@ impl Inventor {
 
     fn text(&mut self, name: &str, known: &Known) -> Value {
         let fitting: Vec<&String> = known.0.iter().filter(|(of, _)| *of == name).map(|(_, id)| id).collect();
+        // An invented id is hardly ever found, and the call would end before it does anything.
         if !fitting.is_empty() && self.0.percent(90) {
             return json!(self.0.pick(&fitting));
         }

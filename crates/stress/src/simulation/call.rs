@@ -36,6 +36,7 @@ pub(crate) fn answered_calls(request: &Request) -> impl Iterator<Item = Call<'_>
 impl Call<'_> {
     /// Returns true if the gateway resolved instructions for the call's path.
     pub(crate) fn was_resolved(&self) -> bool {
+        // Calls beyond the limit are rejected before instructions are resolved, so they create no obligation.
         self.input["path"].is_string() && !self.output.contains("no more tool calls left")
     }
 

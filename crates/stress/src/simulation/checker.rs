@@ -31,6 +31,7 @@ impl Inputs {
             titles.push("User Persona");
         }
         if self.start != other.start {
+            // These sections are made from the working directory and the files read at the start.
             titles.extend(["AGENTS Guidance", "Environment", "AGENTS Context"]);
         }
         if self.document != other.document {
@@ -185,6 +186,7 @@ impl Checker {
             None => thread.replayed.as_ref().map(|(last, inputs)| (last, inputs, thread.summary_since)),
         };
         if let Some((before, inputs, summary_since)) = reusable {
+            // A summary replaces the beginning of the history, so only requests without one in between must repeat it.
             if !summary_since {
                 replay(before, request)?;
             }

@@ -67,15 +67,19 @@ impl Director {
         {
             self.violation = Some((violation, request.body.clone()));
         }
+        // Only the first violation is reported. A rejected key ends the turn quickly, and later requests would only
+        // show consequences.
         if self.violation.is_some() {
             return Answer::wrong_key();
         }
+        // After the check, so that the request just checked was made before the change.
         if self.random.percent(12) {
             match self.world.change_file(&mut self.random) {
                 Ok(what) => self.note(format!("  between two rounds: {what}")),
                 Err(error) => self.note(format!("  between two rounds: {error:#}")),
             }
         }
+        // The gateway forbids calls when a turn has used up its rounds. A model that obeys answers with text.
         let must_answer = request.body["tool_choice"]["type"] == "none";
         let step = match self.script.pop_front() {
             Some(Step::Calls(_) | Step::BadCall) | None if must_answer => Step::Text(10),

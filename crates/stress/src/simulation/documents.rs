@@ -33,6 +33,7 @@ impl Documents {
             random: Chance::new(!seed),
             next: 0,
         };
+        // One folder is within another, so that a thread can inherit a document over more than one level.
         for parent in [None, None, Some(0)] {
             let params = documents.with(json!({ "name": "folder" }), "parent_folder_id", parent);
             let id = id(&call(client, "thread/folder/create", &params).await?["folder"]);

@@ -72,6 +72,7 @@ pub(crate) fn file_mentions(request: &Request, world: &World) -> BTreeMap<PathBu
                 }
             }
             Text::Output(text) => {
+                // A tool may return a part of a file. Only an output with the end counts as complete.
                 let ends = numbers(text, "END-");
                 for rule in numbers(text, "RULE-").into_iter().filter(|rule| ends.contains(rule)) {
                     add(world.owners[&rule].clone(), (message, Mention::Read(rule)));

@@ -35,6 +35,7 @@ impl PrefixReuse {
                 None => summarised,
             })
         };
+        // The segment may exist in one request only, if a section was added or removed.
         let had_to_change = is_edited(earlier.get(same)) || is_edited(later.get(same));
         let reused = self.count(&earlier[..same]);
         let all = reused + self.count(&earlier[same..]);

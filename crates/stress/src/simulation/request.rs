@@ -89,6 +89,7 @@ fn classify(text: &str) -> Text<'_> {
 fn without_marks(value: &mut Value) {
     match value {
         Value::Object(fields) => {
+            // The markers move forward with every request, while the text they mark must stay the same.
             fields.remove("cache_control");
             fields.values_mut().for_each(without_marks);
         }

@@ -51,6 +51,7 @@ impl ThreadKind {
 impl Stage {
     pub(crate) async fn set(seed: u64) -> anyhow::Result<Self> {
         let directory = tempfile::tempdir()?;
+        // Requests contain real paths, and the temporary directory is a link on some systems.
         let base = directory.path().canonicalize()?;
         let project = base.join("project");
         let home = base.join("home");
@@ -138,6 +139,7 @@ fn configure(settings: &mut GatewaySettings, model: &ScriptedModel, home: &std::
     let mut config =
         ProviderConfig::new("scripted", ProviderKind::Anthropic, model.base_url(Wire::Anthropic));
     config.api_key = Some("key-of-the-simulation".to_owned().into());
+    // Retries wait a few milliseconds only, because thousands of turns stumble in a long run.
     let base = Duration::from_millis(1);
     let longest = Duration::from_millis(5);
     config.retry = RetryPolicy { base, longest, ..RetryPolicy::default() };
@@ -152,6 +154,7 @@ fn configure(settings: &mut GatewaySettings, model: &ScriptedModel, home: &std::
         ..TurnSettings::default()
     };
     turns.permissions.write = tools::Permission::Allow;
+    // Writing instruction files must be denied, as the script expects; a question would wait for a person.
     turns.permissions.protected = tools::Permission::Deny;
     settings.agent.turns = turns;
 }

@@ -104,11 +104,13 @@ impl World {
                 self.files.insert(path.clone(), None);
                 format!("deleted {shown}")
             }
+            // The same text with a new modification time. An agent that only looks at times would send it again.
             (2, Some(version)) => {
                 let text = self.texts[&version.rule].clone();
                 self.write(&path, version.rule, &text)?;
                 format!("touched {shown}")
             }
+            // An old version returns: its text is already in the thread, but not as the latest one.
             (3, _) if self.rules_of(&path).len() > 1 => {
                 let rule = *random.pick(&self.rules_of(&path));
                 let text = self.texts[&rule].clone();
@@ -162,6 +164,7 @@ impl World {
 pub(crate) fn numbers(text: &str, prefix: &str) -> Vec<u64> {
     let found = text.split(prefix).skip(1).filter_map(|rest| {
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        // The full stop shows that the number is complete: a truncated `RULE-12` must not count as `RULE-1`.
         let is_whole = rest[digits.len()..].starts_with('.');
         digits.parse().ok().filter(|_| is_whole)
     });

@@ -22,10 +22,12 @@ umount -l \"$1\"
 rmdir \"$1\"
 ";
 /// Upper bound for what a gateway under constant saves writes per second.
+// The disk must be full only while the ballast is on it. If it filled up with saves, the run would never recover.
 const BYTES_A_SECOND: u64 = 3 << 20;
 const LEAST_BYTES: u64 = 64 << 20;
 
 /// Arguments to create and enter a namespace: as root, and as an unprivileged user in a user namespace.
+// Containers that run as root often forbid user namespaces, while a developer needs one to mount anything.
 const WAYS: &[(&[&str], &[&str])] = &[
     (&["--mount"], &["--mount"]),
     (&["--user", "--map-root-user", "--mount"], &["--user", "--preserve-credentials", "--mount"]),
@@ -57,9 +59,12 @@ impl SmallDisk {
         command.args(make).args(["sh", "-c", SCRIPT, "sh"]).arg(directory.path()).arg(bytes.to_string());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
+        // Its own group, so that Ctrl-C does not interrupt it: it has to unmount the disk after this process has ended.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut holder = command.spawn().context("cannot run unshare")?;
         let mut said = String::new();
+        // The line is the sign that the disk is mounted. Without waiting for it, a gateway could put its database into
+        // the directory below the mount point.
         if let Some(output) = holder.stdout.take() {
             BufReader::new(output).read_line(&mut said)?;
         }
@@ -97,7 +102,7 @@ impl SmallDisk {
     pub(crate) fn fill(&self) -> anyhow::Result<()> {
         let mut ballast = fs::File::create(self.ballast()).context("cannot write on the small disk")?;
         let disk = rustix::fs::fstatvfs(&ballast)?;
-        // Fast path: writing page by page takes seconds. Where this fails, the loop below does all the work.
+        // Fast path: writing page by page takes seconds. If this is not supported, the loop below does all the work.
         let _ = rustix::fs::fallocate(&ballast, FallocateFlags::empty(), 0, disk.f_bavail * disk.f_frsize);
         ballast.seek(io::SeekFrom::End(0))?;
         let page = vec![1_u8; 4 << 10];
@@ -118,6 +123,7 @@ impl SmallDisk {
     /// Returns the path of the ballast file as seen from outside the namespace.
     fn ballast(&self) -> PathBuf {
         let inside = self.directory.path().join("ballast");
+        // The mount exists only in the namespace, but `/proc` shows it to us without entering it.
         let inside = inside.strip_prefix("/").unwrap_or(&inside);
         PathBuf::from(format!("/proc/{}/root", self.holder.id())).join(inside)
     }

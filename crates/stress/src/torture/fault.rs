@@ -13,6 +13,8 @@ use crate::torture::progress::Progress;
 use crate::torture::{PATIENCE, TortureReport};
 
 /// Acknowledged saves between two faults.
+// Faults without saves in between would add up to one long outage, in which nothing is acknowledged and nothing could
+// be lost.
 const SAVES_BETWEEN: u64 = 250;
 /// Polling interval for progress.
 const LOOK: Duration = Duration::from_millis(10);
@@ -37,6 +39,8 @@ enum Fault {
 /// Possible faults per setup. A fault that is listed twice occurs twice as often.
 const ALONE: &[Fault] = &[Fault::Kill, Fault::Freeze];
 const ALONE_ON_SMALL_DISK: &[Fault] = &[Fault::Kill, Fault::Freeze, Fault::FillDisk];
+// Faults of a single gateway are listed twice: only then do the other gateways keep saving, and saves of several
+// gateways have to be reconciled.
 const TOGETHER: &[Fault] = &[
     Fault::Kill,
     Fault::Kill,
@@ -74,6 +78,7 @@ pub(crate) struct Driver {
 impl Driver {
     /// Waits until clients have saved, then injects a fault and repairs it.
     pub(crate) async fn next_fault(&mut self, report: &mut TortureReport) -> anyhow::Result<()> {
+        // Also the check that the system recovers: without saves after a fault, the run fails here.
         self.wait_for_saves().await?;
         let faults = match (&self.cluster, &self.disk) {
             (Some(_), _) => TOGETHER,
@@ -99,6 +104,8 @@ impl Driver {
                 let longest = if self.nodes.len() > 1 { LONG } else { LONG_ALONE };
                 let time = self.chance.time(SHORT, longest);
                 self.nodes[node].freeze()?;
+                // The error is returned only after the gateway continues, or it would stay frozen while the run is
+                // taken down.
                 let stall = self.watch_others(node, time).await;
                 self.nodes[node].thaw()?;
                 report.longest_stall = report.longest_stall.max(stall?);

@@ -32,8 +32,10 @@ pub(crate) async fn follow(
     let mut events = Events::follow(target, workspace_id.clone(), Some(Sequence(0))).await?;
     let mut received = 0;
     let mut saves = 0;
+    // A digest instead of the notifications themselves, which would fill the memory in a long run.
     let mut hasher = DefaultHasher::new();
     loop {
+        // Looked up before every wait: the end may be announced before or after the last change arrives.
         if ended.borrow_and_update().is_some_and(|last| received >= last.0) {
             return Ok(Followed { workspace_id, received, saves, digest: hasher.finish() });
         }

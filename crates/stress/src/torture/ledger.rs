@@ -14,6 +14,8 @@ use crate::torture::{SavedScope, TortureReport};
 /// Page size for reading the history.
 const PAGE: u32 = 500;
 /// One in this many revisions is read with its text.
+// The history has the digests of all versions. Reading a sample of the texts shows that the stored texts belong to
+// them, and reading all would take longer than the run.
 const SAMPLE: u64 = 50;
 
 /// Log of one writer.
@@ -51,6 +53,7 @@ impl Log {
     /// Records that a gateway acknowledged a text as a version.
     pub(crate) fn acknowledge(&mut self, version: Version, hash: ContentHash) -> anyhow::Result<()> {
         let before = self.acknowledged.insert(version, hash.clone());
+        // An owning writer sends the same save again after a lost answer, and may receive the old answer for it.
         let repeated = self.kind == WriterKind::Owning && before.as_ref() == Some(&hash);
         ensure!(before.is_none() || repeated, "version {version} of {:?} was acknowledged twice", self.place);
         Ok(())
@@ -100,6 +103,7 @@ impl Ledger {
             let stored = history(client, place).await?;
             document.check(&stored).with_context(|| format!("{place:?}"))?;
             for (version, hash) in (1..).map(Version).zip(&stored) {
+                // The newest version is always read, because it was written closest to the last fault.
                 if version.0 % SAMPLE == 0 || version.0 == stored.len() as u64 {
                     let text = text_of(client, place, version).await?;
                     ensure!(&ContentHash::of(&text) == hash, "{place:?}: version {version} has another text");
@@ -120,6 +124,8 @@ impl Document {
     fn check(&self, stored: &[ContentHash]) -> anyhow::Result<()> {
         let mut seen = HashSet::new();
         for (version, hash) in (1..).map(Version).zip(stored) {
+            // Compared with what was sent and not with what was acknowledged: a save whose answer was lost may be
+            // stored.
             ensure!(self.sent.contains(hash), "version {version} has a text that was never sent");
             ensure!(seen.insert(hash), "version {version} was saved before");
         }

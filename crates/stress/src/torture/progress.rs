@@ -20,6 +20,7 @@ impl Progress {
     pub(crate) fn acknowledge(&self, node: usize) {
         self.saves.fetch_add(1, Ordering::Relaxed);
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        // The maximum, because two writers may record out of order, and time must not run backwards.
         self.last[node].fetch_max(now, Ordering::Relaxed);
     }
 

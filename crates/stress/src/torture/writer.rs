@@ -17,6 +17,7 @@ use crate::torture::progress::Progress;
 use crate::torture::{PATIENCE, SavedScope};
 
 /// Saves sent before the first answer is awaited.
+// Several saves are on the way at any time, so that a kill hits some that are received, written or acknowledged.
 const BATCH: u64 = 16;
 /// Time after which an owning writer switches to another gateway.
 const IMPATIENCE: Duration = Duration::from_secs(5);
@@ -75,6 +76,8 @@ impl Writer {
                 WriterKind::Sharing => {
                     let before = log.lock().answers;
                     let sent = Instant::now();
+                    // A sharing writer never repeats a save, so it waits. A gateway that does not answer for so long
+                    // has lost the call, which is a bug.
                     tokio::time::timeout(PATIENCE, batch).await.with_context(|| {
                         let log = log.lock();
                         let since = log.last_answer.map_or_else(|| sent.elapsed(), |last| last.elapsed());
@@ -87,6 +90,8 @@ impl Writer {
                     })?
                 }
                 WriterKind::Owning => {
+                    // An owning writer gives up early on purpose: the frozen gateway may process the save later, after
+                    // another one has stored it.
                     tokio::time::timeout(IMPATIENCE, batch).await.unwrap_or(Ok(BatchOutcome::Failed))
                 }
             };
@@ -129,6 +134,7 @@ impl Writer {
             WriterKind::Owning => match self.version(client).await {
                 Ok(version) => {
                     let newest = log.lock().newest();
+                    // An acknowledged save was committed, so no gateway may read an older version afterwards.
                     ensure!(
                         version >= newest,
                         "{}: {newest} was acknowledged, but the stored version is {version}",
@@ -161,11 +167,14 @@ impl Writer {
     ) -> anyhow::Result<BatchOutcome> {
         let content = format!("{}, save {}", self.name, number + 1);
         let hash = ContentHash::of(&content);
+        // Recorded before sending: the answer may be lost, but the save stored.
         log.lock().sent.insert(hash.clone());
         let params = DocumentSaveParams {
             workspace_id: self.place.workspace_id.clone(),
             folder_id: Some(self.place.folder_id.clone()),
             content,
+            // With the version, a repeated save cannot be stored twice: it is a conflict or gets the first answer
+            // again.
             expected_version: (self.kind == WriterKind::Owning).then_some(Version(number)),
             save_reason: Some(SaveReason::Autosave),
             message: None,

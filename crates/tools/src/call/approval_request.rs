@@ -31,6 +31,7 @@ pub(crate) fn question(
     rule: &str,
 ) -> ApprovalRequest {
     let bases: Vec<Base> = targets.iter().map(|target| Base::read(context, &target.path)).collect();
+    // A preview is a diff of one file. The digest below covers all files of a call.
     let preview = match (targets, &bases[..]) {
         ([target], [base]) => WritePreview::of(&target.real, base, arguments, tool),
         _ => WritePreview::default(),

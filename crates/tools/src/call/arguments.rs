@@ -147,6 +147,7 @@ fn unknown(name: &str, properties: Option<&Map<String, Value>>) -> String {
 fn mistake(name: &str, value: &Value, property: &Value) -> Option<String> {
     let types = types(property);
     if !types.is_empty() && !types.iter().any(|expected| is_of_type(value, expected)) {
+        // Optional fields of our schemas allow `null`. Naming it here would invite models to send it.
         let wanted: Vec<&str> = types.into_iter().filter(|name| *name != "null").collect();
         return Some(format!("field `{name}` must be {}, not {}", with_article(&wanted), type_name(value)));
     }

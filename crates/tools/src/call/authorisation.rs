@@ -42,6 +42,8 @@ pub(crate) async fn authorise(
         // An empty list falls through to the undeclared case: a tool that lists nothing by mistake must not run unasked.
         Needs::Paths(touches) if !touches.is_empty() => touches,
         Needs::Rule { permission, text } => {
+            // A tool with a rule of its own may be more permissive than the settings, but not where they deny all
+            // writes.
             if permissions.write == Permission::Deny {
                 rule.narrow(Permission::Deny, || "permissions.write = deny".to_owned());
             }
@@ -110,6 +112,8 @@ struct StrictestRule {
 
 impl StrictestRule {
     fn narrow(&mut self, permission: Permission, text: impl FnOnce() -> String) -> bool {
+        // Only a strictly stricter rule replaces the text, so the reason is the first rule of the strictest kind, and
+        // its order is fixed.
         let stricter = permission < self.permission;
         if stricter {
             self.permission = permission;

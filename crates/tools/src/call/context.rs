@@ -334,6 +334,8 @@ impl ToolContext {
         if path.as_os_str().as_encoded_bytes().contains(&0) {
             return Err(FileError::BadPath("not a path: it contains a NUL character"));
         }
+        // Not normalised: `..` after a link means the parent of the link's target, and removing both by text would lead
+        // elsewhere.
         let absolute = self.cwd.join(path);
         // Home files come first: the home directory may lie outside the root, where every other path is rejected.
         if let Some((home, name)) = self.home_file(&absolute) {
@@ -371,6 +373,8 @@ impl ToolContext {
     /// Returns the reason why a location is read-only to tools. `None` if it is not.
     pub(crate) fn protection(&self, place: &Location) -> Option<String> {
         let real = place.real();
+        // The home directory may lie inside the workspace, as when a user works on it. Everything but the two files is
+        // read-only there as well.
         if let Some(home) = &self.home
             && let Ok(below) = real.strip_prefix(home.real())
         {

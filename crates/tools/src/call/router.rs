@@ -153,6 +153,8 @@ impl Router {
         call: CheckedCall,
         otherwise: BoxFuture<'_, Option<ToolOutput>>,
     ) -> ToolOutput {
+        // Cancelling drops the tool's future. Tools that work outside of it, on a blocking thread or in another
+        // process, must stop that work when this happens.
         let cancellation = self.context.cancellation().clone();
         let output = tokio::select! {
             output = self.run_to_end(call, otherwise) => output,
@@ -171,6 +173,7 @@ impl Router {
             Ok(ready) => ready,
             Err(error) => return ToolOutput::failed(&error),
         };
+        // A tool's own refusal comes before the permissions: a user must not be asked about a call that cannot run.
         if let Some(refusal) = entry.tool.refuse(&arguments) {
             return refusal;
         }
@@ -200,6 +203,7 @@ impl Router {
         let entry = self.callable.iter().find(|entry| entry.spec().name == call.name);
         let entry = entry.ok_or_else(|| self.unknown(&call.name))?;
         let (actual, limit) = (call.arguments.len(), self.context.limits().argument_bytes);
+        // Checked before parsing, which would need several times the size of the text in memory.
         if actual > limit {
             return Err(ToolCallError::TooLong { actual, limit });
         }

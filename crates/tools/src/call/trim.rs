@@ -20,6 +20,8 @@ pub(crate) struct Trimmed {
 
 /// Cuts a text of more than `max_chars` characters. `None` if it fits.
 pub(crate) fn trim(text: &str, max_chars: usize, keep: Keep) -> Option<Trimmed> {
+    // The number of bytes is known without counting and is never smaller than that of characters, so most texts are
+    // decided by it.
     if text.len() <= max_chars || text.chars().count() <= max_chars {
         return None;
     }

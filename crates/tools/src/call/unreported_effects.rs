@@ -44,6 +44,8 @@ impl UnreportedEffects {
 
     /// Waits for the tasks of stopped calls, at most for `time`, and takes the effects that are unreported.
     pub async fn settle(&self, time: Duration) -> Vec<UnreportedCall> {
+        // A tracker that is open counts as busy even without tasks, and waiting for it would always take the whole
+        // time.
         self.tasks.close();
         if tokio::time::timeout(time, self.tasks.wait()).await.is_err() {
             tracing::warn!("a call that was stopped has not put back what it changed in time");

@@ -43,6 +43,8 @@ pub(crate) async fn run<Parameters: DeserializeOwned + Send + 'static>(
     };
     let time = context.limits().file_time;
     let cancellation = context.cancellation().child_token();
+    // A blocking thread cannot be stopped from outside. Dropping this future sets the token, and the work ends at its
+    // next check.
     let _stop = cancellation.clone().drop_guard();
     let watch = BlockingWork { cancellation, deadline: Instant::now() + time, time };
     let running = tokio::task::spawn_blocking(move || work(&context, &parameters, &watch));
@@ -51,6 +53,7 @@ pub(crate) async fn run<Parameters: DeserializeOwned + Send + 'static>(
         Ok(Ok(Ok(output))) => output,
         Ok(Ok(Err(error))) => ToolOutput::failed(&error),
         Ok(Err(error)) => match error.try_into_panic() {
+            // Resumed here, so that the router treats a panic on the blocking thread like any other panic of a tool.
             Ok(payload) => std::panic::resume_unwind(payload),
             Err(_) => ToolOutput::failed(&FileError::Cancelled),
         },

@@ -51,6 +51,7 @@ fn is_instruction_file(name: &str, more_names: &[String]) -> bool {
 fn is_of_another_agent(path: &Path) -> bool {
     OTHER_AGENTS.iter().any(|(known, _)| {
         let known = Path::new(known);
+        // Compared from the end, because such a file counts in every directory of the project and not only in its root.
         let end = path.iter().rev().zip(known.iter().rev());
         path.iter().count() >= known.iter().count()
             && end.into_iter().all(|(one, other)| one.eq_ignore_ascii_case(other))

@@ -95,10 +95,13 @@ impl EscapedContent {
     pub(crate) fn restore(&self, content: &[u8], range: Range<usize>, new: &str) -> String {
         let inside = |part: &&EscapedPart| range.start <= part.shown.start && part.shown.end <= range.end;
         let parts: Vec<&EscapedPart> = self.parts.iter().filter(inside).collect();
+        // Nothing in the replaced range was escaped, so whatever looks escaped in the new text was meant literally.
         if parts.iter().all(|part| part.original.is_none()) {
             return new.to_owned();
         }
         let old = ReplacedContent { shown: self, content, parts: &parts };
+        // Lines are compared first and words only within changed lines: comparing the words of a whole file would be
+        // slow, and would match equal words of unrelated lines.
         let old_lines = pieces(range.start, self.bytes[range].split_inclusive(|byte| *byte == b'\n'));
         let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
         let mut restored = String::with_capacity(new.len());
@@ -199,6 +202,8 @@ impl ReplacedContent<'_> {
 
     /// Returns the original of a part, if all equal parts of the content were escaped.
     fn elsewhere(&self, part: &str) -> Option<Cow<'_, str>> {
+        // A part that the file contains both escaped and literally is ambiguous. It is then kept as written, which
+        // never turns visible text into hidden characters.
         let mut alike =
             self.parts.iter().filter(|it| &self.shown.bytes[it.shown.clone()] == part.as_bytes()).peekable();
         let first = *alike.peek()?;

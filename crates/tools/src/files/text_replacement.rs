@@ -107,6 +107,8 @@ fn places(content: &[u8], shown: Option<&EscapedContent>, old: &str) -> Vec<Occu
             Some(Occurrence { start, end, shown: Some(range) })
         });
         for place in as_shown {
+            // An occurrence without escaped parts is found in both forms and must count once, or a unique text would
+            // look ambiguous.
             if !places.iter().any(|known| known.start == place.start) {
                 places.push(place);
             }

@@ -32,6 +32,7 @@ impl Capture {
         let room = (self.limit - self.start.len()).min(bytes.len());
         self.start.extend_from_slice(&bytes[..room]);
         self.end.extend(&bytes[room..]);
+        // Dropped with every piece, so that an endless output never holds more than both ends and one piece in memory.
         let over = self.end.len().saturating_sub(self.limit);
         self.left_out += over as u64;
         self.left_out_lines += self.end.drain(..over).filter(|byte| *byte == b'\n').count() as u64;

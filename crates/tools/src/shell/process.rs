@@ -73,6 +73,8 @@ pub(super) async fn run(
         let report = match said {
             Some(said) => guarded.finish(&said),
             None => {
+                // Dropping the handle closes the guard's pipe, which is its signal to end the command, and waits only
+                // briefly for a guard that hangs.
                 drop(guarded);
                 Err(io::Error::other("its guard did not end it when its time was over"))
             }
@@ -114,6 +116,8 @@ async fn listen(
             () = stop.cancelled(), if is_held => {
                 is_held = false;
                 started.guarded.release();
+                // The loop continues after the release, so that output up to the end of the command is captured, but
+                // not for its whole time limit.
                 deadline = deadline.min(Instant::now() + GRACE);
             }
             _ = heartbeat.tick() => started.guarded.keep_alive(),
@@ -149,6 +153,8 @@ fn start(
         tempfile::Builder::new().prefix("foreword-").permissions(private).tempdir().map_err(failed)?;
     let request = CommandRequest {
         level: order.level,
+        // The request records the inodes of the opened directories, and the helper checks that the paths still lead to
+        // them. A directory that is swapped in between is noticed.
         cwd: Directory::of(&cwd.real(), cwd.open_directory()?).map_err(failed)?,
         root: Directory::of(&root.real(), root.open_directory()?).map_err(failed)?,
         temporary: temporary.path().canonicalize().map_err(failed)?,

@@ -63,6 +63,8 @@ impl RequestedTools {
     pub fn choose(&self, names: impl IntoIterator<Item = String>) {
         let mut state = self.state();
         for name in names {
+            // A name that is already requested keeps its position: moving it would change the order of the descriptions
+            // and lose the cached prefix.
             if state.requested.len() < MAX_REQUESTED && !state.requested.contains(&name) {
                 state.requested.push(name);
             }

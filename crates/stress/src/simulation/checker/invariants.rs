@@ -45,6 +45,7 @@ pub(super) fn instructions(
 
 /// Nothing is written before the model has the text of everything that applies to the path.
 pub(super) fn writes(request: &Request, turn: &TurnRecord, world: &World) -> Result<(), Violation> {
+    // The calls in this request were made in answer to the previous one, so only that one counts as known.
     let Some(last) = &turn.last else { return Ok(()) };
     let had = file_mentions(last, world);
     for call in answered_calls(request).filter(|call| call.is_write() && !call.has_failed) {
@@ -75,6 +76,7 @@ pub(super) fn pairs(request: &Request) -> Result<(), Violation> {
             return violated(INVARIANT, format!("message {index} is empty"));
         }
         let results = ids(message, "tool_result", "tool_use_id");
+        // Providers reject requests with unpaired calls, and the whole thread would be unusable from then on.
         if results != open {
             return violated(INVARIANT, format!("message {index} answers {results:?}, called were {open:?}"));
         }

@@ -39,6 +39,8 @@ impl Location {
             if file_type(stat) != FileType::RegularFile {
                 return Err(FileError::NotAFile { path: self.shown.clone(), kind: type_name(stat) });
             }
+            // A rename needs no permission on the file itself, so a read-only file would be replaced without this
+            // check.
             if stat.st_mode & WRITABLE == 0 {
                 return Err(FileError::ReadOnly { path: self.shown.clone() });
             }
@@ -87,6 +89,8 @@ fn make_directories(holder: BorrowedFd<'_>, names: &[OsString]) -> Result<Option
     for name in names {
         let here = made.as_ref().map_or(holder, |made| made.as_fd());
         match rustix::fs::mkdirat(here, name, NEW_DIRECTORY) {
+            // Another call may create the same directory at the same time. A link or a file of that name fails when it
+            // is opened below.
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(errno),
         }

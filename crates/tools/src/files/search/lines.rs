@@ -47,6 +47,7 @@ impl<'a> SearchMatches<'a> {
         limit: usize,
     ) -> Self {
         let searcher = SearcherBuilder::new()
+            // A zero byte ends the search of a file, because lines of binary files are long and useless to a model.
             .binary_detection(BinaryDetection::quit(0))
             .heap_limit(Some(MAX_LINE_BYTES))
             .line_number(true)

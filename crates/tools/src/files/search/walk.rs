@@ -100,6 +100,8 @@ impl<'a> TreeWalk<'a> {
         globs: &Override,
         found: &mut SearchMatches<'_>,
     ) -> WalkStep {
+        // The walk continues beside the directory that is too deep. The answer reports it, so that a missing match is
+        // not taken for proof.
         if self.depth == MAX_DEPTH {
             self.too_deep = true;
             return WalkStep::Continue;
@@ -132,6 +134,8 @@ impl<'a> TreeWalk<'a> {
         let unwanted = globs.matched(&path, is_directory).is_ignore() || self.is_ignored(&path, is_directory);
         match kind {
             _ if unwanted => {}
+            // Links are never followed here, so the path is the resolved one and comparing it with the hidden paths is
+            // enough.
             _ if self.hidden.contains(&path) => {}
             FileType::Directory if REPOSITORIES.iter().any(|repository| name == *repository) => {}
             FileType::Directory => {
@@ -169,6 +173,8 @@ impl<'a> TreeWalk<'a> {
                 self.cut_short = true;
                 break;
             }
+            // Counted while listing and not while searching, because the names of a huge directory alone cost time and
+            // memory.
             self.left -= 1;
             let kind = match entry.file_type() {
                 // Some file systems do not report the type.

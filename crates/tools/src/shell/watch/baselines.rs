@@ -31,6 +31,8 @@ impl Baselines {
     pub(super) fn begin(&self, context: &ToolContext) -> (Arc<Baseline>, Vec<Arc<Baseline>>) {
         let baseline = Arc::new(Baseline { context: context.clone(), snapshot: Mutex::default() });
         let mut running = self.running.lock();
+        // The others are collected under the lock that registers this command. Of two commands that begin together, at
+        // least one then sees the other.
         let others = running.iter().filter(|other| other.shares_files_with(&baseline)).cloned().collect();
         running.push(Arc::clone(&baseline));
         (baseline, others)
@@ -125,6 +127,8 @@ fn inherit(found: &mut Snapshot, context: &ToolContext, known: &Snapshot, other:
     for (there, earlier) in known.entries.iter().filter(|(_, earlier)| !earlier.is_mounted) {
         let absolute = other_root.join(there);
         let Ok(path) = absolute.strip_prefix(root) else { continue };
+        // A file that another running command has removed belongs into this baseline, or restoring it would look like a
+        // creation by this command.
         let is_missing = !found.entries.contains_key(path) && found.knows(path);
         if is_missing && context.protected_name(path).is_some() {
             found.entries.insert(path.to_owned(), earlier.clone());

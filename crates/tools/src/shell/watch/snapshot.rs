@@ -107,6 +107,8 @@ impl Snapshot {
             }
         }
         let gone = self.entries.iter().filter(|(path, before)| {
+            // A path in a directory that the later walk did not reach is unknown, not gone. Restoring it would report
+            // changes that never happened.
             let is_gone = !after.entries.contains_key(*path) && after.knows(path);
             is_gone && !before.is_mounted && before.stamp.is_some()
         });
@@ -184,6 +186,8 @@ impl SnapshotWalk<'_> {
             return true;
         };
         for (index, entry) in entries.flatten().enumerate() {
+            // Reading the clock for every entry would cost more than some of the entries. A directory of a million
+            // files still ends in time.
             if index % ENTRIES_A_LOOK == ENTRIES_A_LOOK - 1 && self.is_over() {
                 return false;
             }
@@ -199,6 +203,8 @@ impl SnapshotWalk<'_> {
         let context = self.context;
         let path = below.join(name);
         let is_protected = context.protected_name(&path).is_some();
+        // Most files of a workspace end here without a system call. Directories continue, because something below them
+        // may be protected.
         if !is_protected && !matches!(listed_as, FileType::Directory | FileType::Unknown) {
             return;
         }
@@ -224,6 +230,8 @@ impl SnapshotWalk<'_> {
             let stamp = (!is_directory).then(|| FileStamp::of(&stat));
             self.snapshot.entries.insert(path.clone(), SnapshotEntry { stamp, kept, is_mounted });
         }
+        // Directories are visited breadth first. If time runs out, the deep ones are missing, and the files near the
+        // root that matter most were seen.
         if is_directory && !is_mounted && !PASSED_OVER.iter().any(|passed| path.ends_with(passed)) {
             self.waiting.push_back(path);
         }

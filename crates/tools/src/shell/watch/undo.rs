@@ -117,6 +117,8 @@ impl<'a> Undo<'a> {
     fn try_undo(&mut self, path: &Path, change: FileChange, kept: Option<&EarlierState>) -> Option<bool> {
         let name = path.file_name()?;
         let directory = self.holder(path.parent()?)?;
+        // If the command's version cannot be moved, it stays. Overwriting it could destroy something that the user
+        // wrote while the command ran.
         if change != FileChange::Removed && !self.move_aside(&directory, path, name) {
             return Some(false);
         }
@@ -132,6 +134,8 @@ impl<'a> Undo<'a> {
             let mode = Mode::from_raw_mode(0o777);
             let inner = match rustix::fs::openat(&directory, name, flags, Mode::empty()) {
                 Err(Errno::NOENT) => {
+                    // Created and then opened without following links. If a link takes the name in between, opening it
+                    // fails, and nothing is restored through it.
                     rustix::fs::mkdirat(&directory, name, mode).ok()?;
                     rustix::fs::openat(&directory, name, flags, Mode::empty())
                 }
@@ -187,6 +191,8 @@ impl<'a> Undo<'a> {
 
     /// Renames a file to an unprotected name outside the protected directory.
     fn move_beside(&mut self, directory: &OwnedFd, path: &Path, name: &OsStr) -> Option<()> {
+        // A new name inside a protected directory would itself be a protected change, so the file moves above the
+        // topmost one.
         let top = path.ancestors().filter(|above| self.context.protected_name(above).is_some()).last();
         let outside = top.and_then(Path::parent).unwrap_or(Path::new(""));
         let mut renamed = if name.len() > MAX_NAME_BYTES { OsString::from("file") } else { name.to_owned() };
@@ -222,6 +228,8 @@ fn restore(directory: &OwnedFd, name: &OsStr, kept: &EarlierState) -> std::io::R
             Ok(rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(*mode))?)
         }
         EarlierState::File { content, mode } => {
+            // `EXCL` fails if anything has taken the name since the command's version was moved away. The mode is set
+            // on the descriptor at the end, because the umask would reduce the mode given here.
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let opened = rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(0o600))?;
             let mut file = File::from(opened);
@@ -239,6 +247,7 @@ fn read(directory: &OwnedFd, name: &OsStr, limit: u64) -> Option<Vec<u8>> {
         return None;
     }
     let mut content = Vec::new();
+    // One byte more than the limit shows that a file is too large even if it grew after its size was read.
     file.take(limit + 1).read_to_end(&mut content).ok()?;
     (content.len() as u64 <= limit).then_some(content)
 }
