@@ -59,7 +59,7 @@ pub(crate) fn check(root: &Path, gate: Gate) -> Result<CheckOutcome> {
         let count =
             (instructions(&program, piece, MANY)? - instructions(&program, piece, FEW)?) / (MANY - FEW);
         let ratio = count as f64 / *recorded as f64;
-        print_status(format!("{piece}: {count} instructions, {ratio:.2} times the {recorded} on record"));
+        print_status(format!("{piece}: {count} instructions, {ratio:.2} times the recorded {recorded}"));
         if ratio > 1.0 + TOLERANCE {
             over.push(format!("{piece} ({ratio:.2} times)"));
         }
@@ -79,7 +79,7 @@ pub(crate) fn check(root: &Path, gate: Gate) -> Result<CheckOutcome> {
     match over.as_slice() {
         [] => Ok(CheckOutcome::Passed),
         over => Err(check_failed(format!(
-            "more instructions than on record: {}; make it cheaper, or say why in a commit with `cargo xtask gate --record`",
+            "more instructions than recorded: {}; reduce them, or explain them in a commit with `cargo xtask gate --record`",
             over.join(", ")
         ))),
     }
@@ -90,11 +90,11 @@ fn instructions(program: &Path, piece: &str, times: u64) -> Result<u64> {
     // Only the total is needed, so the profile itself is discarded.
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
     let output = valgrind.arg(program).arg(piece).arg(times.to_string()).output()?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let output_text = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
-        bail!("`{piece}` failed under valgrind: {said}");
+        bail!("`{piece}` failed under valgrind: {output_text}");
     }
-    collected(&said).with_context(|| format!("valgrind did not say what it counted: {said}"))
+    collected(&output_text).with_context(|| format!("valgrind printed no count: {output_text}"))
 }
 
 /// Returns the number in valgrind's line `==7== Collected : 1234`.
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_count_is_found_in_what_valgrind_says() {
+    fn the_count_is_parsed_from_valgrind_output() {
         assert_eq!(collected("==1== Events    : Ir\n==1== Collected : 28346773\n"), Some(28_346_773));
         assert_eq!(collected("==1== nothing\n"), None);
     }

@@ -139,7 +139,9 @@ pub(crate) fn settings(agent: &'static Profile, root: &Path, config: &AgentsConf
     if *agent == FOREWORD {
         settings.agents.merge(config);
     }
-    if agent.root_override == RootOverride::Ignored {
+    // Agents that search for the root in their own way could leave the checked project and read files of this machine.
+    // The bounds keep them in it, while links are still judged as the agent does.
+    if agent.search.root_override == RootOverride::Ignored {
         settings.bounds = ProjectBounds::Workspace(root.to_owned());
         settings.links = LinkBounds::OfAgent;
     }

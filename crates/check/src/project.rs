@@ -151,7 +151,9 @@ impl Project {
         if let Some(name) = names().find(|name| path.ends_with(name)) {
             return Some(Known::Name(name));
         }
-        let folders = self.agents.iter().flat_map(|agent| agent.rule_folders);
+        // Exact names win over folders, folders over fallbacks, and another letter case is considered last: it is only
+        // worth a finding if nothing else explains the file.
+        let folders = self.agents.iter().flat_map(|agent| agent.choose.rule_folders);
         let is_in = |folder: &&RuleFolder| {
             folder.place != RuleFolderPlace::Home
                 && path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(folder.suffix))

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use instructions::Profile;
+use instructions::profile::NameRole;
 
 use crate::chains::Chain;
 use crate::document::Document;
@@ -18,7 +19,9 @@ pub(crate) struct Shadow {
 /// Returns the shadows of documents, with the index of each document.
 pub(crate) fn find(project: &Project) -> Vec<(usize, Shadow)> {
     let mut found = Vec::new();
-    for chain in project.chains.iter().filter(|chain| !chain.agent.instead.is_empty()) {
+    for chain in
+        project.chains.iter().filter(|chain| chain.agent.names_with(NameRole::Fallback).next().is_some())
+    {
         let of_directory = project
             .documents
             .iter()
@@ -35,7 +38,8 @@ pub(crate) fn find(project: &Project) -> Vec<(usize, Shadow)> {
 
 /// Returns the file that an agent reads instead of a document, unless it receives the same text otherwise.
 fn first(project: &Project, chain: &Chain, document: &Document) -> Option<PathBuf> {
-    let is_instead = |path: &std::path::Path| chain.agent.instead.iter().any(|name| path.ends_with(name));
+    let is_instead =
+        |path: &std::path::Path| chain.agent.names_with(NameRole::Fallback).any(|name| path.ends_with(name));
     if !is_instead(&document.path) {
         return None;
     }
@@ -52,7 +56,11 @@ fn first(project: &Project, chain: &Chain, document: &Document) -> Option<PathBu
     }
     // Rules and imported files do not shadow anything.
     let is_name = |path: &std::path::Path| {
-        chain.agent.names.iter().chain(chain.agent.added).any(|name| path.ends_with(name))
+        chain
+            .agent
+            .main_names()
+            .chain(chain.agent.names_with(NameRole::Added))
+            .any(|name| path.ends_with(name))
     };
     let by = chain.files.iter().find(|file| is_name(&file.path) && !is_instead(&file.path))?;
     Some(by.path.clone())

@@ -102,7 +102,7 @@ impl Configuration {
         // Flags twice: one of them may choose the profile, and with it the variables that they win over.
         apply(variables);
         let profile = apply(flags.clone());
-        let prefix = profile.map_or(key::VARIABLE_PREFIX, |profile| profile.variable_prefix);
+        let prefix = profile.map_or(key::VARIABLE_PREFIX, |profile| profile.search.variable_prefix);
         apply(variable::read_of_agent(&environment, prefix)?);
         apply(flags);
         warnings.extend(project_limits.withdraw(&mut layers));

@@ -105,7 +105,7 @@ pub(crate) fn directory(path: Option<&Path>) -> Result<PathBuf, Failure> {
 /// Where every agent keeps its user's own files.
 fn homes(context: &Context) -> Result<HomeDirectories, Failure> {
     let mut named = HashMap::new();
-    let of_agents = instructions::PROFILES.iter().filter_map(|profile| profile.home_directory);
+    let of_agents = instructions::PROFILES.iter().filter_map(|profile| profile.search.home_directory);
     for variable in of_agents.flat_map(|home| home.variables()) {
         if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
             named.insert(variable, directory(Some(Path::new(&path)))?);
@@ -139,8 +139,8 @@ pub(crate) fn named_profile(name: &str, origin: impl std::fmt::Display) -> Resul
 /// Says when a flag has no effect on the rules in use; a setting may be meant for other rules.
 fn warn_of_ignored_flags(context: &Context, profile: &Profile) {
     let ignored = [
-        ("agents.root.project_root_override", profile.root_override == RootOverride::Ignored),
-        ("agents.fallback_filenames", profile.fallbacks == Fallbacks::Unsupported),
+        ("agents.root.project_root_override", profile.search.root_override == RootOverride::Ignored),
+        ("agents.fallback_filenames", profile.choose.fallbacks == Fallbacks::Unsupported),
     ];
     for (key, _) in ignored.into_iter().filter(|(_, is_ignored)| *is_ignored) {
         if let Origin::Flag(flag) = context.configuration.origin(key) {
@@ -191,7 +191,7 @@ pub(crate) fn warn_of_lost_text(context: &Context, resolution: &Resolution) -> u
             }
             _ => continue,
         };
-        let why = decision.detail.as_deref().map_or_else(String::new, |why| format!(": {why}"));
+        let why = decision.detail().map_or_else(String::new, |why| format!(": {why}"));
         warn_about(context, viewpoint, Some(&decision.path), "", &format!("{what}{why}"));
         losses += 1;
     }

@@ -139,7 +139,7 @@ impl<'a> View<'a> {
         for pipe in pipes {
             let waits = |seen: &&Seen| {
                 let looks = seen.files.iter().any(|file| no_file(&file) && file.path == pipe);
-                looks && seen.profile.traps.pipe
+                looks && seen.profile.agent.hazards.pipe
             };
             let waiting = titles(self.seen.iter().filter(waits));
             if !waiting.is_empty() {
@@ -305,7 +305,7 @@ impl<'a> View<'a> {
             let chain: Vec<&SeenFile> = at_start(seen).collect();
             let directories: BTreeSet<_> = chain.iter().filter_map(|file| file.path.parent()).collect();
             let names: BTreeSet<_> = chain.iter().filter_map(|file| file.path.file_name()).collect();
-            let sentence = match seen.profile.order {
+            let sentence = match seen.profile.render.order {
                 ChainOrder::NearestFirst if directories.len() > 1 => {
                     ["puts", "put", "the nearest file first"]
                 }

@@ -106,7 +106,7 @@ fn special_directories(tree: &Tree, settings: &FileSettings) -> Vec<usize> {
 fn depends_on_directory(resolution: &Resolution, profile: &Profile) -> bool {
     let has_scope = |scope: FileScope| resolution.files.iter().any(|file| file.scope == scope);
     let was = |outcome: Outcome| resolution.decisions.iter().any(|decision| decision.outcome == outcome);
-    let rules = profile.front_matter == FrontMatterRule::Conditions
+    let rules = profile.text.front_matter == FrontMatterRule::Conditions
         && (has_scope(FileScope::Rule) || was(Outcome::NotApplicable));
     // An import can lead into the subdirectory of one working directory and out of another one.
     let bounds = profile.imports.map(|imports| imports.bounds);

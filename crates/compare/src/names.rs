@@ -65,7 +65,7 @@ impl Names {
             for name in profile.known_names() {
                 names.add_file(name, agent);
             }
-            for RuleFolder { place, directory, suffix, .. } in profile.rule_folders {
+            for RuleFolder { place, directory, suffix, .. } in profile.choose.rule_folders {
                 if *place == RuleFolderPlace::Home {
                     continue;
                 }
@@ -74,13 +74,13 @@ impl Names {
                     names.folders.push((directory, suffix));
                 }
             }
-            for marker in profile.markers {
-                names.add_first_part(marker, agent);
+            for marker in profile.search.markers {
+                names.add_first_part(marker.name(), agent);
             }
-            if let Some(settings) = profile.settings_file {
+            if let Some(settings) = profile.settings_file() {
                 names.add_first_part(settings.in_project, agent);
             }
-            if let Some(settings) = profile.json_settings.filter(|settings| settings.names.is_some()) {
+            if let Some(settings) = profile.json_settings().filter(|settings| settings.names.is_some()) {
                 for path in settings.in_project {
                     names.add_first_part(path, agent);
                 }

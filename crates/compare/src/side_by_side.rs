@@ -130,7 +130,7 @@ fn look(
     let mut view = View { settings, counter, files: Vec::new() };
     view.add(&start, ReadingTime::Start);
     if let Some(file) = request.reading {
-        match settings.profile.on_reading {
+        match settings.profile.session.on_reading {
             OnReading::Nothing => {}
             OnReading::Session => view.add_announced(&asked, file)?,
             OnReading::Nested(_) => {
@@ -204,7 +204,8 @@ impl View<'_> {
     fn put_unread(&mut self, decision: &Decision, when: ReadingTime) {
         let profile = self.settings.profile;
         // A rule with globs is read once one of its files is touched.
-        let waits = decision.outcome == Outcome::NotApplicable && profile.on_reading != OnReading::Nothing;
+        let waits =
+            decision.outcome == Outcome::NotApplicable && profile.session.on_reading != OnReading::Nothing;
         let home = self.settings.homes.of(profile);
         self.put(SeenFile {
             path: decision.path.clone(),
@@ -298,7 +299,7 @@ pub(crate) fn is_in_place(profile: &Profile, file: &InstructionFile) -> bool {
 
 /// Returns the role of the message with a file that is read at startup.
 fn role(profile: &Profile, file: &InstructionFile) -> BlockRole {
-    let Rendering::Forms(forms) = profile.rendering else { return profile.role };
+    let Rendering::Forms(forms) = profile.render.form else { return profile.render.role };
     let is_own = !file.limited;
     let is_rule = file.scope == instructions::FileScope::Rule;
     let holds = |of: PartOf| match of {
@@ -309,7 +310,7 @@ fn role(profile: &Profile, file: &InstructionFile) -> BlockRole {
         PartOf::Rules => is_rule,
     };
     let form = forms.iter().find(|form| form.sections.iter().any(|section| holds(section.of)));
-    form.map_or(profile.role, |form| form.role)
+    form.map_or(profile.render.role, |form| form.role)
 }
 
 /// Returns the role of the message with the project's files, or `None` if the agent was never run.
@@ -318,7 +319,7 @@ pub(crate) fn known_role(profile: &Profile) -> Option<BlockRole> {
     // requests.
     let is_documented = |rule: &Rule| rule.evidence == Evidence::Documented;
     let rules = profile.agent.rules;
-    (rules.is_empty() || !rules.iter().all(is_documented)).then_some(profile.role)
+    (rules.is_empty() || !rules.iter().all(is_documented)).then_some(profile.render.role)
 }
 
 impl From<Seen> for ComparedAgent {

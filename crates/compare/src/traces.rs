@@ -22,7 +22,9 @@ pub fn here(resolution: &Resolution, settings: &FileSettings) -> Vec<&'static Pr
     let is_other = |profile: &&'static Profile| *profile != settings.profile && **profile != FOREWORD;
     let others = PROFILES.iter().copied().filter(is_other);
     let is_here = |profile: &&'static Profile| {
-        let traces = profile.traces;
+        // Traces are checked by existence alone. Running the agents or reading their settings would be slow and could
+        // have side effects.
+        let traces = profile.agent.traces;
         let own = settings.homes.of(profile).is_some_and(Path::is_dir);
         let on_machine = || {
             let user = settings.homes.user();

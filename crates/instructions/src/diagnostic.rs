@@ -57,6 +57,7 @@ pub enum DiagnosticCode {
     /// An invisible character with legitimate uses.
     ZeroWidth,
     /// A code introduced by a later version.
+    // Stored sessions contain codes. Without this variant, an older version could not read those of a newer one.
     #[serde(other)]
     Other,
 }

@@ -39,6 +39,7 @@ pub use profile::{
 };
 pub use resolve::applies_to::{AppliesTo, Target};
 pub use resolve::decision::{Decision, Outcome};
+pub use resolve::reason::{DecisionReason, LimitEffect};
 pub use resolve::relation::Relation;
 pub use resolve::render::Block;
 pub use resolve::resolution::{

@@ -16,6 +16,7 @@ mod imports;
 mod inline_imports;
 mod nested;
 mod order;
+pub(crate) mod reason;
 pub(crate) mod relation;
 pub(crate) mod render;
 pub(crate) mod resolution;

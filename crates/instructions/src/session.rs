@@ -19,7 +19,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::cache::Cache;
 use crate::diagnostic::DiagnosticCode;
 use crate::fs::stored_path;
-use crate::profile::{Fallbacks, Profile};
+use crate::profile::{Fallbacks, NameRole, Profile};
 use crate::resolve::decision::Outcome;
 use crate::resolve::resolution::{Request, Resolution, ResolveError, resolve};
 use crate::session::delivery::{DeliveredText, FileRead};
@@ -165,8 +165,10 @@ fn files_above_workspace(request: &Request<'_>) -> Result<Vec<FileProblem>, Reso
     let Some(workspace) = settings.bounds.workspace().filter(|_| settings.enabled()) else {
         return Ok(Vec::new());
     };
+    // Files above the workspace are reported by name only. Reading them could reveal content that the workspace must
+    // not see.
     let mut names = candidate_names(settings)?;
-    names.extend(settings.profile.added.iter().map(|name| (*name).to_owned()));
+    names.extend(settings.profile.names_with(NameRole::Added).map(str::to_owned));
     let above = workspace.ancestors().skip(1);
     let paths = above.flat_map(|directory| names.iter().map(|name| directory.join(name)));
     let found = paths.filter(|path| path.is_file());
@@ -181,7 +183,7 @@ fn frozen_settings(settings: &FileSettings) -> AgentsConfig {
         settings.agents.clone();
     AgentsConfig {
         fallback_filenames: fallback_filenames
-            .filter(|_| settings.profile.fallbacks != Fallbacks::Unsupported),
+            .filter(|_| settings.profile.choose.fallbacks != Fallbacks::Unsupported),
         follow_external_links: follow_external_links.filter(|follow| *follow),
         imports: imports.filter(|imports| !*imports && settings.profile.imports.is_some()),
         initial,
@@ -202,6 +204,7 @@ fn stored_settings<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AgentsC
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AgentsConfig, A::Error> {
             let mut settings = AgentsConfig::default();
+            // Unknown keys are skipped, because a later version may add settings without changing the format.
             while let Some(key) = map.next_key::<String>()? {
                 match key.as_str() {
                     "fallbackFilenames" | "fallback_filenames" => {
@@ -308,6 +311,7 @@ impl Session {
     /// applying and the prompt does not alternate.
     pub fn touch(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
         for path in paths {
+            // Beyond the limit the first paths are kept: skills and rules that apply already must not vanish again.
             if self.touched.len() >= MAX_TOUCHED {
                 return;
             }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::{FOREWORD, Fallbacks, Links, PROFILES, Profile};
+use crate::profile::{FOREWORD, Fallbacks, Links, NameRole, PROFILES, Profile};
 use crate::session::delivery::Delivery;
 use crate::text::front_matter::Audience;
 
@@ -158,7 +158,7 @@ impl FileSettings {
         if self.follow_external_links() {
             return None;
         }
-        if self.profile.links == Links::InsideRoot || self.links == LinkBounds::Root {
+        if self.profile.search.links == Links::InsideRoot || self.links == LinkBounds::Root {
             return Some(root);
         }
         self.bounds.workspace().filter(|_| self.links == LinkBounds::OfProfile)
@@ -177,12 +177,12 @@ impl FileSettings {
 
     /// Returns the limit of project files, or `None` if there is none.
     pub fn max_files(&self) -> Option<u64> {
-        self.agents.initial.max_files.or(self.profile.max_files)
+        self.agents.initial.max_files.or(self.profile.budget.max_files)
     }
 
     /// Returns the limit of bytes of project files.
     pub fn max_bytes(&self) -> u64 {
-        self.agents.initial.max_bytes.unwrap_or(self.profile.max_bytes)
+        self.agents.initial.max_bytes.unwrap_or(self.profile.budget.max_bytes)
     }
 
     /// Returns true if files of other directories are announced as the agent touches them.
@@ -288,6 +288,7 @@ impl AgentsConfig {
     /// Checks the constraints of the public schema: limits are positive and the profile exists. Settings
     /// files, flags and sessions may set a limit of 0, which reads no project files.
     pub fn check(&self) -> Result<(), SettingsError> {
+        // A limit of 0 is an error only in the public API, where it is almost always an unset field of a client.
         let limits = [
             ("initial.maxFiles", self.initial.max_files),
             ("initial.maxBytes", self.initial.max_bytes),
@@ -309,6 +310,7 @@ impl AgentsConfig {
                 setting.clone_from(value);
             }
         }
+        // The profile is replaced by `apply` alone, where an unknown name is an error.
         let AgentsConfig { root, initial, resolver, .. } = patch;
         replace(&mut self.enabled, &patch.enabled);
         replace(&mut self.fallback_filenames, &patch.fallback_filenames);
@@ -355,7 +357,9 @@ impl HomeDirectories {
     pub fn find(user: Option<PathBuf>, variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
         let mut homes = Self::of_user(user);
         for profile in PROFILES {
-            let Some(home) = profile.home_directory else { continue };
+            let Some(home) = profile.search.home_directory else { continue };
+            // The order is that of the agents: the variable for the directory itself, then one for the directory above
+            // it (such as GEMINI_CLI_HOME), then the default.
             let named = home.variable.and_then(&variable);
             let above = || home.above.and_then(|(above, below)| Some(variable(above)?.join(below)));
             let default = || homes.user.as_ref().map(|user| user.join(home.in_user_home));
@@ -430,18 +434,21 @@ pub enum SettingsError {
 /// duplicates.
 pub(crate) fn candidate_names(settings: &FileSettings) -> Result<Vec<String>, SettingsError> {
     let profile = settings.profile;
-    let mut names: Vec<String> = profile.names.iter().map(|name| (*name).to_owned()).collect();
-    if profile.fallbacks == Fallbacks::Unsupported {
+    let mut names: Vec<String> = profile.main_names().map(str::to_owned).collect();
+    if profile.choose.fallbacks == Fallbacks::Unsupported {
         return Ok(names);
     }
     for fallback in settings.agents.fallback_filenames.iter().flatten() {
         let name = fallback.trim();
         let plain = !name.contains(['/', '\0']) && !matches!(name, "." | "..");
         // Names in `added` are read in any case, even if another name was found.
-        if name.is_empty() || names.iter().any(|known| known == name) || profile.added.contains(&name) {
+        if name.is_empty()
+            || names.iter().any(|known| known == name)
+            || profile.names_with(NameRole::Added).any(|added| added == name)
+        {
             continue;
         }
-        match (plain, profile.fallbacks) {
+        match (plain, profile.choose.fallbacks) {
             (true, _) => names.push(name.to_owned()),
             (false, Fallbacks::Strict) => return Err(SettingsError::FallbackName { name: name.to_owned() }),
             (false, _) => {}

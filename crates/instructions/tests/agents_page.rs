@@ -1,4 +1,4 @@
-//! The page `docs/agents.md`, written from the profiles.
+//! Generates the page `docs/agents.md` from the profiles.
 
 #![expect(clippy::unwrap_used, reason = "a page that cannot be read fails its test")]
 
@@ -22,7 +22,7 @@ Each rule has its evidence: *observed* in recorded requests of the real agent, *
 documentation, *defined* by us. This page is generated from the profiles.
 ";
 
-/// What the overview has columns for.
+/// Columns of the overview.
 const COLUMNS: &[(&str, &str)] = &[
     ("reads", "names"),
     ("looks", "walk"),
@@ -31,7 +31,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ("role", "role"),
 ];
 
-/// Recordings of each agent that its profile is held against by `conformance.rs`, every one of them.
+/// Number of recordings of each agent that `conformance.rs` compares with its profile.
 const RECORDED: &[(&str, &[&str])] = &[
     ("codex", &[include_str!("cases/agents/codex.json")]),
     (
@@ -83,7 +83,7 @@ fn page() -> String {
         let count: usize =
             files.iter().map(|text| serde_json::from_str::<Vec<Value>>(text).unwrap().len()).sum();
         let version = instructions::Profile::find(name).unwrap().agent.version.unwrap();
-        // A case that does not agree fails a test of `conformance.rs`.
+        // All cases agree: a different one fails a test of `conformance.rs`.
         let _ = writeln!(page, "| `{name}` | {version} | {count} | {count} |");
     }
     for profile in PROFILES {
@@ -126,11 +126,13 @@ fn the_page_is_up_to_date() {
 }
 
 #[test]
-fn every_profile_says_how_it_is_known() {
+fn every_profile_states_its_evidence() {
     for profile in PROFILES {
         let agent = profile.agent;
         assert!(!agent.title.is_empty() && !agent.rules.is_empty(), "{}", profile.name);
         let was_run = agent.rules.iter().any(|rule| rule.evidence == Evidence::Observed);
+        // A version is given only for an agent that was really run. Otherwise the page would claim an agreement that
+        // was never checked.
         assert_eq!(was_run, agent.version.is_some(), "{}: a version is one that was run", profile.name);
         assert_eq!(was_run, RECORDED.iter().any(|(name, _)| *name == profile.name), "{}", profile.name);
     }

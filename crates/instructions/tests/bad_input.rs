@@ -1,4 +1,4 @@
-//! Whatever lies on disk or in the settings: a decision or a clear error, never a panic, never a hang.
+//! Any input on disk or in the settings leads to a decision or a clear error, never to a panic or a hang.
 
 mod support;
 
@@ -17,6 +17,7 @@ use support::Tree;
 
 fn ask(cwd: &Path, settings: &FileSettings) -> Result<Resolution, ResolveError> {
     let request = Request { cwd, settings };
+    // A survey considers many more names. It explains the result and must never change it.
     let lean = resolve(&request, None)?;
     let full = survey(&request)?;
     assert_eq!(lean.text, full.text, "a survey finds the same text");
@@ -63,7 +64,7 @@ fn pipes_devices_loops_and_directories_are_passed_over() {
 }
 
 #[test]
-fn a_link_that_leads_nowhere_is_told_of_and_hides_nothing() {
+fn a_dangling_link_is_reported_and_hides_nothing() {
     let tree = Tree::new();
     let root = project(
         &tree,
@@ -81,17 +82,17 @@ fn a_link_that_leads_nowhere_is_told_of_and_hides_nothing() {
         found
     };
     let found = about(&FOREWORD);
-    let told: Vec<(Outcome, &str)> = found
+    let reasons: Vec<(Outcome, String)> = found
         .decisions
         .iter()
         .filter(|decision| decision.outcome != Outcome::Used)
-        .map(|decision| (decision.outcome, decision.detail.as_deref().unwrap_or_default()))
+        .map(|decision| (decision.outcome, decision.detail().unwrap_or_default()))
         .collect();
     let detail =
-        |target| format!("it is a link to {target}, which leads nowhere; mend the link, or remove it");
+        |target| format!("it is a link to {target}, which leads nowhere; fix the link, or remove it");
     assert_eq!(
-        told,
-        [(Outcome::NotAFile, &*detail("nowhere.md")), (Outcome::NotAFile, &*detail("/no/where"))]
+        reasons,
+        [(Outcome::NotAFile, detail("nowhere.md")), (Outcome::NotAFile, detail("/no/where"))]
     );
     assert_eq!(fate(&about(&CODEX), "AGENTS.override.md"), []);
     fs::remove_file(root.join("AGENTS.override.md")).unwrap();
@@ -108,7 +109,7 @@ fn unreadable_files_cost_only_themselves() {
     let root = project(&tree, json!({ "AGENTS.md": "root", "a/AGENTS.md": "leaf" }));
     fs::set_permissions(root.join("AGENTS.md"), fs::Permissions::from_mode(0o0)).unwrap();
     let found = ask(&root.join("a"), &FileSettings::default()).unwrap();
-    // The superuser may read everything; for everybody else it is unreadable.
+    // The superuser can read every file, so this test only works for other users.
     let expected = if fs::read(root.join("AGENTS.md")).is_ok() { Outcome::Used } else { Outcome::Unreadable };
     assert_eq!(fate(&found, "root/AGENTS.md"), [expected]);
     assert!(found.text.unwrap().contains("leaf"));
@@ -125,7 +126,7 @@ fn a_directory_that_does_not_exist_is_an_error() {
 }
 
 #[test]
-fn names_that_are_not_utf8_work() {
+fn names_that_are_not_utf8_are_read() {
     let tree = Tree::new();
     let root = project(&tree, json!({}));
     let odd = root.join(OsStr::from_bytes(b"od\xffd\n"));
@@ -142,12 +143,13 @@ fn a_very_deep_directory_is_an_error_or_an_answer() {
     let reachable = root.join("d/".repeat(1_000));
     fs::create_dir_all(&reachable).unwrap();
     assert!(ask(&reachable, &FileSettings::default()).unwrap().text.is_some());
+    // The path is longer than the system allows, so the directory cannot even be named in a system call.
     let too_deep = root.join("d/".repeat(10_000));
     assert!(matches!(ask(&too_deep, &FileSettings::default()), Err(ResolveError::Directory { .. })));
 }
 
 #[test]
-fn a_directory_with_many_entries_is_no_trouble() {
+fn a_directory_with_many_entries_is_resolved() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "root", "agents.MD": "other case" }));
     for number in 0..20_000 {
@@ -169,7 +171,7 @@ fn a_dangling_marker_is_reported_and_does_not_count() {
 }
 
 #[test]
-fn settings_that_contradict_are_errors() {
+fn contradicting_settings_are_errors() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "root" }));
     let with = |settings: FileSettings| match ask(&root, &settings) {
@@ -202,6 +204,7 @@ fn a_file_that_grows_while_it_is_read_is_read_in_bounds() {
                 file.write_all(b"more and more and more\n").unwrap();
             }
         });
+        // The scheduler decides if a read meets a write, so one attempt would prove little.
         for _ in 0..200 {
             let settings = FileSettings::default();
             let found = resolve(&Request { cwd: &root, settings: &settings }, None).unwrap();
@@ -216,6 +219,7 @@ fn a_huge_file_costs_no_more_than_the_limit() {
     let tree = Tree::new();
     let root = project(&tree, json!({}));
     let file = fs::File::create(root.join("AGENTS.md")).unwrap();
+    // A sparse file: it takes no space on disk, but reading all of it would take minutes.
     file.set_len(10 * 1024 * 1024 * 1024).unwrap();
     let started = std::time::Instant::now();
     let found = ask(&root, &FileSettings::default()).unwrap();
@@ -225,9 +229,10 @@ fn a_huge_file_costs_no_more_than_the_limit() {
 }
 
 #[test]
-fn a_mark_does_not_deny_headings_that_nobody_looked_for() {
+fn a_mark_does_not_deny_unread_headings() {
     let tree = Tree::new();
     let filler = "text\n".repeat(40_000);
+    // The files are larger than what is read of them, so headings near their end are unknown and must not be denied.
     let marks = |text: String| {
         let root = project(&tree, json!({ "AGENTS.md": text }));
         let text = ask(&root, &FileSettings::default()).unwrap().text.unwrap();
@@ -251,13 +256,13 @@ fn a_mark_does_not_deny_headings_that_nobody_looked_for() {
 }
 
 #[test]
-fn what_is_left_out_says_which_limit_left_it_out() {
+fn a_dropped_file_names_the_limit() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "root", "a/AGENTS.md": "leaf" }));
     let detail = |settings: FileSettings| {
         let found = ask(&root.join("a"), &settings).unwrap();
         let left_out = found.decisions.iter().find(|decision| decision.outcome == Outcome::OverBudget);
-        left_out.and_then(|decision| decision.detail.clone()).unwrap_or_default()
+        left_out.and_then(|decision| decision.detail()).unwrap_or_default()
     };
     let files = detail(FileSettings::default().with(|agents| agents.initial.max_files = Some(1)));
     assert!(files.ends_with("raise agents.initial.max_files"), "{files}");
@@ -265,7 +270,7 @@ fn what_is_left_out_says_which_limit_left_it_out() {
     assert!(bytes.ends_with("raise agents.initial.max_bytes"), "{bytes}");
 }
 
-/// What is advised, by each profile, in its own words.
+/// Returns the advice of each profile, with the agent's own names of settings.
 #[test]
 fn advice_names_the_settings_of_the_agent_in_question() {
     let tree = Tree::new();
@@ -284,7 +289,7 @@ fn advice_names_the_settings_of_the_agent_in_question() {
         let found = survey(&request).unwrap();
         let path = instructions::path::normalise(Path::new(name), &root);
         let decision = found.decisions.into_iter().find(|decision| decision.path == path);
-        decision.unwrap().detail.unwrap_or_default()
+        decision.unwrap().detail().unwrap_or_default()
     };
     let ends = |detail: String, end: &str| assert!(detail.ends_with(end), "{detail}");
     ends(detail(&CODEX, "a", 9, "a/AGENTS.md"), "or raise project_doc_max_bytes in Codex's config.toml");
@@ -321,7 +326,7 @@ fn advice_names_the_settings_of_the_agent_in_question() {
 }
 
 #[test]
-fn a_search_that_ends_at_home_says_so() {
+fn a_search_that_ends_at_home_is_explained() {
     let tree = Tree::new();
     let home = tree.directory("home");
     let cwd = tree.directory("home/a");
@@ -368,7 +373,7 @@ fn two_files_together_make_no_tag() {
     let text = ask(&root.join("a"), &FileSettings::default()).unwrap().text.unwrap();
     assert!(text.contains("\none &lt;\n\nInstructions from: "), "{text}");
     assert!(text.ends_with("\ntwo &lt;/\n</agents_context>"), "{text}");
-    // Nor does a file's name together with its text.
+    // A file's name and its text must not form a tag together, either.
     let root = project(&tree, json!({ "b/NOTES <": "agents_context>" }));
     let settings =
         FileSettings::default().with(|agents| agents.fallback_filenames = Some(vec!["NOTES <".to_owned()]));
@@ -396,7 +401,7 @@ fn a_duplicate_still_hides_the_names_after_it() {
 
 /// Found by the fuzz target `tree`.
 #[test]
-fn a_fallback_that_is_read_anyway_is_one_candidate() {
+fn a_fallback_with_a_known_name_is_one_candidate() {
     let tree = Tree::new();
     let root = project(&tree, json!({ "AGENTS.md": "root", "AGENTS.local.md": "local" }));
     let settings = FileSettings::default()
@@ -428,7 +433,7 @@ fn nothing_above_a_workspace_counts() {
         assert_eq!(resolved(bounds, profile), (Some(workspace), 2));
         assert_eq!(resolved(ProjectBounds::HomeOnly, profile), (None, 0));
     }
-    // A marker inside does not narrow a workspace whose root can be given; where it cannot, the agent's rules hold.
+    // A marker inside a workspace does not narrow it if the root can be given. Otherwise the agent's rules apply.
     fs::create_dir(root.join("workspace/a/.git")).unwrap();
     let bounds = || ProjectBounds::Workspace(root.join("workspace"));
     assert_eq!(resolved(bounds(), &FOREWORD), (Some(root.join("workspace")), 2));
@@ -440,13 +445,15 @@ fn nothing_above_a_workspace_counts() {
 }
 
 #[test]
-fn no_agents_rules_lead_out_of_a_workspace() {
+fn no_profile_reads_outside_a_workspace() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     let workspace = root.join("workspace");
     let cwd = workspace.join("a/b");
     fs::create_dir_all(&cwd).unwrap();
     fs::write(root.join("secret.md"), "secret").unwrap();
+    // Every known name exists above the workspace, at its top and in the working directory, so that each profile has
+    // something to read outside.
     for place in [root, &workspace, &cwd] {
         for name in instructions::PROFILES.iter().flat_map(|profile| profile.known_names()) {
             let path = place.join(name);
@@ -473,9 +480,9 @@ fn no_agents_rules_lead_out_of_a_workspace() {
     }
 }
 
-/// Two links to the directory that they are in make 2^32 ways through it.
+/// Two symlinks to their own directory make 2^32 paths through it.
 #[test]
-fn links_that_lead_back_are_followed_once() {
+fn circular_links_are_followed_once() {
     let tree = Tree::new();
     let root = project(
         &tree,
@@ -496,7 +503,7 @@ fn links_that_lead_back_are_followed_once() {
     }
 }
 
-/// What is looked up for each of them must not depend on how many stand before it.
+/// The work per mention must not depend on the number of mentions before it.
 #[test]
 fn a_file_of_many_mentions_is_read_once() {
     let tree = Tree::new();

@@ -1,4 +1,4 @@
-//! A cached answer is the answer that a fresh look would give, whatever happened in between.
+//! A cached answer equals a fresh one, whatever happened in between.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its files has failed")]
 
@@ -12,10 +12,10 @@ use instructions::{
     CODELIA, CODEX, Cache, FOREWORD, FileSettings, HomeDirectories, Profile, Request, resolve,
 };
 
-/// Longer than what must have been at rest to be believed.
+/// Longer than the time that a file must be at rest before the cache trusts it.
 const SETTLING: Duration = Duration::from_millis(2_100);
 
-/// Something that happens to a project between two resolutions of `project/a/b`.
+/// A change to a project between two resolutions of `project/a/b`.
 type Event = (&'static str, fn(&Path));
 
 const EVENTS: &[Event] = &[
@@ -91,7 +91,7 @@ fn lay_out(at: &Path) {
     symlink("../../nowhere", at.join("project/a/b/AGENTS.local.md")).unwrap();
 }
 
-/// Answers as text, so that errors are compared too.
+/// Answers as text, so that errors are compared as well.
 fn answer(profile: &'static Profile, at: &Path, cache: Option<&Cache>) -> String {
     let homes = HomeDirectories::default().with(&FOREWORD, at.join("home")).with(&CODEX, at.join("codex"));
     let settings = FileSettings { homes, ..FileSettings::of(profile) };
@@ -111,7 +111,7 @@ fn a_cached_answer_is_never_stale() {
     places.iter().for_each(|place| lay_out(place));
     let profiles = [&FOREWORD, &CODEX, &CODELIA];
     let cache = Cache::new();
-    // First what has just been written is looked at, which must not be believed later.
+    // The first resolution reads files that were just written. The cache must not trust those later.
     for profile in profiles {
         places.iter().for_each(|place| drop(answer(profile, place, Some(&cache))));
     }
@@ -131,14 +131,14 @@ fn a_cached_answer_is_never_stale() {
             assert_eq!(answer(profile, place, Some(&cache)), fresh, "{}: {event}", profile.name);
             assert_eq!(answer(profile, place, Some(&cache)), fresh, "{}, again: {event}", profile.name);
         }
-        // Every event but these must have made a difference, or it tests nothing.
+        // Every other event must change the answer, or it tests nothing.
         let unseen = ["nothing", "permissions change", "the agent's settings appear"];
         assert_eq!(answer(&FOREWORD, place, None) == before, unseen.contains(event), "{event}");
     }
 }
 
 #[test]
-fn an_unchanged_answer_is_the_very_same() {
+fn an_unchanged_answer_is_shared() {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir_all(directory.path().join(".git")).unwrap();
     fs::write(directory.path().join("AGENTS.md"), "text\n").unwrap();
@@ -148,12 +148,13 @@ fn an_unchanged_answer_is_the_very_same() {
     let cache = Cache::new();
     let first = resolve(&request, Some(&cache)).unwrap();
     assert!(Arc::ptr_eq(&first, &resolve(&request, Some(&cache)).unwrap()));
+    // Other settings are another request, although all files are the same.
     let limited = FileSettings::default().with(|agents| agents.initial.max_bytes = Some(2));
     let other = resolve(&Request { settings: &limited, ..request }, Some(&cache)).unwrap();
     assert_ne!(first.text, other.text);
 }
 
-/// Threads that share a cache while files change never see a mixture or an old state.
+/// Threads that share a cache while files change never see a mixture or a stale state.
 #[test]
 fn threads_share_a_cache() {
     let directory = tempfile::tempdir().unwrap();
@@ -163,6 +164,8 @@ fn threads_share_a_cache() {
     let cache = Cache::new();
     let settings = FileSettings::default();
     let request = Request { cwd: directory.path(), settings: &settings };
+    // A rename replaces the file atomically, so each thread must see the text of this round, and no other. The changes
+    // follow each other within one tick of the clock, which is the hardest case for the cache.
     for round in 1..200 {
         fs::write(directory.path().join("new"), round.to_string()).unwrap();
         fs::rename(directory.path().join("new"), &file).unwrap();

@@ -1,4 +1,4 @@
-//! What the settings files of a trusted project do to Codex. Each line was tried with the real one, version 0.166.0.
+//! Effects of a trusted project's settings files on Codex. Each line was verified with version 0.166.0.
 
 mod support;
 
@@ -9,7 +9,7 @@ use support::Tree;
 const TRUSTED: &str = "[projects.\"{R}\"]\ntrust_level = \"trusted\"\n";
 const UNTRUSTED: &str = "[projects.\"{R}\"]\ntrust_level = \"untrusted\"\n";
 
-/// The project's text, or the error, for a working directory `a` below the root.
+/// Returns the project's text, or the error, for a working directory `a` below the root.
 fn ask(repository: &Value, own: &str, files: &Value) -> String {
     let tree = Tree::new();
     let parent = tree.directory("");
@@ -47,9 +47,11 @@ fn a_trusted_projects_own_settings_count() {
             json!({ "repo/.codex/config.toml": limit, "repo/a/.codex/config.toml": nested }),
             "ROOT ROOT ROOT\n|A A A",
         ),
+        // The root is known before the project's settings are read, so markers in them have no effect.
         (TRUSTED, json!({ "repo/.codex/config.toml": "project_root_markers = []\n" }), whole),
         (TRUSTED, json!({ "repo/.codex/config.toml": UNTRUSTED }), ""),
         (TRUSTED, json!({ "repo/.codex": "a file" }), whole),
+        // Settings of a project that is not trusted are not even parsed, so an error in them does no harm.
         ("", json!({ "repo/.codex/config.toml": "x = [\n" }), whole),
         (UNTRUSTED, json!({ "repo/.codex/config.toml": "x = [\n" }), ""),
     ] {
@@ -69,7 +71,7 @@ fn without_a_repository_only_the_working_directory_counts() {
 }
 
 #[test]
-fn what_codex_would_not_start_with() {
+fn settings_that_keep_codex_from_starting() {
     for (text, message) in [
         (json!("x = [\n"), "unclosed array"),
         (json!("project_doc_max_bytes = \"x\"\n"), "invalid type"),

@@ -1,4 +1,4 @@
-//! Conformance cases as data: a tree, a working directory, settings, and what must come out.
+//! Runs the conformance cases: a tree, a working directory, settings, and the expected result.
 
 #![expect(clippy::unwrap_used, reason = "a case that cannot be read fails its test")]
 
@@ -26,7 +26,7 @@ fn settings(profile: &'static Profile, value: &Value, root: &Path) -> FileSettin
     })
 }
 
-/// Cases of this shape name their tree by paths below the root.
+/// Cases whose tree lists paths below the root.
 fn check(case: &Value) -> Result<(), String> {
     let tree = Tree::new();
     let root = tree.directory("root");
@@ -56,7 +56,7 @@ fn check(case: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// The profile of an agent as recordings call it.
+/// Returns the profile of an agent by its name in recordings.
 fn profile_of(agent: &str) -> &'static Profile {
     let name = match agent {
         "claude" => "claude-code",
@@ -73,14 +73,14 @@ fn check_recorded(case: &Value) -> Result<(), String> {
     let parent = tree.directory("");
     tree.fill(&parent, &case["tree"]);
     if case["name"] == "20b" {
-        // The recording had a whole submodule there, of which its tree names only the file that leads to it.
+        // The recording contained a whole submodule, of which its tree lists only the `.git` file.
         tree.fill(&parent, &serde_json::json!({ "repo/.git/modules/sub": { "git": true } }));
     }
     let root = parent.join("repo");
     let home = parent.join("home");
     let homes = HomeDirectories::find(Some(home.clone()), |_| None);
     let cwd = support::place(case["cwd"].as_str().unwrap(), &parent);
-    // The agents were started inside their directory, and a process knows only the physical path of that.
+    // The agents were started inside the directory, and a process only knows its physical path.
     let cwd = Path::new(&cwd).canonicalize().unwrap();
     let profile = profile_of(case["agent"].as_str().unwrap());
     let settings = FileSettings { homes, ..FileSettings::of(profile) };
@@ -104,8 +104,8 @@ fn check_recorded(case: &Value) -> Result<(), String> {
         .iter()
         .map(|block| (block["role"].as_str().unwrap().to_owned(), block["text"].as_str().unwrap().to_owned()))
         .collect();
-    // Files of folders are in the order in which a file system lists them, which is another one here.
-    let is_listed = profile.rule_folders.iter().any(|folder| folder.order == RuleOrder::AsListed);
+    // Rules are in the order in which the file system lists them, which differs between machines.
+    let is_listed = profile.choose.rule_folders.iter().any(|folder| folder.order == RuleOrder::AsListed);
     let ordered = |mut text: Vec<String>| {
         text.sort();
         text
@@ -129,7 +129,8 @@ fn check_recorded(case: &Value) -> Result<(), String> {
     if case["expect"]["files"].is_null() {
         return Ok(());
     }
-    // The recording knows files by marks in their text: a link's target, and nothing of blank ones and those in UTF-16.
+    // The recording identifies files by marks in their texts, so a link appears as its target, and blank or UTF-16
+    // files do not appear.
     let has_mark = |text: &str| text.contains("MARK_");
     let files: Vec<String> = resolution
         .files
@@ -144,7 +145,7 @@ fn check_recorded(case: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a text is the recorded one, whose middle may be elided.
+/// Returns true if a text equals the recorded one, whose middle may be elided.
 fn is(text: &str, recorded: &str) -> bool {
     let Some((start, rest)) = recorded.split_once("\n…[") else { return text == recorded };
     let Some((elided, end)) = rest.split_once(" chars elided]…\n") else { return text == recorded };

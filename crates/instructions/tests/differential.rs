@@ -1,4 +1,4 @@
-//! The profile `codex` against the real Codex, over generated trees. Runs where the command is on the PATH.
+//! Compares the profile `codex` with the real Codex on generated trees. Skipped if the command is not on the PATH.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 
@@ -11,10 +11,10 @@ use instructions::{CODEX, FileSettings, HomeDirectories, Request, resolve};
 use serde_json::{Map, Value, json};
 use support::Tree;
 
-/// Trees that are compared; each costs a start of the real command.
+/// Number of trees. Each one starts the real command.
 const TREES: u64 = 60; // more with DIFFERENTIAL_TREES=1000
 
-/// A small generator of its own, so that a tree can be made again from its number.
+/// A small generator, so that a tree can be reproduced from its number.
 struct Random(u64);
 
 impl Random {
@@ -28,7 +28,7 @@ impl Random {
     }
 }
 
-/// Sizes around the limit, code points on its border, blanks, links, directories.
+/// Draws sizes around the limit, characters on its border, blank files, links and directories.
 fn entry(random: &mut Random, limit: usize) -> Value {
     let around = |random: &mut Random| (limit + 3).saturating_sub(random.below(7));
     match random.below(14) {
@@ -69,7 +69,7 @@ fn tree(random: &mut Random, limit: usize) -> Value {
     Value::Object(tree)
 }
 
-/// What the real command puts in front of its model.
+/// Returns the prompt of the real command.
 fn ask_codex(command: &Path, cwd: &Path, home: &Path) -> Option<String> {
     let output = Command::new(command)
         .args(["debug", "prompt-input", "hi"])
@@ -102,6 +102,7 @@ fn codex_agrees_on_generated_trees() {
         std::env::var("DIFFERENTIAL_TREES").ok().and_then(|count| count.parse().ok()).unwrap_or(TREES);
     for number in 0..trees {
         let mut random = Random(number);
+        // Small limits make cuts frequent. The last one is the default of Codex.
         let limit = *random.pick(&[16, 40, 64, 32_768]);
         let tree = Tree::new();
         let root = tree.directory("root");

@@ -1,4 +1,4 @@
-//! Imports: which files they bring, in which order, and what becomes of the others.
+//! Imports: the included files, their order, and the outcomes of the others.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 
@@ -29,7 +29,7 @@ impl Project {
         Self { tree, root, settings: FileSettings::default() }
     }
 
-    /// What an agent started in a directory gets; a survey and a cache find the same.
+    /// Resolves a directory, and checks that a survey and a cache agree.
     fn ask(&self, cwd: &str) -> Resolution {
         let cwd = self.root.join(cwd);
         let request = Request { cwd: &cwd, settings: &self.settings };
@@ -40,7 +40,7 @@ impl Project {
         full
     }
 
-    /// The files of an answer with their scopes, in the order of their text.
+    /// Returns the files of an answer with their scopes, in the order of the text.
     fn files(&self, found: &Resolution) -> Vec<String> {
         let scope = |scope| match scope {
             FileScope::Home => "home",
@@ -51,7 +51,7 @@ impl Project {
         found.files.iter().map(|file| format!("{} {}", scope(file.scope), self.name(&file.path))).collect()
     }
 
-    /// What became of what is not used.
+    /// Returns the outcomes of files that are not used.
     fn rest(&self, found: &Resolution) -> Vec<(String, Outcome)> {
         let rest = found
             .decisions
@@ -104,11 +104,11 @@ fn an_import_has_its_own_block_after_the_file_that_names_it() {
         )
     );
     let style = found.decisions.iter().find(|decision| decision.path.ends_with("style.md")).unwrap();
-    assert_eq!(style.detail.as_deref(), Some(&*format!("imported by {root}/AGENTS.md, line 1")));
+    assert_eq!(style.detail().as_deref(), Some(&*format!("imported by {root}/AGENTS.md, line 1")));
 }
 
 #[test]
-fn emulated_agents_take_it_for_text() {
+fn agents_without_imports_keep_them_as_text() {
     let mut project = Project::new(json!({ "AGENTS.md": "@a.md\n", "a.md": "A.\n" }));
     for profile in [&CODEX, &CODELIA] {
         project.settings = FileSettings::of(profile);
@@ -119,7 +119,7 @@ fn emulated_agents_take_it_for_text() {
 #[test]
 fn settings_switch_imports_off() {
     let mut project = Project::new(json!({ "AGENTS.md": "@a.md @none.md\n", "a.md": "A.\n" }));
-    // As a workspace says it.
+    // The setting of a workspace.
     let patch: AgentsConfig = serde_json::from_value(json!({ "imports": false })).unwrap();
     project.settings.apply(&patch).unwrap();
     project.check("", &["project AGENTS.md"], &[("a.md", Outcome::Disabled)]);
@@ -147,7 +147,7 @@ fn each_file_is_used_once_and_cycles_end() {
 }
 
 #[test]
-fn a_file_of_the_chain_stays_at_its_place() {
+fn a_file_of_the_chain_keeps_its_position() {
     let project = Project::new(json!({
         "AGENTS.md": "Root. @a/AGENTS.md @CLAUDE.md\n",
         "CLAUDE.md": "@AGENTS.md\n",
@@ -162,7 +162,7 @@ fn a_file_of_the_chain_stays_at_its_place() {
             ("AGENTS.md", Outcome::Duplicate),
         ],
     );
-    // Elsewhere it is an import like any other.
+    // From another file it is an ordinary import.
     project.check(
         "",
         &["project AGENTS.md", "import a/AGENTS.md", "import CLAUDE.md"],
@@ -171,7 +171,7 @@ fn a_file_of_the_chain_stays_at_its_place() {
 }
 
 #[test]
-fn five_imports_lead_to_a_file_and_not_six() {
+fn imports_are_followed_five_deep() {
     let project = Project::new(json!({
         "AGENTS.md": "0 @1.md\n", "1.md": "1 @2.md\n", "2.md": "2 @3.md\n", "3.md": "3 @4.md\n",
         "4.md": "4 @5.md\n", "5.md": "5 @6.md\n", "6.md": "6\n",
@@ -179,16 +179,16 @@ fn five_imports_lead_to_a_file_and_not_six() {
     let five =
         ["project AGENTS.md", "import 1.md", "import 2.md", "import 3.md", "import 4.md", "import 5.md"];
     let found = project.check("", &five, &[("6.md", Outcome::TooDeep)]);
-    let deep = found.decisions.last().unwrap().detail.as_deref().unwrap();
+    let deep = found.decisions.last().unwrap().detail().unwrap();
     assert!(deep.contains("5.md, line 1, which is 5 imports deep already"), "{deep}");
-    // A shorter way makes it right.
+    // A shorter path of imports includes it.
     fs::write(project.root.join("AGENTS.md"), "0 @1.md @6.md\n").unwrap();
     let six: Vec<&str> = five.into_iter().chain(["import 6.md"]).collect();
     project.check("", &six, &[]);
 }
 
 #[test]
-fn what_leads_out_is_refused_and_what_is_no_file_is_named() {
+fn imports_outside_the_root_and_non_files_are_rejected() {
     let project = Project::new(json!({
         "AGENTS.md": "@../outside.md @a/../../outside.md @out.md @out/secret.md @dir @fifo @loop.md @blank.md\n\
                       @zero @in.md\n@dangling.md @AGENTS.md/x @/etc/passwd @~/x.md",
@@ -276,7 +276,7 @@ fn the_users_own_files_import_from_their_directory() {
     assert_eq!(fates, [Outcome::OutsideRoot, Outcome::OutsideRoot]);
 }
 
-/// It is the user's own, wherever it is kept.
+/// The file is the user's own, wherever the link leads.
 #[test]
 fn the_users_own_file_may_be_a_link_to_anywhere() {
     let mut project = Project::new(json!({ "AGENTS.md": "Root.\n" }));
@@ -292,7 +292,7 @@ fn the_users_own_file_may_be_a_link_to_anywhere() {
 }
 
 #[test]
-fn imports_are_within_the_one_limit_and_give_way_before_their_importer() {
+fn imports_share_the_limit_and_are_dropped_first() {
     let mut project = Project::new(json!({
         "AGENTS.md": "Root. @big.md\n",
         "big.md": "line\n".repeat(10),
@@ -336,6 +336,8 @@ fn ten_thousand_imports_end_with_one_warning() {
         warnings.collect::<Vec<_>>()
     };
     assert_eq!(warnings(&found), [(DiagnosticCode::TooManyImports, Some(4_097))]);
+    // Missing and existing files have limits of their own: looking for a missing file is cheap, reading an existing one
+    // is not.
     let present: String = (0..1_000).map(|number| format!("@{number}.md\n")).collect();
     fs::write(project.root.join("AGENTS.md"), &present).unwrap();
     for number in 0..1_000 {
@@ -349,7 +351,7 @@ fn ten_thousand_imports_end_with_one_warning() {
 }
 
 #[test]
-fn a_file_that_only_imports_or_repeats_another_says_so() {
+fn a_file_that_only_imports_or_repeats_is_noted() {
     let project = Project::new(json!({
         "AGENTS.md": "@docs/rules.md\n",
         "docs/rules.md": "Rules.\n",
@@ -361,7 +363,7 @@ fn a_file_that_only_imports_or_repeats_another_says_so() {
     let found = project.ask("a");
     let detail = |name: &str| {
         let decision = found.decisions.iter().find(|decision| project.name(&decision.path) == name).unwrap();
-        decision.detail.clone().unwrap().replace(&format!("{}/", project.root.display()), "")
+        decision.detail().unwrap().replace(&format!("{}/", project.root.display()), "")
     };
     assert_eq!(detail("AGENTS.md"), "it only imports docs/rules.md");
     assert!(detail("CLAUDE.md").ends_with("it only imports AGENTS.md, which is read"));
@@ -370,9 +372,9 @@ fn a_file_that_only_imports_or_repeats_another_says_so() {
     assert_eq!(detail("a/AGENTS.md"), "it repeats docs/rules.md");
 }
 
-/// Whatever the root is: what is kept private is not read as an instruction file, not by an import and not through a link.
+/// Private files are never read, whatever the root is: not by name, not as an import, not through a link.
 #[test]
-fn private_files_are_nobodys_instructions() {
+fn private_files_are_never_instructions() {
     let mut project = Project::new(json!({
         "AGENTS.md": "@data/owner.token @key.txt @other-name.txt @docs/style.md\n",
         "docs/style.md": "Style.\n",
@@ -388,11 +390,12 @@ fn private_files_are_nobodys_instructions() {
     let used = ["project AGENTS.md", "import docs/style.md"];
     let found = project.check("", &used, &kept);
     assert!(!found.text.unwrap().contains("secret"));
+    // A private file counts as outside, so that the answer does not reveal what the path contains.
     let linked = [&[("a/AGENTS.md", outside)], &kept[..]].concat();
     project.check("a", &used, &linked);
     let inside = [&[("data/AGENTS.md", outside)], &kept[..]].concat();
     project.check("data", &used, &inside);
-    // Through a root that is a link, too.
+    // The same holds if the root is a symlink.
     let link = project.tree.directory("links").join("root");
     std::os::unix::fs::symlink(&project.root, &link).unwrap();
     project.root = link;

@@ -1,5 +1,5 @@
-//! What the settings of Gemini CLI and Qwen Code do to the names that they read. Each line of the tables was tried with the
-//! real ones, versions 0.61.0 and 0.24.4.
+//! Effects of the settings of Gemini CLI and Qwen Code on the names that they read. Each line of the tables was
+//! verified with versions 0.61.0 and 0.24.4.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 
@@ -20,7 +20,7 @@ struct Asked {
     settings: FileSettings,
 }
 
-/// A repository with a directory `a`, and every name in both and in the agent's own directory.
+/// A repository with a directory `a`. Every name exists in both and in the agent's own directory.
 fn asked(profile: &'static Profile, files: &Value) -> Asked {
     let tree = Tree::new();
     let parent = tree.directory("");
@@ -45,7 +45,7 @@ impl Asked {
     }
 }
 
-/// The texts of the files that are there, in their order.
+/// Returns the texts of the included files in order.
 fn texts(resolution: &Resolution) -> String {
     resolution.files.iter().map(|file| file.text.trim()).collect::<Vec<_>>().join(" | ")
 }
@@ -66,7 +66,7 @@ fn gemini_reads_the_names_of_its_settings_and_its_own() {
         (json!({}), alone),
         (json!({ GEMINI_OWN: list }), both),
         (json!({ GEMINI_AT_CWD: list }), both),
-        // Only the working directory's own counts.
+        // Only the settings of the working directory count.
         (json!({ GEMINI_AT_ROOT: list }), alone),
         (json!({ GEMINI_OWN: one }), with_team),
         (json!({ GEMINI_OWN: one, GEMINI_AT_CWD: list }), both),
@@ -81,7 +81,7 @@ fn gemini_reads_the_names_of_its_settings_and_its_own() {
 }
 
 #[test]
-fn a_decision_says_which_setting_names_a_file() {
+fn a_decision_names_the_setting_behind_a_file() {
     let setting = json!({ "context": { "fileName": "TEAM.md" } }).to_string();
     let asked = asked(&GEMINI_CLI, &json!({ GEMINI_AT_CWD: setting }));
     let resolution = asked.at("repo/a").unwrap();
@@ -91,17 +91,17 @@ fn a_decision_says_which_setting_names_a_file() {
     };
     let heading = "# Contextual Instructions (TEAM.md, GEMINI.md)\n";
     assert!(resolution.blocks[0].text.starts_with(heading), "{}", resolution.blocks[0].text);
-    let why = of("TEAM.md").detail.clone().unwrap();
+    let why = of("TEAM.md").detail().unwrap();
     assert!(
         why.contains("`context.fileName` in") && why.contains("a/.gemini/settings.json names it"),
         "{why}"
     );
-    assert_eq!((of("GEMINI.md").outcome, of("GEMINI.md").detail.clone()), (Outcome::Used, None));
+    assert_eq!((of("GEMINI.md").outcome, of("GEMINI.md").detail()), (Outcome::Used, None));
     assert_eq!(of("AGENTS.md").outcome, Outcome::Ignored);
 }
 
 #[test]
-fn gemini_brings_in_the_same_names_when_a_tool_reads_further_down() {
+fn gemini_loads_the_same_names_in_nested_directories() {
     let setting = json!({ "context": { "fileName": "TEAM.md" } }).to_string();
     let asked = asked(&GEMINI_CLI, &json!({ GEMINI_OWN: setting }));
     let request = Request { cwd: &asked.parent.join("repo/a"), settings: &asked.settings };
@@ -137,7 +137,7 @@ fn qwen_reads_the_names_of_its_settings_instead_of_its_own() {
 }
 
 #[test]
-fn settings_that_an_agent_does_not_start_with() {
+fn settings_that_keep_an_agent_from_starting() {
     for (profile, path, text, message) in [
         (&GEMINI_CLI, GEMINI_OWN, json!("{"), "EOF while parsing"),
         (&GEMINI_CLI, GEMINI_OWN, json!(""), "EOF while parsing"),
@@ -159,7 +159,7 @@ fn settings_that_an_agent_does_not_start_with() {
 }
 
 #[test]
-fn a_folder_that_is_not_trusted_says_nothing() {
+fn settings_of_an_untrusted_folder_are_ignored() {
     let folders = |level: &str| json!({ "{R}/a": level, "{R}": "TRUST_FOLDER" }).to_string();
     let file = "home/.gemini/trustedFolders.json";
     let list = json!({ "context": { "fileName": "TEAM.md" } }).to_string();
@@ -179,7 +179,7 @@ fn a_folder_that_is_not_trusted_says_nothing() {
 }
 
 #[test]
-fn settings_that_are_not_followed_are_named() {
+fn settings_that_are_not_followed_are_reported() {
     for (profile, path, text, key) in [
         (&GEMINI_CLI, GEMINI_OWN, r#"{"context": {"importFormat": "flat"}}"#, "`context.importFormat`"),
         (&OPENCODE, "repo/opencode.json", r#"{"instructions": ["docs/*.md"]}"#, "`instructions`"),
@@ -212,7 +212,7 @@ fn settings_that_are_not_followed_are_named() {
     assert!(quiet.at("repo/a").unwrap().diagnostics.is_empty());
 }
 
-/// In a workspace a link in the place of the settings does not lead out of it.
+/// In a workspace the settings may not be a symlink that leads out of it.
 #[test]
 fn settings_of_a_workspace_stay_inside_of_it() {
     let list = json!({ "context": { "fileName": "TEAM.md" } }).to_string();

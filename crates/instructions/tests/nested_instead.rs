@@ -1,4 +1,4 @@
-//! What Claude Code brings in when a tool reads a file, as the real one did (2.1.325).
+//! Files that Claude Code loads when a tool reads a file, as recorded from version 2.1.325.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 

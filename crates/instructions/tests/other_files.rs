@@ -1,4 +1,4 @@
-//! Files that a profile does not read: one outcome each, and advice that this profile would follow.
+//! Files that a profile does not read: each has one outcome, and advice that works with this profile.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 
@@ -11,7 +11,7 @@ use instructions::{
 use serde_json::{Value, json};
 use support::Tree;
 
-/// What a profile finds in a repository of these files.
+/// Surveys a repository with these files.
 fn found(profile: &'static Profile, files: &Value) -> Resolution {
     let tree = Tree::new();
     let root = tree.directory("root");
@@ -22,11 +22,11 @@ fn found(profile: &'static Profile, files: &Value) -> Resolution {
     survey(&Request { cwd: &root, settings: &settings }).unwrap()
 }
 
-/// What became of the files of a name, and why.
+/// Returns the outcomes of the files with a name, and their reasons.
 fn fates(found: &Resolution, name: &str) -> Vec<(Outcome, String)> {
     let of_name = found.decisions.iter().filter(|decision| decision.path.ends_with(name));
     let there = of_name.filter(|decision| decision.outcome != Outcome::Absent);
-    there.map(|decision| (decision.outcome, decision.detail.clone().unwrap_or_default())).collect()
+    there.map(|decision| (decision.outcome, decision.detail().unwrap_or_default())).collect()
 }
 
 #[track_caller]
@@ -50,6 +50,7 @@ fn the_advice_helps_every_profile() {
         let before = found(profile, &json!({ "CONVENTIONS.md": "text\n" }));
         let fates = fates(&before, "CONVENTIONS.md");
         let [(Outcome::Ignored, why)] = fates.as_slice() else { panic!("{}: {fates:?}", profile.name) };
+        // The advice is followed literally: advice that does not make the agent read the file is worse than none.
         let link = why.split_once("ln -s CONVENTIONS.md ").unwrap().1.split_once(')').unwrap().0;
         let after =
             found(profile, &json!({ "CONVENTIONS.md": "text\n", link: { "symlink": "CONVENTIONS.md" } }));
@@ -68,7 +69,7 @@ fn a_file_in_other_letters_has_one_outcome() {
 }
 
 #[test]
-fn a_file_that_is_put_into_another_is_not_ignored_as_well() {
+fn an_imported_file_is_not_reported_as_ignored() {
     let files = json!({ "GEMINI.md": "See @AGENTS.md\n", "AGENTS.md": "shared\n", "CLAUDE.md": "other\n" });
     let found = found(&GEMINI_CLI, &files);
     let imported = fates(&found, "AGENTS.md");

@@ -1,4 +1,4 @@
-//! What the real agents were seen to do where one would expect something else, each in the smallest tree that shows it.
+//! Surprising behavior observed in the real agents, each in the smallest tree that shows it.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 
@@ -10,7 +10,7 @@ use instructions::{FileSettings, HomeDirectories, Outcome, Profile, Request, Res
 use serde_json::{Value, json};
 use support::Tree;
 
-/// A repository with these files, seen with the eyes of an agent that is started in `cwd`.
+/// Resolves a repository with these files for an agent started in `cwd`.
 struct Seen {
     _tree: Tree,
     parent: PathBuf,
@@ -32,7 +32,7 @@ impl Seen {
         survey(&Request { cwd: &self.parent.join(cwd), settings: &settings }).unwrap()
     }
 
-    /// The files of the repository whose texts are there, in their order.
+    /// Returns the included files of the repository in order.
     fn files(&self, agent: &str, cwd: &str) -> Vec<String> {
         let repository = self.parent.join("repo");
         let shown =
@@ -55,6 +55,7 @@ fn two_names_of_one_file_are_two_files_to_some() {
     ] {
         let seen = Seen::new(&json!({ format!("repo/{name}"): "MARK\n" }));
         let repository = seen.parent.join("repo");
+        // A hard link has two paths and one inode, which shows how an agent recognizes a file that it has read before.
         std::fs::hard_link(repository.join(name), repository.join("a").join(name)).unwrap();
         assert_eq!(seen.files(agent, "repo/a").len(), number, "{agent}");
     }
@@ -68,6 +69,8 @@ fn a_next_line_character_is_a_text_to_some() {
         ("QWEN.md", "qwen-code", true),
         ("AGENTS.md", "codex", false),
     ] {
+        // U+0085 is white space for Rust but not for JavaScript, so a file with nothing else is blank only for an agent
+        // written in Rust.
         let seen = Seen::new(&json!({ format!("repo/{name}"): "\u{85}" }));
         assert_eq!(!seen.files(agent, "repo").is_empty(), is_read, "{agent}");
     }
@@ -76,16 +79,19 @@ fn a_next_line_character_is_a_text_to_some() {
 #[test]
 fn gemini_takes_a_backslash_for_a_slash() {
     let seen = Seen::new(&json!({ "repo/GEMINI.md": "ROOT\n", "repo/a\\x/GEMINI.md": "LOST\n" }));
+    // The agent takes the backslash for a slash and looks in a directory `a/x`, which does not exist.
     assert_eq!(seen.files("gemini-cli", "repo/a\\x"), ["GEMINI.md"]);
     let resolution = seen.by("gemini-cli", "repo/a\\x");
     let lost = |outcome: Outcome| outcome == Outcome::Ignored;
-    assert!(resolution.decisions.iter().any(|decision| lost(decision.outcome)
-        && decision.detail.as_ref().is_some_and(|why| why.contains("backslash"))));
+    assert!(
+        resolution.decisions.iter().any(|decision| lost(decision.outcome)
+            && decision.detail().is_some_and(|why| why.contains("backslash")))
+    );
     assert_eq!(seen.files("qwen-code", "repo/a\\x").len(), 0);
 }
 
 #[test]
-fn a_main_file_stands_where_claude_code_imports_it_first() {
+fn claude_code_moves_main_files_to_their_first_import() {
     let seen = Seen::new(&json!({
         "repo/CLAUDE.md": "R @CLAUDE.local.md @a/b/CLAUDE.md\n",
         "repo/CLAUDE.local.md": "LOCAL\n",
@@ -103,10 +109,10 @@ fn a_main_file_stands_where_claude_code_imports_it_first() {
         seen.parent.join("repo/CLAUDE.local.md").display()
     );
     assert!(text(&resolution).contains(&called), "{}", text(&resolution));
-    // Started further down, what is imported from above leads out of the working directory.
+    // For an agent started further down, imports from above lead out of the working directory.
     let below = ["CLAUDE.md", "a/b/CLAUDE.md", "a/b/x.md", "CLAUDE.local.md", "a/CLAUDE.md"];
     assert_eq!(seen.files("claude-code", "repo/a/b"), below);
-    // What is private stays that where nobody else imports it.
+    // A private file keeps its label if no other file imports it.
     assert!(
         text(&seen.by("claude-code", "repo/a/b"))
             .contains("CLAUDE.local.md (user's private project instructions")
@@ -114,7 +120,7 @@ fn a_main_file_stands_where_claude_code_imports_it_first() {
 }
 
 #[test]
-fn what_your_own_file_imports_is_your_own() {
+fn imports_of_your_own_file_are_labelled_yours() {
     let seen = Seen::new(&json!({ "home/.claude/CLAUDE.md": "H @{R}/CLAUDE.md\n", "repo/CLAUDE.md": "R\n" }));
     let resolution = seen.by("claude-code", "repo");
     let called = format!(
@@ -126,7 +132,8 @@ fn what_your_own_file_imports_is_your_own() {
 }
 
 #[test]
-fn front_matter_of_any_length_goes() {
+fn front_matter_of_any_length_is_stripped() {
+    // Our own limit for front matter is far smaller, and must not apply to text that the agent removes unparsed.
     let header = format!("---\nx: {}\n---\nMARK\n", "y".repeat(100_000));
     let seen = Seen::new(&json!({ "repo/CLAUDE.md": header }));
     let resolution = seen.by("claude-code", "repo");
@@ -142,20 +149,20 @@ fn a_zero_byte_behind_an_import_costs_claude_code_everything() {
     let lost = resolution.decisions.iter().filter(|decision| decision.outcome == Outcome::Unreadable);
     assert_eq!(lost.count(), 3);
     assert_eq!(seen.files("claude-code", "repo").len(), 2);
-    // Elsewhere it is a character.
+    // A zero byte that is not part of an import does no harm.
     let seen = Seen::new(&json!({ "repo/CLAUDE.md": "R\0 x\n" }));
     assert_eq!(seen.files("claude-code", "repo"), ["CLAUDE.md"]);
 }
 
 #[test]
-fn claude_code_imports_nothing_from_the_text_of_a_picture() {
+fn claude_code_ignores_imports_in_image_texts() {
     let files =
         json!({ "repo/CLAUDE.md": "![@j.md](z) [x @i.md](y)\n", "repo/i.md": "I\n", "repo/j.md": "J\n" });
     assert_eq!(Seen::new(&files).files("claude-code", "repo"), ["CLAUDE.md", "i.md"]);
 }
 
 #[test]
-fn imports_keep_their_byte_order_mark_and_have_to_be_utf8_for_some() {
+fn encodings_of_imports_differ_between_agents() {
     let marked = |name: &str| json!({ format!("repo/{name}"): "R @a.md\n", "repo/a.md": "\u{feff}A\n" });
     for (name, agent, kept) in [
         ("GEMINI.md", "gemini-cli", true),
@@ -165,7 +172,7 @@ fn imports_keep_their_byte_order_mark_and_have_to_be_utf8_for_some() {
         let seen = Seen::new(&marked(name));
         assert_eq!(text(&seen.by(agent, "repo")).contains("\u{feff}A"), kept, "{agent}");
     }
-    // The base64 is that of `A`, a byte that is no UTF-8, and a line end.
+    // The base64 encodes `A`, a byte that is not UTF-8, and a line end.
     let files = json!({ "repo/AGENTS.md": "R @a.md\n", "repo/GEMINI.md": "R @a.md\n", "repo/a.md": { "base64": "Qf8K" } });
     let seen = Seen::new(&files);
     let copilot = seen.by("copilot", "repo");
@@ -178,7 +185,7 @@ fn imports_keep_their_byte_order_mark_and_have_to_be_utf8_for_some() {
 }
 
 #[test]
-fn copilot_reads_two_links_to_one_rule_once_and_takes_out_what_nobody_sees() {
+fn copilot_reads_linked_rules_once_and_strips_hidden_characters() {
     let seen = Seen::new(&json!({
         "repo/docs/rule.md": "MARK\u{200b}ED\u{202e}\n",
         "repo/.claude/rules/a.md": { "symlink": "{R}/docs/rule.md" },
@@ -189,13 +196,14 @@ fn copilot_reads_two_links_to_one_rule_once_and_takes_out_what_nobody_sees() {
         "repo/.claude/rules/main.md": { "symlink": "{R}/AGENTS.md" },
     }));
     let resolution = seen.by("copilot", "repo");
+    // Three links lead to one rule, which is read once. The copy is another file and is read as well.
     assert_eq!(text(&resolution).matches("MARKED").count(), 2, "{}", text(&resolution));
     assert!(!text(&resolution).contains(['\u{200b}', '\u{202e}']));
     assert_eq!(text(&resolution).matches("MAIN").count(), 2, "a main file is none of the rules");
 }
 
 #[test]
-fn copilot_reads_nothing_inside_of_git_and_the_others_do() {
+fn only_copilot_reads_nothing_inside_git() {
     let seen = Seen::new(&json!({ "repo/AGENTS.md": "ROOT\n", "repo/.git/x/y": "" }));
     assert_eq!(seen.files("copilot", "repo/.git/x").len(), 0);
     for agent in ["codex", "pi", "opencode"] {

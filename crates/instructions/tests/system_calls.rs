@@ -1,4 +1,4 @@
-//! What a resolution asks of the system, counted by strace where it exists.
+//! Counts the system calls of a resolution with strace. Skipped if it is not installed.
 
 use std::fs;
 use std::path::Path;
@@ -11,30 +11,31 @@ use instructions::{
 use measure::SystemCalls;
 use measure::system_calls::{begin_part, end_part};
 
-/// Makes this program the one that is watched.
+/// Argument that makes this program the traced one.
 const WATCHED: &str = "FOREWORD_TEST_WATCHED_DIRECTORY";
 const DEPTH: usize = 8;
 
 #[test]
-fn a_warm_resolution_looks_once_at_each_directory_and_known_file() -> anyhow::Result<()> {
+fn a_warm_resolution_stats_each_directory_and_file_once() -> anyhow::Result<()> {
     if let Some(directory) = std::env::var_os(WATCHED) {
         return be_watched(Path::new(&directory));
     }
     if !SystemCalls::can_be_counted() {
-        // Nothing else can count them.
+        // Other tools cannot count them.
         return Ok(());
     }
     let directory = tempfile::tempdir()?;
     lay_out(directory.path())?;
     let mut again = Command::new(std::env::current_exe()?);
-    again.args(["--exact", "a_warm_resolution_looks_once_at_each_directory_and_known_file"]);
+    // The test runs itself a second time under strace, so that only the calls of its own process are counted.
+    again.args(["--exact", "a_warm_resolution_stats_each_directory_and_file_once"]);
     let parts = SystemCalls::count(again.env(WATCHED, directory.path()))?;
     for profile in [&FOREWORD, &CODEX, &CODELIA] {
         let cold = &parts[&format!("{}-cold", profile.name)];
         let warm = &parts[&format!("{}-warm", profile.name)];
-        // The root, eight directories below it, and a file in each.
+        // The root and eight directories below it, with a file in each.
         let project = 2 * (DEPTH + 1);
-        // The user's own directory, the file in it, and for codex its settings.
+        // The user's own directory, the file in it, and the settings of Codex.
         let home = match profile.name {
             "foreword" => 2,
             "codex" => 3,
@@ -42,11 +43,12 @@ fn a_warm_resolution_looks_once_at_each_directory_and_known_file() -> anyhow::Re
         };
         assert_eq!(warm.stats(), project + home, "{}: {warm}", profile.name);
         assert_eq!((warm.opens(), warm.of(&["read"])), (0, 0), "{}: {warm}", profile.name);
-        // A file costs one open, one read and one close; a name that is absent costs one open.
-        let files = DEPTH + 1 + usize::from(profile.home.is_some());
+        // A file costs one open, one read and one close. An absent name costs one open.
+        let files = DEPTH + 1 + usize::from(profile.choose.home.is_some());
         assert!(cold.of(&["read"]) <= files + 1, "{}: {cold}", profile.name);
-        let names = profile.names.len() + profile.added.len();
-        let opens = names * (DEPTH + 1) + profile.home.map_or(0, |home| home.names.len()) + 2;
+        let names =
+            profile.main_names().count() + profile.names_with(instructions::profile::NameRole::Added).count();
+        let opens = names * (DEPTH + 1) + profile.choose.home.map_or(0, |home| home.names.len()) + 2;
         assert!(cold.opens() <= opens, "{}: {cold}", profile.name);
     }
     Ok(())
@@ -64,6 +66,7 @@ fn lay_out(directory: &Path) -> anyhow::Result<()> {
     fs::create_dir(directory.join("home"))?;
     fs::write(directory.join("home/AGENTS.md"), "mine\n")?;
     fs::write(directory.join("home/config.toml"), "")?;
+    // The cache trusts only what has been unchanged for two seconds, so the warm resolution would otherwise read again.
     std::thread::sleep(Duration::from_millis(2_100));
     Ok(())
 }

@@ -105,6 +105,8 @@ impl Bare {
         writeln!(self.input, "{call}")?;
         let mut line = String::new();
         self.output.read_line(&mut line)?;
+        // Parsed here as well, because the measured client must parse the answer too, and the comparison should show
+        // its own overhead only.
         let answer: Value = serde_json::from_str(&line)?;
         anyhow::ensure!(answer["result"]["content"][0]["text"] == "hello", "{line}");
         Ok(())

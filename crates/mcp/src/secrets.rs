@@ -60,6 +60,8 @@ impl Secrets {
     fn hidden(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let values = self.0.values().map(|value| value.expose_secret());
         values.filter(|value| value.len() >= MIN_CHARS).flat_map(|value| {
+            // A server may print a value inside JSON. With a quote or a line break in it, the escaped form differs from
+            // the plain one and would not be found.
             let written = Value::from(value).to_string();
             let written = written.get(1..written.len() - 1).unwrap_or_default().to_owned();
             let is_same = written == value;

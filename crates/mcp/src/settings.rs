@@ -147,6 +147,8 @@ impl ServerSettings {
             .iter()
             .map(|(name, variable)| (name.as_str(), variable.expose_secret()))
             .collect();
+        // Settings that only filter or permit, such as `tools`, `write` and `timeout`, are missing on purpose: changing
+        // one must not discard what the user has accepted.
         let identity = serde_json::json!({
             "command": self.command,
             "args": self.args,

@@ -245,6 +245,8 @@ async fn floods_and_noise_are_survived() {
     assert_eq!(given.starts(), 1);
     let shouted = given.call("shout").await;
     assert_eq!(shouted.text, "shouted", "what it prints besides is read, if slowly");
+    // Three kinds of floods: valid notifications, lines that are not messages, and answers without a request. The limit
+    // must notice all of them, also the lines that the library would drop silently.
     for (flood, starts) in [("flood", 2), ("junk", 3), ("answers", 4)] {
         let flooded = given.call(flood).await;
         assert!(flooded.text.contains("more messages than anybody asked for"), "{flood}: {}", flooded.text);
@@ -298,6 +300,8 @@ async fn endless_http() -> (String, Arc<std::sync::atomic::AtomicU64>) {
                 let _ = socket.read(&mut request).await;
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{";
                 let _ = socket.write_all(head.as_bytes()).await;
+                // Blanks keep the JSON valid for as long as it continues, so only the limit on the size can end the
+                // answer.
                 let blanks = vec![b' '; 1 << 20];
                 while socket.write_all(&blanks).await.is_ok() {
                     counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
@@ -344,6 +348,8 @@ async fn http_server(deployed: Arc<std::sync::Mutex<Deployed>>) -> String {
         let result = match request["method"].as_str().unwrap_or_default() {
             "initialize" => json!({ "protocolVersion": request["params"]["protocolVersion"],
                 "capabilities": { "tools": {} }, "serverInfo": { "name": "x", "version": "1" } }),
+            // The specification's way to report that a session is over. The client must then begin again with the
+            // handshake.
             _ if session != Some(deployed.session) => return ("404 Not Found", String::new()),
             "tools/list" => json!({ "tools": [{ "name": "tell", "description": deployed.about,
                 "inputSchema": { "type": "object" } }] }),

@@ -42,7 +42,7 @@ impl SystemCalls {
         let log = directory.path().join("calls");
         let mut strace = Command::new("strace");
         // `-f` also follows the threads of a runtime and puts the thread's number in front of every line. The reader
-        // needs that number to tell the measured thread from the others.
+        // needs that number to separate the measured thread from the others.
         strace.args(["-f", "-qq", "-s", "256", "-o"]).arg(&log).arg("--");
         strace.arg(command.get_program()).args(command.get_args());
         // A `Command` cannot be wrapped into another one, so its changes to the environment are copied, removals

@@ -104,6 +104,7 @@ fn large_file_is_read_only_up_to_its_budget() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("USER.md");
     fs::write(&path, "é".repeat(40_000))?;
+    // A sparse file of a gibibyte: reading it whole would make the test fail by its time and memory.
     fs::File::options().write(true).open(&path)?.set_len(1 << 30)?;
     let bootstrap = BootstrapFiles::read(directory.path(), &PromptBudgets::default());
     let file = &bootstrap.files[0];

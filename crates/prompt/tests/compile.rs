@@ -130,6 +130,8 @@ fn disabled_sections_are_diagnosed() {
 
 #[test]
 fn lower_priority_sections_give_way_first() {
+    // Nine of these exceed the common budget, while each of them fits its own. Only the common one can therefore cut
+    // here.
     let long = "a line of twenty-one\n".repeat(300);
     let mut contributions: Vec<_> = (0..8)
         .map(|index| {

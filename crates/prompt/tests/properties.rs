@@ -15,6 +15,8 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[a-z \\n]{0,400}",
         2 => "(\\PC|\\n|</AGENTS_MD>|<agents_context>|\u{e0041}|\u{202e}){0,60}",
+        // Longer than the default budget of a section, so that cutting is part of many cases and not only of those with
+        // small budgets.
         1 => Just("long line of text that fills the section\n".repeat(300)),
     ]
 }
@@ -38,6 +40,8 @@ fn section() -> impl Strategy<Value = ContributedSection> {
 }
 
 fn budgets() -> impl Strategy<Value = PromptBudgets> {
+    // Zero and very small budgets are frequent on purpose: the mark of a cut text has a length of its own and is where
+    // such limits are exceeded.
     let size = || prop_oneof![Just(0), 0..200_usize, 0..30_000_usize];
     (size(), size(), size(), size(), size()).prop_map(|(file, total, document, section, sections)| {
         PromptBudgets {
@@ -159,6 +163,8 @@ proptest! {
     #[test]
     fn past_prompt_is_rebuilt_byte_for_byte(input in input(), lost in any::<prop::sample::Index>()) {
         let compiled = compile_prompt(&input);
+        // Through JSON, because past prompts are rebuilt from stored manifests. A field that is lost in storage would
+        // show here.
         let manifest = serde_json::from_str(&serde_json::to_string(&compiled.manifest).unwrap()).unwrap();
         prop_assert_eq!(&compiled.manifest, &manifest);
         let mut kept = texts(&compiled);

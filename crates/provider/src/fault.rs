@@ -85,6 +85,8 @@ fn classify(status: Option<u16>, value: &Value) -> Fault {
         WORDS.iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind)
     };
     let too_long = || {
+        // Phrases are only searched where a prompt that is too long is plausible. A message of a busy server may
+        // mention the context length as well.
         let possible = status.is_none_or(|status| matches!(status, 400 | 413 | 422 | 500));
         let matches_phrase = TOO_LONG.iter().any(|phrase| lowercase.contains(phrase));
         (possible && matches_phrase).then_some(ErrorKind::ContextTooLong)
@@ -117,6 +119,8 @@ fn of_status(status: Option<u16>) -> ErrorKind {
 
 /// Returns the provider's message in one line.
 fn message(error: &Value, whole: &Value) -> String {
+    // The error itself may be a plain text, as with Ollama. `detail` is the field of FastAPI, on which many local
+    // servers are built.
     let places = [error.get("message"), Some(error), error.get("detail"), whole.get("message")];
     let text = places.into_iter().flatten().find_map(Value::as_str).unwrap_or_default();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -18,6 +18,7 @@ async fn busy_and_failing_providers_are_retried() {
             assert_eq!(outcome.response().message.text(), "Hello.", "{kind:?}");
             assert_eq!((outcome.retries(), stage.model.requests().len()), (2, 3));
             let bodies: Vec<_> = stage.model.requests().into_iter().map(|request| request.body).collect();
+            // A retry with other bytes would miss the cached prefix and might even be another request.
             assert!(bodies.iter().all(|body| *body == bodies[0]));
         }
     }
@@ -110,6 +111,8 @@ async fn connections_broken_before_an_answer_are_retried() {
 #[tokio::test]
 async fn refused_connection_is_retried() {
     let mut config = Stage::new(KINDS[0]).await.config();
+    // Port 1 is reserved and closed on ordinary machines, so the connection is refused immediately instead of timing
+    // out.
     config.base_url = "http://127.0.0.1:1".to_owned();
     let outcome = outcome(&Provider::new(config).unwrap(), &hello()).await;
     let error = outcome.error();

@@ -18,6 +18,8 @@ fn finished(outcome: &Outcome) -> Vec<&str> {
 #[tokio::test]
 async fn call_cut_by_the_limit_is_unfinished() {
     for &kind in KINDS {
+        // The limit may fall inside a value, inside the structure or before the first byte; the last looks like a call
+        // without arguments.
         for arguments in [r#"{"path":"a.rs","content":"fn ma"#, r#"{"path""#, ""] {
             let answer = Answer::text("Writing.")
                 .tool_call("whole", "f", r#"{"n":1}"#)

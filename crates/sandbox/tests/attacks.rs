@@ -168,6 +168,8 @@ fn got_through(attack: &Attack, level: SandboxLevel, user: u32) -> (bool, String
     let mut trial = Trial::new();
     trial.user = user;
     trial.limits.time = Duration::from_secs(20);
+    // Small limits, so that the attacks on resources reach them within seconds and do not endanger the machine if one
+    // fails to hold.
     trial.limits.file_bytes = 1 << 20;
     trial.limits.memory_bytes = 512 << 20;
     trial.limits.temporary_bytes = 16 << 20;
@@ -214,6 +216,7 @@ fn got_through(attack: &Attack, level: SandboxLevel, user: u32) -> (bool, String
     trial.set("SHARED", shared.key.clone());
     let before = fs::metadata(trial.path("outside")).unwrap();
 
+    // The delimiter is quoted, so the shell expands nothing in the script and every level runs exactly the same attack.
     let text = format!("python3 - <<'SCRIPT'\n{PRELUDE}{}\nSCRIPT", attack.script);
     let said = match trial.try_run(&trial.request(level, &text)) {
         Ok(answer) => format!("{:?} {}", answer.report, answer.output),

@@ -109,6 +109,8 @@ async fn answers_are_bounded() {
     bench.write("long", format!("{}needle{}", "a".repeat(5000), "b".repeat(5000)));
     let line = bench.text("search", json!({ "pattern": "needle", "path": "long" })).await;
     assert!(line.len() < 400 && line.contains("aaaneedlebbb"), "{line}");
+    // Longer than the searcher's buffer for one line. The failure must be reported, or the missing match would be taken
+    // for proof.
     bench.write("too-long", "a".repeat(3 << 20) + "needle");
     let text = bench.text("search", json!({ "pattern": "needle", "path": "too-long" })).await;
     assert!(text.contains("too-long could not be searched: "), "{text}");
@@ -135,6 +137,8 @@ async fn nothing_outside_is_searched() {
     symlink("..", bench.path("up")).unwrap();
     symlink("../outside", bench.path("link")).unwrap();
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    // The second pipe has the name of a file with ignore rules, which the search opens without being asked to. It must
+    // not block there either.
     for name in ["pipe", ".gitignore"] {
         rustix::fs::mknodat(rustix::fs::CWD, bench.path(name), rustix::fs::FileType::Fifo, mode, 0).unwrap();
     }

@@ -241,6 +241,7 @@ async fn changed_protected_files_are_restored_and_reported() {
         let mode = std::fs::metadata(&directory).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o700, "{}", directory.display());
     }
+    // Setting the modification time is the usual way to hide a change. The change time cannot be set.
     let times = bench.call("shell", json!({ "command": "touch -r file AGENTS.md" })).await;
     assert!(
         times.text.contains("AGENTS.md (changed"),
@@ -264,6 +265,8 @@ async fn permitted_changes_are_only_reported() {
 #[tokio::test]
 async fn restoring_does_not_follow_a_link() {
     let bench = unconfined(&[("a/AGENTS.md", "rules"), ("b/file", "")]);
+    // The command replaces a protected file's directory with a link to the parent of the workspace, where a file of the
+    // same name exists.
     let outside = bench.directory.path().join("AGENTS.md");
     fs::write(&outside, "other").unwrap();
     let output = bench.call("shell", json!({ "command": "mv a c; ln -s .. a" })).await;

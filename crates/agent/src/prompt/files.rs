@@ -78,7 +78,7 @@ fn agents_context(session: &Session) -> Option<AgentsContext> {
         PromptSource::file(path.to_string_lossy(), loaded)
     });
     let truncated = session.initial.is_truncated();
-    let role = match Profile::find(&session.profile).map(|profile| profile.role) {
+    let role = match Profile::find(&session.profile).map(|profile| profile.render.role) {
         Some(BlockRole::User) => PromptRole::User,
         _ => PromptRole::System,
     };

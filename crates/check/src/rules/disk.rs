@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use instructions::Profile;
-use instructions::profile::{BrokenSettings, JsonSettings, SettingsFile, Traps};
+use instructions::profile::{BrokenSettings, JsonSettings, SettingsFile, StartupHazards};
 
 use crate::document::{self, Encoding};
 use crate::finding::{Finding, Findings, titles};
@@ -42,12 +42,13 @@ pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
     directories.sort_unstable();
     directories.dedup();
     for agent in &project.agents {
-        if let Some(settings) = agent.settings_file {
+        if let Some(settings) = agent.settings_file() {
             for directory in &directories {
                 look_at_settings(project, agent, &settings, directory, findings);
             }
         }
-        if let Some(settings) = agent.json_settings.filter(|json| json.broken.1 == BrokenSettings::Refused) {
+        if let Some(settings) = agent.json_settings().filter(|json| json.broken.1 == BrokenSettings::Refused)
+        {
             for directory in &directories {
                 look_at_json(project, agent, &settings, directory, findings);
             }
@@ -57,9 +58,9 @@ pub(super) fn run(project: &Project, findings: &mut Findings<'_>) {
 
 fn look_at(project: &Project, entry: &Entry, findings: &mut Findings<'_>) {
     let finding = |rule, message: String| Finding::new(rule, &entry.path, message);
-    let agents = |is_caught: fn(&Traps) -> bool| -> Vec<&'static Profile> {
+    let agents = |is_caught: fn(&StartupHazards) -> bool| -> Vec<&'static Profile> {
         let reads = |agent: &&&'static Profile| {
-            is_caught(&agent.traps) && agent.known_names().any(|name| entry.path.ends_with(name))
+            is_caught(&agent.agent.hazards) && agent.known_names().any(|name| entry.path.ends_with(name))
         };
         project.agents.iter().filter(reads).copied().collect()
     };

@@ -30,8 +30,7 @@ pub(super) fn run(
     let said = ours
         .flat_map(|chain| &chain.diagnostics)
         .find(|diagnostic| diagnostic.path.as_ref() == Some(&document.path));
-    // Foreword's own parser knows the file's exact problem. Reporting it from the general YAML check as well would say
-    // the same twice.
+    // Foreword's own parser has reported the exact problem. The general YAML check would only repeat it.
     if let Some(diagnostic) = said {
         findings.push(invalid(diagnostic.message.clone(), diagnostic.line).for_agents([&&FOREWORD]));
         return;

@@ -168,7 +168,8 @@ pub(super) fn run(project: &Project, document: &Document, policy: &CheckPolicy, 
 /// Returns true if an agent looks for a path. Texts often list such paths without having them.
 fn is_instructions(path: &str) -> bool {
     let names = PROFILES.iter().flat_map(|profile| profile.known_names());
-    let folders = PROFILES.iter().flat_map(|profile| profile.rule_folders).map(|folder| folder.directory);
+    let folders =
+        PROFILES.iter().flat_map(|profile| profile.choose.rule_folders).map(|folder| folder.directory);
     let others = OTHERS.iter().map(|(name, _)| *name);
     let path = Path::new(path);
     names.chain(folders).chain(others).any(|name| path.ends_with(name))

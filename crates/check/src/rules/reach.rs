@@ -82,7 +82,7 @@ fn lost_text(project: &Project, document: &Document, findings: &mut Findings<'_>
             1 => " and one other directory".to_owned(),
             more => format!(" and {} other directories", grouped(more as u64)),
         };
-        let how = match loss.agent.over_limit {
+        let how = match loss.agent.budget.over_limit {
             OverLimit::NearestFirst => "leaves out",
             OverLimit::RootFirst | OverLimit::StopsAtFirst => "silently drops",
         };
@@ -105,14 +105,15 @@ fn blank(project: &Project, document: &Document, findings: &mut Findings<'_>) {
     }
     let mut hidden: BTreeMap<&str, Vec<&'static Profile>> = BTreeMap::new();
     for agent in &project.agents {
-        let hides = agent.choice != NameChoice::All && agent.blank != Blank::FallsThrough;
-        let place = agent.names.iter().position(|name| document.directory.join(name) == document.path);
+        let hides = agent.choose.choice != NameChoice::All && agent.choose.blank != Blank::FallsThrough;
+        let names: Vec<&'static str> = agent.main_names().collect();
+        let place = names.iter().position(|name| document.directory.join(name) == document.path);
         let (true, Some(place)) = (hides, place) else { continue };
-        let has_text = |name: &&&'static str| {
+        let has_text = |name: &&'static str| {
             let other = project.document(&document.directory.join(name));
             other.is_some_and(|other| !other.is_blank())
         };
-        if let Some(name) = agent.names[place + 1..].iter().find(has_text) {
+        if let Some(name) = names[place + 1..].iter().copied().find(has_text) {
             hidden.entry(name).or_default().push(agent);
         }
     }
@@ -132,7 +133,7 @@ fn blank(project: &Project, document: &Document, findings: &mut Findings<'_>) {
 fn shadowed(project: &Project, document: &Document, findings: &mut Findings<'_>) {
     for Shadow { agent, by } in &document.shadows {
         let title = agent.agent.title;
-        let first = agent.names.first().copied().unwrap_or_default();
+        let first = agent.main_names().next().unwrap_or_default();
         let place = if by.parent() == Some(&*document.directory) { "beside it" } else { "above it" };
         let message = format!(
             "{title} does not read it when started here, because {} {place} comes first; a {first} beside it that imports or \

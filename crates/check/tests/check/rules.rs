@@ -158,7 +158,7 @@ fn front_matter_that_cannot_be_followed() {
     assert_eq!(found.len(), 4, "{found:?}");
     assert!(found[0].starts_with(".claude/rules/a.md:"), "{found:?}");
     assert!(found[1].ends_with("no line `---` ends its front matter"), "{found:?}");
-    assert!(found[2].contains("is no glob"), "{found:?}");
+    assert!(found[2].contains("is not a glob"), "{found:?}");
     assert!(found[3].starts_with("AGENTS.md:2 "), "{found:?}");
 }
 

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 pub(crate) fn find_root(start: &Path) -> Option<PathBuf> {
     let start = normalise(start, Path::new(""));
     let is_root = |directory: &&Path| {
-        FOREWORD.markers.iter().any(|name| directory.join(name).symlink_metadata().is_ok())
+        FOREWORD.search.markers.iter().any(|name| directory.join(name.name()).symlink_metadata().is_ok())
     };
     start.ancestors().find(is_root).map(Path::to_owned)
 }

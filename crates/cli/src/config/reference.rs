@@ -137,7 +137,8 @@ fn agent_variables(page: &mut String, profile: &instructions::Profile) {
     let mut rows = KEYS
         .iter()
         .filter_map(|key| {
-            key.agent_variable(profile.variable_prefix).map(|name| format!("| `{name}` | `{}` |", key.path))
+            key.agent_variable(profile.search.variable_prefix)
+                .map(|name| format!("| `{name}` | `{}` |", key.path))
         })
         .peekable();
     if rows.peek().is_none() {

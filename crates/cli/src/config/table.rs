@@ -221,7 +221,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!("agents.initial.max_files", files.agents.initial.max_files, "Most project files read at the start.")
         .otherwise(PROFILES_OWN)
         .of_agents()
-        .project(ProjectRule::LowerOnly(|profile| profile.max_files))
+        .project(ProjectRule::LowerOnly(|profile| profile.budget.max_files))
         .flag(FlagSpec::new(FlagGroup::Files, "max-files", "N")),
     key!(
         "agents.initial.max_bytes",
@@ -230,7 +230,7 @@ pub(crate) const KEYS: &[Key] = &[
     )
     .otherwise(PROFILES_OWN)
     .of_agents()
-    .project(ProjectRule::LowerOnly(|profile| Some(profile.max_bytes)))
+    .project(ProjectRule::LowerOnly(|profile| Some(profile.budget.max_bytes)))
     .flag(FlagSpec::new(FlagGroup::Files, "max-bytes", "N")),
     key!(
         "agents.resolver.enabled",

@@ -85,7 +85,7 @@ fn whatever_is_there_has_a_decision_for_every_agent() {
                 let mut decisions = object["decisions"].as_array().unwrap().iter();
                 decisions.any(|decision| decision["path"].as_str().unwrap().to_lowercase() == path)
             };
-            for name in profile.names {
+            for name in profile.main_names() {
                 assert!(decided(name), "{kind}: {} says nothing of {name}: {}", profile.name, said.out);
             }
         }

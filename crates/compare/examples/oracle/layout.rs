@@ -122,7 +122,7 @@ impl Layout {
 
     /// Settings of the project that name other files, for agents that have some.
     fn add_settings(&mut self, chance: &mut Chance, profile: &Profile) {
-        let Some(settings) = profile.json_settings else { return };
+        let Some(settings) = profile.json_settings() else { return };
         let Some(names) = settings.names.filter(|_| chance.percent(30)) else { return };
         let listed: Vec<&&str> = NAMES.iter().chain(&["more.md"]).filter(|_| chance.percent(25)).collect();
         let value = match listed.as_slice() {

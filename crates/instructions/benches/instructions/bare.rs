@@ -1,4 +1,4 @@
-//! The system calls of a resolution and nothing else: no decisions, no text, paths prepared beforehand.
+//! The bare system calls of a resolution: no decisions, no text, and paths prepared in advance.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -10,25 +10,25 @@ use rustix::io::Errno;
 
 use crate::fixture::Project;
 
-/// One call, with what it needs.
+/// One call with its arguments.
 enum Call {
-    /// Looks at a path.
+    /// `stat` of a path.
     Stat(CString),
-    /// Looks at a path without following a link.
+    /// `lstat` of a path.
     LinkStat(CString),
-    /// Opens a path that is not there.
+    /// Opens a missing path.
     Miss(CString),
-    /// Opens the directory that later ones must stay below.
+    /// Opens the root directory of later calls.
     OpenRoot(CString),
-    /// Opens a path below the root that is not there.
+    /// Opens a missing path below the root.
     MissBeneath(CString),
-    /// Opens, looks at, reads, looks at again, closes.
+    /// Open, stat, read, stat, close.
     Read(CString),
-    /// The same below the root.
+    /// Open, stat, read, stat, close below the root.
     ReadBeneath(CString),
 }
 
-/// The calls of one resolution in their order.
+/// The calls of one resolution in order.
 pub(crate) struct Calls {
     calls: Vec<Call>,
     buffer: Vec<u8>,
@@ -38,7 +38,7 @@ pub(crate) struct Calls {
 const MARKERS: [&str; 4] = [".foreword", ".git", ".jj", ".hg"];
 
 impl Calls {
-    /// What the first resolution of a project does.
+    /// Calls of the first resolution of a project.
     pub(crate) fn cold(project: &Project) -> Self {
         let mut calls = vec![Call::Stat(path(project.request().cwd))];
         'search: for directory in project.directories.iter().rev() {
@@ -62,7 +62,7 @@ impl Calls {
         Self { calls, buffer: vec![0; 4 * crate::fixture::FILE_BYTES] }
     }
 
-    /// What every later resolution does while nothing changes.
+    /// Calls of a later resolution without changes.
     pub(crate) fn warm(project: &Project) -> Self {
         let home = project.home();
         let directories = project.directories.iter().chain([&home]);
@@ -71,7 +71,7 @@ impl Calls {
         Self { calls: paths.map(|each| Call::Stat(path(&each))).collect(), buffer: Vec::new() }
     }
 
-    /// Does them.
+    /// Executes the calls.
     pub(crate) fn run(&mut self) -> anyhow::Result<()> {
         let mut root: Option<OwnedFd> = None;
         for call in &self.calls {

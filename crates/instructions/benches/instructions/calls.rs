@@ -9,7 +9,7 @@ use measure::{SystemCalls, Table};
 use crate::bare::Calls;
 use crate::fixture::Project;
 
-/// The word that makes this program the one that is watched.
+/// Argument that makes this program the traced one.
 pub(crate) const MODE: &str = "be-watched";
 
 const DEPTH: usize = 8;
@@ -31,7 +31,7 @@ pub(crate) fn measure() -> anyhow::Result<()> {
 
 const PARTS: [&str; 4] = ["bare-cold", "resolve-cold", "bare-warm", "resolve-warm"];
 
-/// Does the work that is watched.
+/// Runs the traced work.
 pub(crate) fn be_watched() -> anyhow::Result<()> {
     let project = Project::create(DEPTH)?.settle();
     let request = project.request();

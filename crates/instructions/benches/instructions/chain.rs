@@ -1,4 +1,4 @@
-//! A chain, cold and warm, against its bare system calls and against Codex's way.
+//! Resolves a chain, cold and warm, compared with its bare system calls and with Codex's algorithm.
 
 use instructions::{Cache, resolve};
 use measure::{Comparison, Effort, Rounds};

@@ -7,10 +7,10 @@ use std::time::Duration;
 use instructions::{FOREWORD, FileSettings, HomeDirectories, Request};
 use tempfile::TempDir;
 
-/// Bytes of each file: 33 of them fit into the limit.
+/// Bytes of each file. 33 of them fit into the limit.
 pub(crate) const FILE_BYTES: usize = 900;
 
-/// A project on disk and what is asked about it.
+/// A project on disk with the request to resolve.
 pub(crate) struct Project {
     pub(crate) directory: TempDir,
     /// From the root to the working directory.
@@ -38,7 +38,7 @@ impl Project {
         Ok(Self { directory, directories, settings: FileSettings { homes, ..FileSettings::default() } })
     }
 
-    /// Waits until what was written is old enough to be believed.
+    /// Waits until the files are old enough for the cache to trust them.
     pub(crate) fn settle(self) -> Self {
         std::thread::sleep(Duration::from_millis(2_100));
         self
@@ -56,7 +56,7 @@ impl Project {
     }
 }
 
-/// Text as people write it.
+/// Realistic text.
 pub(crate) fn body() -> String {
     let mut text = String::from("# Rules\n\n");
     while text.len() < FILE_BYTES - 64 {

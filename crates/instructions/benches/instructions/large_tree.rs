@@ -11,7 +11,7 @@ use measure::{Effort, ResidentMemory, Table, show_bytes, show_count, show_ratio,
 
 use crate::fixture::body;
 
-/// The word that makes this program resolve every directory, in a process of its own.
+/// Argument that makes this program resolve every directory, in a separate process.
 pub(crate) const MODE: &str = "resolve-all";
 
 const CHILDREN: usize = 10;
@@ -22,6 +22,7 @@ pub(crate) fn measure(effort: Effort) -> anyhow::Result<()> {
     let count = effort.choose(2_000, 100_000);
     let directory = tempfile::tempdir()?;
     create(directory.path(), count)?;
+    // The cache does not trust directories that changed within the last two seconds.
     std::thread::sleep(Duration::from_millis(2_100));
     println!(
         "## {} directories with {} files, resolved for every directory\n",
@@ -75,13 +76,14 @@ fn create(root: &Path, count: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Resolves every directory and prints nanoseconds, peak memory, and what of it came after the start.
+/// Resolves every directory. Prints nanoseconds, peak memory, and its growth since the start.
 pub(crate) fn resolve_all(root: &str, way: &str) -> anyhow::Result<()> {
     let root = Path::new(root);
     let directories = list(root)?;
     let settings = FileSettings::default();
     let cache = Cache::new();
     let memory = ResidentMemory::own();
+    // Listing the tree needs memory as well, which must not count as that of the resolution.
     memory.reset_peak();
     let before = memory.now()?;
     let started = Instant::now();

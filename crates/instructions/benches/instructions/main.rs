@@ -1,4 +1,4 @@
-//! What resolving a chain costs over the bare system calls it makes, and over other ways to do it.
+//! Cost of resolving a chain compared with its bare system calls and with other algorithms.
 //!
 //! ```text
 //! cargo bench -p foreword-instructions --bench instructions -- [--quick] [chain] [calls] [tree]

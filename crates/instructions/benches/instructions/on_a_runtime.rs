@@ -1,4 +1,5 @@
-//! Codex's way, written straight: every probe is a future, those of one step run side by side on a runtime.
+//! Codex's algorithm, written directly: every probe is a future, and those of one step run concurrently on a
+//! runtime.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use measure::tokio::task::JoinSet;
 
 use crate::fixture::Project;
 
-/// Finds the root, probes every name of every directory at once, reads what was found, joins the text.
+/// Finds the root, probes every name of every directory concurrently, reads the files, and joins the text.
 pub(crate) async fn resolve(project: &Project) -> anyhow::Result<String> {
     let cwd = project.request().cwd.to_owned();
     let ancestors: Vec<PathBuf> = cwd.ancestors().map(Path::to_owned).collect();
@@ -37,7 +38,7 @@ async fn exists(path: PathBuf) -> bool {
     tokio::fs::metadata(path).await.is_ok()
 }
 
-/// Runs futures side by side; answers stand in the order of the questions.
+/// Runs futures concurrently. Results are in the order of the futures.
 async fn all(
     questions: impl Iterator<Item = impl Future<Output = bool> + Send + 'static>,
 ) -> anyhow::Result<Vec<bool>> {

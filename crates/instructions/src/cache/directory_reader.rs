@@ -1,4 +1,4 @@
-//! One resolution's way through the file system, past what is known already.
+//! Access of one resolution to the file system, through the cache.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::{Cache, DIRECTORIES, NAME_SETS};
 use crate::fs::contained_path::type_name;
 use crate::fs::file::{self, Bounds, Found, Stamp};
 
-/// Names that fit into a directory's memory; more are simply looked for every time.
+/// Maximum number of names with a bit in [`KnownDirectory`]. Larger sets bypass the cache.
 const MAX_NAMES: usize = 64;
 
 #[derive(Debug, Clone)]
@@ -26,39 +26,39 @@ pub(super) struct KnownFile {
     found: Found,
 }
 
-/// What is known about the names in a directory, one bit a name.
+/// Known names of a directory, one bit per name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KnownDirectory {
     stamp: Option<Stamp>,
     settled: bool,
     absent: u64,
-    /// Present; a marker only if it is no link.
+    /// Names that exist. A marker that is a symlink is not recorded.
     present: u64,
 }
 
 impl KnownDirectory {
-    /// Nothing is known about it.
+    /// Nothing is known about the directory.
     const UNKNOWN: Self = Self { stamp: None, settled: false, absent: 0, present: 0 };
-    /// It does not exist, so neither does anything in it.
+    /// The directory does not exist, so neither does anything in it.
     const NOWHERE: Self = Self { stamp: None, settled: true, absent: u64::MAX, present: 0 };
 }
 
-/// One resolution's way through the file system.
+/// Access of one resolution to the file system.
 pub(crate) struct DirectoryReader<'a> {
     cache: Option<&'a Cache>,
     names: &'a [String],
     names_id: u64,
     bounds_id: u64,
     looked_at: SystemTime,
-    /// Where paths are put together, so that names that are absent cost no allocation.
+    /// Buffer for paths, so that absent names cost no allocation.
     path: PathBuf,
-    /// Directories in the order they were met; what is asked for next is mostly the one met last.
+    /// Directories in the order of access. Lookups mostly hit the last one, so they search from the end.
     seen: Vec<(PathBuf, KnownDirectory, Learned)>,
-    /// What the answer rests on.
+    /// Facts that the answer depends on.
     pub(crate) evidence: CacheEvidence,
 }
 
-/// Whether something is known about a directory that the cache does not know yet.
+/// New knowledge about a directory that the cache does not have yet.
 #[derive(PartialEq, Eq)]
 enum Learned {
     Nothing,
@@ -66,9 +66,9 @@ enum Learned {
 }
 
 impl<'a> DirectoryReader<'a> {
-    /// Names are told apart by their place in `names`.
+    /// Creates a reader. Names are identified by their index in `names`.
     pub(crate) fn new(cache: Option<&'a Cache>, names: &'a [String]) -> Self {
-        // More names than there are bits for are looked for as if there were no cache.
+        // Larger sets of names than there are bits bypass the cache.
         let cache = cache.filter(|_| names.len() <= MAX_NAMES);
         let mut names_id = 0;
         if cache.is_some() {
@@ -82,31 +82,33 @@ impl<'a> DirectoryReader<'a> {
         Self { cache, names, names_id, bounds_id: 0, looked_at, path, seen: Vec::new(), evidence }
     }
 
-    /// Says that the answer rests on something that cannot be looked at again cheaply.
-    pub(crate) fn cannot_be_remembered(&mut self) {
+    /// Marks the answer as dependent on something that cannot be verified cheaply.
+    pub(crate) fn disable_caching(&mut self) {
         self.evidence = CacheEvidence::unknown();
     }
 
-    /// A name that is looked for.
+    /// Returns a name by its index.
     pub(crate) fn name(&self, index: usize) -> &'a str {
         &self.names[index]
     }
 
-    /// How many names are looked for.
+    /// Returns the number of names.
     pub(crate) fn names(&self) -> usize {
         self.names.len()
     }
 
-    /// Says that candidates must stay inside a directory, and out of others, from now on.
+    /// Sets the directory that candidates must not leave, and those that they must not enter.
     pub(crate) fn bound_by(&mut self, root: Option<&Path>, private_paths: &[PathBuf]) {
         if self.cache.is_some() {
             let mut hasher = DefaultHasher::new();
+            // A file may be readable under one bound and forbidden under another, so cached contents are kept apart by
+            // bounds.
             (root, private_paths).hash(&mut hasher);
             self.bounds_id = hasher.finish();
         }
     }
 
-    /// What kind of thing a path leads to.
+    /// Returns the file type that a path leads to.
     pub(crate) fn kind(&mut self, path: &Path) -> Result<&'static str, Errno> {
         let stat = rustix::fs::stat(path);
         if self.cache.is_some() {
@@ -115,7 +117,7 @@ impl<'a> DirectoryReader<'a> {
         stat.map(|stat| type_name(&stat))
     }
 
-    /// Whether a marker is in a directory. A link counts when it leads somewhere.
+    /// Looks for a marker in a directory. A symlink counts if it has a target.
     pub(crate) fn has_marker(&mut self, directory: &Path, name: usize) -> Marker {
         let bit = self.bit(name);
         let known = self.directory(directory);
@@ -134,7 +136,7 @@ impl<'a> DirectoryReader<'a> {
     fn marker(&mut self, directory: &Path, path: &Path, bit: u64) -> Marker {
         match rustix::fs::lstat(path) {
             Ok(stat) if type_name(&stat) == "link" => {
-                // Where it leads to may change without its directory changing.
+                // The target may appear or vanish without a change of this directory.
                 self.evidence = CacheEvidence::unknown();
                 match rustix::fs::stat(path) {
                     Ok(_) => Marker::Present,
@@ -145,6 +147,7 @@ impl<'a> DirectoryReader<'a> {
                 self.learn(directory, |known| known.present |= bit);
                 Marker::Present
             }
+            // Only a definite absence is recorded; a name without a bit has nowhere to be recorded.
             Err(Errno::NOENT) if bit != 0 => {
                 self.learn(directory, |known| known.absent |= bit);
                 Marker::Absent
@@ -156,7 +159,7 @@ impl<'a> DirectoryReader<'a> {
         }
     }
 
-    /// What a candidate is, read from memory where nothing can have changed.
+    /// Reads a candidate, from the cache if it cannot have changed.
     pub(crate) fn read(
         &mut self,
         directory: &Path,
@@ -176,7 +179,7 @@ impl<'a> DirectoryReader<'a> {
         found
     }
 
-    /// What a path is that no list of names has, read from memory where nothing can have changed.
+    /// Reads a path outside the list of names, from the cache if it cannot have changed.
     pub(crate) fn read_path(&mut self, path: &Path, bounds: &Bounds<'_>, max_bytes: u64) -> Found {
         let Some(cache) = self.cache else { return file::read(path, bounds, max_bytes) };
         let found = self.read_file(cache, path, bounds, max_bytes);
@@ -191,12 +194,13 @@ impl<'a> DirectoryReader<'a> {
         found
     }
 
-    /// A name's bit; none where it leads through another directory, whose changes its own does not show.
+    /// Returns a name's bit. Zero for names with a slash: changes of their inner directory do not show in the outer
+    /// one.
     fn bit(&self, name: usize) -> u64 {
         if self.names[name].contains('/') { 0 } else { shifted(name) }
     }
 
-    /// The path of a name in a directory, to be given back to `self.path`.
+    /// Returns the path of a name in a directory. The caller returns the buffer to `self.path`.
     fn path_of(&mut self, directory: &Path, name: usize) -> PathBuf {
         let mut path = std::mem::take(&mut self.path);
         path.clear();
@@ -218,7 +222,9 @@ impl<'a> DirectoryReader<'a> {
         if known.settled && known.absent & bit != 0 {
             return Found::Absent;
         }
-        // Most names are absent. This one call tells that, and tells it from a link that leads nowhere.
+        // Most names are absent. This single call detects that, and distinguishes it from a symlink without a
+        // target.
+        // A name that is known to exist skips this call, because opening the file detects its removal anyway.
         if known.present & bit == 0 {
             match rustix::fs::lstat(path) {
                 Err(Errno::NOENT) => {
@@ -235,7 +241,7 @@ impl<'a> DirectoryReader<'a> {
                 self.evidence.state(path, *stamp, self.looked_at);
             }
             Found::NotAFile { stamp, .. } => self.evidence.state(path, *stamp, self.looked_at),
-            // Also a link that leads nowhere: what it names may appear without its directory changing.
+            // This includes symlinks without a target, which may appear without a change of this directory.
             _ => self.evidence = CacheEvidence::unknown(),
         }
         found
@@ -263,8 +269,8 @@ impl<'a> DirectoryReader<'a> {
         found
     }
 
-    /// What was read of a file, and the state it was in. Without the lock, under which nothing is looked at: a file
-    /// system that hangs must not stop whoever wants to write.
+    /// Returns the cached content of a file and its state at that time. The lock is released before the caller
+    /// calls `stat`: a file system that hangs must not block writers.
     fn known_file(&self, cache: &Cache, path: &Path, max_bytes: u64) -> Option<(Stamp, Found)> {
         let files = cache.files.read().unwrap_or_else(PoisonError::into_inner);
         let known = files.get(path.as_os_str())?;
@@ -272,7 +278,7 @@ impl<'a> DirectoryReader<'a> {
         is_known.then(|| (known.stamp, known.found.clone()))
     }
 
-    /// What is known about a directory; looks at it once.
+    /// Returns the knowledge about a directory, which is accessed once per resolution.
     fn directory(&mut self, directory: &Path) -> KnownDirectory {
         if self.cache.is_none() {
             return KnownDirectory::UNKNOWN;
@@ -283,7 +289,7 @@ impl<'a> DirectoryReader<'a> {
         }
     }
 
-    /// Holds the state of a directory against what is known about it.
+    /// Compares the state of a directory with the cache.
     fn remember(&mut self, directory: &Path, stat: Result<Stat, Errno>) -> KnownDirectory {
         let Some(cache) = self.cache else { return KnownDirectory::UNKNOWN };
         let known = match stat {
@@ -312,6 +318,7 @@ impl<'a> DirectoryReader<'a> {
                 })
             }
         };
+        // Each directory is looked at once per resolution, so that all names in it are judged by the same state.
         self.seen.push((directory.to_owned(), known, Learned::Nothing));
         known
     }
@@ -329,12 +336,13 @@ impl<'a> DirectoryReader<'a> {
 }
 
 impl Drop for DirectoryReader<'_> {
-    /// Hands what was learned on to the next resolution.
+    /// Stores new knowledge for later resolutions.
     fn drop(&mut self) {
         let Some(cache) = self.cache else { return };
         let mut learned = self
             .seen
             .drain(..)
+            // Knowledge about a directory that changed just now is dropped: another change could keep its stamp.
             .filter(|(_, known, learned)| known.settled && *learned == Learned::Something)
             .peekable();
         if learned.peek().is_none() {
@@ -342,6 +350,7 @@ impl Drop for DirectoryReader<'_> {
         }
         let mut directories = cache.directories.write().unwrap_or_else(PoisonError::into_inner);
         if directories.len() >= NAME_SETS && !directories.contains_key(&self.names_id) {
+            // Sets of names are few and stable. Clearing all of them is simpler than tracking their use.
             directories.clear();
         }
         let directories = directories.entry(self.names_id).or_insert_with(|| Memory::new(DIRECTORIES));
@@ -351,12 +360,12 @@ impl Drop for DirectoryReader<'_> {
     }
 }
 
-/// Whether a marker makes a directory the root.
+/// Result of looking for a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Marker {
     Present,
     Absent,
-    /// A link that leads nowhere.
+    /// A symlink without a target.
     Dangling,
     /// Something that ends the search.
     Refused,

@@ -1,12 +1,12 @@
-//! A map that forgets what has not been learned for long, so that it never grows beyond a bound.
+//! A map that drops old entries, so that it never grows beyond a bound.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Two generations: when the young one is full it becomes the old one, and what was old is forgotten.
+/// A map in two generations: when the young one is full it replaces the old one.
 ///
-/// Reading changes nothing, so that readers never wait for each other.
+/// Reading does not reorder entries, so readers share a lock.
 #[derive(Debug)]
 pub(super) struct Memory<Key, Value> {
     young: HashMap<Key, Value>,
@@ -16,7 +16,7 @@ pub(super) struct Memory<Key, Value> {
 }
 
 impl<Key: Eq + Hash, Value> Memory<Key, Value> {
-    /// Holds at most twice this weight, and at least what was learned last.
+    /// Creates a map that holds at most twice this weight, and at least the latest entry.
     pub(super) fn new(max_weight: usize) -> Self {
         Self { young: HashMap::new(), old: HashMap::new(), max_weight, weight: 0 }
     }
@@ -31,9 +31,11 @@ impl<Key: Eq + Hash, Value> Memory<Key, Value> {
 
     pub(super) fn insert(&mut self, key: Key, value: Value, weight: usize) {
         if self.weight.saturating_add(weight) > self.max_weight {
+            // Dropping a whole generation is cheaper than ordering entries by age, and lookups need no write lock.
             self.old = std::mem::take(&mut self.young);
             self.weight = 0;
         }
+        // Otherwise an outdated value would reappear once the new one is dropped.
         self.old.remove(&key);
         self.weight += weight;
         self.young.insert(key, value);
@@ -54,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_is_forgotten_and_the_bound_holds() {
+    fn old_entries_are_dropped_within_the_bound() {
         let mut memory = Memory::new(10);
         for key in 0..1_000 {
             memory.insert(key, (), 3);
@@ -67,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn something_heavier_than_the_bound_is_kept_alone() {
+    fn an_entry_above_the_bound_is_kept_alone() {
         let mut memory = Memory::new(1);
         memory.insert("light", (), 1);
         memory.insert("heavy", (), 100);

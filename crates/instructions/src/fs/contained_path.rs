@@ -104,6 +104,8 @@ fn walk(root: BorrowedFd<'_>, root_paths: &[&Path], relative: &Path) -> Result<W
                     return Err(Errno::LOOP);
                 }
                 if target.is_absolute() {
+                    // The root may have several names, for example through a link. An absolute target below any of them
+                    // is inside.
                     let below = root_paths.iter().find_map(|root| target.strip_prefix(root).ok());
                     prepend(&mut waiting, below.ok_or(Errno::XDEV)?)?;
                     passed.clear();
@@ -112,6 +114,7 @@ fn walk(root: BorrowedFd<'_>, root_paths: &[&Path], relative: &Path) -> Result<W
                 }
             }
             Ok(Seen::Entry(entry)) => {
+                // Without this check, `file/..` would succeed here, although the kernel rejects it.
                 if !waiting.is_empty() && file_type(&entry.stat) != FileType::Directory {
                     return Err(Errno::NOTDIR);
                 }
@@ -214,6 +217,7 @@ fn open_by_hand(root: BorrowedFd<'_>, relative: &Path) -> Result<OwnedFd, Errno>
 /// followed out.
 fn resolved(root_path: &Path, relative: &Path) -> Result<PathBuf, Errno> {
     let errno = |error: io::Error| error.raw_os_error().map_or(Errno::XDEV, Errno::from_raw_os_error);
+    // Both paths are canonical, because the root itself may be reached through a link.
     let real_root = root_path.canonicalize().map_err(errno)?;
     let real = root_path.join(relative).canonicalize().map_err(errno)?;
     real.strip_prefix(&real_root).map(Path::to_owned).map_err(|_| Errno::XDEV)

@@ -36,6 +36,8 @@ impl Private {
     pub(crate) fn holds(&self, opened: &OwnedFd, path: &Path, identity: (u64, u64)) -> bool {
         let real = real_path(opened, path);
         self.places.iter().any(|place| {
+            // A hard link has another path but the same inode, so both are compared. An unknown path counts as
+            // excluded.
             place.file == Some(identity) || real.as_deref().is_none_or(|real| real.starts_with(&place.path))
         })
     }
@@ -43,6 +45,7 @@ impl Private {
 
 /// Returns the path of an open file, or `None` if it is unknown. In that case the file counts as excluded.
 fn real_path(opened: &OwnedFd, path: &Path) -> Option<PathBuf> {
+    // The path is taken from the opened descriptor if possible. The name in the file system may lead elsewhere by now.
     let known = std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd()));
     known.or_else(|_| path.canonicalize()).ok()
 }

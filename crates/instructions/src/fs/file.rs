@@ -91,7 +91,7 @@ impl Content {
     pub(crate) fn markup(&self, profile: &Profile) -> &Markup {
         // Only Foreword's own front matter is cached here. That of other agents depends on the profile and is
         // parsed where it is needed.
-        match profile.front_matter {
+        match profile.text.front_matter {
             FrontMatterRule::Text | FrontMatterRule::Stripped => const { &Markup::NONE },
             FrontMatterRule::Conditions => self.markup.get_or_init(|| Markup::find(&self.bytes, self.whole)),
         }
@@ -266,6 +266,8 @@ fn judge(descriptor: OwnedFd, path: &Path, bounds: &Bounds<'_>, max_bytes: u64) 
         Ok(stat) => stat,
         Err(errno) => return unreadable(errno.into()),
     };
+    // The type is checked on the descriptor. A check of the path before opening could be bypassed by replacing the
+    // file.
     if type_name(&stat) != "file" {
         return Found::NotAFile { stamp: Stamp::of(&stat), kind: type_name(&stat) };
     }
@@ -287,11 +289,15 @@ fn read_steadily(descriptor: &OwnedFd, mut before: Stamp, max_bytes: u64) -> io:
         let mut bytes = read_once(descriptor, before.size, max_bytes)?;
         let after = Stamp::of(&rustix::fs::fstat(descriptor)?);
         tries += 1;
+        // A file that changes continuously, such as a log, is used in its last state after a few attempts and reported
+        // as unsteady.
         if after != before && tries < TRIES {
             before = after;
             rustix::fs::seek(descriptor, SeekFrom::Start(0))?;
             continue;
         }
+        // One byte beyond the limit was read if there is one. It is removed again before hashing, so that the hash
+        // covers what is used.
         let whole = bytes.len() as u64 <= max_bytes;
         bytes.truncate(usize::try_from(max_bytes).unwrap_or(usize::MAX));
         let sha256 = ContentHash::of(&bytes);

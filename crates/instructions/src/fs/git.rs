@@ -73,6 +73,7 @@ pub(crate) fn text_of(path: &Path) -> Option<String> {
 
 /// Returns the repository named in a `.git` file.
 pub(crate) fn directory_of(dot_git: &Path) -> Option<PathBuf> {
+    // A `.git` file of a worktree or submodule contains one line, `gitdir: PATH`, relative to its own directory.
     let text = text_of(dot_git)?;
     let named = text.strip_prefix("gitdir:")?.trim();
     Some(crate::fs::path::normalise(Path::new(named), dot_git.parent()?))
@@ -91,6 +92,7 @@ fn is_repository(directory: &Path) -> bool {
 
 fn has_head(repository: &Path) -> bool {
     let head = repository.join("HEAD");
+    // Very old repositories have a symbolic link as HEAD, which Git still accepts.
     if let Ok(target) = std::fs::read_link(&head) {
         return target.starts_with("refs");
     }

@@ -23,6 +23,7 @@ pub fn git_program_paths(directory: &Path, home: Option<&Path>) -> Vec<PathBuf> 
     };
     let dot_git = top.join(".git");
     let repository = if dot_git.is_dir() { dot_git } else { directory_of(&dot_git).unwrap_or(dot_git) };
+    // A worktree has its own directory but shares hooks and configuration with its repository, so both are protected.
     let common = common_directory(&repository).unwrap_or_else(|| repository.clone());
     let mut configuration = Configuration { home, files: 0, hooks: Vec::new() };
     for file in [common.join("config"), repository.join("config.worktree"), PathBuf::from("/etc/gitconfig")] {
@@ -50,6 +51,7 @@ struct Configuration<'a> {
 impl Configuration<'_> {
     fn read(&mut self, file: &Path) {
         use std::io::Read as _;
+        // The limit counts across all included files, so that files which include each other end.
         self.files += 1;
         if self.files > MAX_FILES || !file.is_file() {
             return;
@@ -84,6 +86,7 @@ impl Configuration<'_> {
 fn settings(text: &str) -> Vec<(String, String, String)> {
     let mut settings = Vec::new();
     let mut section = String::new();
+    // A backslash at the end of a line continues the value. Without joining, a path could be hidden from this check.
     let joined = text.replace("\\\r\n", "").replace("\\\n", "");
     for line in joined.lines() {
         let mut rest = line.trim_start();

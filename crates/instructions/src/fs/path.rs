@@ -36,6 +36,7 @@ pub(crate) fn chain(root: &Path, directory: &Path) -> Vec<PathBuf> {
 /// Returns the relative path from a directory to another path.
 pub(crate) fn relative(from: &Path, to: &Path) -> PathBuf {
     let shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
+    // Both paths are absolute and normalized, so `..` never has to pass a link.
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
     up.chain(to.components().skip(shared)).collect()
 }

@@ -1,10 +1,11 @@
-//! The kinds of rules that profiles are made of.
+//! The kinds of rules that profiles consist of.
 
-pub(super) mod duplicates;
-pub(super) mod hazards;
+pub(super) mod budget;
+pub(super) mod choose;
 pub(super) mod imports;
-pub(super) mod json_settings;
-pub(super) mod nested;
 pub(super) mod render;
 pub(super) mod rule_folders;
+pub(super) mod search;
+pub(super) mod session;
+pub(super) mod settings;
 pub(super) mod text;

@@ -1,4 +1,4 @@
-//! The files that apply to a directory, whatever an agent has seen of them.
+//! Files that apply to a directory, regardless of what an agent has seen.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::fs::file::Content;
 use crate::profile::{Changed, Profile, UnsafeText};
 use crate::resolve::applies_to::Target;
-use crate::resolve::chain::{Chain, Chosen};
+use crate::resolve::chain::{Candidate, Chain};
 use crate::resolve::render::{Part, block, mark};
 use crate::resolve::resolution::{Request, ResolveError, effective};
 use crate::session::reminder::ReminderFile;
@@ -25,11 +25,11 @@ pub(crate) struct Applicable {
 }
 
 impl Applicable {
-    /// Whether an agent that has `loaded` of this file has to be told of it.
+    /// Returns true if an agent that has seen `loaded` must be reminded of the file.
     pub(crate) fn differs(&self, loaded: Option<&FileVersion>, profile: &Profile) -> bool {
-        match (loaded, profile.changed) {
+        match (loaded, profile.session.reminders.changed()) {
             (None, _) => true,
-            // Of a file that was not read whole the digest is that of its beginning.
+            // The hash of a partly read file covers only its beginning.
             (Some(loaded), Changed::ByContent) => self
                 .version
                 .content_differs(loaded, if self.content.whole { Read::Whole } else { Read::InPart }),
@@ -43,8 +43,8 @@ impl Applicable {
         ReminderFile { path: self.path.clone(), mtime_ms, sha256, size_bytes, imported_by, block }
     }
 
-    /// The file's text for a reminder, cut with a mark where it has more than `room` bytes, and how much
-    /// of the room that takes; none where nothing of it fits.
+    /// Returns the file's text for a reminder, cut with a mark if it has more than `room` bytes, and the bytes it
+    /// uses. `None` if nothing fits.
     pub(crate) fn block(
         &self,
         profile: &Profile,
@@ -52,6 +52,7 @@ impl Applicable {
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<(String, u64)> {
         let (bytes, size) = (&self.content.bytes, self.version.bytes);
+        // Front matter counts towards the budget like all bytes of the file, but is not shown.
         let start = self.content.markup(profile).start;
         let is_whole = self.content.whole && size <= room;
         let kept =
@@ -61,13 +62,15 @@ impl Applicable {
         }
         let shown = start.min(kept)..kept;
         let text = text::decode::read_content(&self.content, shown, &self.path, profile, diagnostics);
-        // In a reminder the text is between our own tags, so those are neutralised whatever the profile says.
-        let text = match profile.unsafe_text {
+        // A reminder wraps the text in our own tags, so tags in it are neutralized whatever the profile's rules
+        // are.
+        let text = match profile.text.unsafe_text {
             UnsafeText::MadeHarmless => text,
             UnsafeText::Reported => safety::make_harmless(&text).0.into_owned(),
         };
         let unread = size.saturating_sub(bytes.len() as u64);
-        // What a line boundary left over is not given to files further away: this one is already short.
+        // A cut file uses up all the room: the bytes left over by cutting at a line must not go to files further
+        // away.
         let spent = if is_whole { kept as u64 } else { room };
         let mark = (!is_whole).then(|| {
             let omitted = headings_after(&bytes[start..], kept.saturating_sub(start));
@@ -77,21 +80,21 @@ impl Applicable {
     }
 }
 
-/// What applies to a directory.
+/// Files that apply to a directory.
 #[derive(Default)]
-pub(crate) struct Applying {
+pub(crate) struct ApplicableFiles {
     pub(crate) files: Vec<Applicable>,
-    /// Rules that do not match the target, but may have matched another.
+    /// Rules that do not match the target, but may have matched another one.
     pub(crate) dormant: Vec<Applicable>,
-    /// What those import.
+    /// Paths that the dormant rules import.
     pub(crate) dormant_imports: Vec<PathBuf>,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// Why nothing does, if settings say so.
+    /// Reason if settings switch the files off.
     pub(crate) switched_off: Option<String>,
 }
 
-impl Applying {
-    /// Whether a file that a session has is known to be there, though it does not apply to this target.
+impl ApplicableFiles {
+    /// Returns true if a file that a session has seen still exists but does not apply to this target.
     pub(crate) fn is_dormant(&self, path: &Path, version: &FileVersion) -> bool {
         let owner = version.imported_by.as_deref().unwrap_or(path);
         self.dormant.iter().any(|rule| rule.path == path || rule.path == owner)
@@ -99,8 +102,8 @@ impl Applying {
     }
 }
 
-impl From<Chosen> for Applicable {
-    fn from(chosen: Chosen) -> Self {
+impl From<Candidate> for Applicable {
+    fn from(chosen: Candidate) -> Self {
         Self {
             version: FileVersion {
                 mtime_ms: chosen.stamp.modified_ms(),
@@ -114,18 +117,19 @@ impl From<Chosen> for Applicable {
     }
 }
 
-/// The files from `root` down to `directory`, root first, that apply to a target in it.
+/// Returns the files from `root` down to `directory`, root first, that apply to a target in it.
 pub(crate) fn applicable(
     request: &Request<'_>,
     root: &Path,
     directory: &Path,
     target: Target<'_>,
     cache: Option<&Cache>,
-) -> Result<Applying, ResolveError> {
+) -> Result<ApplicableFiles, ResolveError> {
     let effective = effective(request)?;
+    // The settings are those of the session's working directory. Only the chain is that of the touched directory.
     let request = Request { cwd: directory, ..*request };
     let choice = Chain::choose(&effective.borrow(&request), root, target, cache)?;
-    Ok(Applying {
+    Ok(ApplicableFiles {
         files: choice.files.into_iter().map(Applicable::from).collect(),
         dormant: choice.dormant.into_iter().map(Applicable::from).collect(),
         dormant_imports: choice.dormant_imports,

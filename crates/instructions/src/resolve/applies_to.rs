@@ -1,4 +1,4 @@
-//! The globs of a rule, and which paths they match.
+//! Globs of rules.
 
 use std::path::Path;
 
@@ -6,62 +6,64 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::profile::GlobMatching;
 
-/// Most globs of one file, and most bytes of one of them.
+/// Maximum number of globs of one file, and maximum length of a glob.
 const MAX_GLOBS: usize = 100;
 const MAX_GLOB_BYTES: usize = 512;
 
-/// A name that no glob spells out: what matches it matches whatever there is.
+/// A name that no glob contains literally, so that a glob that matches it matches any name.
 const ANY_NAME: &str = "\u{1}";
 
-/// What a rule applies to. As in a `.gitignore`: a glob without a slash matches at any depth, one that matches a directory
-/// matches what is in it, and one that begins with `!` takes out again what those before it match.
+/// Globs of the paths that a rule applies to. As in a `.gitignore`: a glob without a slash matches at any depth,
+/// one that matches a directory matches everything in it, and one that begins with `!` excludes what earlier globs
+/// match.
 #[derive(Debug)]
 pub struct AppliesTo {
     globs: Vec<String>,
-    /// Two for each glob: for what it matches, and for what is below that.
+    /// Two patterns for each glob: one for its matches, one for everything below them.
     set: GlobSet,
 }
 
-/// A path for which files are chosen.
+/// A path that files are selected for.
 #[derive(Debug, Clone, Copy)]
 pub enum Target<'a> {
-    /// A directory, for what is in it.
+    /// A directory, for the files in it.
     Directory(&'a Path),
     /// A file.
     File(&'a Path),
 }
 
 impl AppliesTo {
-    /// Compiles globs; the error says what is wrong with them.
+    /// Compiles globs. The error describes the invalid one.
     pub fn new(globs: Vec<String>) -> Result<Self, String> {
         if globs.is_empty() {
-            return Err("it names no glob".to_owned());
+            return Err("it lists no glob".to_owned());
         }
         if globs.len() > MAX_GLOBS {
-            return Err(format!("it names {} globs, more than {MAX_GLOBS}", globs.len()));
+            return Err(format!("it lists {} globs, more than {MAX_GLOBS}", globs.len()));
         }
         let mut set = GlobSetBuilder::new();
         for glob in &globs {
             if glob.len() > MAX_GLOB_BYTES {
                 return Err(format!("a glob is longer than {MAX_GLOB_BYTES} bytes"));
             }
-            let pattern = pattern(glob).ok_or_else(|| format!("`{glob}` is no glob"))?;
+            let pattern = pattern(glob).ok_or_else(|| format!("`{glob}` is not a glob"))?;
             for pattern in [format!("{pattern}/**"), pattern] {
                 let built = GlobBuilder::new(&pattern).literal_separator(true).build();
-                set.add(built.map_err(|error| format!("`{glob}` is no glob: {}", error.kind()))?);
+                set.add(built.map_err(|error| format!("`{glob}` is not a glob: {}", error.kind()))?);
             }
         }
         let set = set.build().map_err(|error| error.to_string())?;
         Ok(Self { globs, set })
     }
 
-    /// The globs of another agent's rule, as that agent takes them. What is no glob is left out; none where nothing is left.
-    pub(crate) fn of_agent(globs: &[String], matching: GlobMatching) -> Option<Self> {
+    /// Compiles the globs of another agent's rule as that agent interprets them. Invalid globs are skipped. `None`
+    /// if no glob is left.
+    pub(crate) fn compile_agent_globs(globs: &[String], matching: GlobMatching) -> Option<Self> {
         let mut set = GlobSetBuilder::new();
         let mut kept = Vec::new();
         for glob in globs.iter().take(MAX_GLOBS).filter(|glob| glob.len() <= MAX_GLOB_BYTES) {
             let (patterns, any_case) = match matching {
-                // A dot before the first slash is a directory of that name, which no path has.
+                // Gitignore syntax takes `.` for the name of a directory, which no path contains.
                 GlobMatching::Gitignore if glob.starts_with("./") => continue,
                 GlobMatching::Gitignore => {
                     let Some(pattern) = pattern(glob) else { continue };
@@ -85,7 +87,7 @@ impl AppliesTo {
         Some(Self { globs: kept, set })
     }
 
-    /// Whether a target below `base` is meant; a directory is if whatever could be in it is.
+    /// Returns true if a target below `base` matches. A directory matches if any file in it would.
     pub fn matches(&self, target: Target<'_>, base: &Path) -> bool {
         match target {
             Target::File(path) => path.strip_prefix(base).is_ok_and(|below| self.is_match(below)),
@@ -100,14 +102,14 @@ impl AppliesTo {
         last.is_some_and(|last| !self.globs[last].starts_with('!'))
     }
 
-    /// For people.
+    /// Returns the globs for display.
     pub fn describe(&self) -> String {
         let globs: Vec<String> = self.globs.iter().map(|glob| format!("`{glob}`")).collect();
         globs.join(", ")
     }
 }
 
-/// A glob as a pattern for the whole way from the base; none where nothing of it is left.
+/// Returns a pattern for the whole path below the base. `None` if the glob is empty.
 fn pattern(glob: &str) -> Option<String> {
     let glob = glob.strip_prefix('!').unwrap_or(glob).trim();
     let anchored = glob.strip_prefix("./").or_else(|| glob.strip_prefix('/'));
@@ -133,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_globs_match() {
+    fn globs_match_paths() {
         for (glob, path, expected) in [
             ("src/**", "src/a.rs", true),
             ("src/**", "src/a/b.rs", true),
@@ -163,13 +165,14 @@ mod tests {
         }
     }
 
-    /// What the real agents did when a tool read `src/a.ts`.
+    /// Recorded from the agents when a tool read `src/a.ts`.
     #[test]
-    fn what_other_agents_globs_match() {
+    fn globs_of_other_agents_match_as_recorded() {
         let matches = |globs: &[&str], matching| {
             let globs: Vec<String> = globs.iter().map(|glob| (*glob).to_owned()).collect();
             let target = Target::File(Path::new("/r/src/a.ts"));
-            AppliesTo::of_agent(&globs, matching).is_some_and(|rule| rule.matches(target, Path::new("/r")))
+            AppliesTo::compile_agent_globs(&globs, matching)
+                .is_some_and(|rule| rule.matches(target, Path::new("/r")))
         };
         for (globs, gitignore, whole_path) in [
             (&["src/**/*.ts"][..], true, true),
@@ -201,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outside_the_base_is_not_matched() {
+    fn paths_outside_the_base_do_not_match() {
         let rule = AppliesTo::new(vec!["**".to_owned()]).unwrap();
         assert!(!rule.matches(Target::File(Path::new("/rx/a")), Path::new("/r")));
         assert!(!rule.matches(Target::Directory(Path::new("/")), Path::new("/r")));
     }
 
     #[test]
-    fn what_is_no_glob_is_refused() {
+    fn invalid_globs_are_rejected() {
         for globs in
             [vec![], vec!["".to_owned()], vec!["/".to_owned()], vec!["[".to_owned()], vec!["{a".to_owned()]]
         {
@@ -216,7 +219,7 @@ mod tests {
         }
         assert!(AppliesTo::new(vec!["a".repeat(513)]).is_err());
         assert!(AppliesTo::new(vec!["a".to_owned(); 101]).is_err());
-        // Deep nesting is answered, not followed to the end of the stack.
+        // Deep nesting must return an error or a matcher, not overflow the stack.
         let _ = AppliesTo::new(vec!["{".repeat(256) + &"}".repeat(256)]);
     }
 }

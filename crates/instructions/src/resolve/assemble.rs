@@ -1,12 +1,13 @@
-//! What becomes of the chosen files: each gets its share of the limit, and together they make the text.
+//! Turns the selected files into the answer: shares the limit, transforms the texts and renders them.
 
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::chain::{Chain, Chosen, Origin, Survey};
+use super::chain::{Candidate, Chain, Origin, Survey};
 use crate::profile::{Profile, Rendering};
-use crate::resolve::budget::{self, BudgetRequest, Limit, Share};
+use crate::resolve::budget::{self, ChainLimit, Share, SharedFile};
 use crate::resolve::decision::Outcome;
+use crate::resolve::reason::{DecisionReason, LimitEffect};
 use crate::resolve::render::{self, Part};
 use crate::resolve::resolution::{FileScope, InstructionFile, Resolution};
 use crate::resolve::root::Root;
@@ -30,13 +31,16 @@ impl Chain<'_> {
         let shares = self.shares(&chosen, max_bytes);
         let mut files = Vec::with_capacity(chosen.len());
         let mut parts_of = Vec::with_capacity(chosen.len());
-        let is_rewritten = matches!(profile.rendering, Rendering::Forms(_));
+        // Only profiles with forms of their own transform texts, so the others do not pay for it.
+        let is_rewritten = matches!(profile.render.form, Rendering::Forms(_));
         for (chosen, share) in chosen.iter().zip(shares) {
             let kept = self.keep(chosen, share, max_bytes);
             let Some((kept, mark)) = kept else { continue };
             let start = chosen.content.markup(profile).start;
             let mut text = self.text(profile, chosen, start.min(kept)..kept);
             let mut imported = Vec::new();
+            // Texts are transformed after the cut. All profiles that do so have no known limit, so only our own
+            // cap cuts their files.
             if is_rewritten {
                 match self.rewrite(chosen, text, &mut imported) {
                     Some(rewritten) if !self.is_repeated(chosen, &rewritten, &files) => text = rewritten,
@@ -59,6 +63,8 @@ impl Chain<'_> {
             })
             .collect();
         let place = render::AgentLocation { cwd: self.request.cwd, root: &self.root };
+        // An agent may send several messages, such as its own files in one and the project's in another. The whole text
+        // joins them for display.
         let mut blocks = render::render(profile, place, &parts, &self.waiting);
         if let Some(named) = self.named {
             blocks.iter_mut().for_each(|block| named.name_in_heading(&mut block.text, profile));
@@ -67,9 +73,9 @@ impl Chain<'_> {
             [block] => block.text.clone(),
             blocks => blocks.iter().map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n\n"),
         };
-        self.forget_shortcuts(&files);
+        self.drop_too_deep_if_used(&files);
         if self.survey == Survey::Everything {
-            self.forget_what_was_imported();
+            self.drop_ignored_if_imported();
         }
         Resolution {
             profile: profile.name,
@@ -88,29 +94,31 @@ impl Chain<'_> {
         }
     }
 
-    /// What each chosen file gets; the user's own file is not counted.
-    fn shares(&self, chosen: &[Chosen], max_bytes: u64) -> Vec<Share> {
+    /// Returns each file's share of the limit. The user's own files do not count.
+    fn shares(&self, chosen: &[Candidate], max_bytes: u64) -> Vec<Share> {
         let profile = self.request.settings.profile;
-        let asking: Vec<BudgetRequest<'_>> = chosen
+        let files: Vec<SharedFile<'_>> = chosen
             .iter()
             .filter(|chosen| chosen.origin == Origin::Project)
-            .map(|chosen| BudgetRequest {
+            .map(|chosen| SharedFile {
                 bytes: &chosen.content.bytes,
                 size: chosen.size(),
                 imported: chosen.depth > 0,
             })
             .collect();
-        let limit = Limit {
+        let limit = ChainLimit {
             bytes: max_bytes,
             files: self.request.settings.max_files(),
-            over: profile.over_limit,
-            mark: profile.byte_order_mark,
-            blank: profile.blank,
+            over: profile.budget.over_limit,
+            mark: profile.text.byte_order_mark,
+            blank: profile.choose.blank,
         };
-        let mut project = budget::share(&asking, limit).into_iter();
+        let mut project = budget::share(&files, limit).into_iter();
         chosen
             .iter()
             .map(|chosen| match chosen.origin {
+                // Home files have a cap of their own, far above real files, so that a huge one cannot exhaust
+                // memory.
                 Origin::Home if chosen.content.whole => Share::Whole,
                 Origin::Home => Share::Cut(text::cut(&chosen.content.bytes, chosen.content.bytes.len())),
                 Origin::Project => project.next().unwrap_or(Share::Nothing),
@@ -118,14 +126,17 @@ impl Chain<'_> {
             .collect()
     }
 
-    /// How many bytes of a file stay and what marks the cut; none when it has no place in the text.
-    fn keep(&mut self, chosen: &Chosen, share: Share, max_bytes: u64) -> Option<(usize, Option<String>)> {
-        let marked = self.request.settings.profile.over_limit == crate::profile::OverLimit::NearestFirst;
+    /// Returns how many bytes of a file are kept, and the mark of a cut. `None` if the file is dropped.
+    fn keep(&mut self, chosen: &Candidate, share: Share, max_bytes: u64) -> Option<(usize, Option<String>)> {
+        let marked =
+            self.request.settings.profile.budget.over_limit == crate::profile::OverLimit::NearestFirst;
         let profile = self.request.settings.profile;
-        let remedy = if profile.has_limit() {
-            format!("shorten the files, or raise {}", profile.setting_name(MAX_BYTES))
-        } else {
-            "that is how much is read here, no limit of the agent itself was seen".to_owned()
+        // Agents without a known limit still meet our cap; the advice must not name a setting that they do not
+        // have.
+        let limit = |effect| DecisionReason::Limit {
+            effect,
+            max_bytes,
+            setting: profile.has_limit().then(|| profile.setting_name(MAX_BYTES)),
         };
         let decision = &mut self.decisions[chosen.decision];
         let size = chosen.size();
@@ -133,32 +144,21 @@ impl Chain<'_> {
             Share::Whole => return Some((chosen.content.bytes.len(), None)),
             Share::Blank => {
                 decision.outcome = Outcome::Blank;
-                decision.detail =
-                    Some("what fits of it is only white space; it still hides the names after it".to_owned());
+                decision.reasons = vec![DecisionReason::BlankAfterCut];
                 return None;
             }
             Share::Cut(kept) => {
                 decision.outcome = Outcome::Truncated;
-                decision.add(format!("the limit of {max_bytes} bytes leaves no more room for it; {remedy}"));
+                decision.add(limit(LimitEffect::Cut));
                 kept
             }
             Share::Nothing | Share::DoesNotFit | Share::Stopped | Share::TooMany => {
                 decision.outcome = Outcome::OverBudget;
-                let why = match share {
-                    Share::DoesNotFit => {
-                        format!("it does not fit into what is left of the limit of {max_bytes} bytes")
-                    }
-                    Share::Stopped => {
-                        format!(
-                            "a file before it does not fit into the limit of {max_bytes} bytes, and reading stops there"
-                        )
-                    }
-                    Share::TooMany => "there are as many files as the limit allows without it".to_owned(),
-                    _ => format!("nothing of the limit of {max_bytes} bytes is left for it"),
-                };
                 decision.add(match share {
-                    Share::TooMany => format!("{why}; raise agents.initial.max_files"),
-                    _ => format!("{why}; {remedy}"),
+                    Share::DoesNotFit => limit(LimitEffect::TooLarge),
+                    Share::Stopped => limit(LimitEffect::Stopped),
+                    Share::TooMany => DecisionReason::TooManyFiles,
+                    _ => limit(LimitEffect::Spent),
                 });
                 if !marked {
                     return None;
@@ -171,23 +171,30 @@ impl Chain<'_> {
         }
         let start = chosen.content.markup(self.request.settings.profile).start;
         let omitted = headings_after(&chosen.content.bytes[start..], kept.saturating_sub(start));
+        // The mark must not claim that an unread part has no headings, so it contains the number of bytes that were not
+        // read.
         let unread = size.saturating_sub(chosen.content.bytes.len() as u64);
         Some((kept, Some(render::mark(&chosen.path, kept, size, &omitted, unread))))
     }
 
-    /// A file's text as the profile wants it, with what was found in it.
-    fn text(&mut self, profile: &Profile, chosen: &Chosen, kept: Range<usize>) -> String {
+    /// Returns a file's text as the profile decodes it, and reports problems in it.
+    fn text(&mut self, profile: &Profile, chosen: &Candidate, kept: Range<usize>) -> String {
         let text =
             text::decode::read_content(&chosen.content, kept, &chosen.path, profile, &mut self.diagnostics);
-        match profile.home {
+        match profile.choose.home {
             Some(home) if home.trimmed && chosen.scope == FileScope::Home => text.trim().to_owned(),
             _ => text,
         }
     }
 }
 
-/// What is told of a file whose text is there, or the first bytes of it.
-pub(super) fn instruction_file(chosen: &Chosen, text: String, kept: usize, start: usize) -> InstructionFile {
+/// Returns the public record of a file that is included, in full or truncated.
+pub(super) fn instruction_file(
+    chosen: &Candidate,
+    text: String,
+    kept: usize,
+    start: usize,
+) -> InstructionFile {
     InstructionFile {
         path: chosen.path.clone(),
         scope: chosen.scope,

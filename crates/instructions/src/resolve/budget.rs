@@ -1,50 +1,50 @@
-//! How much of each file is kept.
+//! Shares the limit among files.
 
 use crate::profile::{Blank, ByteOrderMark, OverLimit};
 use crate::text::{cut, is_blank};
 
-/// One file that asks for room.
-pub(crate) struct BudgetRequest<'a> {
-    /// The first bytes of the file.
+/// A file that takes part in sharing the limit.
+pub(crate) struct SharedFile<'a> {
+    /// First bytes of the file.
     pub(crate) bytes: &'a [u8],
-    /// Its whole size.
+    /// Size of the whole file.
     pub(crate) size: u64,
-    /// Whether it is there only because one before it names it.
+    /// An earlier file imports it.
     pub(crate) imported: bool,
 }
 
-/// What a file gets.
+/// Share of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Share {
-    /// All of it.
+    /// The whole file.
     Whole,
-    /// Its first bytes.
+    /// First bytes of the file.
     Cut(usize),
-    /// Nothing, because the limit of bytes was spent.
+    /// Nothing: earlier files used up the limit.
     Nothing,
-    /// Nothing, because not all of it fits.
+    /// Nothing: the file does not fit as a whole.
     DoesNotFit,
-    /// Nothing, because one before it did not fit.
+    /// Nothing: an earlier file did not fit.
     Stopped,
-    /// Nothing, because there were enough files already.
+    /// Nothing: the limit of files was reached.
     TooMany,
-    /// Nothing, because what is left of it is only white space.
+    /// Nothing: the part that fits is only white space.
     Blank,
 }
 
-/// The limits of a chain.
+/// Limits of a chain.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limit {
+pub(crate) struct ChainLimit {
     pub(crate) bytes: u64,
     pub(crate) files: Option<u64>,
     pub(crate) over: OverLimit,
     pub(crate) mark: ByteOrderMark,
-    /// Whether a file of which only white space is left counts.
+    /// Effect of a file of which only white space fits.
     pub(crate) blank: Blank,
 }
 
-/// Shares the limit among files that stand in chain order, root first.
-pub(crate) fn share(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
+/// Shares the limit among files in chain order, root first.
+pub(crate) fn share(files: &[SharedFile<'_>], limit: ChainLimit) -> Vec<Share> {
     match limit.over {
         OverLimit::NearestFirst => nearest_first(files, limit),
         OverLimit::RootFirst => root_first(files, limit),
@@ -52,11 +52,11 @@ pub(crate) fn share(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
     }
 }
 
-fn most_files(limit: Limit) -> usize {
+fn most_files(limit: ChainLimit) -> usize {
     limit.files.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX))
 }
 
-fn nearest_first(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
+fn nearest_first(files: &[SharedFile<'_>], limit: ChainLimit) -> Vec<Share> {
     let mut shares = vec![Share::TooMany; files.len()];
     let mut left = limit.bytes;
     let order = nearest_first_order(files.len(), |index| files[index].imported);
@@ -69,17 +69,20 @@ fn nearest_first(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
         }
         let kept = cut(file.bytes, usize::try_from(left).unwrap_or(usize::MAX));
         *share = if kept == 0 { Share::Nothing } else { Share::Cut(kept) };
-        // What a line boundary left over is not given to files further away: the nearest one is already short.
+        // Bytes left over by cutting at a line are not given to files further away: a cut near file must not be
+        // followed by a whole distant one.
         left = 0;
     }
     shares
 }
 
-/// The order in which files that stand in chain order get room: the last one first, but what a file imports after it.
+/// Returns the order in which files get their share: the last file first, its imports right after it.
 pub(crate) fn nearest_first_order(count: usize, is_imported: impl Fn(usize) -> bool) -> Vec<usize> {
     let mut order = Vec::with_capacity(count);
     let mut end = count;
     for start in (0..count).rev() {
+        // A file and the imports after it form a group. Within a group the order stays: an import gives way before the
+        // file that names it.
         if start == 0 || !is_imported(start) {
             order.extend(start..end);
             end = start;
@@ -88,7 +91,9 @@ pub(crate) fn nearest_first_order(count: usize, is_imported: impl Fn(usize) -> b
     order
 }
 
-fn root_first(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
+// A blank part costs nothing. The cut is at a byte, even inside a character: decoding replaces the rest of it
+// later.
+fn root_first(files: &[SharedFile<'_>], limit: ChainLimit) -> Vec<Share> {
     let mut left = limit.bytes;
     let mut count = most_files(limit);
     files
@@ -102,6 +107,8 @@ fn root_first(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
             }
             let kept = file.size.min(left);
             let length = usize::try_from(kept).unwrap_or(usize::MAX).min(file.bytes.len());
+            // Only the part that fits is tested, as the agent does. A file whose text begins behind the cut therefore
+            // counts as blank.
             if limit.blank == Blank::HidesOthers && is_blank(&file.bytes[..length], limit.mark) {
                 return Share::Blank;
             }
@@ -112,7 +119,9 @@ fn root_first(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
         .collect()
 }
 
-fn stop_at_first(files: &[BudgetRequest<'_>], limit: Limit) -> Vec<Share> {
+// The specification prefers a complete prefix of the chain: a file that does not fit ends it, even if a later one
+// would fit.
+fn stop_at_first(files: &[SharedFile<'_>], limit: ChainLimit) -> Vec<Share> {
     let mut left = limit.bytes;
     let mut count = most_files(limit);
     let mut stopped = None;
@@ -142,15 +151,18 @@ mod tests {
     use super::*;
 
     fn shares(over: OverLimit, bytes: u64, files: Option<u64>, texts: &[&str]) -> Vec<Share> {
-        let asking: Vec<BudgetRequest<'_>> = texts
+        let shared: Vec<SharedFile<'_>> = texts
             .iter()
             .map(|text| {
                 let text = text.as_bytes();
-                // What begins with `@` is imported here.
-                BudgetRequest { bytes: text, size: text.len() as u64, imported: text.starts_with(b"@") }
+                // In these tests a text that begins with `@` is an import.
+                SharedFile { bytes: text, size: text.len() as u64, imported: text.starts_with(b"@") }
             })
             .collect();
-        share(&asking, Limit { bytes, files, over, mark: ByteOrderMark::Kept, blank: Blank::HidesOthers })
+        share(
+            &shared,
+            ChainLimit { bytes, files, over, mark: ByteOrderMark::Kept, blank: Blank::HidesOthers },
+        )
     }
 
     #[test]

@@ -1,217 +1,227 @@
-//! Loads a chain: finds the root, chooses a file in each directory, shares the limit, makes the text.
+//! The resolution of one directory: runs the stages in order and carries their state.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::eligibility::Judged;
-use super::nested::Moment;
+use super::eligibility::Eligibility;
+use super::nested::LoadPhase;
 use super::{imports, root};
 use crate::cache::{Cache, CacheEvidence, DirectoryReader};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::fs::file::{BLOCK, Bounds, Content, Found, Stamp};
 use crate::fs::path;
 use crate::profile::{
-    Blank, DanglingLink, FrontMatterRule, NameChoice, Profile, RuleFolder, RuleFolderPlace, Unreadable,
+    Blank, DanglingLink, FrontMatterRule, NameChoice, NameRole, Profile, RuleFolder, RuleFolderPlace,
+    Unreadable,
 };
 use crate::resolve::applies_to::Target;
 use crate::resolve::decision::{Decision, Outcome};
+use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::{EffectiveRequest, FileScope, Request, Resolution, ResolveError};
 use crate::settings::json::NamedFiles;
 use crate::settings::{MAX_BYTES, ProjectBounds, SettingsError, candidate_names};
 use crate::text;
-use crate::text::transform::Waiting;
+use crate::text::transform::WaitingRule;
 
-/// Most bytes of a user's own file.
+/// Maximum size of the user's own files. They do not count towards the limit of the project's.
 pub(super) const MAX_HOME_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Why nothing is read when settings say so.
+/// Reason for files that settings switch off.
 pub(crate) const SWITCHED_OFF: &str = "instruction files are switched off (agents.enabled)";
 
-/// How much is looked at.
+/// Extent of a resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Survey {
-    /// What the answer needs.
+    /// Only files that the text needs.
     Needed,
-    /// Everything that could be meant for an agent.
+    /// Every file that could be meant for an agent, so that it can be explained.
     Everything,
 }
 
-/// A file that was chosen.
-pub(crate) struct Chosen {
+/// A file that was found and applies, before the limit is shared.
+pub(crate) struct Candidate {
     pub(crate) path: PathBuf,
     pub(crate) scope: FileScope,
     pub(crate) stamp: Stamp,
     pub(crate) content: Arc<Content>,
     pub(crate) origin: Origin,
-    /// How many imports led to it.
+    /// Number of imports that led to it.
     pub(crate) depth: usize,
-    /// The file of the chain that imports it, itself or through others.
+    /// The file of the chain that imports it, directly or through others.
     pub(crate) imported_by: Option<PathBuf>,
-    /// Where its decision stands.
+    /// Index of its decision.
     pub(crate) decision: usize,
-    pub(crate) place: Place,
-    /// The folder of rules that it is from.
+    pub(crate) place: ChainPosition,
+    /// Folder of rules that contains it.
     pub(crate) folder: Option<&'static RuleFolder>,
-    /// Whether it is one user's alone, or imported by such a file.
+    /// Belongs to one user alone, or is imported by such a file.
     pub(crate) is_private: bool,
 }
 
-/// Where a file stands in the chain: which directory, and which of the names.
+/// Position of a file in the chain: index of its directory and of its name.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Place {
+pub(crate) struct ChainPosition {
     pub(super) directory: usize,
     pub(super) name: usize,
 }
 
-/// From whose directory a file was reached.
+/// Directory through which a file was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     Home,
     Project,
 }
 
-/// The chosen files of a project.
-pub(crate) struct Choice {
-    pub(crate) files: Vec<Chosen>,
+/// The candidates of a project, for sessions, which render them on their own.
+pub(crate) struct SelectedFiles {
+    pub(crate) files: Vec<Candidate>,
     /// Rules that do not match the target.
-    pub(crate) dormant: Vec<Chosen>,
-    /// What those import.
+    pub(crate) dormant: Vec<Candidate>,
+    /// Files that the dormant rules import.
     pub(crate) dormant_imports: Vec<PathBuf>,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    /// Why none is read, if none is.
+    /// Reason if project files were skipped.
     pub(crate) switched_off: Option<String>,
 }
 
-impl Chosen {
-    /// Its size: what was read when that is all of it, because the system may say 0 for files it makes up.
+impl Candidate {
+    /// Returns the size: the bytes read if that is the whole file, because the system reports 0 for files in /proc.
     pub(crate) fn size(&self) -> u64 {
         let read = self.content.bytes.len() as u64;
-        // One that shrank while it was read is still larger than what was read of it.
+        // A file that shrank while it was read must still count as cut, so it is larger than what was read.
         if self.content.whole { read } else { self.stamp.size.max(read.saturating_add(1)) }
     }
 }
 
-/// Why a file that is there is none of the project's.
-pub(super) const KEPT_PRIVATE: &str =
-    "it is among the keys, tokens and data that are kept from every project";
-
-/// The work of one resolution.
+/// State of one resolution.
 pub(crate) struct Chain<'a> {
     pub(crate) request: Request<'a>,
-    /// What rules must match.
+    /// Path that rule globs are matched against.
     pub(super) target: Target<'a>,
-    /// The uppermost directory whose files are read.
+    /// Topmost directory that is searched.
     pub(super) top: PathBuf,
-    /// The root, or the working directory where there is none.
+    /// The root, or the working directory if there is none.
     pub(super) root: PathBuf,
     pub(super) has_root: bool,
     pub(crate) survey: Survey,
     pub(crate) reader: DirectoryReader<'a>,
-    /// How many of the names that are looked for can win, and how many are added after the winner.
+    /// Number of names that compete, of those that are added, and of the user's own, in the order of the reader's names.
     pub(crate) winning: usize,
     pub(crate) added: usize,
-    /// How many of the user's own there are.
     pub(crate) own: usize,
-    /// Names that the agent's settings list.
+    /// Names from the agent's settings.
     pub(super) named: Option<&'a NamedFiles>,
-    pub(super) place: Place,
+    pub(super) place: ChainPosition,
     pub(crate) bounds: Bounds<'a>,
     pub(crate) max_file_bytes: u64,
     pub(crate) decisions: Vec<Decision>,
     pub(crate) diagnostics: Vec<Diagnostic>,
-    pub(crate) chosen: Vec<Chosen>,
+    pub(crate) chosen: Vec<Candidate>,
     /// Rules that do not match the target.
-    pub(super) dormant: Vec<Chosen>,
-    /// Files by device and inode, and where their decisions stand.
+    pub(super) dormant: Vec<Candidate>,
+    /// Index of each file's decision, keyed by device and inode.
     pub(super) seen: HashMap<(u64, u64), usize>,
-    /// Paths of files, by rules that go by those.
+    /// Paths of files, for profiles that compare files by path.
     pub(super) seen_paths: HashSet<PathBuf>,
-    /// The same of rules, by where links lead.
+    /// Canonical paths of rule files already seen.
     pub(super) seen_rules: HashSet<PathBuf>,
-    pub(super) imports: imports::Followed<'a>,
-    /// Rules that a text lists.
-    pub(super) waiting: Vec<Waiting>,
-    /// Why no project file is read, if none is.
+    pub(super) imports: imports::ImportProgress<'a>,
+    /// Rules that the text lists without including them.
+    pub(super) waiting: Vec<WaitingRule>,
+    /// Reason if project files were skipped.
     pub(super) switched_off: Option<String>,
-    /// Set when an unreadable file costs the whole chain.
+    /// An unreadable file discards all project files.
     pub(crate) lost: bool,
 }
 
 impl<'a> Chain<'a> {
-    /// Does it all.
+    /// Loads a chain: finds the root, selects files, follows imports, applies the limit and renders the text.
     pub(crate) fn load(
         effective: &EffectiveRequest<'_>,
         cache: Option<&Cache>,
         survey: Survey,
-        moment: Moment<'_>,
+        moment: LoadPhase<'_>,
     ) -> Result<(Resolution, CacheEvidence), ResolveError> {
         let request = effective.request;
         let profile = request.settings.profile;
         let (mut names, winning) = names(effective)?;
         let markers = root::markers(request.settings)?;
+        // The markers come last, so that the positions of the other names stay valid as indexes.
         names.extend(markers.iter().cloned());
 
         let mut reader = DirectoryReader::new(cache, &names);
+        // A missing working directory is an error of the caller. Without this check the answer would merely be empty.
         check_directory(request.cwd, &mut reader)?;
         let mut diagnostics = effective.notes.to_vec();
+        // The root must be known before any project file is read: it bounds which symlinks may be followed.
         let root = root::find(&request, &markers, &mut reader, &mut diagnostics)?;
         let max_bytes = request.settings.max_bytes();
         let target = match moment {
-            Moment::StartFor { file } => Target::File(file),
-            Moment::Start | Moment::Reading { .. } => Target::Directory(request.cwd),
+            LoadPhase::StartFor { file } => Target::File(file),
+            LoadPhase::Start | LoadPhase::Reading { .. } => Target::Directory(request.cwd),
         };
         let mut chain = Chain::new(effective, target, &root.top, survey, reader, winning);
         chain.has_root = root.directory.is_some();
         chain.root = root.directory.clone().unwrap_or_else(|| request.cwd.to_owned());
+        // Problems of settings and of the root come first, since they can explain all that follows.
         chain.diagnostics = diagnostics;
+        // The user's own files come first in every profile, so that duplicates among project files are decided
+        // against them.
         chain.choose_home();
         let directories = chain.choose_project(effective, &names, max_bytes);
         chain.put_in_order();
         chain.follow_imports();
         let started = match moment {
-            Moment::Reading { file, nested } => Some(chain.go_on_to(file, nested)),
-            Moment::Start | Moment::StartFor { .. } if survey == Survey::Everything => {
-                chain.look_around(&directories, &names[..winning + profile.added.len()]);
+            LoadPhase::Reading { file, nested } => Some(chain.load_on_read(file, nested)),
+            LoadPhase::Start | LoadPhase::StartFor { .. } if survey == Survey::Everything => {
+                chain.survey_unread_files(
+                    &directories,
+                    &names[..winning + profile.names_with(NameRole::Added).count()],
+                );
                 None
             }
-            Moment::Start | Moment::StartFor { .. } => None,
+            LoadPhase::Start | LoadPhase::StartFor { .. } => None,
         };
         let evidence = std::mem::take(&mut chain.reader.evidence);
         let mut resolution = chain.finish(root, markers, directories, max_bytes);
         if let Some(started) = started {
-            started.leave(&mut resolution);
+            started.remove_from(&mut resolution);
         }
         Ok((resolution, evidence))
     }
 
-    /// Only chooses the files between a root and the request's directory, and those of the user's own that are rules: the
-    /// others do not depend on the target.
+    /// Selects the files between `root` and the request's directory without rendering them. Of the user's own files
+    /// only rules are included: the others do not depend on the target.
     pub(crate) fn choose(
         effective: &EffectiveRequest<'_>,
         root: &Path,
         target: Target<'_>,
         cache: Option<&Cache>,
-    ) -> Result<Choice, ResolveError> {
+    ) -> Result<SelectedFiles, ResolveError> {
         let request = effective.request;
         let profile = request.settings.profile;
         let (names, winning) = names(effective)?;
         let reader = DirectoryReader::new(cache, &names);
         let mut chain = Chain::new(effective, target, root, Survey::Needed, reader, winning);
-        if profile.front_matter == FrontMatterRule::Conditions {
+        if profile.text.front_matter == FrontMatterRule::Conditions {
+            // The user's own files come first in every profile, so that duplicates among project files are decided
+            // against them.
             chain.choose_home();
             chain.chosen.retain(|chosen| chosen.scope == FileScope::Rule);
             let is_rule = |decision: &usize| chain.chosen.iter().any(|rule| rule.decision == *decision);
+            // The dropped files must not count as seen, or a project file with the same inode would be a duplicate of a
+            // file that is not in the result.
             chain.seen.retain(|_, decision| is_rule(decision));
         }
         chain.choose_project(effective, &names, request.settings.max_bytes());
         chain.follow_imports();
-        if profile.blank == Blank::HidesOthers {
+        if profile.choose.blank == Blank::HidesOthers {
             chain
                 .chosen
-                .retain(|chosen| !text::is_blank(chosen.content.text(profile), profile.byte_order_mark));
+                .retain(|chosen| !text::is_blank(chosen.content.text(profile), profile.text.byte_order_mark));
         }
-        Ok(Choice {
+        Ok(SelectedFiles {
             dormant_imports: chain.dormant_imports(),
             files: chain.chosen,
             dormant: chain.dormant,
@@ -238,10 +248,10 @@ impl<'a> Chain<'a> {
             survey,
             reader,
             winning,
-            added: request.settings.profile.added.len(),
-            own: own_names(effective).count(),
+            added: request.settings.profile.names_with(NameRole::Added).count(),
+            own: home_file_names(effective).count(),
             named: effective.named,
-            place: Place::default(),
+            place: ChainPosition::default(),
             bounds: Bounds::default().without(&request.settings.private_paths),
             max_file_bytes: request.settings.max_bytes().saturating_add(BLOCK),
             decisions: Vec::new(),
@@ -251,28 +261,29 @@ impl<'a> Chain<'a> {
             seen: HashMap::new(),
             seen_paths: HashSet::new(),
             seen_rules: HashSet::new(),
-            imports: imports::Followed::default(),
+            imports: imports::ImportProgress::default(),
             waiting: Vec::new(),
             switched_off: None,
             lost: false,
         }
     }
 
-    /// The user's own file, or files, and rules.
+    /// Selects the user's own files and rules.
     fn choose_home(&mut self) {
         let settings = self.request.settings;
-        let Some(home) = settings.profile.home else { return };
+        let Some(home) = settings.profile.choose.home else { return };
         let Some(directory) = settings.homes.of(settings.profile) else { return };
         if !settings.enabled() {
             if self.survey == Survey::Everything {
-                let names: Vec<&str> = (0..self.own).map(|index| self.own_name(index)).collect();
+                let names: Vec<&str> = (0..self.own).map(|index| self.home_file_name(index)).collect();
                 self.switched_off(directory, &names, SWITCHED_OFF);
             }
             return;
         }
+        // Later names are still visited after a winner is found: a survey explains why they are hidden.
         let mut winner: Option<PathBuf> = None;
         for index in 0..self.own {
-            let path = directory.join(self.own_name(index));
+            let path = directory.join(self.home_file_name(index));
             if let Some(winner) = &winner {
                 if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
                     self.decisions.push(Decision::new(path, Outcome::Shadowed).by(winner));
@@ -281,9 +292,9 @@ impl<'a> Chain<'a> {
             }
             let place = self.winning + self.added + index;
             let found = self.reader.read(directory, place, &Bounds::default(), MAX_HOME_BYTES);
-            self.place = Place { directory: 0, name: index };
+            self.place = ChainPosition { directory: 0, name: index };
             let is_taken = self.consider_home(&path, found, home.blank);
-            self.say_who_named(self.own_name(index), &path);
+            self.note_configured_name(self.home_file_name(index), &path);
             if is_taken && home.choice != NameChoice::All {
                 winner = Some(path);
             }
@@ -297,20 +308,19 @@ impl<'a> Chain<'a> {
                 }
             }
         }
-        for folder in settings.profile.rule_folders {
+        for folder in settings.profile.choose.rule_folders {
             if folder.place == RuleFolderPlace::Home {
                 self.choose_rules(directory, folder, Origin::Home);
             }
         }
     }
 
-    /// One of the names of the user's own files.
-    pub(super) fn own_name(&self, index: usize) -> &'a str {
+    pub(super) fn home_file_name(&self, index: usize) -> &'a str {
         self.reader.name(self.winning + self.added + index)
     }
 
-    /// Says of the file that was just decided about that settings name it.
-    pub(crate) fn say_who_named(&mut self, name: &str, path: &Path) {
+    /// Adds to the decision just made that settings name the file.
+    pub(crate) fn note_configured_name(&mut self, name: &str, path: &Path) {
         let reason = self.named.and_then(|named| named.reason(name));
         let decision = self.decisions.last_mut().filter(|decision| decision.path == path);
         if let (Some(reason), Some(decision)) = (reason, decision)
@@ -320,20 +330,19 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// Considers a file of the user's own; true when it hides those after it.
+    /// Considers one of the user's own files. Returns true if it hides the names after it.
     fn consider_home(&mut self, path: &Path, found: Found, blank: Blank) -> bool {
         if let Found::File { content, .. } = &found
             && blank == Blank::FallsThrough
             && self.is_blank(content)
         {
-            let detail = "it is only white space, so it counts as if it were not there";
-            self.decisions.push(Decision::new(path, Outcome::Blank).because(detail));
+            self.decisions.push(Decision::new(path, Outcome::Blank).because(DecisionReason::Blank));
             return false;
         }
         self.consider(path.to_owned(), Origin::Home, found)
     }
 
-    /// The project's files, in every directory from the root down.
+    /// Selects the project's files in every directory from the root down.
     fn choose_project(
         &mut self,
         effective: &EffectiveRequest<'_>,
@@ -369,12 +378,12 @@ impl<'a> Chain<'a> {
         }
         self.switched_off = off;
         if self.lost {
-            self.lose_chain();
+            self.discard_project_files();
         }
         directories
     }
 
-    /// Says where the project's files must stay from now on.
+    /// Sets the directory that the project's files must not leave.
     pub(super) fn bound_project(&mut self) {
         self.reader.bound_by(self.bounds.root(), &self.request.settings.private_paths);
     }
@@ -383,22 +392,24 @@ impl<'a> Chain<'a> {
         for name in names {
             let path = directory.join(name);
             if path.symlink_metadata().is_ok() {
-                self.decisions.push(Decision::new(path, Outcome::Disabled).because(reason));
+                self.decisions.push(
+                    Decision::new(path, Outcome::Disabled)
+                        .because(DecisionReason::SwitchedOff(reason.to_owned())),
+                );
             }
         }
     }
 
-    /// One unreadable file costs all project files, as it does in Codex.
-    fn lose_chain(&mut self) {
+    /// Discards all project files because one is unreadable, as Codex does.
+    fn discard_project_files(&mut self) {
         for chosen in self.chosen.extract_if(.., |chosen| chosen.origin == Origin::Project) {
             let decision = &mut self.decisions[chosen.decision];
             decision.outcome = Outcome::Unreadable;
-            decision.detail =
-                Some("another file of the chain cannot be read, which costs them all".to_owned());
+            decision.reasons = vec![DecisionReason::ChainUnreadable];
         }
     }
 
-    /// Notes what a candidate is; true when it hides the names after it.
+    /// Records what was found under a name. Returns true if it hides the names after it.
     pub(crate) fn consider(&mut self, path: PathBuf, origin: Origin, found: Found) -> bool {
         let profile = self.request.settings.profile;
         let decision = match found {
@@ -407,9 +418,8 @@ impl<'a> Chain<'a> {
                     Origin::Home => FileScope::Home,
                     Origin::Project => FileScope::Project,
                 };
-                let private = self.request.settings.profile.private;
-                let is_private = !private.is_empty() && private.iter().any(|name| path.ends_with(name));
-                let file = Chosen {
+                let is_private = profile.choose.is_private(&path);
+                let file = Candidate {
                     path,
                     scope,
                     stamp,
@@ -422,27 +432,30 @@ impl<'a> Chain<'a> {
                     folder: None,
                     is_private,
                 };
-                return match self.judge(file, None) {
-                    Judged::Taken(chosen) => {
-                        // A rule is added to what applies anyway.
+                return match self.check_eligibility(file, None) {
+                    Eligibility::Taken(chosen) => {
+                        // A rule applies in addition to other files, so it never hides another name.
                         let hides_others = chosen.scope != FileScope::Rule;
                         self.chosen.push(chosen);
                         hides_others
                     }
-                    Judged::Duplicate => true,
-                    Judged::NotApplicable => false,
+                    Eligibility::Duplicate => true,
+                    Eligibility::NotApplicable => false,
                 };
             }
             Found::Absent if self.survey == Survey::Everything => absent(path, profile),
             Found::Absent => return false,
-            Found::NotAFile { kind, .. } => Decision::new(path, Outcome::NotAFile)
-                .because(format!("it is a {kind}; only regular files are read")),
-            Found::Outside => Decision::new(path, Outcome::OutsideRoot).because(
-                "it leads out of the project; copy the file, or allow it with agents.follow_external_links",
-            ),
-            Found::Private => Decision::new(path, Outcome::OutsideRoot).because(KEPT_PRIVATE),
+            Found::NotAFile { kind, .. } => {
+                Decision::new(path, Outcome::NotAFile).because(DecisionReason::NotRegular { kind })
+            }
+            Found::Outside => {
+                Decision::new(path, Outcome::OutsideRoot).because(DecisionReason::OutsideProject)
+            }
+            Found::Private => {
+                Decision::new(path, Outcome::OutsideRoot).because(DecisionReason::HoldsPrivateData)
+            }
             Found::Unreadable { reason } => {
-                self.lost |= origin == Origin::Project && profile.unreadable == Unreadable::ChainLost;
+                self.lost |= origin == Origin::Project && profile.choose.unreadable == Unreadable::ChainLost;
                 self.unreadable(path, &reason)
             }
         };
@@ -451,15 +464,15 @@ impl<'a> Chain<'a> {
     }
 
     pub(super) fn unreadable(&mut self, path: PathBuf, reason: &str) -> Decision {
-        let message = format!("it cannot be read: {reason}");
+        let reason = DecisionReason::Unreadable(reason.to_owned());
         let code = DiagnosticCode::Unreadable;
-        self.diagnostics.push(Diagnostic::new(code, Severity::Error, &path, message.clone()));
-        Decision::new(path, Outcome::Unreadable).because(message)
+        self.diagnostics.push(Diagnostic::new(code, Severity::Error, &path, reason.to_string()));
+        Decision::new(path, Outcome::Unreadable).because(reason)
     }
 }
 
-/// The names that are looked for, and how many of them can win. Those that are added after the winner follow, then the user's
-/// own, then those that are read instead of others, and in the root alone.
+/// Returns the names to look for, and how many of them compete. Added names follow, then the user's own, then fallbacks,
+/// then those of the root alone. The reader identifies a name by its index, so this order is fixed.
 fn names(effective: &EffectiveRequest<'_>) -> Result<(Vec<String>, usize), SettingsError> {
     let settings = effective.request.settings;
     let profile = settings.profile;
@@ -468,31 +481,27 @@ fn names(effective: &EffectiveRequest<'_>) -> Result<(Vec<String>, usize), Setti
         None => candidate_names(settings)?,
     };
     let winning = names.len();
-    let fixed = |names: &'static [&'static str]| names.iter().map(|name| (*name).to_owned());
-    names.extend(fixed(profile.added));
-    names.extend(own_names(effective).map(str::to_owned));
-    names.extend(fixed(profile.instead).chain(fixed(profile.at_root.0)));
+    let with = |role| profile.names_with(role).map(str::to_owned);
+    names.extend(with(NameRole::Added));
+    names.extend(home_file_names(effective).map(str::to_owned));
+    names.extend(with(NameRole::Fallback).chain(with(NameRole::RootFirst)).chain(with(NameRole::RootLast)));
     Ok((names, winning))
 }
 
-/// The names of the user's own files: where settings list names, those.
-fn own_names<'a>(effective: &EffectiveRequest<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
-    let home = effective.request.settings.profile.home;
+/// Returns the names of the user's own files: those from settings if there are any, else the profile's.
+fn home_file_names<'a>(effective: &EffectiveRequest<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
+    let home = effective.request.settings.profile.choose.home;
     let listed = effective.named.filter(|_| home.is_some());
     let fixed = home.filter(|_| listed.is_none());
     let listed = listed.into_iter().flat_map(|named| named.names.iter().map(String::as_str));
     listed.chain(fixed.into_iter().flat_map(|home| home.names.iter().copied()))
 }
 
-/// A candidate that is not there: no such name, or a link of that name that leads nowhere.
+/// Returns the decision about a missing file, which may be a symlink without a target.
 fn absent(path: PathBuf, profile: &Profile) -> Decision {
     match std::fs::read_link(&path) {
-        Ok(target) if profile.dangling_link == DanglingLink::NotAFile => {
-            let detail = format!(
-                "it is a link to {}, which leads nowhere; mend the link, or remove it",
-                target.display()
-            );
-            Decision::new(path, Outcome::NotAFile).because(detail)
+        Ok(target) if profile.search.dangling_link == DanglingLink::NotAFile => {
+            Decision::new(path, Outcome::NotAFile).because(DecisionReason::DanglingLink { target })
         }
         _ => Decision::new(path, Outcome::Absent),
     }

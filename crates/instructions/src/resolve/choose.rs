@@ -1,47 +1,52 @@
-//! Chooses the files of a project.
+//! Selects the files of a project by name.
 
 use std::path::{Path, PathBuf};
 
-use super::chain::{Chain, Origin, Place, Survey};
+use super::chain::{Chain, ChainPosition, Origin, Survey};
 use crate::fs::file::Found;
 use crate::fs::git;
 use crate::profile::{
-    AtRoot, Backslash, Blank, ChainOrder, LetterCase, NameChoice, NestedWorktree, RuleFolderPlace,
+    Blank, ChainOrder, LetterCase, NameChoice, NameRole, RuleFolderPlace, SkippedDirectory,
 };
 use crate::resolve::decision::{Decision, Outcome};
+use crate::resolve::reason::DecisionReason;
 
-/// Entries of one directory that are looked at for other letter cases.
+/// Maximum number of entries of one directory that are compared in other letter cases.
 const MAX_ENTRIES: usize = 200_000;
 
-/// What a candidate does to those after it.
+/// Effect of a candidate on the names after it.
 #[derive(PartialEq, Eq)]
 enum Effect {
     /// The next one is tried.
     TryNext,
-    /// It wins.
+    /// It wins over them.
     Wins,
 }
 
 impl Chain<'_> {
-    /// The files of all directories, root first.
+    /// Selects the files of all directories, root first.
     pub(super) fn choose_files(&mut self, directories: &[PathBuf], names: &[String]) {
         let profile = self.request.settings.profile;
-        let hidden = match profile.nested_worktree {
-            NestedWorktree::Ordinary => None,
-            NestedWorktree::HidesCheckout => git::nested_worktree(self.request.cwd),
-        };
-        if profile.choice == NameChoice::FirstOfChain {
-            self.choose_for_all(directories, names);
-        } else if profile.order == ChainOrder::ByName {
+        let hidden = profile
+            .search
+            .skipped
+            .contains(&SkippedDirectory::CheckoutAroundWorktree)
+            .then(|| git::nested_worktree(self.request.cwd))
+            .flatten();
+        if profile.choose.choice == NameChoice::FirstOfChain {
+            self.choose_first_name_in_chain(directories, names);
+        } else if profile.render.order == ChainOrder::ByName {
             for name in 0..self.winning {
                 for (directory, path) in directories.iter().enumerate() {
-                    self.place = Place { directory, name };
+                    self.place = ChainPosition { directory, name };
                     self.try_name(path, name, names);
                 }
             }
         } else {
             for (index, directory) in directories.iter().enumerate() {
                 self.place.directory = index;
+                // Added names of the checkout are still read: they are private files, which are usually not committed,
+                // so the worktree lacks them.
                 if hidden.as_ref().is_some_and(|worktree| worktree.hides(directory)) {
                     self.add_names(directory, names);
                 } else {
@@ -49,21 +54,21 @@ impl Chain<'_> {
                 }
             }
         }
-        if !profile.instead.is_empty() {
-            self.choose_instead(directories, names, hidden.as_ref());
+        if profile.names_with(NameRole::Fallback).next().is_some() {
+            self.choose_fallback_names(directories, names, hidden.as_ref());
         }
-        if profile.at_root.1 == AtRoot::LastIfMarked && self.has_root {
-            self.place = Place { directory: directories.len(), name: names.len() };
-            self.choose_at_root(names);
+        if profile.names_with(NameRole::RootLast).next().is_some() && self.has_root {
+            self.place = ChainPosition { directory: directories.len(), name: names.len() };
+            self.choose_root_files(names);
         }
-        for folder in profile.rule_folders {
+        for folder in profile.choose.rule_folders {
             if folder.place == RuleFolderPlace::Root && directories.contains(&self.root) {
                 let root = self.root.clone();
                 self.choose_rules(&root, folder, Origin::Project);
             }
         }
         for base in [directories.first(), directories.get(1..).and_then(<[_]>::last)].into_iter().flatten() {
-            for folder in profile.rule_folders {
+            for folder in profile.choose.rule_folders {
                 if folder.place == RuleFolderPlace::RootAndCwd {
                     self.choose_rules(base, folder, Origin::Project);
                 }
@@ -71,12 +76,12 @@ impl Chain<'_> {
         }
     }
 
-    /// The files of one directory: the first usable name wins, or every one is read; the added names follow.
+    /// Selects the files of one directory: the first usable main name or all of them, then the added names.
     pub(super) fn choose_in(&mut self, directory: &Path, names: &[String]) {
         let profile = self.request.settings.profile;
-        if profile.at_root.1 == AtRoot::First && *directory == self.root {
+        if profile.names_with(NameRole::RootFirst).next().is_some() && *directory == self.root {
             self.place.name = 0;
-            self.choose_at_root(names);
+            self.choose_root_files(names);
         }
         let mut winner: Option<usize> = None;
         for name in 0..self.winning {
@@ -86,24 +91,28 @@ impl Chain<'_> {
                 }
                 continue;
             }
+            // A few names count only in the directories between the root and the working directory.
             let is_end = directory == self.top || directory == self.request.cwd;
-            if is_end && profile.between.contains(&names[name].as_str()) {
-                self.not_between(directory.join(&names[name]));
+            if is_end && profile.choose.find(&names[name]).is_some_and(|name| name.role == NameRole::Between)
+            {
+                self.report_end_directory_name(directory.join(&names[name]));
                 continue;
             }
             self.place.name = name;
-            let effect = match profile.letter_case {
-                LetterCase::Exact => self.try_name(directory, name, names),
-                LetterCase::Any => self.try_variants(directory, name, names),
-            };
-            if effect == Effect::Wins && profile.choice == NameChoice::FirstOfDirectory {
+            let effect =
+                match profile.choose.find(&names[name]).map_or(LetterCase::Exact, |name| name.letter_case) {
+                    LetterCase::Exact => self.try_name(directory, name, names),
+                    LetterCase::Any => self.try_variants(directory, name, names),
+                };
+            if effect == Effect::Wins && profile.choose.choice == NameChoice::FirstOfDirectory {
                 winner = Some(name);
             }
+            // Names after the winner matter only to explain them, and each would cost a system call.
             if winner.is_some() && self.survey == Survey::Needed {
                 break;
             }
         }
-        for folder in profile.rule_folders {
+        for folder in profile.choose.rule_folders {
             if folder.place == RuleFolderPlace::EveryDirectory {
                 self.choose_rules(directory, folder, Origin::Project);
             }
@@ -111,20 +120,22 @@ impl Chain<'_> {
         self.add_names(directory, names);
     }
 
-    /// Says of a file that it would count elsewhere.
-    fn not_between(&mut self, path: PathBuf) {
+    /// Explains a file that would only count between the root and the working directory.
+    fn report_end_directory_name(&mut self, path: PathBuf) {
         if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
-            let why = "the agent reads it only in directories between the root and the working directory";
-            self.decisions.push(Decision::new(path, Outcome::Ignored).because(why));
+            self.decisions.push(Decision::new(path, Outcome::Ignored).because(DecisionReason::BetweenOnly));
         }
     }
 
-    /// The names that are read in the root alone.
-    fn choose_at_root(&mut self, names: &[String]) {
+    /// Reads the names that count in the root alone.
+    fn choose_root_files(&mut self, names: &[String]) {
         let profile = self.request.settings.profile;
-        let first = self.winning + self.added + self.own + profile.instead.len();
+        let first = self.winning + self.added + self.own + profile.names_with(NameRole::Fallback).count();
+        let names_end = first
+            + profile.names_with(NameRole::RootFirst).count()
+            + profile.names_with(NameRole::RootLast).count();
         let root = self.root.clone();
-        for name in first..first + profile.at_root.0.len() {
+        for name in first..names_end {
             self.try_name(&root, name, names);
         }
     }
@@ -136,8 +147,8 @@ impl Chain<'_> {
         }
     }
 
-    /// The first name that any directory has; the others are not read in any.
-    fn choose_for_all(&mut self, directories: &[PathBuf], names: &[String]) {
+    /// Reads the first name that any directory has, in all of them. Other names are not read.
+    fn choose_first_name_in_chain(&mut self, directories: &[PathBuf], names: &[String]) {
         let mut winner: Option<PathBuf> = None;
         for name in 0..self.winning {
             for (index, directory) in directories.iter().enumerate() {
@@ -150,9 +161,10 @@ impl Chain<'_> {
                         }
                     }
                     _ => {
-                        self.place = Place { directory: index, name };
+                        self.place = ChainPosition { directory: index, name };
                         self.try_name(directory, name, names);
-                        // Whatever it is, it is there.
+                        // Any directory entry counts here, not only a readable file: opencode stops at a directory
+                        // of that name, too.
                         if winner.is_none() && path.exists() {
                             winner = Some(path);
                         }
@@ -162,8 +174,13 @@ impl Chain<'_> {
         }
     }
 
-    /// Names that are read where no other one has a text.
-    fn choose_instead(&mut self, directories: &[PathBuf], names: &[String], hidden: Option<&git::Worktree>) {
+    /// Reads the fallback names if no other name has a text in any directory.
+    fn choose_fallback_names(
+        &mut self,
+        directories: &[PathBuf],
+        names: &[String],
+        hidden: Option<&git::Worktree>,
+    ) {
         let profile = self.request.settings.profile;
         let first = self.winning + self.added + self.own;
         let has_text =
@@ -173,36 +190,40 @@ impl Chain<'_> {
             if hidden.is_some_and(|worktree| worktree.hides(directory)) {
                 continue;
             }
-            for name in first..first + profile.instead.len() {
+            for name in first..first + profile.names_with(NameRole::Fallback).count() {
                 match &winner {
                     Some(winner) if self.survey == Survey::Everything => {
                         self.shadowed(directory, &names[name], winner);
                     }
                     Some(_) => {}
                     None => {
-                        self.place = Place { directory: index, name };
+                        self.place = ChainPosition { directory: index, name };
                         self.try_name(directory, name, names);
                     }
                 }
             }
         }
-        // Each stands behind the rules of its directory.
+        // Fallback files were found last but belong behind the rules of their own directories. The sort is stable,
+        // so it keeps the order within a directory.
         self.chosen.sort_by_key(|file| (file.origin == Origin::Project, file.place.directory));
     }
 
-    /// A file of a name, or one of that name in other letters.
+    /// Reads a name in its exact spelling, or else in another letter case.
     fn try_variants(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {
         let path = directory.join(&names[name]);
-        // A link that leads nowhere hides nothing.
+        // `exists` follows symlinks, so a symlink without a target does not hide another spelling.
         if path.exists() {
             return self.try_name(directory, name, names);
         }
         let (Some(holder), Some(exact)) = (path.parent(), path.file_name()) else { return Effect::TryNext };
-        self.reader.cannot_be_remembered();
+        // A new file in another spelling would not be noticed by the evidence of a cached answer.
+        self.reader.disable_caching();
         let Ok(entries) = std::fs::read_dir(holder) else { return Effect::TryNext };
         let is_variant = |entry: &std::fs::DirEntry| {
             entry.file_name().eq_ignore_ascii_case(exact) && entry.file_name() != exact
         };
+        // The first variant in the order of the file system wins, so with several of them the result may differ between
+        // machines.
         let Some(variant) = entries.take(MAX_ENTRIES).flatten().find(is_variant) else {
             let is_dangling = path.symlink_metadata().is_ok();
             return if is_dangling { self.try_name(directory, name, names) } else { Effect::TryNext };
@@ -215,34 +236,34 @@ impl Chain<'_> {
     }
 
     fn try_name(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {
-        if self.request.settings.profile.backslash == Backslash::Slash
+        if self.request.settings.profile.search.skipped.contains(&SkippedDirectory::WithBackslash)
             && directory.as_os_str().as_encoded_bytes().contains(&b'\\')
         {
             let path = directory.join(&names[name]);
             if self.survey == Survey::Everything && path.is_file() {
-                let why = "the agent takes the backslash in its path for a slash, and does not find it";
-                self.decisions.push(Decision::new(path, Outcome::Ignored).because(why));
+                self.decisions.push(Decision::new(path, Outcome::Ignored).because(DecisionReason::Backslash));
             }
             return Effect::TryNext;
         }
         let found = self.reader.read(directory, name, &self.bounds, self.max_file_bytes);
         let path = || directory.join(&names[name]);
         let profile = self.request.settings.profile;
-        // Where a blank file hides others it is chosen like any other: whether it is blank shows after the cut.
+        // With `HidesOthers` a blank file is selected like any other, because only the part that survives the limit
+        // decides whether it is blank.
         if let Found::File { content, .. } = &found
-            && profile.blank == Blank::FallsThrough
+            && profile.choose.blank == Blank::FallsThrough
             && self.is_blank(content)
         {
-            let detail = "it is only white space, so it counts as if it were not there";
-            self.decisions.push(Decision::new(path(), Outcome::Blank).because(detail));
+            self.decisions.push(Decision::new(path(), Outcome::Blank).because(DecisionReason::Blank));
             return Effect::TryNext;
         }
+        // Most names are absent. Returning here saves the allocation of a path for each of them.
         if matches!(found, Found::Absent) && self.survey == Survey::Needed {
             return Effect::TryNext;
         }
         let path = path();
         let wins = self.consider(path.clone(), Origin::Project, found);
-        self.say_who_named(&names[name], &path);
+        self.note_configured_name(&names[name], &path);
         if wins { Effect::Wins } else { Effect::TryNext }
     }
 

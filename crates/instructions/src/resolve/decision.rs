@@ -1,72 +1,76 @@
-//! What became of one candidate path, and why.
+//! Decisions about candidate paths, and their reasons.
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::fs::path;
+use crate::resolve::reason::{DecisionReason, sentence};
 
-/// What became of a candidate.
+/// Outcome for a candidate file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Its text is there, whole.
+    /// Included in full.
     Used,
-    /// Its text is there in part.
+    /// Included in part.
     Truncated,
-    /// Another name won here.
+    /// Hidden by another name.
     Shadowed,
-    /// Only white space.
+    /// Blank.
     Blank,
-    /// There is no such file.
+    /// Not found.
     Absent,
-    /// Something that is no regular file.
+    /// Not a regular file.
     NotAFile,
-    /// It cannot be read.
+    /// Not readable.
     Unreadable,
-    /// The limit was spent.
+    /// Dropped because the limit was used up.
     OverBudget,
-    /// Too many imports lead to it, one in the other.
+    /// Nested in too many imports.
     TooDeep,
-    /// It leads out of the project.
+    /// Outside of the project.
     OutsideRoot,
-    /// It is for other paths or another audience.
+    /// Meant for other paths or another audience.
     NotApplicable,
-    /// The same file was already used.
+    /// Used before under another path.
     Duplicate,
-    /// Settings switch it off.
+    /// Switched off by settings.
     Disabled,
-    /// A file this profile does not read.
+    /// Not read by this profile.
     Ignored,
-    /// An instruction file above the project root.
+    /// Located above the project root.
     AboveRoot,
 }
 
-/// One candidate and its fate.
+/// A candidate with its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decision {
-    /// The candidate.
+    /// Path of the candidate.
     #[serde(serialize_with = "path::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: PathBuf,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// What it lost to.
+    /// The file that it lost to.
     #[serde(serialize_with = "path::serialize_option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub by: Option<PathBuf>,
-    /// Why, and what to do.
-    pub detail: Option<String>,
-    /// Whether it comes in later, where what it says itself fits what is touched.
+    /// Reasons, serialized as one sentence.
+    // Readers of the JSON format know one sentence under this name. The list of reasons is internal.
+    #[serde(rename = "detail", serialize_with = "serialize_reasons")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub reasons: Vec<DecisionReason>,
+    /// It may be loaded later, once a touched path meets its conditions.
     #[serde(skip)]
     pub waits: bool,
 }
 
 impl Decision {
     pub(crate) fn new(path: impl Into<PathBuf>, outcome: Outcome) -> Self {
-        Self { path: path.into(), outcome, by: None, detail: None, waits: false }
+        Self { path: path.into(), outcome, by: None, reasons: Vec::new(), waits: false }
     }
 
     pub(crate) fn by(mut self, by: impl Into<PathBuf>) -> Self {
@@ -74,23 +78,28 @@ impl Decision {
         self
     }
 
-    /// Says one thing more.
-    pub(crate) fn add(&mut self, detail: impl Into<String>) {
-        let detail = detail.into();
-        self.detail = Some(match self.detail.take() {
-            Some(before) => format!("{before}; {detail}"),
-            None => detail,
-        });
+    /// Appends a reason.
+    pub(crate) fn add(&mut self, reason: DecisionReason) {
+        self.reasons.push(reason);
     }
 
-    /// Says that it comes in later.
+    /// Returns the reasons as one sentence, or `None` if there are none.
+    pub fn detail(&self) -> Option<String> {
+        sentence(&self.reasons)
+    }
+
+    /// Marks it as loaded later.
     pub(crate) fn waiting(mut self) -> Self {
         self.waits = true;
         self
     }
 
-    pub(crate) fn because(mut self, detail: impl Into<String>) -> Self {
-        self.detail = Some(detail.into());
+    pub(crate) fn because(mut self, reason: DecisionReason) -> Self {
+        self.reasons = vec![reason];
         self
     }
+}
+
+fn serialize_reasons<S: Serializer>(reasons: &[DecisionReason], serializer: S) -> Result<S::Ok, S::Error> {
+    sentence(reasons).serialize(serializer)
 }

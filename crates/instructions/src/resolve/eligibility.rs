@@ -1,36 +1,38 @@
-//! Whether a file that can be read applies: not if it is there already, nor by what it says itself.
+//! Decides which readable files apply: duplicates and files with unmet conditions do not.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 use std::path::Path;
 
-use super::chain::{Chain, Chosen, Origin};
+use super::chain::{Candidate, Chain, Origin};
 use crate::fs::file::Stamp;
 use crate::profile::SameFile;
 use crate::resolve::decision::{Decision, Outcome};
+use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::FileScope;
-use crate::text::front_matter::Audience;
 
-/// What became of a file that can be read.
-pub(super) enum Judged {
-    Taken(Chosen),
+/// Result for a file that can be read.
+pub(super) enum Eligibility {
+    Taken(Candidate),
     Duplicate,
     NotApplicable,
 }
 
-/// Whether a file applies; where it does not, why, in words.
+/// Result of the conditions in a file, with the reason if they are not met.
 enum Applicability {
     Always,
-    /// To the target, and not to everything.
+    /// It has globs, and the target matches.
     Rule,
-    OtherPaths(String),
-    OtherAudience(String),
+    OtherPaths(DecisionReason),
+    OtherAudience(DecisionReason),
 }
 
 impl Chain<'_> {
-    /// What tells a file from others, by the profile's rules.
+    /// Returns a key that is equal for files that the profile treats as one.
     pub(super) fn identity(&self, path: &Path, stamp: Stamp) -> (u64, u64) {
-        if self.request.settings.profile.same_file != SameFile::OncePerRealPath {
+        // Device and inode cost nothing here, but hard links share them. Agents that resolve paths read both
+        // names.
+        if self.request.settings.profile.choose.same_file != SameFile::OncePerRealPath {
             return (stamp.device, stamp.inode);
         }
         let mut hasher = DefaultHasher::new();
@@ -38,25 +40,30 @@ impl Chain<'_> {
         (0, hasher.finish())
     }
 
-    /// Decides about a file that can be read; `via` says how an import came to be one.
-    pub(super) fn judge(&mut self, mut file: Chosen, via: Option<&str>) -> Judged {
+    /// Decides about a readable file. `via` describes the import that led to it.
+    pub(super) fn check_eligibility(
+        &mut self,
+        mut file: Candidate,
+        via: Option<&DecisionReason>,
+    ) -> Eligibility {
         let profile = self.request.settings.profile;
         let identity = self.identity(&file.path, file.stamp);
-        if profile.same_file == SameFile::OncePerPath && !self.is_first_of_its_path(&file) {
-            let why = via.unwrap_or("it was read before").to_owned();
+        if profile.choose.same_file.goes_by_path() && !self.is_first_of_its_path(&file) {
+            let why = via.cloned().unwrap_or(DecisionReason::ReadBefore);
             self.decisions.push(Decision::new(file.path, Outcome::Duplicate).because(why));
-            return Judged::Duplicate;
+            return Eligibility::Duplicate;
         }
-        if matches!(profile.same_file, SameFile::UsedOnce | SameFile::OncePerRealPath)
+        if matches!(profile.choose.same_file, SameFile::UsedOnce | SameFile::OncePerRealPath)
             && let Some(first) = self.seen.get(&identity)
         {
-            let why = match via {
-                Some(via) => format!("{via}; each file is used once"),
-                None => "it is the same file, under another name".to_owned(),
-            };
             let first = self.decisions[*first].path.clone();
-            self.decisions.push(Decision::new(file.path, Outcome::Duplicate).by(first).because(why));
-            return Judged::Duplicate;
+            let mut decision = Decision::new(file.path, Outcome::Duplicate).by(first);
+            decision.reasons = match via {
+                Some(via) => vec![via.clone(), DecisionReason::UsedOnce],
+                None => vec![DecisionReason::SameFile],
+            };
+            self.decisions.push(decision);
+            return Eligibility::Duplicate;
         }
         file.decision = self.decisions.len();
         match self.applicability(&file) {
@@ -66,23 +73,25 @@ impl Chain<'_> {
                 let decision = Decision::new(file.path.clone(), Outcome::NotApplicable).because(why);
                 self.decisions.push(decision.waiting());
                 self.dormant.push(file);
-                return Judged::NotApplicable;
+                return Eligibility::NotApplicable;
             }
             Applicability::OtherAudience(why) => {
                 let decision = Decision::new(file.path, Outcome::NotApplicable).because(why);
                 self.decisions.push(decision.waiting());
-                return Judged::NotApplicable;
+                return Eligibility::NotApplicable;
             }
         }
+        // Only files that apply are recorded. A rule that does not match must not hide another name of the same file.
         self.seen.insert(identity, file.decision);
         let mut decision = Decision::new(file.path.clone(), Outcome::Used);
-        decision.detail = via.map(str::to_owned);
+        decision.reasons.extend(via.cloned());
         self.decisions.push(decision);
-        Judged::Taken(file)
+        Eligibility::Taken(file)
     }
 
-    /// Whether nothing of this path was read before. Rules go by where links lead, and are told apart from other files.
-    fn is_first_of_its_path(&mut self, file: &Chosen) -> bool {
+    /// Returns true if no file with this path was read before. Rules are compared by real path, and only with other
+    /// rules.
+    fn is_first_of_its_path(&mut self, file: &Candidate) -> bool {
         match file.folder {
             Some(_) => {
                 let real = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
@@ -92,37 +101,32 @@ impl Chain<'_> {
         }
     }
 
-    /// Whether a file applies, by what it says itself.
-    fn applicability(&self, file: &Chosen) -> Applicability {
+    /// Evaluates the conditions in the front matter of a file.
+    fn applicability(&self, file: &Candidate) -> Applicability {
         let settings = self.request.settings;
         let Some(conditions) = &file.content.markup(settings.profile).conditions else {
             return Applicability::Always;
         };
+        // The audience is checked before the globs, because it never changes during a session, while a path may still
+        // match later.
         if let Some(audience) = conditions.audience.filter(|audience| *audience != settings.audience) {
-            return Applicability::OtherAudience(match audience {
-                Audience::Main => "it is for the main agent alone (audience: main)".to_owned(),
-                Audience::Delegate => {
-                    "it is for agents that others give work to (audience: delegate)".to_owned()
-                }
-            });
+            return Applicability::OtherAudience(DecisionReason::OtherAudience(audience));
         }
         let Some(rule) = &conditions.applies_to else { return Applicability::Always };
-        // The user's own directory has no sources in it; what an import applies to is a matter of who imports it.
+        // The user's own directory contains no sources, so its globs count from the top of the project. Those of an
+        // import count from the file that imports it.
         let owner = file.imported_by.as_deref().unwrap_or(&file.path);
         let base = match file.origin {
-            Origin::Home => &self.top,
+            Origin::Home => self.top.as_path(),
             Origin::Project => owner.parent().unwrap_or(owner),
         };
         if rule.matches(self.target, base) {
             return Applicability::Rule;
         }
-        let globs = rule.describe();
-        let base = base.display();
-        let how = if settings.resolver_enabled() {
-            "; it is brought in when a path that matches is touched"
-        } else {
-            ""
-        };
-        Applicability::OtherPaths(format!("it applies to {globs} below {base}{how}"))
+        Applicability::OtherPaths(DecisionReason::OtherPaths {
+            globs: rule.describe(),
+            base: base.to_owned(),
+            loaded_later: settings.resolver_enabled(),
+        })
     }
 }

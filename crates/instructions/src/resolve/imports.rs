@@ -1,51 +1,51 @@
-//! Follows what chosen files import.
+//! Follows the imports of the selected files.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::chain::{Chain, Chosen, KEPT_PRIVATE, MAX_HOME_BYTES, Origin, Survey};
-use super::eligibility::Judged;
+use super::chain::{Candidate, Chain, MAX_HOME_BYTES, Origin, Survey};
+use super::eligibility::Eligibility;
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::fs::file::{Bounds, Found};
 use crate::fs::path;
-use crate::profile::{ChainFiles, ImportBounds, ImportPlace, ImportSyntax, Imports, ZeroByte};
+use crate::profile::{ChainFiles, ImportBounds, ImportPlace, ImportRules, ImportSyntax, OwnBlock, ZeroByte};
 use crate::resolve::decision::{Decision, Outcome};
+use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::{FileScope, InstructionFile};
-use crate::settings::IMPORTS;
 use crate::text::decode;
 use crate::text::mentions;
 use crate::text::references::Reference;
 
-/// Paths that are looked at for one answer, and files that are imported into it. Both are far more than people need, and
-/// few enough that a hostile project costs no time and no room.
+/// Maximum number of paths that are tried, and of files that are imported, for one answer. Both are far above real
+/// use, and low enough that a hostile project costs little time and memory.
 const MAX_LOOKS: usize = 4_096;
 const MAX_FILES: usize = 256;
-/// Bytes that are put into texts of one answer.
+/// Maximum number of bytes that are inserted into the texts of one answer.
 pub(super) const MAX_BYTES_IN_PLACE: u64 = 16 * 1024 * 1024;
 
-/// How far the imports of one answer have been followed.
+/// Progress of following the imports of one answer.
 #[derive(Default)]
-pub(super) struct Followed<'a> {
+pub(super) struct ImportProgress<'a> {
     pub(super) looks: usize,
     pub(super) files: usize,
     pub(super) bytes_in_place: u64,
-    /// Bytes of the user's own directory.
+    /// Bytes read from the user's own directory.
     home_bytes: u64,
     has_ended: bool,
-    /// Chosen files whose turn is still to come, the next one last.
-    waiting: Vec<Chosen>,
-    /// The file that names a path with a zero byte in it, which costs all of them.
+    /// Selected files that are not visited yet, the next one last.
+    waiting: Vec<Candidate>,
+    /// File that imports a path with a zero byte, which discards all files.
     zero_byte_in: Option<PathBuf>,
-    /// Where imports of the user's own files must stay.
+    /// Bounds of the imports of the user's own files.
     home_bounds: Option<Bounds<'static>>,
-    /// Where imports of the project's files must stay, where that is not the root.
+    /// Bounds of the imports of the project's files if they differ from the root.
     bounds: Option<Bounds<'a>>,
 }
 
-/// A file with imports in it.
-struct Importer {
+/// The importing file.
+struct ImportingFile {
     path: PathBuf,
     origin: Origin,
     depth: usize,
@@ -55,19 +55,18 @@ struct Importer {
 }
 
 impl Chain<'_> {
-    /// Puts after each chosen file what it imports, and after that what those import. The chain itself was chosen before:
-    /// a file of it stays at its place, whoever else names it, unless the agent has it where it is named first.
+    /// Inserts the imports of each selected file after it, recursively. A file of the chain keeps its own position
+    /// even if another imports it, unless the agent moves it to its first import.
     pub(super) fn follow_imports(&mut self) {
         let settings = self.request.settings;
         let Some(imports) = settings.profile.imports else { return };
-        // Those are put into the texts when they are made.
-        if imports.place != ImportPlace::OwnBlockAfter {
-            return;
-        }
-        let has_references = |chosen: &Chosen| match imports.syntax {
+        // Imports in place are expanded when the text is made.
+        let ImportPlace::OwnBlockAfter(_) = imports.place else { return };
+        let has_references = |chosen: &Candidate| match imports.syntax {
             ImportSyntax::Words => !chosen.content.markup(settings.profile).references.found.is_empty(),
             _ => chosen.content.bytes.contains(&b'@'),
         };
+        // Most chains import nothing. Returning early avoids moving every file through the stack.
         if !self.chosen.iter().any(has_references) {
             return;
         }
@@ -81,6 +80,7 @@ impl Chain<'_> {
         let home = chosen.iter().filter(|chosen| chosen.origin == Origin::Home);
         self.imports.home_bytes = home.map(|chosen| chosen.content.bytes.len() as u64).sum();
         self.imports.waiting = chosen;
+        // Reversed, because `pop` takes the last element and the root comes first.
         self.imports.waiting.reverse();
         while let Some(chosen) = self.imports.waiting.pop() {
             if has_references(&chosen) {
@@ -88,36 +88,41 @@ impl Chain<'_> {
             }
             self.take_with_imports(chosen, imports);
         }
+        // Applied after all files were visited, because files found later are lost, too.
         if let Some(importer) = self.imports.zero_byte_in.take() {
-            self.lose_everything(&importer);
+            self.discard_all_files(&importer);
         }
     }
 
-    /// Drops all files, as an agent does that fails at one of them.
-    fn lose_everything(&mut self, importer: &Path) {
-        let why = format!("an import with a zero byte in {} costs all instructions", importer.display());
+    /// Discards all files, as an agent does that fails on one of them.
+    fn discard_all_files(&mut self, importer: &Path) {
+        let reason = DecisionReason::ZeroByteImport { by: importer.to_owned() };
         for chosen in std::mem::take(&mut self.chosen) {
             let decision = &mut self.decisions[chosen.decision];
+            // The files themselves are readable, but none of them reaches the model, which is what a survey has to
+            // show.
             decision.outcome = Outcome::Unreadable;
-            decision.add(why.clone());
+            decision.add(reason.clone());
         }
     }
 
-    /// A chosen file whose turn has not come, if it is the one that an import means and the agent reads it there.
-    fn called_up(
+    /// Returns the unvisited file of the chain that an import names, if the agent moves such files to the import.
+    fn take_waiting_file(
         &mut self,
         identity: (u64, u64),
-        via: &str,
-        importer: &Importer,
-        imports: Imports,
-    ) -> Option<Chosen> {
-        if imports.chain_files == ChainFiles::Stay || importer.depth >= imports.max_depth {
+        via: &DecisionReason,
+        importer: &ImportingFile,
+        imports: ImportRules,
+    ) -> Option<Candidate> {
+        if own_block(imports).chain_files == ChainFiles::Stay || importer.depth >= imports.max_depth {
             return None;
         }
-        let is_meant = |file: &Chosen| self.identity(&file.path, file.stamp) == identity;
+        // The profile decides what makes two paths one file, the inode or the path itself.
+        let is_meant = |file: &Candidate| self.identity(&file.path, file.stamp) == identity;
         let place = self.imports.waiting.iter().position(is_meant)?;
         let mut file = self.imports.waiting.remove(place);
-        self.decisions[file.decision].add(via);
+        self.decisions[file.decision].add(via.clone());
+        // From here on it is treated like any other import: it takes over origin, depth and privacy of its importer.
         file.scope = FileScope::Import;
         file.origin = importer.origin;
         file.depth = importer.depth + 1;
@@ -127,7 +132,7 @@ impl Chain<'_> {
         Some(file)
     }
 
-    /// Says where imports must stay from now on.
+    /// Sets the bounds of imports for files of this origin.
     fn bound_imports(&mut self, origin: Origin) {
         let settings = self.request.settings;
         if settings.profile.imports.is_some_and(|imports| imports.bounds == ImportBounds::WorkingDirectory) {
@@ -135,6 +140,7 @@ impl Chain<'_> {
             self.imports.bounds =
                 Some(Bounds::inside(self.request.cwd).without(&self.request.settings.private_paths));
             match origin {
+                // The user's own imports may lead anywhere, because only the user can write them.
                 Origin::Home => self.reader.bound_by(None, &[]),
                 Origin::Project => self.reader.bound_by(Some(self.request.cwd), &settings.private_paths),
             }
@@ -150,17 +156,19 @@ impl Chain<'_> {
         }
     }
 
-    fn take_with_imports(&mut self, chosen: Chosen, imports: Imports) {
+    fn take_with_imports(&mut self, chosen: Candidate, imports: ImportRules) {
         let content = Arc::clone(&chosen.content);
         let markup = content.markup(self.request.settings.profile);
         let references: Cow<'_, [Reference]> = match imports.syntax {
             ImportSyntax::Words => Cow::Borrowed(&markup.references.found),
-            _ => Cow::Owned(self.mentioned_in(&chosen, imports)),
+            _ => Cow::Owned(self.mentions_in(&chosen, imports)),
         };
-        let importer = Importer {
+        let importer = ImportingFile {
             path: chosen.path.clone(),
             origin: chosen.origin,
             depth: chosen.depth,
+            // Of a chain of imports, only the first file belongs to a directory. Sessions need it to know where the
+            // import applies.
             owner: chosen.imported_by.clone().unwrap_or_else(|| chosen.path.clone()),
             is_private: chosen.is_private,
         };
@@ -168,9 +176,11 @@ impl Chain<'_> {
         self.chosen.push(chosen);
         let mut imported = Vec::new();
         for reference in references.iter() {
-            if self.has_enough(&importer.path, reference.line) {
+            if self.limit_reached(&importer.path, reference.line) {
                 break;
             }
+            // The recursion appends the import and its own imports, so the first new entry is the file that this
+            // reference names.
             let first = self.chosen.len();
             if let Some(import) = self.import(reference, &importer, imports) {
                 self.take_with_imports(import, imports);
@@ -178,15 +188,13 @@ impl Chain<'_> {
             imported.extend(self.chosen.get(first).map(|import| import.path.clone()));
         }
         if markup.references.are_all && self.survey == Survey::Everything && !imported.is_empty() {
-            let names = imported.iter().map(|path| path.display().to_string());
-            let only = format!("it only imports {}", names.collect::<Vec<_>>().join(", "));
-            self.decisions[decision].add(only);
+            self.decisions[decision].add(DecisionReason::OnlyImports(imported));
         }
     }
 
-    /// Whether no more is looked at; said once.
-    pub(super) fn has_enough(&mut self, importer: &Path, line: usize) -> bool {
-        let Followed { looks, files, bytes_in_place, has_ended, .. } = &mut self.imports;
+    /// Returns true once the limits are reached, and reports that once.
+    pub(super) fn limit_reached(&mut self, importer: &Path, line: usize) -> bool {
+        let ImportProgress { looks, files, bytes_in_place, has_ended, .. } = &mut self.imports;
         if *looks < MAX_LOOKS && *files < MAX_FILES && *bytes_in_place < MAX_BYTES_IN_PLACE {
             return false;
         }
@@ -202,8 +210,13 @@ impl Chain<'_> {
         true
     }
 
-    /// The file that a reference means; none where there is none, or it is not taken.
-    fn import(&mut self, reference: &Reference, importer: &Importer, imports: Imports) -> Option<Chosen> {
+    /// Returns the file that a reference names. `None` if there is no such file, or it does not apply.
+    fn import(
+        &mut self,
+        reference: &Reference,
+        importer: &ImportingFile,
+        imports: ImportRules,
+    ) -> Option<Candidate> {
         for candidate in reference.candidates() {
             let path = match (candidate.strip_prefix("~/"), imports.syntax) {
                 (Some(below), ImportSyntax::MarkdownText) => {
@@ -211,6 +224,8 @@ impl Chain<'_> {
                 }
                 _ => path::normalise(Path::new(candidate), importer.path.parent()?),
             };
+            // Attempts are counted, not only files: words with `@` in a long text may name thousands of files that do
+            // not exist.
             self.imports.looks += 1;
             match self.read_import(&path, importer.origin) {
                 Found::Absent => {}
@@ -231,13 +246,15 @@ impl Chain<'_> {
         }
         let (inside, bounds, max_bytes) = match origin {
             Origin::Home => {
+                // All imports of the user's own files share one cap with these files.
                 let max_bytes = MAX_HOME_BYTES.saturating_sub(self.imports.home_bytes);
                 (settings.homes.of(settings.profile), self.imports.home_bounds.as_ref(), max_bytes)
             }
             Origin::Project => (Some(self.top.as_path()), Some(&self.bounds), self.max_file_bytes),
         };
         match (inside, bounds) {
-            // What is outside is not looked at, so that nobody learns what there is.
+            // A path outside the bounds is not even tested, so that a hostile project cannot probe which files
+            // exist.
             (Some(inside), Some(bounds)) if path.starts_with(inside) => {
                 self.reader.read_path(path, bounds, max_bytes)
             }
@@ -250,28 +267,32 @@ impl Chain<'_> {
         path: PathBuf,
         found: Found,
         reference: &Reference,
-        importer: &Importer,
-        imports: Imports,
-    ) -> Option<Chosen> {
-        let via = format!("imported by {}, line {}", importer.path.display(), reference.line);
+        importer: &ImportingFile,
+        imports: ImportRules,
+    ) -> Option<Candidate> {
+        let via = DecisionReason::Imported { by: importer.path.clone(), line: reference.line };
+        let because = |outcome, path: PathBuf, reason| {
+            let mut decision = Decision::new(path, outcome).because(via.clone());
+            decision.add(reason);
+            decision
+        };
         let decision = match found {
             Found::File { stamp, content } => {
                 let depth = importer.depth + 1;
                 let identity = self.identity(&path, stamp);
                 let is_known = self.seen.contains_key(&identity);
-                if is_known && let Some(file) = self.called_up(identity, &via, importer, imports) {
+                // A file of the chain that was not visited yet moves here for some agents. Otherwise it is a
+                // duplicate, decided below.
+                if is_known && let Some(file) = self.take_waiting_file(identity, &via, importer, imports) {
                     return Some(file);
                 }
+                // A known file is a duplicate at any depth, which is the more useful explanation.
                 if !is_known && depth > imports.max_depth {
-                    let why = format!(
-                        "{via}, which is {} imports deep already; import it further up",
-                        imports.max_depth
-                    );
-                    Decision::new(path, Outcome::TooDeep).because(why)
+                    because(Outcome::TooDeep, path, DecisionReason::TooDeep { max_depth: imports.max_depth })
                 } else if !is_known && self.is_blank(&content) {
-                    Decision::new(path, Outcome::Blank).because(format!("{via}; it is only white space"))
+                    because(Outcome::Blank, path, DecisionReason::BlankImport)
                 } else {
-                    let file = Chosen {
+                    let file = Candidate {
                         path,
                         scope: FileScope::Import,
                         stamp,
@@ -280,11 +301,13 @@ impl Chain<'_> {
                         depth,
                         imported_by: Some(importer.owner.clone()),
                         decision: 0,
-                        place: super::chain::Place::default(),
+                        place: super::chain::ChainPosition::default(),
                         folder: None,
                         is_private: importer.is_private,
                     };
-                    let Judged::Taken(taken) = self.judge(file, Some(&via)) else { return None };
+                    let Eligibility::Taken(taken) = self.check_eligibility(file, Some(&via)) else {
+                        return None;
+                    };
                     self.imports.files += 1;
                     if taken.origin == Origin::Home {
                         self.imports.home_bytes += taken.content.bytes.len() as u64;
@@ -293,51 +316,50 @@ impl Chain<'_> {
                 }
             }
             Found::Absent => return None,
-            Found::NotAFile { kind, .. } => Decision::new(path, Outcome::NotAFile)
-                .because(format!("{via}; it is a {kind}, and only regular files are read")),
+            Found::NotAFile { kind, .. } => {
+                because(Outcome::NotAFile, path, DecisionReason::NotRegular { kind })
+            }
             Found::Outside => {
-                let whose = match importer.origin {
-                    Origin::Home => "your own directory",
-                    Origin::Project => "the project",
-                };
-                Decision::new(path, Outcome::OutsideRoot)
-                    .because(format!("{via}; it leads out of {whose}: copy the file into it"))
+                let home = importer.origin == Origin::Home;
+                because(Outcome::OutsideRoot, path, DecisionReason::ImportLeadsOut { home })
             }
-            Found::Private => {
-                Decision::new(path, Outcome::OutsideRoot).because(format!("{via}; {KEPT_PRIVATE}"))
-            }
+            Found::Private => because(Outcome::OutsideRoot, path, DecisionReason::HoldsPrivateData),
             Found::Unreadable { reason } => self.unreadable(path, &reason),
         };
         self.decisions.push(decision);
         None
     }
 
-    /// What a file's text names, by the rules of another agent.
-    fn mentioned_in(&mut self, chosen: &Chosen, imports: Imports) -> Vec<Reference> {
+    /// Returns the files that a text imports by another agent's syntax.
+    fn mentions_in(&mut self, chosen: &Candidate, imports: ImportRules) -> Vec<Reference> {
         let profile = self.request.settings.profile;
-        let whole = decode(&chosen.content.bytes, profile.byte_order_mark).text.into_owned();
-        let text = self.passed_on(whole.clone());
+        let whole = decode(&chosen.content.bytes, profile.text.byte_order_mark).text.into_owned();
+        let text = self.strip_for_agent(whole.clone());
         let may_be_read = |path: &str| {
             let extension =
                 Path::new(path).extension().map(|extension| extension.to_string_lossy().to_lowercase());
-            imports.extensions.is_empty()
-                || extension.is_none_or(|extension| imports.extensions.contains(&extension.as_str()))
+            own_block(imports).extensions.is_empty()
+                || extension
+                    .is_none_or(|extension| own_block(imports).extensions.contains(&extension.as_str()))
         };
         let mut known = HashSet::new();
         let mut references = Vec::new();
         let (mut at, mut line) = (0, 1);
         for mention in mentions::find(&text, imports.syntax) {
-            // More are not looked at; one more says that there are more.
+            // One reference above the limit is kept, so that reaching the limit is reported.
             if references.len() > MAX_LOOKS {
                 break;
             }
-            if imports.zero_byte == ZeroByte::LosesAll && text[mention.range.clone()].contains('\0') {
+            if own_block(imports).zero_byte == ZeroByte::LosesAll
+                && text[mention.range.clone()].contains('\0')
+            {
                 self.imports.zero_byte_in = Some(chosen.path.clone());
             }
             if !may_be_read(&mention.path) || !known.insert(mention.path.clone()) {
                 continue;
             }
-            // What stands before it may have been taken out.
+            // Comments and front matter may have been removed from `text`, so the line is counted in the whole
+            // file.
             if let Some(further) = whole[at..].find(&text[mention.range]) {
                 line += whole[at..at + further].matches('\n').count();
                 at += further;
@@ -347,7 +369,7 @@ impl Chain<'_> {
         references
     }
 
-    /// Names what would be imported.
+    /// Records the files that would be imported.
     fn imports_switched_off(&mut self) {
         let profile = self.request.settings.profile;
         for chosen in &self.chosen {
@@ -357,14 +379,14 @@ impl Chain<'_> {
                     reference.candidates().map(|candidate| path::normalise(Path::new(candidate), directory));
                 let inside = |path: &PathBuf| path.starts_with(&self.top) && path.is_file();
                 if let Some(path) = paths.find(inside) {
-                    let why = format!("imports are switched off ({IMPORTS})");
-                    self.decisions.push(Decision::new(path, Outcome::Disabled).because(why));
+                    let reason = DecisionReason::ImportsSwitchedOff;
+                    self.decisions.push(Decision::new(path, Outcome::Disabled).because(reason));
                 }
             }
         }
     }
 
-    /// What rules that do not match would import, as far as their own words tell.
+    /// Returns the paths that dormant rules may import, without reading them.
     pub(super) fn dormant_imports(&self) -> Vec<PathBuf> {
         let profile = self.request.settings.profile;
         let paths = self.dormant.iter().flat_map(|rule| {
@@ -377,12 +399,19 @@ impl Chain<'_> {
         paths.collect()
     }
 
-    /// A file that is too deep on one way may be used on a shorter one; that is what counts.
-    pub(super) fn forget_shortcuts(&mut self, files: &[InstructionFile]) {
+    /// Drops "too deep" decisions for files that a shorter path of imports included.
+    pub(super) fn drop_too_deep_if_used(&mut self, files: &[InstructionFile]) {
         if self.decisions.iter().any(|decision| decision.outcome == Outcome::TooDeep) {
             let used: HashSet<&PathBuf> = files.iter().map(|file| &file.path).collect();
             self.decisions
                 .retain(|decision| decision.outcome != Outcome::TooDeep || !used.contains(&decision.path));
         }
+    }
+}
+
+fn own_block(imports: ImportRules) -> &'static OwnBlock {
+    match imports.place {
+        ImportPlace::OwnBlockAfter(details) => details,
+        ImportPlace::InPlace(_) => &OwnBlock::PLAIN,
     }
 }

@@ -1,65 +1,73 @@
-//! A file's text as an agent passes it on: without what the agent takes out, with what it puts in.
+//! A file's text as an agent passes it on: parts are removed, and imports are expanded in place.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::assemble::instruction_file;
-use super::chain::{Chain, Chosen, KEPT_PRIVATE, Origin};
+use super::chain::{Candidate, Chain, Origin};
 use super::imports::MAX_BYTES_IN_PLACE;
 use crate::cache::Marker;
 use crate::fs::file::{Bounds, Content, Found};
 use crate::fs::git;
 use crate::fs::path;
 use crate::profile::{
-    Blank, Comments, FrontMatterRule, ImportBounds, ImportPlace, ImportRepeats, Imports, InPlace, Invisible,
-    MarkerCheck, Piece, RuleBody, SameText, WhiteSpace,
+    Blank, FrontMatterRule, ImportBounds, ImportPlace, ImportRepeats, ImportRules, InPlace, MarkerCheck,
+    Piece, RemovedPart, RuleBody, SameFile, WhiteSpace,
 };
 use crate::resolve::decision::{Decision, Outcome};
-use crate::resolve::render::{Words, write_pieces};
+use crate::resolve::reason::DecisionReason;
+use crate::resolve::render::{PieceValues, write_pieces};
 use crate::resolve::resolution::{FileScope, InstructionFile};
 use crate::text::header::{self, Fence};
 use crate::text::mentions::{self, Mention};
 use crate::text::transform::{without_comment_blocks, without_comments, without_invisible};
 use crate::text::{self, decode};
 
-/// A text into which others are put.
-struct Host<'h> {
+/// The text whose imports are expanded.
+struct ExpandedText<'h> {
     path: &'h Path,
     origin: Origin,
     /// The file of the chain that it belongs to.
     owner: &'h Path,
-    /// What led here, that file first.
+    /// Paths of the imports that led here, that file first.
     way: Vec<PathBuf>,
-    /// Where imports may be.
+    /// Directory that imports must not leave.
     inside: PathBuf,
 }
 
 impl Chain<'_> {
-    /// The text that a file has for the agent, and the files whose text is put into it; none where nothing is left.
+    /// Returns the text of a file as the agent passes it on, and collects the files imported into it. `None` if
+    /// nothing is left.
     pub(super) fn rewrite(
         &mut self,
-        chosen: &Chosen,
+        chosen: &Candidate,
         text: String,
         imported: &mut Vec<InstructionFile>,
     ) -> Option<String> {
         let profile = self.request.settings.profile;
         let body = chosen.folder.map_or(RuleBody::AsOthers, |folder| folder.body);
         let text = match body {
-            RuleBody::Raw if profile.invisible == Invisible::Removed => without_invisible(&text).into_owned(),
+            RuleBody::Raw if profile.text.removes(RemovedPart::HiddenCharacters) => {
+                without_invisible(&text).into_owned()
+            }
             RuleBody::Raw => text,
             RuleBody::Bare => bare(&text),
             RuleBody::AsOthers => {
-                let text = self.passed_on(text);
+                let text = self.strip_for_agent(text);
                 let text = match profile.imports {
-                    Some(imports) if chosen.folder.is_none() => self.put_in(chosen, text, &imports, imported),
+                    Some(imports) if chosen.folder.is_none() => {
+                        self.expand_imports(chosen, text, &imports, imported)
+                    }
                     _ => text,
                 };
-                let is_trimmed = profile.white_space == WhiteSpace::Trimmed;
+                let is_trimmed = profile.text.white_space == WhiteSpace::Trimmed;
                 if is_trimmed { trim(&text).to_owned() } else { text }
             }
         };
-        let is_lost = match profile.blank {
-            Blank::FallsThrough if profile.white_space == WhiteSpace::Trimmed => trim(&text).is_empty(),
+        // The transformations can remove the whole text, for example if it consists of comments. Agents test for blank
+        // files before or after them.
+        let is_lost = match profile.choose.blank {
+            Blank::FallsThrough if profile.text.white_space == WhiteSpace::Trimmed => trim(&text).is_empty(),
             Blank::FallsThrough => text.chars().all(char::is_whitespace),
             Blank::IncludedUnlessEmpty => text.is_empty(),
             Blank::HidesOthers | Blank::Included => false,
@@ -69,50 +77,54 @@ impl Chain<'_> {
         }
         let decision = &mut self.decisions[chosen.decision];
         decision.outcome = Outcome::Blank;
-        decision.detail = Some("nothing of it is left that the agent would pass on".to_owned());
+        decision.reasons = vec![DecisionReason::BlankAfterTransform];
         None
     }
 
-    /// Whether an agent takes a file for one of only white space.
+    /// Returns true if the agent treats the file as blank.
     pub(super) fn is_blank(&self, content: &Content) -> bool {
         let profile = self.request.settings.profile;
-        if profile.white_space == WhiteSpace::Trimmed {
-            // What is left to trim is what that runtime takes for white space.
-            let text = decode(&content.bytes, profile.byte_order_mark).text;
+        if profile.text.white_space == WhiteSpace::Trimmed {
+            // These agents trim with their runtime's definition of white space, which differs from Rust's.
+            let text = decode(&content.bytes, profile.text.byte_order_mark).text;
             if trim(&text).is_empty() {
                 return true;
             }
-        } else if text::is_blank(content.text(profile), profile.byte_order_mark) {
+        } else if text::is_blank(content.text(profile), profile.text.byte_order_mark) {
             return true;
         }
-        if profile.front_matter != FrontMatterRule::Stripped {
+        if profile.text.front_matter != FrontMatterRule::Stripped {
             return false;
         }
-        let text = decode(&content.bytes, profile.byte_order_mark).text.into_owned();
-        trim(&self.passed_on(text)).is_empty()
+        let text = decode(&content.bytes, profile.text.byte_order_mark).text.into_owned();
+        trim(&self.strip_for_agent(text)).is_empty()
     }
 
-    /// A text without what the agent takes out of every file.
-    pub(super) fn passed_on(&self, text: String) -> String {
+    /// Removes the parts of a text that the agent does not pass on.
+    pub(super) fn strip_for_agent(&self, text: String) -> String {
         let profile = self.request.settings.profile;
+        // The order is that of the agents: a comment before the front matter makes it text, so front matter is removed
+        // first.
         let mut text = Cow::Owned(text);
-        if profile.front_matter == FrontMatterRule::Stripped
+        if profile.text.front_matter == FrontMatterRule::Stripped
             && let Some(header) = header::find(&text, Fence::Loose)
         {
             text = Cow::Owned(header.body.to_owned());
         }
-        if profile.comments == Comments::BlocksStripped {
+        if profile.text.removes(RemovedPart::CommentBlocks) {
             text = Cow::Owned(without_comment_blocks(&text).into_owned());
         }
-        if profile.invisible == Invisible::Removed {
+        if profile.text.removes(RemovedPart::HiddenCharacters) {
             text = Cow::Owned(without_invisible(&text).into_owned());
         }
         text.into_owned()
     }
 
-    /// Whether another file has had this text, by rules that count that.
-    pub(super) fn is_repeated(&mut self, chosen: &Chosen, text: &str, files: &[InstructionFile]) -> bool {
-        if self.request.settings.profile.same_text == SameText::UsedTwice || chosen.folder.is_some() {
+    /// Returns true if an earlier file has the same text and the agent passes equal texts on once.
+    pub(super) fn is_repeated(&mut self, chosen: &Candidate, text: &str, files: &[InstructionFile]) -> bool {
+        if self.request.settings.profile.choose.same_file != SameFile::OncePerPathAndText
+            || chosen.folder.is_some()
+        {
             return false;
         }
         let is_same = |file: &&InstructionFile| {
@@ -122,16 +134,16 @@ impl Chain<'_> {
         let decision = &mut self.decisions[chosen.decision];
         decision.outcome = Outcome::Duplicate;
         decision.by = Some(first.path.clone());
-        decision.detail = Some("it has the same text, which is passed on once".to_owned());
+        decision.reasons = vec![DecisionReason::SameText];
         true
     }
 
-    /// A text with what it imports where it names that.
-    fn put_in(
+    /// Expands the imports of a text in place.
+    fn expand_imports(
         &mut self,
-        chosen: &Chosen,
+        chosen: &Candidate,
         text: String,
-        imports: &Imports,
+        imports: &ImportRules,
         imported: &mut Vec<InstructionFile>,
     ) -> String {
         let ImportPlace::InPlace(form) = imports.place else { return text };
@@ -141,6 +153,8 @@ impl Chain<'_> {
             return text;
         }
         let directory = chosen.path.parent().unwrap_or(&chosen.path);
+        // Agents differ in what counts as a repetition: a file on the path of imports to this place, the first file as
+        // well, or any file imported before.
         let way = match form.repeats {
             ImportRepeats::OnTheWay => Vec::new(),
             ImportRepeats::OnTheWayWithFirst | ImportRepeats::Anywhere if form.resolves_links => {
@@ -155,23 +169,24 @@ impl Chain<'_> {
             }
             ImportBounds::WorkingDirectory => self.request.cwd.to_owned(),
             ImportBounds::Repository | ImportBounds::RepositoryByPath => {
-                repository(directory, profile.marker_check)
+                repository(directory, profile.search.marker_check)
             }
         };
         let (path, origin) = (chosen.path.as_path(), chosen.origin);
-        let mut host = Host { path, origin, owner: path, way, inside };
+        let mut host = ExpandedText { path, origin, owner: path, way, inside };
         self.expand(&text, &mut host, imports, form, 0, imported)
     }
 
     fn expand(
         &mut self,
         text: &str,
-        host: &mut Host<'_>,
-        imports: &Imports,
+        host: &mut ExpandedText<'_>,
+        imports: &ImportRules,
         form: &InPlace,
         depth: usize,
         imported: &mut Vec<InstructionFile>,
     ) -> String {
+        // Beyond the limit the agent leaves the mention as it is written, without any message.
         if depth >= imports.max_depth {
             return text.to_owned();
         }
@@ -179,13 +194,13 @@ impl Chain<'_> {
         let (mut at, mut line) = (0, 1);
         for mention in mentions::find(text, imports.syntax) {
             line += text[at..mention.range.start].matches('\n').count();
-            if self.has_enough(host.path, line) {
+            if self.limit_reached(host.path, line) {
                 break;
             }
             expanded.push_str(&text[at..mention.range.start]);
             at = mention.range.end;
-            match self.mentioned(&mention, host, imports, form, depth, imported, line) {
-                Some(put_in) => expanded.push_str(&put_in),
+            match self.expand_mention(&mention, host, imports, form, depth, imported, line) {
+                Some(replacement) => expanded.push_str(&replacement),
                 None => expanded.push_str(&text[mention.range.clone()]),
             }
             line += text[mention.range].matches('\n').count();
@@ -194,13 +209,13 @@ impl Chain<'_> {
         expanded
     }
 
-    /// What stands for a mention; none where it stays as it is.
+    /// Returns the replacement of an import. `None` if it stays as it is written.
     #[expect(clippy::too_many_arguments, reason = "a recursion that carries what it has collected")]
-    fn mentioned(
+    fn expand_mention(
         &mut self,
         mention: &Mention,
-        host: &mut Host<'_>,
-        imports: &Imports,
+        host: &mut ExpandedText<'_>,
+        imports: &ImportRules,
         form: &InPlace,
         depth: usize,
         imported: &mut Vec<InstructionFile>,
@@ -215,45 +230,52 @@ impl Chain<'_> {
         {
             path = host.inside.join(below);
         }
-        let via = format!("imported by {}, line {line}", host.path.display());
+        let via = DecisionReason::Imported { by: host.path.to_owned(), line };
+        let because = |outcome, path: PathBuf, reason| {
+            let mut decision = Decision::new(path, outcome).because(via.clone());
+            decision.add(reason);
+            decision
+        };
         let shown = path.to_string_lossy().into_owned();
         let words = |reason: &str, pieces: &[Piece]| {
             let mut text = String::new();
-            let words = Words { path: &shown, reference: &mention.path, reason, ..Words::default() };
+            let words =
+                PieceValues { path: &shown, reference: &mention.path, reason, ..PieceValues::default() };
             write_pieces(&mut text, pieces, &words);
             text
         };
         let is_address =
             ["http://", "https://", "file://"].iter().any(|scheme| mention.path.starts_with(scheme));
         if is_address || !path.starts_with(&host.inside) {
-            let why = format!("{via}; it is outside of {}", host.inside.display());
-            self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(why));
+            let reason = DecisionReason::ImportOutside { directory: host.inside.clone() };
+            self.decisions.push(because(Outcome::OutsideRoot, path, reason));
             return form.outside.map(|pieces| words("", pieces));
         }
+        // Checked before reading, so that a cycle costs no more than one visit of each file.
         if host.way.contains(&path) {
             return Some(words("", form.repeated));
         }
         self.imports.looks += 1;
-        let (stamp, content) = match self.read_beside(&path, host, imports.bounds) {
+        let (stamp, content) = match self.read_inline_import(&path, host, imports.bounds) {
             Found::File { stamp, content } => (stamp, content),
             Found::Absent => {
                 let reason = format!("ENOENT: no such file or directory, access '{shown}'");
                 return form.missing.map(|pieces| words(&reason, pieces));
             }
             Found::Outside => {
-                let why = format!("{via}; it leads out of {}", host.inside.display());
-                self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(why));
+                let reason = DecisionReason::ImportLinkedOutside { directory: host.inside.clone() };
+                self.decisions.push(because(Outcome::OutsideRoot, path, reason));
                 return form.outside.map(|pieces| words("", pieces));
             }
             Found::Private => {
-                let why = format!("{via}; {KEPT_PRIVATE}");
-                self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(why));
+                let reason = DecisionReason::HoldsPrivateData;
+                self.decisions.push(because(Outcome::OutsideRoot, path, reason));
                 return form.outside.map(|pieces| words("", pieces));
             }
             Found::NotAFile { kind, .. } => {
-                let why = format!("{via}; it is a {kind}, and only regular files are read");
-                self.decisions.push(Decision::new(path, Outcome::NotAFile).because(why));
-                // Other things than directories would keep the agent waiting.
+                let reason = DecisionReason::NotRegular { kind };
+                self.decisions.push(because(Outcome::NotAFile, path, reason));
+                // Reading a pipe or device would block the agent, so there is no recorded text for it.
                 let pieces = form.unreadable.filter(|_| kind == "directory");
                 return pieces.map(|pieces| words("EISDIR: illegal operation on a directory, read", pieces));
             }
@@ -264,17 +286,17 @@ impl Chain<'_> {
                 return form.unreadable.map(|pieces| words(&reason, pieces));
             }
         };
-        if form.utf8_alone && std::str::from_utf8(&content.bytes).is_err() {
-            let why = format!("{via}; it is not UTF-8, so the agent leaves the import as it is written");
-            self.decisions.push(Decision::new(path, Outcome::Unreadable).because(why));
+        if form.utf8_only && std::str::from_utf8(&content.bytes).is_err() {
+            let reason = DecisionReason::ImportNotUtf8;
+            self.decisions.push(because(Outcome::Unreadable, path, reason));
             return None;
         }
         self.imports.files += 1;
         self.imports.bytes_in_place += content.bytes.len() as u64;
         let decision = self.decisions.len();
-        self.decisions.push(Decision::new(path.clone(), Outcome::Used).because(via));
+        self.decisions.push(Decision::new(path.clone(), Outcome::Used).because(via.clone()));
         let own = decode(&content.bytes, form.byte_order_mark).text.into_owned();
-        let file = Chosen {
+        let file = Candidate {
             path: path.clone(),
             scope: FileScope::Import,
             stamp,
@@ -283,13 +305,14 @@ impl Chain<'_> {
             depth: depth + 1,
             imported_by: Some(host.owner.to_owned()),
             decision,
-            place: super::chain::Place::default(),
+            place: super::chain::ChainPosition::default(),
             folder: None,
             is_private: false,
         };
         imported.push(instruction_file(&file, own.clone(), file.content.bytes.len(), 0));
         host.way.push(path.clone());
-        let mut below = Host {
+        // The list of visited files moves into the recursion and back, which is cheaper than a clone per import.
+        let mut below = ExpandedText {
             path: &path,
             origin: host.origin,
             owner: host.owner,
@@ -305,8 +328,8 @@ impl Chain<'_> {
         Some(format!("{}{body}{}", words("", form.before), words("", form.after)))
     }
 
-    /// Reads an imported file where its bounds allow; a workspace's directory bounds it, too.
-    fn read_beside(&mut self, path: &Path, host: &Host<'_>, bounds: ImportBounds) -> Found {
+    /// Reads an imported file inside its bounds. A workspace's directory is an additional bound.
+    fn read_inline_import(&mut self, path: &Path, host: &ExpandedText<'_>, bounds: ImportBounds) -> Found {
         let workspace = self.request.settings.bounds.workspace().filter(|_| host.origin == Origin::Project);
         let root = match bounds {
             ImportBounds::RepositoryByPath => workspace,
@@ -321,12 +344,13 @@ impl Chain<'_> {
         };
         self.reader.bound_by(root, private_paths);
         let bounds = root.map_or_else(Bounds::default, Bounds::inside).without(private_paths);
+        // An import can be named many times, so the total is limited, not only each file.
         let left = MAX_BYTES_IN_PLACE.saturating_sub(self.imports.bytes_in_place);
         self.reader.read_path(path, &bounds, self.max_file_bytes.min(left))
     }
 }
 
-/// The nearest directory that a `.git` makes a repository's, or the directory itself.
+/// Returns the nearest directory with a `.git`, or the directory itself.
 fn repository(directory: &Path, check: MarkerCheck) -> PathBuf {
     let is_repository = |directory: &&Path| {
         let dot_git = directory.join(".git");
@@ -338,14 +362,14 @@ fn repository(directory: &Path, check: MarkerCheck) -> PathBuf {
     directory.ancestors().find(is_repository).unwrap_or(directory).to_owned()
 }
 
-/// A rule's text without front matter and comments.
+/// Returns the text of a rule without front matter and comments.
 fn bare(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let body = header::find(&text, Fence::Exact).map_or(text.as_str(), |header| header.body);
     trim(&without_comments(body)).to_owned()
 }
 
-/// Trims what JavaScript does: a byte order mark is white space there.
+/// Trims like JavaScript, where a byte order mark is white space and U+0085 is not.
 fn trim(text: &str) -> &str {
     text.trim_matches(|letter: char| letter == '\u{feff}' || letter.is_whitespace() && letter != '\u{85}')
 }

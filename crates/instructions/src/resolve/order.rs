@@ -1,25 +1,27 @@
-//! The order in which chosen files stand in the text.
+//! Order of the selected files in the text.
 
 use std::cmp::Reverse;
 
-use super::chain::{Chain, Origin, Place};
+use super::chain::{Chain, ChainPosition, Origin};
 use crate::fs::path;
 use crate::profile::{ChainOrder, RuleFolderPlace};
 
 impl Chain<'_> {
-    /// Puts the chosen files in the profile's order; they were chosen with the root first, behind the user's own.
+    /// Puts the selected files in the profile's order. They were selected root first, after the user's own.
     pub(super) fn put_in_order(&mut self) {
         let profile = self.request.settings.profile;
-        match profile.order {
+        match profile.render.order {
             ChainOrder::RootFirst => {}
             ChainOrder::NearestFirst => {
                 self.chosen
                     .sort_by_key(|file| (file.origin == Origin::Project, Reverse(file.place.directory)));
             }
             ChainOrder::RootThenNearest => {
+                // The groups, in order: the first name of the root, that of the working directory, other names of the
+                // root, and all remaining files, nearest first.
                 let cwd = path::chain(&self.top, self.request.cwd).len().saturating_sub(1);
                 self.chosen.sort_by_key(|file| {
-                    let Place { directory, name } = file.place;
+                    let ChainPosition { directory, name } = file.place;
                     let group = match (directory, name) {
                         (0, 0) => 0,
                         (directory, 0) if directory == cwd => 1,
@@ -30,8 +32,8 @@ impl Chain<'_> {
                 });
             }
             ChainOrder::ByPath => self.chosen.sort_by(|one, other| {
-                // The user's own stay as their names were listed.
-                let key = |file: &super::chain::Chosen| {
+                // The user's own files compare equal, so the stable sort keeps the order of their names.
+                let key = |file: &super::chain::Candidate| {
                     (file.origin == Origin::Project).then(|| file.path.clone().into_os_string())
                 };
                 key(one).cmp(&key(other))
@@ -42,9 +44,10 @@ impl Chain<'_> {
                 });
             }
         }
+        // A profile whose folders are all read last lists every rule after every other file, across directories.
         let stands_last = |place: RuleFolderPlace| place != RuleFolderPlace::EveryDirectory;
-        if !profile.rule_folders.is_empty()
-            && profile.rule_folders.iter().all(|folder| stands_last(folder.place))
+        if !profile.choose.rule_folders.is_empty()
+            && profile.choose.rule_folders.iter().all(|folder| stands_last(folder.place))
         {
             self.chosen.sort_by_key(|file| file.folder.is_some());
         }

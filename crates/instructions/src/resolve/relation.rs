@@ -1,4 +1,4 @@
-//! What one instruction file has to do with others: it leads there, repeats one, or only imports some.
+//! Relations between instruction files: links, copies, and files that only import others.
 
 use std::path::{Path, PathBuf};
 
@@ -7,24 +7,24 @@ use crate::fs::path;
 use crate::settings::FileSettings;
 use crate::text::markup::Markup;
 
-/// Larger files are not held against others.
+/// Maximum size of files that are compared.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// What one instruction file has to do with others.
+/// Relation of one instruction file to others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Relation {
-    /// It is a link to the other.
+    /// It is a symlink to the other.
     Link(PathBuf),
-    /// It is the same file under another name, which may be a link.
+    /// It is the same file under another name, which may be a symlink.
     SameFile(PathBuf),
     /// It has the same text.
     Repeats(PathBuf),
-    /// There is nothing in it but imports of the others.
+    /// It contains nothing but imports of the others.
     OnlyImports(Vec<PathBuf>),
 }
 
 impl Relation {
-    /// Looks for it, as far as settings let files be read.
+    /// Finds the relation of `path` to `others`, reading files within the bounds of `settings`.
     pub fn find(path: &Path, others: &[&Path], settings: &FileSettings) -> Option<Self> {
         let bounds = match settings.bounds.workspace() {
             Some(workspace) => Bounds::inside(workspace),
@@ -33,14 +33,18 @@ impl Relation {
         let bounds = bounds.without(&settings.private_paths);
         let others: Vec<&Path> = others.iter().copied().filter(|other| *other != path).collect();
         let state = identity(path)?;
+        // Inodes are compared first, because they settle the question without reading any file.
         if let Some(same) = others.iter().find(|other| identity(other) == Some(state)) {
+            // If both are links to a third file, neither is called a link to the other.
             let is_link_to_it = path.is_symlink() && !same.is_symlink();
             let same = same.to_path_buf();
             return Some(if is_link_to_it { Self::Link(same) } else { Self::SameFile(same) });
         }
         let Found::File { content, .. } = file::read(path, &bounds, MAX_BYTES) else { return None };
+        // Empty files are all equal; calling them copies of each other would not help.
         let has_text = content.whole && content.bytes.iter().any(|byte| !byte.is_ascii_whitespace());
         let repeats = |other: &&&Path| {
+            // Files of another size cannot be copies, so nearly all of them are never read.
             other.metadata().is_ok_and(|metadata| metadata.len() == content.bytes.len() as u64)
                 && matches!(
                     file::read(other, &bounds, MAX_BYTES),
@@ -57,7 +61,7 @@ impl Relation {
         imported.map(Self::OnlyImports)
     }
 
-    /// In words that follow the file's name.
+    /// Returns a phrase that follows the file's name.
     pub fn describe(&self, shown: impl Fn(&Path) -> String) -> String {
         match self {
             Self::Link(other) => format!("links to {}", shown(other)),
@@ -76,7 +80,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((stamp.device, stamp.inode))
 }
 
-/// The known files that a text consists of imports of; none where it says anything else, or imports others.
+/// Returns the known files that a text imports, if it contains nothing but these imports.
 pub(crate) fn only_imports<T>(
     path: &Path,
     bytes: &[u8],
@@ -88,6 +92,7 @@ pub(crate) fn only_imports<T>(
     if !references.are_all {
         return None;
     }
+    // Collecting into an `Option` rejects the text as soon as one import leads to an unknown file.
     let imported = references.found.iter().map(|reference| {
         let mut paths = reference.candidates().map(|name| path::normalise(Path::new(name), directory));
         paths.find_map(|path| known(&path))
@@ -100,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_copies_and_imports_are_told_from_other_texts() {
+    fn links_copies_and_imports_are_recognized() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         std::fs::write(at("AGENTS.md"), "Answer briefly.\n").unwrap();

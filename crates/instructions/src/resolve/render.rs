@@ -1,4 +1,4 @@
-//! From files to the text an agent gets.
+//! Renders files as the text that an agent gets.
 
 use std::path::Path;
 
@@ -7,16 +7,16 @@ use serde::Serialize;
 use crate::fs::path;
 use crate::profile::{BlockForm, BlockRole, PartOf, PathForm, Piece, Profile, Rendering, SectionForm};
 use crate::text::safety::{make_harmless, neutralise};
-use crate::text::transform::Waiting;
+use crate::text::transform::WaitingRule;
 
-/// Headings named in the mark of a cut file; the rest is counted.
+/// Maximum number of headings in the mark of a cut file. Further ones are counted.
 const MAX_HEADINGS: usize = 30;
 
-/// A piece of text and where the agent puts it.
+/// A piece of text with its part of the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Block {
-    /// Where it goes.
+    /// Part of the request.
     pub role: BlockRole,
     /// The text.
     pub text: String,
@@ -26,13 +26,13 @@ pub struct Block {
 pub(crate) struct Part<'a> {
     pub(crate) path: &'a Path,
     pub(crate) home: bool,
-    /// Decoded, and harmless where the profile makes it so.
+    /// Decoded text, neutralized if the profile does so.
     pub(crate) text: &'a str,
-    /// The mark of a cut file.
+    /// Mark of a cut file.
     pub(crate) mark: Option<String>,
-    /// Whether it is from a folder of rules.
+    /// It is from a folder of rules.
     pub(crate) is_rule: bool,
-    /// Whether it is one user's alone.
+    /// It belongs to one user alone.
     pub(crate) is_private: bool,
 }
 
@@ -42,25 +42,26 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Where an agent is.
+/// Location of an agent.
 #[derive(Clone, Copy)]
 pub(crate) struct AgentLocation<'a> {
     pub(crate) cwd: &'a Path,
     pub(crate) root: &'a Path,
 }
 
-/// The blocks of a whole chain; none when nothing applies.
+/// Renders the blocks of a chain. Empty if nothing applies.
 pub(crate) fn render(
     profile: &Profile,
     place: AgentLocation<'_>,
     parts: &[Part<'_>],
-    waiting: &[Waiting],
+    waiting: &[WaitingRule],
 ) -> Vec<Block> {
     if parts.is_empty() && waiting.is_empty() {
         return Vec::new();
     }
-    let text = match profile.rendering {
+    let text = match profile.render.form {
         Rendering::AgentsContext => {
+            // The estimate leaves space for the heading and the mark of each file, so that the text is allocated once.
             let room: usize = parts.iter().map(|part| part.text.len() + 512).sum();
             let mut text = String::with_capacity(room);
             text.push_str("<agents_context scope=\"initial\">\n");
@@ -78,17 +79,17 @@ pub(crate) fn render(
             return forms.iter().filter_map(|form| formed(form, place, parts, waiting)).collect();
         }
     };
-    vec![Block { role: profile.role, text }]
+    vec![Block { role: profile.render.role, text }]
 }
 
-/// One file under the line that names it.
+/// Renders one file under a line with its path.
 pub(crate) fn block(part: &Part<'_>) -> String {
     let mut text = String::new();
     write_block(&mut text, part);
     text
 }
 
-/// The line that names a file above its text.
+/// Returns the line with a file's path that precedes its text.
 pub(crate) fn heading(path: &Path) -> String {
     format!("Instructions from: {}\n", shown(path))
 }
@@ -97,6 +98,7 @@ fn write_block(text: &mut String, part: &Part<'_>) {
     text.push_str(&heading(part.path));
     text.push_str(part.text.trim_end());
     if let Some(mark) = &part.mark {
+        // A mark must begin on its own line, or it would continue the last line of the file.
         if !text.ends_with('\n') {
             text.push('\n');
         }
@@ -110,19 +112,21 @@ fn instructions(cwd: &Path, parts: &[Part<'_>]) -> String {
     };
     let (home, project) = (texts(true).join("\n\n"), texts(false));
     let place = if project.is_empty() { String::new() } else { format!(" for {}", cwd.display()) };
+    // The separator appears only between the user's own text and the project's, as in the recorded prompts.
     let separator = if home.is_empty() || project.is_empty() { "" } else { "\n\n--- project-doc ---\n\n" };
     let body = format!("{home}{separator}{}", project.join("\n\n"));
     format!("# AGENTS.md instructions{place}\n\n<INSTRUCTIONS>\n{body}\n</INSTRUCTIONS>")
 }
 
-/// A block as a form describes it; none where it has no file.
+/// Renders a block. `None` if it has no files.
 fn formed(
     form: &BlockForm,
     place: AgentLocation<'_>,
     parts: &[Part<'_>],
-    waiting: &[Waiting],
+    waiting: &[WaitingRule],
 ) -> Option<Block> {
     let sections = form.sections.iter().filter_map(|section| section_text(section, place, parts, waiting));
+    // A section without files is left out together with its separator, so empty ones are dropped before joining.
     let sections: Vec<String> = sections.collect();
     if sections.is_empty() {
         return None;
@@ -135,7 +139,7 @@ fn section_text(
     section: &SectionForm,
     place: AgentLocation<'_>,
     parts: &[Part<'_>],
-    waiting: &[Waiting],
+    waiting: &[WaitingRule],
 ) -> Option<String> {
     let is_in = |part: &&Part<'_>| match section.of {
         PartOf::Everything => true,
@@ -156,12 +160,13 @@ fn section_text(
             PathForm::FromCwd => path::relative(place.cwd, part.path).to_string_lossy().into_owned(),
             PathForm::FromRoot => path::relative(place.root, part.path).to_string_lossy().into_owned(),
         };
+        // The user's own files are private as well, but the agents label them by their location first.
         let kind = match (part.home, part.is_private) {
             (true, _) => section.kinds.home,
             (false, true) => section.kinds.private,
             (false, false) => section.kinds.project,
         };
-        let words = Words { path: &path, kind, ..Words::default() };
+        let words = PieceValues { path: &path, kind, ..PieceValues::default() };
         write_pieces(&mut text, section.before, &words);
         text.push_str(part.text);
         write_pieces(&mut text, section.after, &words);
@@ -176,7 +181,11 @@ fn section_text(
                 text.push_str(form.between);
             }
             let (path, globs, description) = (&rule.path, &rule.globs, &rule.description);
-            write_pieces(&mut text, form.row, &Words { path, globs, description, ..Words::default() });
+            write_pieces(
+                &mut text,
+                form.row,
+                &PieceValues { path, globs, description, ..PieceValues::default() },
+            );
         }
         count += 1;
     }
@@ -187,9 +196,9 @@ fn section_text(
     Some(text)
 }
 
-/// What pieces of text stand for.
+/// Values of the pieces of a form.
 #[derive(Default)]
-pub(crate) struct Words<'a> {
+pub(crate) struct PieceValues<'a> {
     pub(crate) path: &'a str,
     pub(crate) kind: &'a str,
     pub(crate) reference: &'a str,
@@ -198,11 +207,12 @@ pub(crate) struct Words<'a> {
     pub(crate) description: &'a str,
 }
 
-pub(crate) fn write_pieces(text: &mut String, pieces: &[Piece], words: &Words<'_>) {
+pub(crate) fn write_pieces(text: &mut String, pieces: &[Piece], words: &PieceValues<'_>) {
     for piece in pieces {
         text.push_str(match piece {
             Piece::Text(text) => text,
             Piece::Path => words.path,
+            // The ampersand is replaced first, or the entities of the other replacements would be escaped again.
             Piece::AttributePath => {
                 let attribute = words.path.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
                 text.push_str(&attribute.replace('"', "&quot;"));
@@ -217,9 +227,10 @@ pub(crate) fn write_pieces(text: &mut String, pieces: &[Piece], words: &Words<'_
     }
 }
 
-/// The line that tells what a cut left out: headings, and how much was not even looked at.
+/// Returns the mark of a cut: the omitted headings, and the bytes that were not read.
 pub(crate) fn mark(path: &Path, kept: usize, size: u64, omitted: &[String], unread: u64) -> String {
     let mut headings: Vec<String> =
+        // Headings come from the file and are untrusted, so they are neutralized like its text.
         omitted.iter().take(MAX_HEADINGS).map(|heading| neutralise(heading).into_owned()).collect();
     if omitted.len() > MAX_HEADINGS {
         headings.push(format!("and {} more", omitted.len() - MAX_HEADINGS));
@@ -237,9 +248,11 @@ pub(crate) fn mark(path: &Path, kept: usize, size: u64, omitted: &[String], unre
     )
 }
 
-/// A path in a text: one line, and no tag of ours, whatever somebody called a directory.
+/// Returns a path for use in a text. Directory names are untrusted: control characters are escaped and tags of ours
+/// are neutralized, so that a path stays on one line.
 pub(crate) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
+    // Nearly all paths are plain ASCII. The check avoids a scan for tags and hidden characters on every heading.
     if text.is_ascii() && !text.contains(|character: char| character == '<' || character.is_control()) {
         return text.into_owned();
     }

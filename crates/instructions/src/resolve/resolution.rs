@@ -1,4 +1,4 @@
-//! What an agent started in a directory gets, and what became of every file that was considered.
+//! The public result of a resolution, and the functions that compute one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::fs::path;
 use crate::profile::{FOREWORD, Links, OnReading};
 use crate::resolve::chain::{Chain, Survey};
 use crate::resolve::decision::Decision;
-use crate::resolve::nested::Moment;
+use crate::resolve::nested::LoadPhase;
 use crate::resolve::render::Block;
 use crate::session::FileVersion;
 use crate::settings::file::{self as settings_file, SettingsFileError};
@@ -19,16 +19,16 @@ use crate::settings::json::{self, FromSettings, NamedFiles};
 use crate::settings::{FileSettings, LinkBounds, ProjectBounds, SettingsError};
 use crate::text::content_hash::ContentHash;
 
-/// What is asked.
+/// Input of a resolution.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// In which directory; absolute, without dots.
+    /// Working directory; absolute, without dots.
     pub cwd: &'a Path,
-    /// By which rules and settings.
+    /// Profile and settings.
     pub settings: &'a FileSettings,
 }
 
-/// Where a file comes from.
+/// Origin of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -37,48 +37,48 @@ pub enum FileScope {
     Home,
     /// The project.
     Project,
-    /// Named by another file.
+    /// An import of another file.
     Import,
-    /// Either, where its `applies_to` matches.
+    /// The user's own directory or the project, under a condition that is met.
     Rule,
 }
 
-/// A file whose text is there, at least in part.
+/// A file that is included, in full or truncated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstructionFile {
-    /// The path it was found by.
+    /// Path under which it was found.
     #[serde(serialize_with = "path::serialize")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: PathBuf,
-    /// Where it comes from.
+    /// Origin.
     pub scope: FileScope,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// How much of it is there.
+    /// Bytes that are included.
     pub kept_bytes: u64,
-    /// SHA-256 of what was read of it.
+    /// SHA-256 of the bytes that were read.
     pub sha256: ContentHash,
     /// Modification time in milliseconds since 1970.
     pub mtime_ms: i64,
-    /// Whether something is missing.
+    /// Some of it is missing.
     pub truncated: bool,
-    /// Its part of the text, for whoever counts tokens.
+    /// Its part of the text, for counting tokens.
     #[serde(skip)]
     pub text: String,
-    /// How many lines are before that part in the file.
+    /// Number of lines before that part in the file.
     #[serde(skip)]
     pub lines_before: u64,
-    /// Whether it counts towards the limit: what is in the user's own directory does not.
+    /// It counts towards the limit. The user's own files do not.
     #[serde(skip)]
     pub limited: bool,
-    /// The file of the chain, or the rule, that imports it, itself or through others.
+    /// The file of the chain, or the rule, that imports it, directly or through others.
     #[serde(skip)]
     pub imported_by: Option<PathBuf>,
 }
 
 impl InstructionFile {
-    /// The version that was read.
+    /// Returns the version that was read.
     pub(crate) fn version(&self) -> FileVersion {
         FileVersion {
             mtime_ms: self.mtime_ms,
@@ -89,53 +89,53 @@ impl InstructionFile {
     }
 }
 
-/// The answer.
+/// Result of a resolution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Resolution {
-    /// By which rules.
+    /// Name of the profile.
     pub profile: &'static str,
-    /// For which directory.
+    /// Working directory.
     #[serde(serialize_with = "path::serialize")]
     pub cwd: PathBuf,
-    /// The project root; none when only the working directory counts.
+    /// The project root. `None` if only the working directory counts.
     #[serde(serialize_with = "path::serialize_option")]
     pub root: Option<PathBuf>,
-    /// Why that is the root.
+    /// Reason for the root.
     #[serde(skip)]
     pub root_reason: String,
-    /// The markers that were looked for.
+    /// Markers that were searched.
     #[serde(skip)]
     pub markers: Vec<String>,
-    /// The directories that were looked at, root first.
+    /// Directories that were searched, root first.
     #[serde(skip)]
     pub directories: Vec<PathBuf>,
-    /// How many bytes of project files are read at most.
+    /// Maximum bytes of project files.
     #[serde(skip)]
     pub limit_bytes: u64,
-    /// Why no project file is read, where settings say so.
+    /// Reason if project files were skipped.
     #[serde(skip)]
     pub switched_off: Option<String>,
-    /// The files whose text is there, in its order.
+    /// Included files, in the order of the text.
     pub files: Vec<InstructionFile>,
-    /// What became of every candidate, in the order they were considered.
+    /// Decisions about all candidates, in the order in which they were considered.
     pub decisions: Vec<Decision>,
-    /// Problems that were found on the way.
+    /// Problems found on the way.
     pub diagnostics: Vec<Diagnostic>,
-    /// The text in pieces.
+    /// The text in blocks.
     pub blocks: Vec<Block>,
-    /// The whole text; none when nothing applies.
+    /// The whole text. `None` if nothing applies.
     pub text: Option<String>,
 }
 
-/// Why there is no answer.
+/// Error of a resolution.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
-    /// The directory does not exist, or cannot be entered.
+    /// The directory does not exist or cannot be entered.
     #[error("cannot look into {}: {source}", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// It is not a directory.
@@ -152,14 +152,14 @@ pub enum ResolveError {
     SettingsFile(#[from] SettingsFileError),
 }
 
-/// What an agent gets. With a cache, what has not changed is not read again.
+/// Returns the text that an agent gets in a directory. With a cache, unchanged files are not read again.
 pub fn resolve(request: &Request<'_>, cache: Option<&Cache>) -> Result<Arc<Resolution>, ResolveError> {
     if let Some(answer) = cache.and_then(|cache| cache.answer(request)) {
         return Ok(answer);
     }
     let effective = effective(request)?;
     let (resolution, evidence) =
-        Chain::load(&effective.borrow(request), cache, Survey::Needed, Moment::Start)?;
+        Chain::load(&effective.borrow(request), cache, Survey::Needed, LoadPhase::Start)?;
     let resolution = Arc::new(resolution);
     if let Some(cache) = cache
         && let Some(evidence) = evidence.join(effective.evidence)
@@ -169,35 +169,36 @@ pub fn resolve(request: &Request<'_>, cache: Option<&Cache>) -> Result<Arc<Resol
     Ok(resolution)
 }
 
-/// What an agent gets, with a decision about everything that could be meant for one: shadowed names, other
-/// agents' files, other letter cases, files above the root.
+/// Resolves with a decision about every file that could be meant for an agent: shadowed names, other agents' files,
+/// other letter cases, files above the root.
 pub fn survey(request: &Request<'_>) -> Result<Resolution, ResolveError> {
-    Ok(Chain::load(&effective(request)?.borrow(request), None, Survey::Everything, Moment::Start)?.0)
+    Ok(Chain::load(&effective(request)?.borrow(request), None, Survey::Everything, LoadPhase::Start)?.0)
 }
 
-/// The same for work on a file in the directory, or one that is about to be made there: rules of our own that match it apply.
+/// Like [`survey`], for work on an existing or new file in the directory: our own rules that match it apply.
 pub fn survey_for(request: &Request<'_>, file: &Path) -> Result<Resolution, ResolveError> {
-    let moment = Moment::StartFor { file };
+    let moment = LoadPhase::StartFor { file };
     Ok(Chain::load(&effective(request)?.borrow(request), None, Survey::Everything, moment)?.0)
 }
 
-/// What a tool that reads a file brings in besides what was there at the start, with a decision about everything on the way
-/// that could be meant for an agent. None for agents that bring nothing in, and for those whose sessions do: ask a
-/// [`Resolver`](crate::Resolver).
+/// Returns the files that are loaded when a tool reads `file`, with a decision about every candidate on the way.
+/// `None` for agents that load nothing then, and for those whose sessions do; use a [`Resolver`](crate::Resolver)
+/// for these.
 pub fn survey_reading(request: &Request<'_>, file: &Path) -> Result<Option<Resolution>, ResolveError> {
-    let OnReading::Nested(nested) = request.settings.profile.on_reading else { return Ok(None) };
-    let moment = Moment::Reading { file, nested };
+    let OnReading::Nested(nested) = request.settings.profile.session.on_reading else { return Ok(None) };
+    let moment = LoadPhase::Reading { file, nested };
     let effective = effective(request)?;
     Ok(Some(Chain::load(&effective.borrow(request), None, Survey::Everything, moment)?.0))
 }
 
-/// Names of instruction files that the agent's own settings list in a directory. None where the agent would not start.
+/// Returns the names of instruction files that the agent's own settings list in a directory. Empty if the agent
+/// would not start.
 pub fn configured_names(request: &Request<'_>) -> Vec<String> {
     let named = effective(request).ok().and_then(|effective| effective.from_settings.named);
     named.map_or_else(Vec::new, |named| named.names)
 }
 
-/// Settings that include what the agent's own file says.
+/// Settings merged with the agent's own settings files.
 pub(crate) struct Effective {
     settings: FileSettings,
     from_settings: FromSettings,
@@ -215,21 +216,21 @@ impl Effective {
     }
 }
 
-/// A request with the agent's own settings in it.
+/// A request merged with the agent's own settings.
 pub(crate) struct EffectiveRequest<'a> {
     pub(crate) request: Request<'a>,
-    /// Why project files are not read, if the agent does not trust the project.
+    /// Reason if the agent does not trust the project, whose files are then not read.
     pub(crate) distrusted: Option<&'a str>,
-    /// Names that the agent's settings list.
+    /// Names from the agent's settings.
     pub(crate) named: Option<&'a NamedFiles>,
-    /// What of those settings is not followed.
+    /// Warnings about settings that are not followed.
     pub(crate) notes: &'a [Diagnostic],
 }
 
-/// The nearest directory with a mark of a project, or the directory itself.
+/// Returns the nearest directory with a marker of ours, or the directory itself.
 fn project_around(cwd: &Path) -> &Path {
     let is_marked = |directory: &&Path| {
-        FOREWORD.markers.iter().any(|marker| directory.join(marker).symlink_metadata().is_ok())
+        FOREWORD.search.markers.iter().any(|marker| directory.join(marker.name()).symlink_metadata().is_ok())
     };
     cwd.ancestors().find(is_marked).unwrap_or(cwd)
 }
@@ -237,15 +238,16 @@ fn project_around(cwd: &Path) -> &Path {
 pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError> {
     let mut settings = request.settings.clone();
     let mut from_settings = FromSettings::default();
-    // Agents that know no root read as far up as they like; a project's choice of one must not.
+    // An agent without a root reads up to the file system's root. If a project chose that profile, the search must
+    // stay in the project, or a cloned repository could include files from outside.
     if settings.links == LinkBounds::Root
-        && settings.profile.links == Links::Anywhere
+        && settings.profile.search.links == Links::Anywhere
         && settings.bounds == ProjectBounds::None
     {
         settings.bounds = ProjectBounds::Workspace(project_around(request.cwd).to_owned());
     }
     let mut evidence = CacheEvidence::default();
-    if let Some(file) = settings.profile.settings_file
+    if let Some(file) = settings.profile.settings_file()
         && let Some(home) = settings.homes.of(settings.profile)
     {
         let (agent, described) = (settings.profile, file);
@@ -253,14 +255,14 @@ pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError
         if file.has_trusted_projects() {
             settings_file::read_in_project(&mut file, agent, &described, home, request, &mut evidence)?;
         }
-        // What somebody set for us wins over what the agent's own file says.
+        // Settings of ours take precedence over the agent's own file.
         let ours = std::mem::replace(&mut settings.agents, file.agents);
         settings.agents.merge(&ours);
         from_settings.distrusted =
             settings_file::distrust(settings.profile, &file.projects, request.cwd, &mut evidence);
     }
-    if let Some(described) = settings.profile.json_settings {
-        // Within the bounds that hold for everything else.
+    if let Some(described) = settings.profile.json_settings() {
+        // Settings files obey the same bounds as instruction files.
         let bounded = Request { settings: &settings, ..*request };
         let FromSettings { named, notes, distrusted } = json::read(&described, &bounded, &mut evidence)?;
         from_settings =

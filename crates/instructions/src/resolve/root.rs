@@ -1,4 +1,4 @@
-//! Where a project begins.
+//! Finds the project root.
 
 use std::path::{Path, PathBuf};
 
@@ -6,31 +6,32 @@ use crate::cache::{DirectoryReader, Marker};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::fs::git;
 use crate::fs::path;
-use crate::profile::{EmptyMarkers, Fallbacks, MarkerCheck, Reach, RootOverride, WithoutMarker};
+use crate::profile::{EmptyMarkers, Fallbacks, MarkerCheck, Reach, RootMarker, RootOverride, WithoutMarker};
 use crate::resolve::resolution::Request;
 use crate::settings::{FileSettings, ProjectBounds, SettingsError};
 
-/// A project root, and why it is one.
+/// A project root, with the reason for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Root {
-    /// The directory; none when only the working directory counts.
+    /// The directory. `None` if only the working directory counts.
     pub(crate) directory: Option<PathBuf>,
-    /// The uppermost directory whose files are read.
+    /// Topmost directory that is searched.
     pub(crate) top: PathBuf,
-    /// Why, in words.
+    /// Reason in words.
     pub(crate) reason: String,
 }
 
-/// The markers that hold.
+/// Returns the markers in effect.
 pub(crate) fn markers(settings: &FileSettings) -> Result<Vec<String>, SettingsError> {
     let profile = settings.profile;
-    let defaults = || profile.markers.iter().map(|marker| (*marker).to_owned()).collect();
+    let defaults = || profile.search.markers.iter().map(|marker| marker.name().to_owned()).collect();
     let Some(markers) = &settings.agents.root.markers else { return Ok(defaults()) };
-    // An agent that asks Git, or nothing, looks for no other marker.
-    if profile.markers.is_empty() || profile.marker_check != MarkerCheck::Present {
+    // An agent that consults Git, or searches no markers at all, ignores configured ones.
+    if profile.search.markers.is_empty() || profile.search.marker_check != MarkerCheck::Present {
         return Ok(defaults());
     }
-    if markers.is_empty() && profile.empty_markers == EmptyMarkers::Defaults {
+    // Some agents take an empty list for a missing setting, others for a project without a root.
+    if markers.is_empty() && profile.search.empty_markers == EmptyMarkers::Defaults {
         return Ok(defaults());
     }
     let leads_out = |marker: &&String| {
@@ -38,15 +39,15 @@ pub(crate) fn markers(settings: &FileSettings) -> Result<Vec<String>, SettingsEr
             || Path::new(marker).components().any(|part| !matches!(part, std::path::Component::Normal(_)))
     };
     match markers.iter().find(leads_out) {
-        // Agents that take any marker are followed in that.
-        Some(name) if profile.fallbacks == Fallbacks::Strict => {
+        // Other agents accept any marker, so theirs are used unchecked.
+        Some(name) if profile.choose.fallbacks == Fallbacks::Strict => {
             Err(SettingsError::Marker { name: name.clone() })
         }
         _ => Ok(markers.clone()),
     }
 }
 
-/// Finds the root of a request's working directory. The markers are the last of the names that `reader` knows.
+/// Finds the root of a request's working directory. The markers are the last names that `reader` knows.
 pub(crate) fn find(
     request: &Request<'_>,
     markers: &[String],
@@ -57,7 +58,7 @@ pub(crate) fn find(
         return Ok(root);
     }
     if markers.is_empty() {
-        return Ok(match request.settings.profile.empty_markers {
+        return Ok(match request.settings.profile.search.empty_markers {
             EmptyMarkers::WholePath => whole_path(request, "there are no markers".to_owned()),
             EmptyMarkers::CwdOnly | EmptyMarkers::Defaults => Root {
                 directory: None,
@@ -72,14 +73,15 @@ pub(crate) fn find(
     })
 }
 
-/// The root where no marker has to be looked for.
+/// Returns the root if settings decide it without a search.
 fn settled(request: &Request<'_>) -> Result<Option<Root>, SettingsError> {
     let Request { cwd, settings } = *request;
     if settings.bounds == ProjectBounds::HomeOnly {
         let reason = "there is no project, so only your own file counts".to_owned();
         return Ok(Some(Root { directory: None, top: cwd.to_owned(), reason }));
     }
-    if settings.profile.root_override != RootOverride::Allowed {
+    // Without support for a fixed root, even a workspace only limits the search of the agent.
+    if settings.profile.search.root_override != RootOverride::Allowed {
         return Ok(None);
     }
     if let Some(root) = &settings.agents.root.project_root_override {
@@ -95,19 +97,19 @@ fn settled(request: &Request<'_>) -> Result<Option<Root>, SettingsError> {
     Ok(Some(Root { directory: Some(directory.clone()), top: directory.clone(), reason }))
 }
 
-/// What a search for markers came to.
+/// Result of a search for markers.
 enum Search<'a> {
     Found {
         directory: &'a Path,
         marker: &'a str,
     },
     Nowhere {
-        /// Which directories were searched, in words.
+        /// Description of the searched directories.
         searched: String,
     },
 }
 
-/// Looks for a marker from the working directory upwards.
+/// Searches a marker from the working directory upwards.
 fn search<'a>(
     request: &Request<'a>,
     markers: &'a [String],
@@ -115,23 +117,27 @@ fn search<'a>(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Search<'a> {
     let Request { cwd, settings } = *request;
+    // The markers are the last names of the reader.
     let first_marker = reader.names() - markers.len();
     for directory in cwd.ancestors() {
         let is_home = settings.homes.user.as_deref() == Some(directory);
         for (index, marker) in markers.iter().enumerate() {
-            if is_home && settings.profile.markers_not_in_home.contains(&marker.as_str()) {
+            let counts_outside_home =
+                |known: &RootMarker| matches!(known, RootMarker::OutsideHome(name) if name == marker);
+            if is_home && settings.profile.search.markers.iter().any(counts_outside_home) {
                 continue;
             }
-            let found = match settings.profile.marker_check {
+            let found = match settings.profile.search.marker_check {
                 MarkerCheck::Present => reader.has_marker(directory, first_marker + index),
                 check => {
-                    reader.cannot_be_remembered();
+                    // The checks read files inside `.git`, which the evidence of a cached answer does not cover.
+                    reader.disable_caching();
                     git::marker(&directory.join(marker), check)
                 }
             };
             match found {
                 Marker::Present
-                    if settings.profile.marker_check == MarkerCheck::RepositoryOrFile
+                    if settings.profile.search.marker_check == MarkerCheck::RepositoryOrFile
                         && cwd.starts_with(directory.join(marker)) =>
                 {
                     return Search::Nowhere {
@@ -164,7 +170,7 @@ fn search<'a>(
     Search::Nowhere { searched: "above".to_owned() }
 }
 
-/// The root that a marker makes; a workspace's directory bounds it.
+/// Returns the root at a marker. A workspace's directory bounds it.
 fn marked(request: &Request<'_>, directory: &Path, marker: &str) -> Root {
     let Request { settings, .. } = *request;
     match settings.bounds.workspace() {
@@ -175,7 +181,7 @@ fn marked(request: &Request<'_>, directory: &Path, marker: &str) -> Root {
         },
         workspace => {
             let (mut top, mut reach) = (directory, "");
-            if settings.profile.reach == Reach::OneAbove
+            if settings.profile.search.reach == Reach::OneAbove
                 && workspace != Some(directory)
                 && let Some(above) = directory.parent()
             {
@@ -190,11 +196,11 @@ fn marked(request: &Request<'_>, directory: &Path, marker: &str) -> Root {
     }
 }
 
-/// The root where there is no marker.
+/// Returns the root of a project without a marker.
 fn unmarked(request: &Request<'_>, searched: &str, markers: &[String]) -> Root {
     let missing = format!("no directory {searched} has `{}`", markers.join("`, `"));
     let cwd = request.cwd.to_owned();
-    match request.settings.profile.without_marker {
+    match request.settings.profile.search.without_marker {
         WithoutMarker::NoRoot => Root {
             directory: None,
             top: cwd,
@@ -209,10 +215,11 @@ fn unmarked(request: &Request<'_>, searched: &str, markers: &[String]) -> Root {
     }
 }
 
-/// No root, but every directory above the working directory: as far as the profile reaches, and a workspace allows.
+/// Returns a root-less result that includes every directory above the working directory, as far as the profile
+/// reaches and a workspace allows.
 fn whole_path(request: &Request<'_>, why: String) -> Root {
     let Request { cwd, settings } = *request;
-    let (top, until) = match (settings.profile.reach, settings.homes.user.as_deref()) {
+    let (top, until) = match (settings.profile.search.reach, settings.homes.user.as_deref()) {
         (Reach::OneAbove, Some(home)) if cwd == home => (cwd, "the home directory"),
         (Reach::OneAbove, Some(home)) => match home.parent().filter(|above| cwd.starts_with(above)) {
             Some(above) => (above, "the directory above your home directory"),

@@ -1,38 +1,38 @@
-//! Chooses the files of folders of rules.
+//! Selects the files of rule folders.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::chain::{Chain, Chosen, Origin};
-use super::eligibility::Judged;
+use super::chain::{Candidate, Chain, Origin};
+use super::eligibility::Eligibility;
 use crate::fs::file::{Bounds, Found, Stamp};
 use crate::fs::path;
 use crate::profile::{RuleBody, RuleFolder, RuleLinks, RuleOrder};
 use crate::resolve::decision::{Decision, Outcome};
+use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::FileScope;
 use crate::text::decode;
 use crate::text::header::{self, Fence};
-use crate::text::transform::{RuleHeader, Waiting, rule_header};
+use crate::text::transform::{RuleHeader, WaitingRule, rule_header};
 
-/// Files of one folder, directories below it, and directories one in the other, that are looked at.
+/// Maximum number of files of one folder, of directories below it, and of nested directories.
 const MAX_FILES: usize = 4_096;
 const MAX_DIRECTORIES: usize = 4_096;
 const MAX_DEPTH: usize = 32;
 
-/// What has been found below a folder of rules.
+/// Files found below a folder of rules.
 #[derive(Default)]
-struct Listed {
+struct ListedRules {
     paths: Vec<PathBuf>,
-    /// Device and number of each directory that was looked into: links may lead to one by many ways, and back to where they
-    /// are.
+    /// Device and inode of each visited directory. Symlinks may lead to one repeatedly, or in a circle.
     directories: HashSet<(u64, u64)>,
-    /// Where links must not lead out of: as it is called, and without links.
+    /// Directory that links must not leave, as given and canonical.
     inside: Option<(PathBuf, PathBuf)>,
 }
 
-impl Listed {
-    /// A path that a link leads to; none where that is out of bounds.
+impl ListedRules {
+    /// Returns the target of a link. `None` if it is out of bounds.
     fn resolved(&self, link: &Path) -> Option<PathBuf> {
         let Ok(real) = link.canonicalize() else { return Some(link.to_owned()) };
         match &self.inside {
@@ -43,37 +43,40 @@ impl Listed {
 }
 
 impl Chain<'_> {
-    /// The files of a folder that are read at the start.
+    /// Selects the files of a folder that apply at the start, and records those that wait.
     pub(super) fn choose_rules(&mut self, base: &Path, folder: &'static RuleFolder, origin: Origin) {
-        // The user's own may lead anywhere.
+        // The user's own links are trusted, wherever they lead.
         let inside = match origin {
             Origin::Home => None,
             Origin::Project => self.request.settings.links_inside(&self.top).map(Path::to_owned),
         };
-        // An agent that goes by where links lead follows none out of the working directory.
+        // Agents that resolve links do not follow them out of the working directory.
         let linked_inside = match (origin, folder.links) {
             (Origin::Project, RuleLinks::Resolved) => Some(self.request.cwd.to_owned()),
             _ => inside.clone(),
         };
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let mut listed = Listed {
+        let mut listed = ListedRules {
             inside: linked_inside.map(|inside| (inside.clone(), real(&inside))),
-            ..Listed::default()
+            ..ListedRules::default()
         };
         let mut start = base.join(folder.directory);
+        // The folder itself may be a link. It is judged like a link inside the folder.
         if start.is_dir() && real(&start) != real(base).join(folder.directory) {
             match listed.resolved(&start) {
                 Some(resolved) if folder.links == RuleLinks::Resolved => start = resolved,
                 Some(_) => {}
                 None => {
-                    let why = "links lead from there to where nothing is read";
-                    self.decisions.push(Decision::new(start, Outcome::OutsideRoot).because(why));
+                    let reason = DecisionReason::LinkOutside;
+                    self.decisions.push(Decision::new(start, Outcome::OutsideRoot).because(reason));
                     return;
                 }
             }
         }
         self.list_rules(&start, folder, 0, &mut listed);
         let mut paths = listed.paths;
+        // Agents that do not sort use the order of the file system. Sorting here would hide that the result is not
+        // stable.
         if folder.order == RuleOrder::ByPath {
             paths.sort();
         }
@@ -87,7 +90,7 @@ impl Chain<'_> {
             let found = self.reader.read_path(&path, &bounds, self.max_file_bytes);
             match found {
                 Found::File { stamp, content } => {
-                    let file = Chosen {
+                    let file = Candidate {
                         path,
                         scope: FileScope::Rule,
                         stamp,
@@ -110,31 +113,33 @@ impl Chain<'_> {
         self.bound_project();
     }
 
-    fn consider_rule(&mut self, mut file: Chosen, folder: &RuleFolder, base: &Path) {
+    fn consider_rule(&mut self, mut file: Candidate, folder: &RuleFolder, base: &Path) {
         let profile = self.request.settings.profile;
-        let text = decode(&file.content.bytes, profile.byte_order_mark).text;
+        let text = decode(&file.content.bytes, profile.text.byte_order_mark).text;
         let header = match folder.body {
             RuleBody::AsOthers => header::find(&text, Fence::Loose),
             RuleBody::Raw | RuleBody::Bare => header::find(&text, Fence::Exact),
         };
         let header = rule_header(header, &folder.conditions);
-        // One whose front matter is no YAML waits for nothing.
+        // A rule with invalid front matter never applies, so it does not wait for a path.
         let waits = header != RuleHeader::Invalid;
         let not_read = match header {
             RuleHeader::Always => None,
             RuleHeader::Globs { globs, description } => {
                 let below = path::relative(base, &file.path);
+                // The agent lists project rules by relative path, but its own by absolute path. A bar would break its
+                // table.
                 let path = if file.origin == Origin::Home { &file.path } else { &below };
-                self.waiting.push(Waiting {
+                self.waiting.push(WaitingRule {
                     path: path.to_string_lossy().replace('|', "\\|"),
                     globs: globs.join(", ").replace('|', "\\|"),
                     description: description.replace('|', "\\|"),
                 });
                 let globs = globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
-                Some(format!("it applies to {globs}; it is brought in when a path that matches is touched"))
+                Some(DecisionReason::WaitsForPath { globs })
             }
-            RuleHeader::Unasked => Some("nothing in it says that it always applies".to_owned()),
-            RuleHeader::Invalid => Some("its front matter is not YAML, so it is not read".to_owned()),
+            RuleHeader::NotAlways => Some(DecisionReason::NotAlways),
+            RuleHeader::Invalid => Some(DecisionReason::InvalidFrontMatter),
         };
         match not_read {
             Some(why) => {
@@ -144,22 +149,24 @@ impl Chain<'_> {
                 self.dormant.push(file);
             }
             None => {
-                if let Judged::Taken(taken) = self.judge(file, None) {
+                if let Eligibility::Taken(taken) = self.check_eligibility(file, None) {
                     self.chosen.push(taken);
                 }
             }
         }
     }
 
-    /// The files below a directory whose names end as they should.
-    fn list_rules(&mut self, directory: &Path, folder: &RuleFolder, depth: usize, listed: &mut Listed) {
+    /// Lists the files below a directory whose names have the suffix.
+    fn list_rules(&mut self, directory: &Path, folder: &RuleFolder, depth: usize, listed: &mut ListedRules) {
         let looked_at = SystemTime::now();
         let Ok(stat) = rustix::fs::stat(directory) else {
             self.reader.evidence.nothing(directory);
             return;
         };
         let stamp = Stamp::of(&stat);
+        // Symlinks can lead back to a directory above. Each directory is listed once, known by its inode.
         let is_new = listed.directories.insert((stamp.device, stamp.inode));
+        // The state is recorded before listing, so that an entry added meanwhile invalidates a cached answer.
         self.reader.evidence.state(directory, stamp, looked_at);
         if !is_new || listed.directories.len() > MAX_DIRECTORIES {
             return;
@@ -178,8 +185,8 @@ impl Chain<'_> {
                     (RuleLinks::Resolved, Ok(target)) => {
                         kind = target.file_type();
                         let Some(resolved) = listed.resolved(&path) else {
-                            let why = "it leads to where nothing is read";
-                            self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(why));
+                            let reason = DecisionReason::LinkOutside;
+                            self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(reason));
                             continue;
                         };
                         path = resolved;

@@ -1,24 +1,25 @@
-//! Files that could be meant for an agent but are not read: other agents' names, other letter cases, files above
-//! the root. Looked for only when somebody asks why.
+//! Explains files that look like instructions but are not read: other agents' names, other letter cases, and files
+//! above the root. This runs only for surveys, because it costs a directory listing per directory.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::chain::{Chain, Chosen};
+use super::chain::{Candidate, Chain};
 use crate::fs::file::{self, Found, Stamp};
 use crate::profile::{Fallbacks, LetterCase, RootOverride};
 use crate::resolve::decision::{Decision, Outcome};
+use crate::resolve::reason::DecisionReason;
 use crate::resolve::relation::only_imports;
 use crate::settings::{AboveRoot, FALLBACK_FILENAMES, MARKERS};
 use crate::text::content_hash::ContentHash;
 
-/// Entries of one directory that are looked at for other letter cases.
+/// Maximum number of entries of one directory that are compared in other letter cases.
 const MAX_ENTRIES: usize = 200_000;
 
-/// The name that most agents read.
+/// Name that most agents read.
 const DEFAULT_NAME: &str = "AGENTS.md";
 
-/// Files that agents read, by the way from a directory, and who reads them.
+/// Paths below a directory that agents read, with the agents that read them.
 pub const OTHER_AGENTS: &[(&str, &str)] = &[
     ("CLAUDE.md", "Claude Code"),
     ("CLAUDE.local.md", "Claude Code"),
@@ -40,17 +41,18 @@ pub const OTHER_AGENTS: &[(&str, &str)] = &[
 ];
 
 impl Chain<'_> {
-    /// Decides about what is not read.
-    pub(super) fn look_around(&mut self, directories: &[PathBuf], names: &[String]) {
+    /// Records decisions about files that are not read.
+    pub(super) fn survey_unread_files(&mut self, directories: &[PathBuf], names: &[String]) {
         for directory in directories {
             self.other_names(directory, names);
         }
         let top = directories.first().map_or(self.request.cwd, PathBuf::as_path);
         let profile = self.request.settings.profile;
-        let remedy = match profile.root_override {
+        let remedy = match profile.search.root_override {
             RootOverride::Allowed => "--root, or a marker further up,".to_owned(),
             RootOverride::Ignored => format!("a marker further up ({})", profile.setting_name(MARKERS)),
         };
+        // The ancestors of an empty path without itself are empty, so both arms have the same type.
         let above = match self.request.settings.above_root {
             AboveRoot::Named => top.ancestors().skip(1),
             AboveRoot::Hidden => Path::new("").ancestors().skip(1),
@@ -59,19 +61,18 @@ impl Chain<'_> {
             for name in names {
                 let path = directory.join(name);
                 if path.is_file() && !self.is_decided(&path) {
-                    let detail =
-                        format!("it is above the root {}; give {remedy} if it should count", top.display());
-                    self.decisions.push(Decision::new(path, Outcome::AboveRoot).because(detail));
+                    let reason = DecisionReason::AboveRoot { top: top.to_owned(), remedy: remedy.clone() };
+                    self.decisions.push(Decision::new(path, Outcome::AboveRoot).because(reason));
                 }
             }
         }
     }
 
-    /// The chosen file that a path leads to as well.
+    /// Returns the selected file that `path` also leads to.
     fn same_file(&self, path: &Path) -> Option<&Path> {
         let stamp = Stamp::of(&rustix::fs::stat(path).ok()?);
         let is_same =
-            |chosen: &&Chosen| (chosen.stamp.device, chosen.stamp.inode) == (stamp.device, stamp.inode);
+            |chosen: &&Candidate| (chosen.stamp.device, chosen.stamp.inode) == (stamp.device, stamp.inode);
         self.chosen.iter().find(is_same).map(|chosen| chosen.path.as_path())
     }
 
@@ -79,7 +80,7 @@ impl Chain<'_> {
         self.decisions.iter().any(|decision| decision.path == path)
     }
 
-    /// What a file that is not read has to do with one that is: it leads there, repeats it, or only imports it.
+    /// Describes how an unread file relates to one that is read: it is a link, a copy, or only imports it.
     fn relation(&self, path: &Path) -> Option<String> {
         let directory = path.parent()?;
         let shown = |chosen: &Path| {
@@ -92,7 +93,8 @@ impl Chain<'_> {
         let Found::File { content, .. } = file::read(path, &self.bounds, self.max_file_bytes) else {
             return None;
         };
-        let repeats = |chosen: &&Chosen| content.whole && chosen.content.sha256 == content.sha256;
+        // The hash of a part does not cover the rest, so cut files are never called copies.
+        let repeats = |chosen: &&Candidate| content.whole && chosen.content.sha256 == content.sha256;
         if let Some(chosen) = self.chosen.iter().find(repeats) {
             return Some(format!("it repeats {}, which is read", shown(&chosen.path)));
         }
@@ -101,19 +103,19 @@ impl Chain<'_> {
         Some(format!("it only imports {}, which is read", imported.join(", ")))
     }
 
-    /// Says of files that are used twice in all but name.
-    pub(super) fn note_repetitions(&mut self, chosen: &[Chosen]) {
+    /// Notes files whose content duplicates another file.
+    pub(super) fn note_repetitions(&mut self, chosen: &[Candidate]) {
         let mut texts: HashMap<&ContentHash, &Path> = HashMap::new();
         for chosen in chosen.iter().filter(|chosen| chosen.content.whole) {
             let first = *texts.entry(&chosen.content.sha256).or_insert(&chosen.path);
             if first != chosen.path {
-                self.decisions[chosen.decision].add(format!("it repeats {}", first.display()));
+                self.decisions[chosen.decision].add(DecisionReason::Repeats(first.to_owned()));
             }
         }
     }
 
-    /// Takes back that a file is not read where a text that was put together later has it.
-    pub(super) fn forget_what_was_imported(&mut self) {
+    /// Drops `Ignored` decisions for files that were imported after all.
+    pub(super) fn drop_ignored_if_imported(&mut self) {
         let is_ignored = |decision: &Decision| decision.outcome == Outcome::Ignored;
         let others = self.decisions.iter().filter(|decision| !is_ignored(decision));
         let decided: HashSet<PathBuf> = others.map(|decision| decision.path.clone()).collect();
@@ -124,7 +126,7 @@ impl Chain<'_> {
         let profile = self.request.settings.profile;
         for (name, agent) in OTHER_AGENTS {
             let path = directory.join(name);
-            // It may be imported.
+            // A file of another agent may still be read as an import, which has decided about it.
             if names.iter().any(|known| known == name)
                 || path.symlink_metadata().is_err()
                 || self.is_decided(&path)
@@ -134,21 +136,20 @@ impl Chain<'_> {
             let present = names.iter().find(|name| directory.join(name).symlink_metadata().is_ok());
             let remedy = match (self.relation(&path), present) {
                 (Some(relation), _) => relation,
-                // A link or another name would not come first.
+                // A link or a configured name would have lower precedence than a file that is present.
                 (None, Some(present)) => format!("copy what should count into {present}"),
-                (None, None) if name.contains('/') || profile.fallbacks == Fallbacks::Unsupported => {
+                (None, None) if name.contains('/') || profile.choose.fallbacks == Fallbacks::Unsupported => {
                     format!("link it (ln -s {name} {})", link_name(names))
                 }
                 (None, None) => {
-                    let flag = if profile.settings_file.is_some() { "" } else { "with --fallback or " };
+                    let flag = if profile.settings_file().is_some() { "" } else { "with --fallback or " };
                     let setting = profile.setting_name(FALLBACK_FILENAMES);
                     let link = link_name(names);
                     format!("link it (ln -s {name} {link}), or name it {flag}in {setting}")
                 }
             };
-            let detail =
-                format!("it is for {agent}, the profile `{}` does not read it; {remedy}", profile.name);
-            self.decisions.push(Decision::new(path, Outcome::Ignored).because(detail));
+            let reason = DecisionReason::OtherAgent { agent: *agent, profile: profile.name, remedy };
+            self.decisions.push(Decision::new(path, Outcome::Ignored).because(reason));
         }
         let Ok(entries) = std::fs::read_dir(directory) else { return };
         let mut variants: Vec<(PathBuf, &String)> = entries
@@ -161,25 +162,22 @@ impl Chain<'_> {
                 let known = names.iter().any(|name| name == entry);
                 (!known).then(|| (directory.join(entry), name))
             })
-            // It may be read for all that: imported, or because letters do not matter.
+            // It may be read nevertheless: as an import, or because the profile ignores letter case.
             .filter(|(path, _)| !self.is_decided(path))
             .collect();
         variants.sort();
         for (path, name) in variants {
-            let detail = match profile.letter_case {
-                LetterCase::Exact => {
-                    format!("names are read exactly as they are written; rename it to {name}")
-                }
-                LetterCase::Any => {
-                    format!("one file is read of each name; copy what should count into {name}")
-                }
+            let reason = match profile.choose.find(name).map_or(LetterCase::Exact, |name| name.letter_case) {
+                LetterCase::Exact => DecisionReason::OtherCase { name: name.clone() },
+                LetterCase::Any => DecisionReason::OtherCaseRead { name: name.clone() },
             };
-            self.decisions.push(Decision::new(path, Outcome::Ignored).because(detail));
+            self.decisions.push(Decision::new(path, Outcome::Ignored).because(reason));
         }
     }
 }
 
-/// The name under which a profile would read a file that is linked: the one that most agents share, else its own first.
+/// Returns the name for a suggested link: the one that most agents share if the profile reads it, else the
+/// profile's first.
 fn link_name(names: &[String]) -> &str {
     let shared = names.iter().find(|name| *name == DEFAULT_NAME);
     shared.or(names.first()).map_or(DEFAULT_NAME, String::as_str)

@@ -14,6 +14,7 @@ pub fn own_files(directory: &Path, is_ours: impl Fn(&str) -> bool) -> impl Itera
 
 /// Returns true if a name is a digest followed by one of `endings`.
 pub fn is_named_by_digest(name: &str, endings: &[&str]) -> bool {
+    // Names are checked strictly: a directory of ours may also contain files that a person has put there.
     let stem = endings.iter().find_map(|ending| name.strip_suffix(ending));
     stem.is_some_and(ContentHash::is_valid)
 }

@@ -114,7 +114,7 @@ pub(crate) fn delivery_form(
     delivery: Delivery,
     profile: &Profile,
 ) -> DeliveryForm {
-    match (purpose, reader, profile.reminder_texts, delivery) {
+    match (purpose, reader, profile.session.reminders.texts(), delivery) {
         // A write waits until the text has been delivered, and a pointer would never deliver it.
         (Purpose::Write, ..) | (_, FileReader::Absent, ..) => DeliveryForm::TextOnly,
         (_, _, ReminderTexts::Never, _) | (_, _, _, Delivery::Pointer) => DeliveryForm::Path,

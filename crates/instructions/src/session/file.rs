@@ -110,6 +110,8 @@ impl SessionFile {
             Err(source) => return Err(failed(source)),
         }
         let mut bytes = Vec::new();
+        // The limit protects from a file that was put in the place of the session. A real one of this size would not be
+        // usable anyway; its JSON is cut here and rejected below.
         File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes)).map_err(failed)?;
         parse(&bytes).map(Some).map_err(|error| match error {
             ParseError::Schema(found) => SessionFileError::Schema { path: path.to_owned(), found },
@@ -126,6 +128,8 @@ impl SessionFile {
     // Split from the commit so that a caller can write first, then send the reminder, and replace the file
     // only if that succeeded.
     pub fn prepare(&self, session: &Session) -> Result<PendingSessionWrite<'_>, SessionFileError> {
+        // The temporary file is beside the session, because a rename is atomic only within one file system. The process
+        // id in its name keeps a leftover of another process from being mistaken for ours.
         let mut temporary = self.path.as_os_str().to_owned();
         temporary.push(format!(".{}", std::process::id()));
         let prepared = PendingSessionWrite { file: self, temporary: PathBuf::from(temporary) };
@@ -154,8 +158,8 @@ struct Lock {
 
 impl Lock {
     /// Returns the lock, or `None` if its file was removed while waiting.
-    // The previous owner removes the lock file when it is done. Whoever waited on the removed file holds a
-    // lock that nobody else can see, and has to start again with the new file.
+    // The previous owner removes the lock file when it is done. A process that waited on the removed file then holds a
+    // lock that no other process can see, and has to start again with the new file.
     fn taken(file: File, path: PathBuf) -> Option<Self> {
         let is_current = is_same(&file, fs::metadata(&path));
         is_current.then_some(Self { file, path })
@@ -203,6 +207,7 @@ fn unlocked(path: &Path, source: io::Error) -> SessionFileError {
 /// Resolves symbolic links, so that all names of a session share one lock and links survive a write.
 fn target(path: &Path) -> PathBuf {
     let mut target = path.to_owned();
+    // The limit ends a circle of links. The operation that follows then fails with the error of the system.
     for _ in 0..MAX_LINKS {
         let Ok(next) = fs::read_link(&target) else { break };
         target = target.parent().unwrap_or(Path::new("")).join(next);

@@ -42,6 +42,7 @@ pub struct FrozenFile {
 impl InitialChain {
     /// Returns the files that differ from a session started now, in the order of their text.
     pub fn differences(&self, now: &Resolution) -> Vec<FrozenFile> {
+        // Removed files have no place in the new order and come first.
         let removed = self.files.iter().filter(|path| now.files.iter().all(|file| file.path != **path));
         let removed =
             removed.map(|path| FrozenFile { path: path.clone(), change: FrozenChange::Removed, line: None });
@@ -68,7 +69,7 @@ impl InitialChain {
         let frozen = self.text.as_deref()?;
         let fresh = now.text.as_deref()?;
         let text = file.text.trim_end();
-        let (before, after, start) = match Profile::find(now.profile)?.rendering {
+        let (before, after, start) = match Profile::find(now.profile)?.render.form {
             Rendering::AgentsContext => (frozen.split_once(&render::heading(&file.path))?.1, text, 0),
             // These renderings do not name files. The first differing file is where the whole texts diverge.
             Rendering::Instructions | Rendering::Forms(_) => (frozen, fresh, fresh.find(text)?),

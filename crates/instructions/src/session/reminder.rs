@@ -183,6 +183,7 @@ impl Reminder {
                 with_blocks(&lines, files)
             }
             Reminder::SessionResumeDiff { cwd, root, markers, lines: told, files, removed } => {
+                // Markers are written as JSON, since a name may contain commas or blanks.
                 let json = |markers: &Vec<String>| serde_json::to_string(markers).unwrap_or_default();
                 let mut lines = vec!["Session resumed with context changes:".to_owned()];
                 for (name, before, now) in [

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::Cache;
 use crate::diagnostic::Diagnostic;
 use crate::fs::path;
-use crate::resolve::applicable::{Applicable, Applying, applicable};
+use crate::resolve::applicable::{Applicable, ApplicableFiles, applicable};
 use crate::resolve::applies_to::Target;
 use crate::resolve::budget::nearest_first_order;
 use crate::resolve::chain::SWITCHED_OFF;
@@ -135,6 +135,8 @@ pub struct Announcement {
 impl Resolver {
     /// Continues a session. Its profile and frozen settings replace those in `settings`.
     pub fn new(session: Session, settings: FileSettings, cache: Arc<Cache>) -> Self {
+        // The settings may come from a newer configuration than the session. The values frozen at its start take
+        // precedence.
         let settings = session.overlay_on(settings);
         let state = Mutex::new(State { session, pending: HashMap::new() });
         Self { shared: Arc::new(Shared { settings, cache, state }), reader: FileReader::Present }
@@ -188,13 +190,15 @@ impl Resolver {
             announcement.skipped.push(SkipReason::SwitchedOff { reason: reason.to_owned() });
             return Ok(announcement);
         }
-        let mut applying = Applying::default();
+        let mut applying = ApplicableFiles::default();
         let mut directories: Vec<PathBuf> = Vec::new();
         let mut touched: HashSet<PathBuf> = HashSet::new();
         for target in targets {
             let target = path::normalise(target, &cwd);
             touched.insert(target.clone());
             let directory = directory_of(&target);
+            // A path outside is not an error: agents may read such files, but no instructions of the project apply
+            // there.
             if !directory.starts_with(&top) {
                 let outside = SkipReason::OutsideRoot { path: target, root: top.clone() };
                 announcement.skipped.push(outside);
@@ -246,6 +250,7 @@ impl Resolver {
         // directory but may be known to the session.
         let known = || state.session.loaded_versions.get(&file).cloned();
         let Some(version) = found.map(|found| found.version).or_else(known) else { return Ok(None) };
+        // The tool has read another version than the one on disk now. The newer one still has to be announced.
         if version.sha256 != read.sha256 {
             return Ok(Some(read));
         }
@@ -257,7 +262,7 @@ impl Resolver {
     // Selection and marking happen under one lock. Between two locks another call could select the same file.
     fn announce(
         &self,
-        applying: &Applying,
+        applying: &ApplicableFiles,
         touch: &Touch<'_>,
         budget: &mut InlineBudget,
         announcement: &mut Announcement,
@@ -269,6 +274,8 @@ impl Resolver {
         let mut due: Vec<&Applicable> = Vec::new();
         for file in &applying.files {
             let loaded = state.session.loaded_versions.get(&file.path);
+            // For a read, a pointer to the file is enough. A write needs the text itself, so a file that was only
+            // announced is still due.
             let is_had = match touch.purpose {
                 Purpose::Read => !file.differs(loaded, profile),
                 Purpose::Write => {
@@ -286,6 +293,7 @@ impl Resolver {
             }
         }
         let limit = usize::try_from(settings.max_files_per_resolve()).unwrap_or(usize::MAX);
+        // The limit is applied before texts are read, so that a huge tree costs one small message at a time.
         announcement.left_over = due.len().saturating_sub(limit);
         due.truncate(limit);
         let mut shown: Vec<Option<(ReminderFile, FileVersion)>> = due.iter().map(|_| None).collect();

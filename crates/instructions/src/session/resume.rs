@@ -40,6 +40,8 @@ impl ResumeDifference {
         let now = resolve(request, cache)?;
         let top = now.root.as_deref().unwrap_or(&now.cwd).to_owned();
         let here = Target::Directory(request.cwd);
+        // A resume may be in another directory or a moved project, so the session is compared with the present root,
+        // not with the stored one.
         let mut applying = applicable(request, &top, request.cwd, here, cache)?;
         let scope = path::chain(&top, request.cwd);
         let elsewhere = elsewhere(session, &now, &top, &scope);
@@ -90,13 +92,14 @@ impl ResumeDifference {
             !file.limited && !applying.files.iter().any(|applying| applying.path == file.path)
         };
         let home = now.files.iter().filter(is_own);
+        // The user's own files come first, as in the initial text.
         let differing = home.map(Differing::Home).chain(applying.files.iter().map(Differing::Project));
         let differing = differing.filter(|file| file.differs(session, request)).collect();
         let mut difference = Self {
             cwd: (session.cwd.clone(), now.cwd.clone()),
             root: (session.root.clone(), now.root.clone()),
             markers: (session.markers.clone(), now.markers.clone()),
-            lines: request.settings.profile.resume_lines,
+            lines: request.settings.profile.session.reminders.resume_lines(),
             files: Vec::new(),
             removed,
             left_over: 0,

@@ -108,8 +108,8 @@ impl AgentSettings {
 
 /// Merges the settings files of a trusted project, nearest last. Files of untrusted projects are ignored, but
 /// an unreadable one still keeps the agent from starting.
-// The order of checks follows the agent: it reads every file before it looks at the trust, so a broken file
-// stops it even in an untrusted project.
+// The order of checks follows the agent: it reads every file before it looks at the trust, so an unreadable file stops
+// it even in an untrusted project. The text is parsed only if the project is trusted.
 pub(crate) fn read_in_project(
     settings: &mut AgentSettings,
     profile: &Profile,
@@ -121,9 +121,11 @@ pub(crate) fn read_in_project(
     let cwd = request.cwd;
     let own = settings.agents.root.markers.clone();
     let markers = request.settings.agents.root.markers.clone().or(own);
+    // The agent determines the root for settings before it has read any settings of the project, so only the user's own
+    // markers count here.
     let is_marked = |directory: &&Path| match &markers {
         Some(markers) => markers.iter().any(|marker| directory.join(marker).exists()),
-        None => profile.markers.iter().any(|marker| directory.join(marker).exists()),
+        None => profile.search.markers.iter().any(|marker| directory.join(marker.name()).exists()),
     };
     let root = cwd.ancestors().find(is_marked).unwrap_or(cwd);
     let repository = repository(cwd, evidence);
@@ -131,6 +133,8 @@ pub(crate) fn read_in_project(
         let path = directory.join(file.in_project);
         let folder = path.parent().unwrap_or(&path);
         let is_home = folder == home || folder.canonicalize().ok() == home.canonicalize().ok();
+        // The user's own settings file was read already. In the home directory it is also found as the file of a
+        // project.
         if is_home && folder.exists() {
             continue;
         }
@@ -150,6 +154,7 @@ pub(crate) fn read_in_project(
 }
 
 fn parse(text: &str, file: &SettingsFile) -> Result<AgentSettings, toml::de::Error> {
+    // Only known keys are taken over. Other settings of the agent may have any type and must not cause errors here.
     let mut theirs: toml::Table = toml::from_str(text)?;
     let mut ours = toml::Table::new();
     for (path, key) in file.keys {

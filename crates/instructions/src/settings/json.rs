@@ -13,6 +13,7 @@ use crate::fs::file::{self, Bounds, Found};
 use crate::profile::{
     BrokenSettings, ByteOrderMark, FolderTrust, JsonSettings, OwnNames, Profile, SettingsPlace,
 };
+use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::Request;
 use crate::settings::file::SettingsFileError;
 
@@ -48,18 +49,19 @@ pub(crate) struct NamedFiles {
 impl NamedFiles {
     /// Replaces the names in the heading of a block, for agents that list them there.
     pub(crate) fn name_in_heading(&self, text: &mut String, profile: &Profile) {
-        let setting = profile.json_settings.and_then(|settings| settings.names);
+        let setting = profile.json_settings().and_then(|settings| settings.names);
         let Some(heading) = setting.and_then(|setting| setting.heading) else { return };
         if text.starts_with(heading) {
-            let named = heading.replace(&profile.names.join(", "), &self.names.join(", "));
+            let named =
+                heading.replace(&profile.main_names().collect::<Vec<_>>().join(", "), &self.names.join(", "));
             text.replace_range(..heading.len(), &named);
         }
     }
 
     /// Returns the reason for reading a name, or `None` if the agent reads it by default.
-    pub(crate) fn reason(&self, name: &str) -> Option<String> {
+    pub(crate) fn reason(&self, name: &str) -> Option<DecisionReason> {
         let is_added = self.added.iter().any(|added| added == name);
-        is_added.then(|| format!("`{}` in {} names it", self.key, self.from.display()))
+        is_added.then(|| DecisionReason::NamedBySetting { key: self.key, file: self.from.clone() })
     }
 }
 
@@ -92,6 +94,8 @@ pub(crate) fn read(
             &bounds.without(&settings.private_paths),
         )?);
     }
+    // The project's files are read even if they are ignored afterwards, because a broken one can keep the agent from
+    // starting without regard to trust.
     if distrusted.is_some() {
         in_project.clear();
     }
@@ -161,6 +165,7 @@ impl Reading<'_, '_> {
                 return Ok(None);
             }
             other => {
+                // The result for such an entry cannot be checked cheaply later on, so the answer is not cached at all.
                 *self.evidence = CacheEvidence::unknown();
                 match other {
                     Found::NotAFile { kind, .. } => format!("it is a {kind} and no file"),
@@ -235,7 +240,7 @@ impl Reading<'_, '_> {
                     .note(path, format!("`{name}` leads out of its directory, and is not looked for here")),
             }
         }
-        let own = self.request.settings.profile.names;
+        let own = self.request.settings.profile.main_names().collect::<Vec<_>>();
         let is_own = |name: &&String| own.contains(&name.as_str());
         let added = names.iter().filter(|name| !is_own(name)).cloned().collect();
         if setting.own_names == OwnNames::ComeLast {
@@ -276,6 +281,7 @@ fn at<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a Value> {
 
 fn is_set(value: Option<&Value>) -> bool {
     match value {
+        // An empty list or `false` is the default of these keys, and a note about it would only alarm.
         None | Some(Value::Null | Value::Bool(false)) => false,
         Some(Value::Array(values)) => !values.is_empty(),
         Some(_) => true,

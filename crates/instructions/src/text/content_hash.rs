@@ -39,6 +39,7 @@ impl ContentHash {
 
 impl fmt::Display for ContentHash {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // `pad` respects width and precision, so that `{:.12}` prints a short hash.
         formatter.pad(&self.0)
     }
 }

@@ -26,6 +26,8 @@ pub(crate) fn cut(bytes: &[u8], limit: usize) -> usize {
     let line_end = fits.iter().rposition(|byte| *byte == b'\n').map(|position| position + 1);
     match line_end.filter(|end| *end > half) {
         Some(end) => {
+            // The fence is checked before the heading, because moving the cut up to the fence can leave its heading at
+            // the end.
             let end = open_fence(&bytes[..end]).filter(|start| *start > half).unwrap_or(end);
             before_heading(&bytes[..end]).filter(|start| *start > half).unwrap_or(end)
         }
@@ -35,6 +37,7 @@ pub(crate) fn cut(bytes: &[u8], limit: usize) -> usize {
 
 /// Returns the start of a heading at the very end, or `None` if the text ends otherwise.
 fn before_heading(kept: &[u8]) -> Option<usize> {
+    // Blank lines after the heading do not count as its text.
     let trimmed = kept.trim_ascii_end();
     let start = trimmed.iter().rposition(|byte| *byte == b'\n').map_or(0, |position| position + 1);
     is_heading(&trimmed[start..]).then_some(start)
@@ -126,6 +129,7 @@ impl Fence {
     fn text<'a>(&mut self, start: usize, line: &'a [u8]) -> Option<&'a [u8]> {
         let content = line.trim_ascii_end();
         let indent = content.iter().take_while(|byte| **byte == b' ').count();
+        // Four spaces make a line indented code in Markdown, so it neither opens nor closes a fence.
         if indent > 3 {
             return None;
         }

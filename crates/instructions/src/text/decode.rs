@@ -17,8 +17,9 @@ pub(crate) fn read_content(
     profile: &Profile,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> String {
+    // Only a part of the file may be decoded. Diagnostics nevertheless contain lines of the whole file.
     let lines_before = count_lines(&content.bytes[..kept.start]);
-    let decoded = decode(&content.bytes[kept], profile.byte_order_mark);
+    let decoded = decode(&content.bytes[kept], profile.text.byte_order_mark);
     if let Some(problem) = &content.markup(profile).problem {
         let message = format!("the front matter cannot be followed, so it is text: {}", problem.message);
         let code = DiagnosticCode::InvalidFrontMatter;
@@ -40,8 +41,9 @@ pub(crate) fn read_content(
         diagnostic.line = diagnostic.line.map(|line| lines_before + line);
     }
     diagnostics.extend(checked.diagnostics);
-    match profile.unsafe_text {
+    match profile.text.unsafe_text {
         UnsafeText::MadeHarmless => checked.text.into_owned(),
+        // Emulated agents pass dangerous text on as it is. Their profiles reproduce that and only report it.
         UnsafeText::Reported => decoded.text.into_owned(),
     }
 }
@@ -67,6 +69,7 @@ pub(crate) fn decode(bytes: &[u8], mark: ByteOrderMark) -> Decoded<'_> {
             (String::from_utf8_lossy(bytes), Some(lines + 1))
         }
     };
+    // Checked after decoding, since an invalid text may begin with a mark as well.
     if mark == ByteOrderMark::Stripped && text.starts_with('\u{feff}') {
         text = match text {
             Cow::Borrowed(text) => Cow::Borrowed(&text['\u{feff}'.len_utf8()..]),

@@ -105,6 +105,8 @@ impl<'a> Block<'a> {
     }
 
     fn conditions(&self) -> Result<Option<Conditions>, Problem> {
+        // Most blocks belong to other tools. This cheap test avoids parsing them, and with it any error that they may
+        // contain.
         let is_ours = |key: &str| self.yaml.windows(key.len()).any(|part| part == key.as_bytes());
         if !KEYS.iter().any(|key| is_ours(key)) {
             return Ok(None);
@@ -290,7 +292,7 @@ mod tests {
             ("---\napplies_to: 5\n---\n", 2, "a glob or a list of globs"),
             ("---\napplies_to:\n---\n", 2, ""),
             ("---\napplies_to: []\n---\n", 2, "no glob"),
-            ("---\n\napplies_to: '['\n---\n", 3, "is no glob"),
+            ("---\n\napplies_to: '['\n---\n", 3, "is not a glob"),
             ("---\naudience: everybody\n---\n", 2, "expected `main` or `delegate`"),
             ("---\naudience: [main]\n---\n", 2, "expected `main` or `delegate`"),
             ("---\naudience: main\naudience: delegate\n---\n", 3, "duplicate"),

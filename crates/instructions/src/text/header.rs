@@ -40,6 +40,8 @@ pub enum Fence {
 
 /// Returns the block at the beginning of a text, or `None` if there is none.
 pub fn find(text: &str, fence: Fence) -> Option<Header<'_>> {
+    // Blanks after the dashes are allowed, but blanks before them are not: the agents accept a block only at the very
+    // beginning.
     let first = text.split_inclusive('\n').next().filter(|line| line.trim_end() == "---")?;
     match fence {
         Fence::Exact => find_line(text, first.len()),
@@ -87,6 +89,8 @@ fn parse_with(yaml: &str, not_quoted: &[char]) -> Result<Value, YamlProblem> {
         let lines = yaml.lines().map(|line| match line.split_once(": ") {
             Some((key, value))
                 if key.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter))
+                    // A value that begins like a list, a map or a quoted text is meant as YAML. Quoting it would hide
+                    // the real error.
                     && !value.trim_start().starts_with(not_quoted) =>
             {
                 let value = value.trim().replace('\\', "\\\\").replace('"', "\\\"");
@@ -94,6 +98,7 @@ fn parse_with(yaml: &str, not_quoted: &[char]) -> Result<Value, YamlProblem> {
             }
             _ => Cow::Borrowed(line),
         });
+        // The first error is reported, since the second one refers to quotes that the author never wrote.
         read(&lines.collect::<Vec<_>>().join("\n")).map_err(|_| {
             let line = error.location().and_then(|location| usize::try_from(location.line()).ok());
             // Line 1 of the text is the line of dashes.

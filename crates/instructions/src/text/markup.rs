@@ -1,4 +1,4 @@
-//! What a file's Markdown says besides its text: when the file applies, and which others it imports.
+//! Conditions and imports in the Markdown of a file.
 
 use crate::profile::ByteOrderMark;
 use crate::text::decode;
@@ -6,23 +6,23 @@ use crate::text::decode::count_lines;
 use crate::text::front_matter::{self, Conditions, FrontMatter, Problem};
 use crate::text::references::{self, References};
 
-/// Found once for each content, and only where there is a trace of it.
+/// Conditions and imports of a file, computed once for each content.
 #[derive(Debug)]
 pub(crate) struct Markup {
-    /// Where the text begins, behind conditions.
+    /// Offset of the text after the conditions.
     pub(crate) start: usize,
     pub(crate) conditions: Option<Conditions>,
-    /// Why a block that looks like conditions is text.
+    /// Reason why a block that looks like conditions is treated as text.
     pub(crate) problem: Option<Problem>,
     pub(crate) references: References,
 }
 
 impl Markup {
-    /// What a file has by rules that take all of it for text.
+    /// Markup of a file that is entirely text.
     pub(crate) const NONE: Self =
         Self { start: 0, conditions: None, problem: None, references: References::NONE };
 
-    /// Looks at the first bytes of a file.
+    /// Finds the markup in the first bytes of a file.
     pub(crate) fn find(bytes: &[u8], is_whole: bool) -> Self {
         let mut markup = Self::NONE;
         match front_matter::read(bytes) {
@@ -35,7 +35,7 @@ impl Markup {
         }
         let text = &bytes[markup.start..];
         if text.contains(&b'@') {
-            // A word may go on behind what was read.
+            // The last word may continue beyond the bytes that were read, so an incomplete line is not searched.
             let end = if is_whole { text.len() } else { last_line_end(text) };
             let lines = count_lines(&bytes[..markup.start]);
             markup.references = references::find(&decode(&text[..end], ByteOrderMark::Stripped).text);

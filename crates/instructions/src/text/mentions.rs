@@ -1,4 +1,4 @@
-//! Files that a text names with `@`, as other agents find them.
+//! Import syntaxes of other agents.
 
 use std::ops::Range;
 
@@ -6,22 +6,22 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::profile::ImportSyntax;
 
-/// A place in a text that names a file.
+/// An import in a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Mention {
-    /// From the `@` on.
+    /// Range that begins with the `@`.
     pub(crate) range: Range<usize>,
-    /// What follows the `@`.
+    /// Path after the `@`.
     pub(crate) path: String,
 }
 
-/// What a text names, in its order.
+/// Finds the imports of a text, in order.
 pub(crate) fn find(text: &str, syntax: ImportSyntax) -> Vec<Mention> {
     if !text.contains('@') {
         return Vec::new();
     }
     match syntax {
-        // Ours have a module of their own.
+        // The `references` module handles this syntax.
         ImportSyntax::Words => Vec::new(),
         ImportSyntax::SpacedOutsideBackticks => outside(spaced(text), &backticked(text)),
         ImportSyntax::SpacedOutsideMarkdownCode => outside(spaced(text), &markdown_code(text)),
@@ -30,12 +30,12 @@ pub(crate) fn find(text: &str, syntax: ImportSyntax) -> Vec<Mention> {
     }
 }
 
-/// White space as most of the agents' parsers have it.
+/// Returns true for the white space of most agents' parsers.
 fn is_space(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\r')
 }
 
-/// Every `@` behind white space, with what follows up to the next.
+/// Finds every `@` after white space, with the text up to the next white space.
 fn spaced(text: &str) -> Vec<Mention> {
     let mut mentions = Vec::new();
     let mut at = 0;
@@ -55,7 +55,7 @@ fn spaced(text: &str) -> Vec<Mention> {
     mentions
 }
 
-/// Every `@` that no mail address has before it, with what follows up to white space or a quote.
+/// Finds every `@` that is not part of a mail address, with the text up to white space or a quote.
 fn punctuated(text: &str) -> Vec<Mention> {
     let is_in_address = |before: char| before.is_alphanumeric() || "._%+-".contains(before);
     let mut mentions = Vec::new();
@@ -79,7 +79,7 @@ fn punctuated(text: &str) -> Vec<Mention> {
     mentions
 }
 
-/// Code as it is found line by line: a fence ends with the next line that begins with its mark.
+/// Returns the code of a text found line by line: a fence ends with the next line that begins with its mark.
 fn code_by_lines(text: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut fence: Option<&str> = None;
@@ -112,7 +112,7 @@ fn code_in_line(text: &str, line: Range<usize>, ranges: &mut Vec<Range<usize>>) 
     {
         let length = run_at(start);
         let mut end = start + length;
-        // The next run that is as long, or the end of the line.
+        // Find the next run of the same length, or the end of the line.
         while end < line.end {
             let run = run_at(end);
             end += run.max(1);
@@ -133,7 +133,8 @@ fn outside(mentions: Vec<Mention>, hidden: &[Range<usize>]) -> Vec<Mention> {
     mentions.into_iter().filter(|mention| !is_hidden(mention)).collect()
 }
 
-/// What is between two equal runs of backticks: the longest beginning of a run that comes again, up to where it does.
+/// Returns the text between equal runs of backticks: for each run its longest prefix that occurs again, up to that
+/// occurrence.
 fn backticked(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut runs: Vec<Range<usize>> = Vec::new();
@@ -143,7 +144,7 @@ fn backticked(text: &str) -> Vec<Range<usize>> {
             _ => runs.push(at..at + 1),
         }
     }
-    // The longest run behind each.
+    // For each run, the length of the longest run after it.
     let mut longest = vec![0; runs.len()];
     for index in (1..runs.len()).rev() {
         longest[index - 1] = runs[index].len().max(longest[index]);
@@ -152,7 +153,7 @@ fn backticked(text: &str) -> Vec<Range<usize>> {
     let mut index = 0;
     while index < runs.len() {
         let run = runs[index].clone();
-        // A run may also end itself.
+        // Both ends can be in one run: four backticks are an empty pair of two.
         let length = run.len().min(longest[index].max(run.len() / 2));
         if length == 0 {
             index += 1;
@@ -173,7 +174,8 @@ fn backticked(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Code as Markdown has it, but for what is in lists and tables.
+/// Returns the code that Markdown defines, except in lists and tables.
+// The agent does not look for code inside lists and tables, so mentions there count even in backticks.
 fn markdown_code(text: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut lists = 0_usize;
@@ -188,7 +190,7 @@ fn markdown_code(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Mentions in runs of plain text: not in code, not in HTML.
+/// Returns the mentions in runs of plain text, outside of code and HTML.
 fn in_markdown_text(text: &str) -> Vec<Mention> {
     let mut mentions = Vec::new();
     let mut run: Option<Range<usize>> = None;
@@ -204,20 +206,20 @@ fn in_markdown_text(text: &str) -> Vec<Mention> {
                 close(&mut run);
                 code += 1;
             }
-            // What a picture says in its place is no text.
+            // The alternative text of an image is not searched.
             Event::Start(Tag::Image { .. }) => {
                 close(&mut run);
                 code += 1;
             }
             Event::End(TagEnd::CodeBlock | TagEnd::Image) => code = code.saturating_sub(1),
             Event::Text(_) | Event::SoftBreak if code == 0 => match &mut run {
-                // An escape or a mark between two texts parts them.
+                // An escape or a mark between two texts separates them.
                 Some(open) if text[open.end..range.start].trim_matches([' ', '\t']).is_empty() => {
                     open.end = range.end;
                 }
                 _ => {
                     close(&mut run);
-                    // A character behind a backslash stands for itself alone.
+                    // An escaped `@` does not begin an import.
                     let is_escaped = text[..range.start].ends_with('\\');
                     let escaped = text[range.clone()].chars().next().filter(|_| is_escaped);
                     run = Some(range.start + escaped.map_or(0, char::len_utf8)..range.end);
@@ -240,7 +242,7 @@ fn plain_mentions(text: &str, offset: usize, mentions: &mut Vec<Mention>) {
         let rest = &text[start + 1..];
         let mut end = 0;
         for (index, letter) in rest.char_indices() {
-            // A space in a name is written with a backslash.
+            // A backslash escapes a space in a name.
             let is_escaped = rest[..index].ends_with('\\');
             if letter == '\\' && !rest[index + 1..].starts_with(' ') || letter.is_whitespace() && !is_escaped
             {

@@ -1,24 +1,24 @@
-//! What a text asks an agent to import, whether or not it is there.
+//! Imports that a text names, whether or not the files exist.
 
 use crate::profile::{ImportSyntax, Profile};
 use crate::text::mentions;
 use crate::text::references;
 
-/// A file that a text names with `@`.
+/// A file that a text imports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedImport {
-    /// As the agent takes it; some take the punctuation behind a path for a part of it.
+    /// Path as the agent reads it. Some agents include punctuation at its end.
     pub path: String,
-    /// Counted from 1, in the text.
+    /// Line in the text, from 1.
     pub line: usize,
 }
 
-/// What a text names by an agent's rules, in its order; nothing where the agent takes it for text.
+/// Returns the imports of a text by an agent's syntax, in order. Empty if the agent has no imports.
 pub fn named_imports(text: &str, profile: &Profile) -> Vec<NamedImport> {
     let Some(imports) = profile.imports else { return Vec::new() };
     if imports.syntax == ImportSyntax::Words {
         let found = references::find(text).found.into_iter();
-        // Without the punctuation behind it, which is tried last.
+        // The last candidate has no punctuation at its end.
         let named = found.filter_map(|found| {
             let path = found.candidates().last()?.to_owned();
             Some(NamedImport { path, line: found.line })
@@ -41,7 +41,7 @@ mod tests {
     use crate::profile::{CLAUDE_CODE, CODEX, FOREWORD, GEMINI_CLI};
 
     #[test]
-    fn agents_take_words_differently() {
+    fn agents_differ_in_the_end_of_a_path() {
         let text = "See @a.md.\n\n`@b.md` and @c.md\n";
         let found = |profile| {
             let found = named_imports(text, profile);

@@ -1,32 +1,32 @@
-//! Files that a text names with `@`: at the start of a word, outside code and HTML comments.
+//! Foreword's own import syntax: `@` at the start of a word, outside code and HTML comments.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
-/// Longest path and longest name in it that a system can have.
+/// Maximum length of a path, and of a name in it, on Linux and macOS.
 const MAX_PATH_BYTES: usize = 4_095;
 const MAX_NAME_BYTES: usize = 255;
 
-/// What ends a sentence or closes a bracket rather than a file's name.
+/// Characters that usually end a sentence or close a bracket, and rarely a file's name.
 const CLOSING: &[char] = &['.', ',', ';', ':', '!', '?', ')', ']', '}', '>', '"', '\'', '*'];
-/// What a word may stand behind besides white space.
+/// Characters that may precede a word, apart from white space.
 const OPENING: &[char] = &['(', '[', '{', '<', '"', '\'', '*'];
 
-/// A place in a text that names a file, if there is one of that name.
+/// A word in a text that may name a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reference {
-    /// What follows the `@`, up to white space or code.
+    /// Text after the `@`, up to white space or code.
     word: String,
-    /// Counted from 1, in the text.
+    /// Line in the text, from 1.
     pub(crate) line: usize,
-    /// Whether the word is the path, whatever it ends with.
+    /// The word is the exact path, including punctuation at its end.
     is_exact: bool,
 }
 
 impl Reference {
-    /// The paths it may mean: the word as it is, then without the punctuation after it.
+    /// Returns the paths that it may mean: the whole word, then the word without punctuation at its end.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = &str> {
         let word = self.word.as_str();
         let bare = word.trim_end_matches(CLOSING);
@@ -34,18 +34,18 @@ impl Reference {
         (self.is_exact || is_path(word)).then_some(word).into_iter().chain(bare)
     }
 
-    /// What other rules than ours found.
+    /// Creates a reference found by the syntax of another agent.
     pub(crate) fn exact(path: String, line: usize) -> Self {
         Self { word: path, line, is_exact: true }
     }
 }
 
-/// The references of a text.
+/// References in a text.
 #[derive(Debug)]
 pub(crate) struct References {
-    /// In their order, each word once.
+    /// In order, each word once.
     pub(crate) found: Vec<Reference>,
-    /// Whether there is nothing else in the text.
+    /// The text contains nothing else.
     pub(crate) are_all: bool,
 }
 
@@ -53,7 +53,7 @@ impl References {
     pub(crate) const NONE: Self = Self { found: Vec::new(), are_all: false };
 }
 
-/// Finds what a text refers to, in time that grows with its length alone.
+/// Finds the references in a text, in linear time.
 pub(crate) fn find(text: &str) -> References {
     if !text.contains('@') {
         return References::NONE;
@@ -63,7 +63,7 @@ pub(crate) fn find(text: &str) -> References {
     let mut are_all = true;
     let mut at = 0;
     let mut line = 1;
-    // The last piece reaches from the end of what is hidden last to the end of the text.
+    // The last piece extends from the last hidden range to the end of the text.
     let hidden = hidden(text);
     let ends = hidden.iter().map(|hidden| (hidden.range.start, Some(hidden))).chain([(text.len(), None)]);
     for (end, hidden) in ends {
@@ -90,10 +90,10 @@ pub(crate) fn find(text: &str) -> References {
     References { are_all: are_all && !found.is_empty(), found }
 }
 
-/// What a word refers to: what follows the `@` that it begins with, brackets and quotes before it left out.
+/// Returns the text after the `@` of a word, which brackets and quotes may precede.
 fn reference(text: &str, word: Range<usize>) -> Option<&str> {
     let name = text[word.clone()].trim_start_matches(OPENING).strip_prefix('@')?;
-    // A piece may begin in the middle of a word, behind code.
+    // A piece may begin in the middle of a word, after inline code.
     let before = text[..word.start].chars().next_back();
     before.is_none_or(|before| before.is_whitespace() || OPENING.contains(&before)).then_some(name)
 }
@@ -110,12 +110,12 @@ fn newlines(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
-/// Whether a word could name a file, with or without what follows it.
+/// Returns true if a word could name a file, with or without punctuation at its end.
 fn is_named(word: &str) -> bool {
     is_path(word) || is_path(word.trim_end_matches(CLOSING))
 }
 
-/// Whether a system could have a relative path like this.
+/// Returns true if the word is a possible relative path.
 fn is_path(word: &str) -> bool {
     word.len() <= MAX_PATH_BYTES
         && !word.starts_with(['/', '@'])
@@ -124,7 +124,7 @@ fn is_path(word: &str) -> bool {
         && word.split('/').all(|name| name.len() <= MAX_NAME_BYTES)
 }
 
-/// A part of a text in which nothing is a reference.
+/// A range of a text without references.
 struct Hidden {
     range: Range<usize>,
     kind: Kind,
@@ -136,7 +136,7 @@ enum Kind {
     Comment,
 }
 
-/// Code and HTML comments, in their order.
+/// Returns code and HTML comments in order.
 fn hidden(text: &str) -> Vec<Hidden> {
     let mut hidden = Vec::new();
     for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
@@ -151,7 +151,7 @@ fn hidden(text: &str) -> Vec<Hidden> {
     hidden
 }
 
-/// The comments in a piece of HTML; one that is not closed reaches to the end of it.
+/// Adds the comments in a piece of HTML. An unclosed one extends to its end.
 fn comments(text: &str, html: Range<usize>, hidden: &mut Vec<Hidden>) {
     let mut at = html.start;
     while let Some(start) = text[at..html.end].find("<!--").map(|start| at + start) {
@@ -231,7 +231,7 @@ mod tests {
         check("@a\0b @c\u{1b}d", &[]);
     }
 
-    /// Each of these was, or could be, quadratic in some parser.
+    /// Each of these texts is quadratic in some Markdown parser.
     #[test]
     fn hostile_texts_take_no_time() {
         let half = |one: &str| one.repeat(100_000 / one.len());

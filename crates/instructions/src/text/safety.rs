@@ -68,6 +68,7 @@ pub fn is_invisible(character: char) -> bool {
 /// Returns a text as a careless reader perceives it: without invisible characters and outer blanks, in plain
 /// lower-case letters.
 pub fn skeleton(text: &str) -> String {
+    // Two texts with equal skeletons look alike, so names are compared in this form to detect imitations.
     let seen = text.chars().filter(|character| !is_ignorable(*character));
     let folded: String = seen.nfkc().flat_map(char::to_lowercase).collect();
     folded.trim().to_owned()
@@ -116,6 +117,8 @@ pub fn shown_parts(text: &str) -> Vec<Range<usize>> {
     while let Some(found) = text[position..].find(['&', '\\']) {
         position += found;
         let rest = &text[position..];
+        // A replacement looks the same if the original author wrote it. A caller that restores the original has to know
+        // which were in the text before, so all of them are reported.
         let length = match escape(rest) {
             Some((_, length)) => Some(length),
             None => rest.strip_prefix(NEUTRAL).filter(|rest| names_tag(rest)).map(|_| NEUTRAL.len()),

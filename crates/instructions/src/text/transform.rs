@@ -1,4 +1,4 @@
-//! What agents do to a file's text before they pass it on: front matter, comments, characters that nobody sees.
+//! Transformations that agents apply to a text: removing front matter, comments and hidden characters.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::profile::RuleConditions;
 use crate::text::header::{Header, MAX_BYTES, globs, parse_as_others};
 use crate::text::safety::is_removed_by_agents;
 
-/// When a rule applies, by what its front matter says.
+/// Condition in the front matter of a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RuleHeader {
     Always,
@@ -17,24 +17,26 @@ pub(crate) enum RuleHeader {
         globs: Vec<String>,
         description: String,
     },
-    /// Nothing says that it always applies.
-    Unasked,
-    /// The front matter is not YAML, and costs the file.
+    /// It requires a key that is absent or false.
+    NotAlways,
+    /// The front matter is invalid, and the file is lost.
     Invalid,
 }
 
-/// A rule that is not passed on, but listed, until a path matches.
-pub(crate) struct Waiting {
+/// A rule that is listed but not included until a path matches.
+pub(crate) struct WaitingRule {
     pub(crate) path: String,
     pub(crate) globs: String,
     pub(crate) description: String,
 }
 
-/// Reads the front matter of a rule.
+/// Reads the condition of a rule.
 pub(crate) fn rule_header(header: Option<Header<'_>>, conditions: &RuleConditions) -> RuleHeader {
     let Some(header) = header else {
-        return if conditions.always.is_some() { RuleHeader::Unasked } else { RuleHeader::Always };
+        return if conditions.always.is_some() { RuleHeader::NotAlways } else { RuleHeader::Always };
     };
+    // YAML parsers need time and memory beyond the size of hostile input, so large headers are not parsed.
+    // An oversized header is treated like an invalid one: parsing it would cost far more than any real rule does.
     let values = if header.yaml.len() <= MAX_BYTES { parse_as_others(header.yaml) } else { None };
     let Some(values) = values else {
         return if conditions.invalid_is_lost { RuleHeader::Invalid } else { RuleHeader::Always };
@@ -52,18 +54,19 @@ pub(crate) fn rule_header(header: Option<Header<'_>>, conditions: &RuleCondition
             RuleHeader::Globs { globs, description: description.to_owned() }
         }
         _ if conditions.always.is_some_and(|key| values.get(key) != Some(&Value::Bool(true))) => {
-            RuleHeader::Unasked
+            RuleHeader::NotAlways
         }
         _ => RuleHeader::Always,
     }
 }
 
-/// A text without the comments that are blocks of their own, as a parser has it that takes an indented comment right below
-/// a paragraph for a part of it. Blank lines behind a comment go with it.
+/// Removes comments that are blocks of their own, with the blank lines after them. As in the parser of the agent,
+/// an indented comment right below a paragraph belongs to the paragraph.
 pub(crate) fn without_comment_blocks(text: &str) -> Cow<'_, str> {
     if !text.contains("<!--") {
         return Cow::Borrowed(text);
     }
+    // The agents normalize line ends before they parse, and the offsets below refer to that text.
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut kept = String::with_capacity(text.len());
     let mut depth = 0_usize;
@@ -105,11 +108,12 @@ pub(crate) fn without_comment_blocks(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// A text without any comment.
+/// Removes all comments.
 pub(crate) fn without_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("<!--") {
+        // An unclosed comment stays in the text, as it does in the agents.
         let Some(length) = rest[start + 4..].find("-->") else { break };
         kept.push_str(&rest[..start]);
         rest = &rest[start + 4 + length + 3..];
@@ -118,7 +122,7 @@ pub(crate) fn without_comments(text: &str) -> String {
     kept
 }
 
-/// A text without characters that hide others or change their direction.
+/// Removes characters that hide text or change its direction.
 pub(crate) fn without_invisible(text: &str) -> Cow<'_, str> {
     if text.contains(is_removed_by_agents) {
         Cow::Owned(text.replace(is_removed_by_agents, ""))
@@ -142,11 +146,11 @@ mod tests {
     };
 
     #[test]
-    fn when_a_rule_applies() {
+    fn conditions_of_rules() {
         let globs = |text: &str| match rule_header(find(text, Fence::Exact), &PATHS) {
             RuleHeader::Always => "always".to_owned(),
             RuleHeader::Invalid => "invalid".to_owned(),
-            RuleHeader::Unasked => "unasked".to_owned(),
+            RuleHeader::NotAlways => "unasked".to_owned(),
             RuleHeader::Globs { globs, .. } => globs.join(" | "),
         };
         for (text, expected) in [
@@ -169,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_that_are_blocks() {
+    fn comment_blocks_are_removed() {
         for (text, expected) in [
             ("a\n<!-- x -->\nb\n", "a\nb\n"),
             ("<!-- x\n\ny -->\n\n\nb\n", "b\n"),
@@ -195,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn invisible_characters_go_and_joiners_stay() {
+    fn hidden_characters_are_removed_but_joiners_stay() {
         assert_eq!(without_invisible("a\u{200b}b\u{202e}c\u{e0041}\u{ad}\u{feff}"), "abc");
         assert_eq!(without_invisible("a\u{200d}\u{fe0f}\u{2028}"), "a\u{200d}\u{fe0f}\u{2028}");
     }

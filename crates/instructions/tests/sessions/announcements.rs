@@ -1,4 +1,4 @@
-//! Files are announced once as an agent moves.
+//! Each file is announced once, when the agent first touches its scope.
 
 use std::fs;
 use std::path::Path;
@@ -37,6 +37,8 @@ fn parallel_calls_announce_a_file_once() {
     let project = Project::new(&[("b/AGENTS.md", "b"), ("b/c/AGENTS.md", "c")]);
     let resolver = project.resolver(project.session(""));
     let target = project.root.join("b/c/x");
+    // Calls of one round run concurrently. The pause keeps each announcement pending while the others resolve the same
+    // path.
     let announced: usize = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..16)
             .map(|_| {
@@ -76,7 +78,7 @@ fn the_specification_announces_a_touched_file() {
     assert_eq!(project.names(&resolver.resolve(Path::new("x")).unwrap()), ["AGENTS.md"]);
 }
 
-/// Only so much of a large file is read; what changes beyond that shows in its size and time.
+// Only the beginning of a large file is read and hashed. A change after that shows only in its size or time.
 #[test]
 fn a_change_beyond_what_is_read_is_announced() {
     let large = "x\n".repeat(100_000);
@@ -137,6 +139,7 @@ fn outside_the_root_nothing_applies() {
     let project = Project::new(&[("AGENTS.md", "root")]);
     fs::write(project.root.parent().unwrap().join("AGENTS.md"), "above").unwrap();
     let resolver = project.resolver(project.session(""));
+    // The file above would apply by its location, but the session ends at its root.
     for target in ["/etc/passwd", "../x", "/"] {
         assert!(resolver.resolve(Path::new(target)).unwrap().is_empty(), "{target}");
     }

@@ -1,4 +1,4 @@
-//! When the text of an announced file counts as delivered.
+//! Conditions under which the text of an announced file counts as delivered.
 
 use instructions::{
     DeliveredText, Delivery, FileReader, InlineBudget, Purpose, Reminder, ResumeDifference, Session,
@@ -16,7 +16,7 @@ fn a_file_that_was_only_pointed_to_is_delivered_before_a_write() {
         || resolver.resolve_for([target.as_path()], Purpose::Write, &mut InlineBudget::default()).unwrap();
     let pointer = resolver.resolve(&target).unwrap();
     assert_eq!(texts(&pointer), [None]);
-    // Both calls may stand in one message; the pointer does not count for the write.
+    // One message may contain both calls. The pointer is not enough for the write, which needs the text.
     let text = write();
     assert!(text.blocks_write() && texts(&text)[0].as_ref().is_some_and(|text| text.contains("x\nx")));
     drop(text);
@@ -57,7 +57,7 @@ fn reading_the_whole_file_delivers_it() {
     resolver.retain_delivered([DeliveredText::Read(&marked)]);
     assert!(!waits(), "it is back");
     resolver.retain_delivered([]);
-    // A call that reads a file brings its text itself.
+    // The call reads the file itself, so the reminder need not repeat its text.
     let reading = resolver.resolve(&project.root.join("b/AGENTS.md")).unwrap();
     assert_eq!(texts(&reading), [None]);
 }
@@ -67,6 +67,7 @@ fn where_nothing_can_read_every_text_comes_as_far_as_a_message_has_room() {
     let large = format!("{}\n# Last\n", "line of text\n".repeat(1_800));
     let mut project =
         Project::new(&[("AGENTS.md", "root"), ("a/AGENTS.md", &large), ("a/b/AGENTS.md", &large)]);
+    // The setting asks for paths, but without a reader the model could not follow them.
     project.settings.agents.resolver.delivery = Some(Delivery::Pointer);
     let session = project.session("");
     let resolver = project.resolver(session.clone()).with_reader(FileReader::Absent);
@@ -122,7 +123,7 @@ fn what_left_the_request_is_announced_again() {
     resolver.retain_delivered([&first, &second].map(DeliveredText::Reminder));
     assert_eq!((tell("a/x"), tell("b/x")), (None, None));
     resolver.retain_delivered([DeliveredText::Reminder(&second)]);
-    // Where a summary could not be made, turns are left out for once, and are back in the next request.
+    // If a summary fails, turns are left out of one request and are back in the next one.
     resolver.retain_delivered([&first, &second].map(DeliveredText::Reminder));
     assert_eq!((tell("a/x"), tell("b/x")), (None, None));
     resolver.retain_delivered([DeliveredText::Reminder(&second)]);

@@ -23,7 +23,7 @@ fn sessions_survive_a_file() {
     assert!(!SessionFile::lock_path(&path).exists(), "nothing is left behind");
 }
 
-/// The lock's file goes with the lock, so that whoever waited for it may hold the lock of a file that is gone.
+// The lock file is removed with the lock, so a waiting process can obtain the lock of a file that no longer exists.
 #[test]
 fn only_one_has_a_session_though_its_lock_comes_and_goes() {
     let project = Project::new(&[]);

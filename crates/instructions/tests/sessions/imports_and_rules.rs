@@ -69,6 +69,7 @@ fn an_edit_waits_for_imports_and_rules() {
         ("b/big.md", &"line\n".repeat(2_000)),
         ("AGENTS.local.md", "---\napplies_to: \"*.rs\"\n---\nFor Rust.\n"),
     ]);
+    // With pointers, nothing has been delivered as text when the write comes, so everything has to be awaited.
     project.settings.agents.resolver.delivery = Some(Delivery::Pointer);
     let resolver = project.resolver(project.session(""));
     let target = project.root.join("b/x.rs");
@@ -79,7 +80,7 @@ fn an_edit_waits_for_imports_and_rules() {
     assert_eq!(project.names(&awaited), ["AGENTS.local.md", "b/AGENTS.md", "b/big.md"]);
     assert!(awaited.blocks_write());
     drop(awaited);
-    // Reading one of them whole delivers it, wherever it is.
+    // Reading a file completely delivers it, even if it applies because of an import or a rule.
     assert!(
         resolver.mark_read(read(&project.root.join("b/big.md"), &"line\n".repeat(2_000))).unwrap().is_some()
     );
@@ -138,7 +139,8 @@ fn the_users_own_rules_are_told_of_too() {
     assert!(project.difference(&resolver.session(), "").is_empty());
 }
 
-/// The user's own directory may be one of the project's: what is told of its file must not make others there news.
+// The user's own directory may be inside the project. Announcing its file must not leave other files of the directory
+// for a second reminder.
 #[test]
 fn a_home_inside_the_project_is_told_of_at_once() {
     let mut project = Project::new(&[]);

@@ -1,4 +1,4 @@
-//! Sessions: a frozen start, files announced once as an agent moves, and what a resumed session is told.
+//! Sessions: frozen start, announcements of files, and reminders after a resume.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made fails its test")]
 

@@ -1,4 +1,4 @@
-//! The project that the tests work in.
+//! Project for the tests of sessions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,6 +48,7 @@ impl Project {
     }
 
     pub(crate) fn resolver(&self, session: Session) -> Resolver {
+        // Each resolver has an empty cache, like a process that continues a stored session.
         Resolver::new(session, self.settings.clone(), Arc::new(Cache::new()))
     }
 
@@ -68,7 +69,7 @@ pub(crate) fn read(path: &Path, text: &str) -> FileRead {
     FileRead { path: path.to_owned(), sha256: ContentHash::of(text), version: None }
 }
 
-/// The texts of a reminder's files; none for one that is only pointed to.
+/// Returns the texts of a reminder's files; `None` for a file that is only named.
 pub(crate) fn texts(announcement: &Announcement) -> Vec<Option<String>> {
     match announcement.reminder() {
         Some(Reminder::AgentsResolvePaths { files, .. }) => {

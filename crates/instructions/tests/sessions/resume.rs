@@ -1,4 +1,4 @@
-//! What a resumed session is told.
+//! Reminders after a resume.
 
 use std::fs;
 use std::path::Path;
@@ -59,6 +59,7 @@ fn a_resumed_session_is_told_what_changed_where_it_had_been() {
     let mut session = resolver.session();
     assert!(project.difference(&session, "").is_empty());
     project.write("a/AGENTS.md", "changed");
+    // The override replaces a file that the session has, so the same reminder contains an addition and a removal.
     project.write("b/AGENTS.override.md", "another wins");
     let difference = project.difference(&session, "");
     let text = difference.reminder().unwrap().render().replace(&*project.root.to_string_lossy(), "{R}");

@@ -18,18 +18,19 @@ pub(crate) struct Tree {
 impl Tree {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
+        // Agents see the physical path of their working directory, which differs if the temporary directory is a link.
         let base = directory.path().canonicalize().unwrap();
         Self { _directory: directory, base }
     }
 
-    /// A directory of the tree, made when it is not there.
+    /// Returns a directory of the tree, and creates it if it is missing.
     pub(crate) fn directory(&self, name: &str) -> PathBuf {
         let path = if name.is_empty() { self.base.clone() } else { self.base.join(name) };
         fs::create_dir_all(&path).unwrap();
         path
     }
 
-    /// Makes what an object says: text, `dir`, `symlink`, `fifo`, `repeat`, `base64`, `git`.
+    /// Creates an entry from its description: text, `dir`, `symlink`, `fifo`, `repeat`, `base64`, `git`.
     pub(crate) fn fill(&self, root: &Path, tree: &Value) {
         let Some(entries) = tree.as_object() else { return };
         for (name, entry) in entries {
@@ -40,7 +41,7 @@ impl Tree {
     }
 }
 
-/// A text with `{R}`, `{H}` and `{P}` replaced by the directories they stand for.
+/// Replaces `{R}`, `{H}` and `{P}` in a text by the directories of the tree.
 pub(crate) fn place(text: &str, parent: &Path) -> String {
     text.replace("{R}", &parent.join("repo").to_string_lossy())
         .replace("{H}", &parent.join("home").to_string_lossy())
@@ -75,7 +76,7 @@ fn make(path: &Path, entry: &Value, base: &Path) {
     }
 }
 
-/// What `git init` makes, as far as an agent looks.
+/// Creates the parts of `git init` that agents inspect.
 fn git_directory(path: &Path) {
     fs::create_dir_all(path.join("objects")).unwrap();
     fs::create_dir_all(path.join("refs")).unwrap();
@@ -84,6 +85,7 @@ fn git_directory(path: &Path) {
 }
 
 fn base64(text: &str) -> Vec<u8> {
+    // Only a few entries that are not UTF-8 need base64, which is not worth a dependency.
     let value = |byte: u8| match byte {
         b'A'..=b'Z' => byte - b'A',
         b'a'..=b'z' => byte - b'a' + 26,
@@ -105,7 +107,7 @@ fn base64(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Says that a test did not run, and why.
+/// Reports that a test was skipped, with the reason.
 #[expect(clippy::print_stderr, reason = "who runs the tests should see it")]
 pub(crate) fn skipped(why: &str) {
     eprintln!("skipped: {why}");

@@ -76,6 +76,7 @@ fn client(url: &Url) -> Result<Client, String> {
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("foreword/", env!("CARGO_PKG_VERSION")));
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    // A proxy would resolve these names on its own machine and reach another server, with our headers.
     if host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback()) {
         builder = builder.no_proxy();
     }

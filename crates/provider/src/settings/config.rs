@@ -95,6 +95,8 @@ impl ProviderSettings {
         config.headers.clone_from(&self.headers);
         if let Some(path) = &self.api_key_file {
             config.api_key = Some(key_from_file(path)?);
+            // A file in the settings is more specific than any variable. The name is removed, so that no hint points to
+            // a variable without effect.
             config.api_key_env = None;
         } else if let Some(variable) = &self.api_key_env {
             config = config.key_from_environment(variable, environment);
@@ -180,6 +182,8 @@ impl ProviderConfig {
     pub fn built_in(name: &str, environment: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let row = BuiltIn::find(name)?;
         let set = |variable: &str| environment(variable).filter(|value| !value.trim().is_empty());
+        // An empty variable counts as unset: shells and container files often define one without a value, and an empty
+        // address would be rejected.
         let base_url = set(row.address_variable).unwrap_or_else(|| row.base_url.to_owned());
         Some(Self::new(row.name, row.kind, base_url).key_from_environment(row.key_variable, environment))
     }
@@ -225,6 +229,8 @@ impl fmt::Debug for ProviderConfig {
 
 /// Removes possible secrets from an address, which may not be a valid URL.
 fn without_credentials(url: &str) -> &str {
+    // Not parsed as a URL, because this also runs for addresses that are rejected as invalid, and those must not leak a
+    // password either.
     let url = url.rsplit_once('@').map_or(url, |(_, rest)| rest);
     url.split(['?', '#']).next().unwrap_or_default()
 }

@@ -64,6 +64,8 @@ pub fn key_from_file(path: &Path) -> Result<SecretString, KeyFileError> {
     let key = text.trim();
     let fits = !key.is_empty()
         && text.len() as u64 <= MAX_KEY_BYTES
+        // A file with a second line or with blanks inside is more likely a note or an environment file than a key. Sent
+        // as a header, its content would end up at the provider.
         && key.bytes().all(|byte| byte.is_ascii_graphic());
     if !fits {
         return Err(KeyFileError::NotAKey(path.to_owned()));

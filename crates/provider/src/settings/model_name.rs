@@ -53,6 +53,8 @@ impl FromStr for ModelName {
     type Err = ModelNameError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // Split at the first slash only: names of models at some proxies contain slashes themselves, names of providers
+        // do not.
         match text.split_once('/') {
             Some((provider, model)) if !provider.is_empty() && !model.is_empty() && text.trim() == text => {
                 Ok(Self { provider: provider.to_owned(), model: model.to_owned() })

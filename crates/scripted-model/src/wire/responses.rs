@@ -53,6 +53,8 @@ pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
         push("response.output_item.done", json!({ "output_index": index, "item": item }));
         output.push(item);
     }
+    // The last event repeats the whole output, as with the real API. A decoder that adds it to the pieces delivers
+    // every text twice.
     let (kind, response) = finished(script, output);
     push(kind, json!({ "response": response }));
     events

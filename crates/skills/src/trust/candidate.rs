@@ -174,8 +174,8 @@ impl TrustCandidate {
         };
         let old_text = match change.difference {
             TrustChangeKind::Added => Some(String::new()),
-            // The copy may be missing, because large and binary files are not copied. The change is then described by
-            // its digests.
+            // The copy may be missing, because large files are not copied, and binary ones are no help as text. The
+            // change is then described by its digests.
             _ => old.as_deref().and_then(as_text),
         };
         let new_text = match change.difference {

@@ -161,7 +161,7 @@ impl TrustFile {
     /// Locks the file against other commands.
     fn lock(&self) -> Result<File, TrustError> {
         // A separate file is locked, because the trust file is replaced by a rename: a lock on it would belong to the
-        // old file, which nobody opens any more.
+        // old file, and the next command would lock the new one without waiting.
         let path = self.path.with_extension("lock");
         let home = self.path.parent().unwrap_or(Path::new("."));
         make_directory(home)

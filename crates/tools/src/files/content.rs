@@ -33,6 +33,8 @@ pub(crate) fn binary_kind(first: &[u8]) -> Option<&'static str> {
     // A short magic number such as `RIFF` may also begin a text file. PDF is the exception: its start is valid UTF-8.
     let is_text = !looked_at.contains(&0)
         && std::str::from_utf8(looked_at).is_ok_and(|text| !text.starts_with("%PDF-"));
+    // Text in Latin-1 and similar encodings is not valid UTF-8 but has no zero bytes. It is read as text with
+    // replacement characters.
     match (known, looked_at.contains(&0)) {
         (Some(kind), _) if !is_text => Some(kind),
         (_, true) => Some("binary data"),

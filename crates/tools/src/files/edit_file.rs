@@ -68,6 +68,8 @@ fn edit(
     }
     let Replaced { content, line } = replace(&content, &parameters.old_text, &parameters.new_text)
         .map_err(|source| FileError::NotReplaced { path: path.clone(), source })?;
+    // The edit is based on the content that was read, so the file must still be in that state. The lock only excludes
+    // calls of this process.
     context.replace(&place, &content, Some(&stat), work)?;
     Ok(ToolOutput::text(format!("edited {} at line {line}", path.display())))
 }

@@ -74,6 +74,7 @@ fn list(
         if count.is_multiple_of(BETWEEN_CHECKS) {
             work.check()?;
         }
+        // Names that cannot be among the first are skipped before the system calls for their type and target.
         if first.len() == limit && first.peek().is_some_and(|last| last.name < name) {
             continue;
         }

@@ -40,7 +40,7 @@ pub(crate) fn reason(path: &Path, more_names: &[String]) -> Option<String> {
 fn is_instruction_file(name: &str, more_names: &[String]) -> bool {
     let of_profiles = PROFILES.iter().any(|profile| {
         // A name that an agent reads only in a directory of its own may mean anything elsewhere.
-        let home = profile.home.iter().filter(|_| profile.home_directory.is_none());
+        let home = profile.choose.home.iter().filter(|_| profile.search.home_directory.is_none());
         let at_home = home.flat_map(|home| home.names.iter().copied());
         profile.known_names().chain(at_home).any(|known| known.eq_ignore_ascii_case(name))
     });

@@ -238,6 +238,8 @@ impl LineReader<'_> {
             let wanted = usize::try_from(left).ok().filter(|left| count(block) >= *left as u64);
             let end = wanted.map_or(block.len(), |left| after_line(block, left));
             left = left.saturating_sub(count(&block[..end]));
+            // The offset in the file at which the taken part of this block begins. Reading resumes from there if the
+            // space is used up.
             let before = self.read - block.len() as u64;
             let room = max_bytes.saturating_sub(taken.bytes.len());
             let kept = &block[..end.min(room)];
@@ -273,6 +275,8 @@ impl LineReader<'_> {
             if length == 0 {
                 return Ok(rest);
             }
+            // Counting the lines of a huge log would take longer than reading the part that was wanted. The answer then
+            // notes that the count is incomplete.
             if counted >= MAX_COUNTED_BYTES {
                 rest.more = true;
                 return Ok(rest);

@@ -57,6 +57,8 @@ fn write(
     // Resolved again after waiting: the call that held the lock may have replaced the file.
     let place = context.find(&parameters.path)?;
     let content = meant(context, &place, &parameters.content);
+    // No known state is required here, unlike for an edit: the caller wants this content whatever the file contains
+    // now.
     context.replace(&place, content.as_bytes(), None, work)?;
     let did = if place.exists() { "replaced" } else { "created" };
     let bytes = content.len();

@@ -17,5 +17,6 @@ pub(super) fn variables(settings: &ShellSettings, level: SandboxLevel) -> Vec<(O
     let home = (level == SandboxLevel::Off).then_some("HOME");
     let named = home.into_iter().chain(PASSED.iter().copied());
     let named = named.chain(settings.environment.iter().map(String::as_str));
+    // The fixed values come first, so that a variable that the user names explicitly overrides them.
     set.chain(named.filter_map(|name| Some((name.into(), std::env::var_os(name)?)))).collect()
 }

@@ -13,6 +13,8 @@ const BETWEEN: &[char] =
 pub(super) fn paths(command: &str) -> Vec<PathBuf> {
     let words = command.split(|letter: char| letter.is_whitespace() || BETWEEN.contains(&letter));
     let mut paths: Vec<PathBuf> = Vec::new();
+    // Not parsed as a shell would: quotes and variables make that unreliable, and a word too many only costs one
+    // lookup.
     for word in words.filter(|word| !word.is_empty() && !word.starts_with('-')) {
         let path = PathBuf::from(word);
         if !paths.contains(&path) {

@@ -136,6 +136,8 @@ impl Toolbox {
     pub fn extend(&mut self, other: Toolbox) -> Vec<ToolboxError> {
         let mut refused = Vec::new();
         for entry in other.tools {
+            // The first tool of a name wins, so a server that is added later cannot replace a built-in tool with its
+            // own.
             match self.find(&entry.spec().name) {
                 Some(_) => refused.push(ToolboxError::Taken(entry.spec().name.clone())),
                 None => self.tools.push(entry),
@@ -151,6 +153,8 @@ impl Toolbox {
 
     /// Returns true if both contain the same tools in the same order.
     pub fn is_same(&self, other: &Toolbox) -> bool {
+        // Compared by pointer, which is cheap enough for every round. Sources return clones of one toolbox as long as
+        // nothing changes.
         let pairs = self.tools.iter().zip(&other.tools);
         self.tools.len() == other.tools.len() && pairs.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
     }

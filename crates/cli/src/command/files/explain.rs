@@ -305,7 +305,7 @@ pub(super) fn line(resolution: &Resolution, decision: &Decision, name: &str, col
             _ => format!("by {by}, which comes first"),
         });
     }
-    facts.extend(decision.detail.as_ref().map(|detail| Viewpoint::of(resolution).sentence(detail)));
+    facts.extend(decision.detail().map(|detail| Viewpoint::of(resolution).sentence(&detail)));
     let Columns { name: width, outcome } = columns;
     let word = paint(style, &format!("{word:outcome$}"));
     let line = format!("  {sign} {name:width$}  {word}  {}", facts.join("; "));

@@ -68,13 +68,13 @@ pub(crate) fn run(context: &Context, command: &ProfileCommand) -> Result<Exit, F
 }
 
 fn listed(profile: &Profile) -> Listed {
-    let Agent { title, version, rules } = profile.agent;
+    let Agent { title, version, rules, .. } = profile.agent;
     let count = |evidence| rules.iter().filter(|rule| rule.evidence == evidence).count();
     Listed {
         name: profile.name,
         agent: title,
         version,
-        role: profile.role,
+        role: profile.render.role,
         names: profile.known_names().collect(),
         evidence: Counts {
             observed: count(Evidence::Observed),

@@ -209,14 +209,18 @@ fn differs(session: &Session, files: &Files, flag: &Flag) -> Result<bool, Failur
     Ok(match (&flag.value, flag.key.path) {
         // Where an empty list means the defaults, `--no-markers` changes nothing.
         (Value::List(markers), "agents.root.markers") => {
-            let says = !markers.is_empty() || profile.empty_markers == EmptyMarkers::CwdOnly;
+            let says = !markers.is_empty() || profile.search.empty_markers == EmptyMarkers::CwdOnly;
             says && *markers != session.markers
         }
         (Value::Path(root), "agents.root.project_root_override") => {
-            let counts = profile.root_override == RootOverride::Allowed;
+            let counts = profile.search.root_override == RootOverride::Allowed;
             counts && Some(directory(Some(root))?) != session.root
         }
-        (Value::List(_), "agents.fallback_filenames") if profile.fallbacks == Fallbacks::Unsupported => false,
+        (Value::List(_), "agents.fallback_filenames")
+            if profile.choose.fallbacks == Fallbacks::Unsupported =>
+        {
+            false
+        }
         // The profile is checked by itself.
         (_, "agents.profile") => false,
         (value, path) => {

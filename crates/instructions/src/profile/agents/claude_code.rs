@@ -7,10 +7,13 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
         place,
         directory,
         suffix: ".md",
+        // Claude Code does not sort these files, so the order differs between machines. The conformance cases
+        // compare rules as a set.
         order: RuleOrder::AsListed,
         links: RuleLinks::Resolved,
         conditions: RuleConditions {
             keys: &["paths"],
+            // Both globs match every path, so a rule with only these is not a condition and is read at the start.
             everything: &["**", "/**"],
             always: None,
             invalid_is_lost: false,
@@ -20,7 +23,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
     }
 }
 
-/// What the names of imported files may end with; one without an extension is read, too.
+/// Extensions of files that may be imported. A file without an extension may be, too.
 const EXTENSIONS: &[&str] = &[
     "md",
     "txt",
@@ -194,92 +197,117 @@ pub static CLAUDE_CODE: Profile = Profile {
                 "settings.json: `claudeMdExcludes` (a warning says where it is set), approved imports, setting sources",
             ),
         ],
+        traces: Traces {
+            in_user_home: &[".claude.json"],
+            in_project: &[".claude", "CLAUDE.md", "CLAUDE.local.md"],
+        },
+        ..Agent::UNNAMED
     },
-    names: &["CLAUDE.md", ".claude/CLAUDE.md"],
-    choice: NameChoice::All,
-    added: &["CLAUDE.local.md"],
-    instead: &["AGENTS.md"],
-    private: &["CLAUDE.local.md"],
-    rule_folders: &[
-        rules(RuleFolderPlace::Home, "rules"),
-        rules(RuleFolderPlace::EveryDirectory, ".claude/rules"),
-    ],
-    blank: Blank::FallsThrough,
-    home_directory: Some(HomeDirectory {
-        variable: Some("CLAUDE_CONFIG_DIR"),
-        above: None,
-        in_user_home: ".claude",
-    }),
-    home: Some(HomeFile::first_of(&["CLAUDE.md"])),
-    markers: &[],
-    empty_markers: EmptyMarkers::WholePath,
-    nested_worktree: NestedWorktree::HidesCheckout,
-    root_override: RootOverride::Ignored,
-    max_bytes: UNLIMITED,
-    byte_order_mark: ByteOrderMark::Stripped,
-    dangling_link: DanglingLink::Absent,
-    imports: Some(Imports {
-        place: ImportPlace::OwnBlockAfter,
+    search: SearchRules {
+        home_directory: Some(HomeDirectory {
+            variable: Some("CLAUDE_CONFIG_DIR"),
+            above: None,
+            in_user_home: ".claude",
+        }),
+        markers: &[],
+        empty_markers: EmptyMarkers::WholePath,
+        root_override: RootOverride::Ignored,
+        // Worktrees are often created inside their repository. The files of the outer checkout belong to another
+        // branch.
+        skipped: &[SkippedDirectory::CheckoutAroundWorktree],
+        dangling_link: DanglingLink::Absent,
+        settings: Some(AgentSettings::Json(JsonSettings {
+            own: &["settings.json"],
+            in_project: &[".claude/settings.json", ".claude/settings.local.json"],
+            place: SettingsPlace::WorkingDirectory,
+            names: None,
+            unfollowed: &["claudeMdExcludes"],
+            trust: None,
+            byte_order_mark: ByteOrderMark::Stripped,
+            // Invalid settings were never tried with this agent, so nothing is reported about them.
+            broken: (BrokenSettings::Unknown, BrokenSettings::Unknown),
+        })),
+        ..BASE.search
+    },
+    choose: ChoiceRules {
+        names: &[
+            Name::main("CLAUDE.md"),
+            Name::main(".claude/CLAUDE.md"),
+            Name::new(NameRole::Added, "CLAUDE.local.md").of_user(),
+            // Read only if the whole chain has no text under the other names. One CLAUDE.md anywhere hides every
+            // AGENTS.md.
+            Name::new(NameRole::Fallback, "AGENTS.md"),
+        ],
+        choice: NameChoice::All,
+        blank: Blank::FallsThrough,
+        same_file: SameFile::OncePerRealPath,
+        home: Some(HomeFile::first_of(&["CLAUDE.md"])),
+        rule_folders: &[
+            rules(RuleFolderPlace::Home, "rules"),
+            rules(RuleFolderPlace::EveryDirectory, ".claude/rules"),
+        ],
+        ..BASE.choose
+    },
+    text: TextRules {
+        byte_order_mark: ByteOrderMark::Stripped,
+        front_matter: FrontMatterRule::Stripped,
+        removed: &[RemovedPart::CommentBlocks],
+        white_space: WhiteSpace::Trimmed,
+        ..BASE.text
+    },
+    imports: Some(ImportRules {
+        place: ImportPlace::OwnBlockAfter(&OwnBlock {
+            extensions: EXTENSIONS,
+            chain_files: ChainFiles::Move,
+            zero_byte: ZeroByte::LosesAll,
+        }),
         max_depth: 4,
         syntax: ImportSyntax::MarkdownText,
         bounds: ImportBounds::WorkingDirectory,
-        extensions: EXTENSIONS,
-        chain_files: ChainFiles::Move,
-        zero_byte: ZeroByte::LosesAll,
     }),
-    front_matter: FrontMatterRule::Stripped,
-    comments: Comments::BlocksStripped,
-    white_space: WhiteSpace::Trimmed,
-    same_file: SameFile::OncePerRealPath,
-    role: BlockRole::User,
-    rendering: Rendering::Forms(&[BlockForm {
-        role: BlockRole::User,
-        start: "<system-reminder>\n\
+    budget: BudgetRules { max_bytes: UNLIMITED, ..BASE.budget },
+    render: RenderRules {
+        form: Rendering::Forms(&[BlockForm {
+            role: BlockRole::User,
+            start: "<system-reminder>\n\
                 Codebase and user instructions are shown below. Be sure to adhere to these instructions. \
                 IMPORTANT: These instructions OVERRIDE any default behavior and you MUST follow them exactly as written.\n\n",
-        sections: &[SectionForm {
-            of: PartOf::Everything,
-            before: &[
-                Piece::Text("Contents of "),
-                Piece::Path,
-                Piece::Text(" ("),
-                Piece::Kind,
-                Piece::Text("):\n\n"),
-            ],
-            after: &[],
-            between: "\n\n",
-            end: "",
-            path: PathForm::Absolute,
-            kinds: Kinds {
-                home: "user's private global instructions for all projects",
-                project: "project instructions, checked into the codebase",
-                private: "user's private project instructions, not checked in",
-            },
-            waiting: None,
-        }],
-        between: "",
-        end: "\n</system-reminder>",
-    }]),
-    on_reading: OnReading::Nested(NestedFiles {
-        names: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
-        instead: &["AGENTS.md"],
-        rule_folders: &[".claude/rules"],
-        max_characters: Some(40_000),
-        ..NestedFiles::RULES_ALONE
-    }),
-    traces: Traces {
-        in_user_home: &[".claude.json"],
-        in_project: &[".claude", "CLAUDE.md", "CLAUDE.local.md"],
+            sections: &[SectionForm {
+                of: PartOf::Everything,
+                before: &[
+                    Piece::Text("Contents of "),
+                    Piece::Path,
+                    Piece::Text(" ("),
+                    Piece::Kind,
+                    Piece::Text("):\n\n"),
+                ],
+                after: &[],
+                between: "\n\n",
+                end: "",
+                path: PathForm::Absolute,
+                kinds: OwnerWords {
+                    home: "user's private global instructions for all projects",
+                    project: "project instructions, checked into the codebase",
+                    private: "user's private project instructions, not checked in",
+                },
+                waiting: None,
+            }],
+            between: "",
+            end: "\n</system-reminder>",
+        }]),
+        role: BlockRole::User,
+        ..BASE.render
     },
-    json_settings: Some(JsonSettings {
-        own: &["settings.json"],
-        in_project: &[".claude/settings.json", ".claude/settings.local.json"],
-        place: SettingsPlace::WorkingDirectory,
-        names: None,
-        unfollowed: &["claudeMdExcludes"],
-        trust: None,
-        byte_order_mark: ByteOrderMark::Stripped,
-        broken: (BrokenSettings::Unknown, BrokenSettings::Unknown),
-    }),
+    session: SessionRules {
+        on_reading: OnReading::Nested(NestedFiles {
+            names: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
+            instead: &["AGENTS.md"],
+            rule_folders: &[".claude/rules"],
+            // The cut applies to the copy in a tool result only. No limit of the files at the start is known.
+            max_characters: Some(40_000),
+            ..NestedFiles::RULES_ONLY
+        }),
+        ..BASE.session
+    },
     ..BASE
 };

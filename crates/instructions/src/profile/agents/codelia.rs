@@ -19,20 +19,23 @@ pub static CODELIA: Profile = Profile {
             Rule::defined("imports", "none"),
             Rule::defined("role", "system prompt"),
         ],
+        traces: Traces { in_user_home: &[], in_project: &[".codelia"] },
+        ..Agent::UNNAMED
     },
-    markers: &[".codelia", ".git", ".jj"],
-    markers_not_in_home: &[".codelia"],
-    empty_markers: EmptyMarkers::Defaults,
-    without_marker: WithoutMarker::CwdIsRoot,
-    max_bytes: 262_144,
-    max_files: Some(16),
-    over_limit: OverLimit::StopsAtFirst,
-    unreadable: Unreadable::Absent,
-    changed: Changed::ByTime,
-    reminder_texts: ReminderTexts::Never,
-    resume_lines: ResumeLines::All,
-    variable_prefix: "CODELIA_",
-    on_reading: OnReading::Session,
-    traces: Traces { in_user_home: &[], in_project: &[".codelia"] },
+    search: SearchRules {
+        variable_prefix: "CODELIA_",
+        markers: &[
+            // `~/.codelia` must not make the home directory a project root.
+            RootMarker::OutsideHome(".codelia"),
+            RootMarker::Anywhere(".git"),
+            RootMarker::Anywhere(".jj"),
+        ],
+        empty_markers: EmptyMarkers::Defaults,
+        without_marker: WithoutMarker::CwdIsRoot,
+        ..BASE.search
+    },
+    choose: ChoiceRules { unreadable: Unreadable::Absent, ..BASE.choose },
+    budget: BudgetRules { max_bytes: 262_144, max_files: Some(16), over_limit: OverLimit::StopsAtFirst },
+    session: SessionRules { on_reading: OnReading::Session, reminders: ReminderRules::Specification },
     ..BASE
 };

@@ -1,4 +1,4 @@
-//! Today's Codex. Its own command `codex debug prompt-input` is the judge.
+//! Codex, verified against its command `codex debug prompt-input`.
 
 use crate::profile::*;
 use crate::settings::{FALLBACK_FILENAMES, MARKERS, MAX_BYTES};
@@ -40,28 +40,40 @@ pub static CODEX: Profile = Profile {
             Rule::observed("files further down", "are not brought in when a tool reads there"),
             Rule::observed("role", "user message"),
         ],
+        traces: Traces { in_user_home: &[], in_project: &[".codex"] },
+        ..Agent::UNNAMED
     },
-    names: &["AGENTS.override.md", "AGENTS.md"],
-    fallbacks: Fallbacks::Lenient,
-    blank: Blank::HidesOthers,
-    home_directory: Some(HomeDirectory { variable: Some("CODEX_HOME"), above: None, in_user_home: ".codex" }),
-    home: Some(HomeFile { trimmed: true, ..HomeFile::first_of(&["AGENTS.override.md", "AGENTS.md"]) }),
-    root_override: RootOverride::Ignored,
-    unreadable: Unreadable::ChainLost,
-    dangling_link: DanglingLink::Absent,
-    rendering: Rendering::Instructions,
-    role: BlockRole::User,
-    settings_file: Some(SettingsFile {
-        name: "config.toml",
-        agent: "Codex",
-        keys: &[
-            (MAX_BYTES, "project_doc_max_bytes"),
-            (FALLBACK_FILENAMES, "project_doc_fallback_filenames"),
-            (MARKERS, "project_root_markers"),
-        ],
-        projects: "projects",
-        in_project: ".codex/config.toml",
-    }),
-    traces: Traces { in_user_home: &[], in_project: &[".codex"] },
+    search: SearchRules {
+        home_directory: Some(HomeDirectory {
+            variable: Some("CODEX_HOME"),
+            above: None,
+            in_user_home: ".codex",
+        }),
+        root_override: RootOverride::Ignored,
+        dangling_link: DanglingLink::Absent,
+        settings: Some(AgentSettings::Toml(SettingsFile {
+            name: "config.toml",
+            agent: "Codex",
+            keys: &[
+                (MAX_BYTES, "project_doc_max_bytes"),
+                (FALLBACK_FILENAMES, "project_doc_fallback_filenames"),
+                (MARKERS, "project_root_markers"),
+            ],
+            projects: "projects",
+            in_project: ".codex/config.toml",
+        })),
+        ..BASE.search
+    },
+    choose: ChoiceRules {
+        names: &[Name::main("AGENTS.override.md"), Name::main("AGENTS.md")],
+        // Codex accepts any name in this setting, but one with a slash has no effect.
+        fallbacks: Fallbacks::Lenient,
+        blank: Blank::HidesOthers,
+        // One unreadable file makes Codex drop every project file, without a message.
+        unreadable: Unreadable::ChainLost,
+        home: Some(HomeFile { trimmed: true, ..HomeFile::first_of(&["AGENTS.override.md", "AGENTS.md"]) }),
+        ..BASE.choose
+    },
+    render: RenderRules { form: Rendering::Instructions, role: BlockRole::User, ..BASE.render },
     ..BASE
 };

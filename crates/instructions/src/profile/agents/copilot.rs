@@ -11,6 +11,8 @@ const fn rules(place: RuleFolderPlace, directory: &'static str, suffix: &'static
         links: RuleLinks::ToFiles,
         conditions: RuleConditions {
             keys: &["applyTo", "paths"],
+            // These three globs match every path for this agent, so such a rule is included in full instead of
+            // being listed.
             everything: &["**", "**/*", "*"],
             always: None,
             invalid_is_lost: false,
@@ -28,7 +30,7 @@ const fn section(of: PartOf, before: &'static [Piece], after: &'static [Piece]) 
         between: "\n\n",
         end: "",
         path: PathForm::Absolute,
-        kinds: Kinds::NONE,
+        kinds: OwnerWords::NONE,
         waiting: None,
     }
 }
@@ -74,28 +76,49 @@ pub static COPILOT: Profile = Profile {
             Rule::observed("rules with `applyTo` or `paths`", "come with a file that matches"),
             Rule::observed("role", "system prompt"),
         ],
+        traces: Traces {
+            in_user_home: &[],
+            in_project: &[".github/copilot-instructions.md", ".github/instructions"],
+        },
+        ..Agent::UNNAMED
     },
-    names: &[".github/copilot-instructions.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"],
-    between: &[".claude/CLAUDE.md"],
-    choice: NameChoice::All,
-    letter_case: LetterCase::Any,
-    home_directory: Some(HomeDirectory {
-        variable: Some("COPILOT_HOME"),
-        above: None,
-        in_user_home: ".copilot",
-    }),
-    home: Some(HomeFile { blank: Blank::Included, ..HomeFile::first_of(&["copilot-instructions.md"]) }),
-    rule_folders: &[
-        rules(RuleFolderPlace::Home, "instructions", ".instructions.md"),
-        rules(RuleFolderPlace::RootAndCwd, ".github/instructions", ".instructions.md"),
-        rules(RuleFolderPlace::RootAndCwd, ".claude/rules", ".md"),
-    ],
-    marker_check: MarkerCheck::RepositoryOrFile,
-    root_override: RootOverride::Ignored,
-    max_bytes: UNLIMITED,
-    byte_order_mark: ByteOrderMark::Stripped,
-    dangling_link: DanglingLink::Absent,
-    imports: Some(Imports {
+    search: SearchRules {
+        home_directory: Some(HomeDirectory {
+            variable: Some("COPILOT_HOME"),
+            above: None,
+            in_user_home: ".copilot",
+        }),
+        // A `.git` file counts even if it leads nowhere, but an empty `.git` directory does not.
+        marker_check: MarkerCheck::RepositoryOrFile,
+        root_override: RootOverride::Ignored,
+        dangling_link: DanglingLink::Absent,
+        ..BASE.search
+    },
+    choose: ChoiceRules {
+        names: &[
+            Name::main(".github/copilot-instructions.md").in_any_case(),
+            Name::main("AGENTS.md").in_any_case(),
+            Name::main("CLAUDE.md").in_any_case(),
+            Name::new(NameRole::Between, ".claude/CLAUDE.md").in_any_case(),
+            Name::main("GEMINI.md").in_any_case(),
+        ],
+        choice: NameChoice::All,
+        // Copies with equal texts are passed on once, wherever they are.
+        same_file: SameFile::OncePerPathAndText,
+        home: Some(HomeFile { blank: Blank::Included, ..HomeFile::first_of(&["copilot-instructions.md"]) }),
+        rule_folders: &[
+            rules(RuleFolderPlace::Home, "instructions", ".instructions.md"),
+            rules(RuleFolderPlace::RootAndCwd, ".github/instructions", ".instructions.md"),
+            rules(RuleFolderPlace::RootAndCwd, ".claude/rules", ".md"),
+        ],
+        ..BASE.choose
+    },
+    text: TextRules {
+        byte_order_mark: ByteOrderMark::Stripped,
+        removed: &[RemovedPart::HiddenCharacters],
+        ..BASE.text
+    },
+    imports: Some(ImportRules {
         place: ImportPlace::InPlace(&InPlace {
             before: &[
                 Piece::Text("@"),
@@ -119,65 +142,62 @@ pub static COPILOT: Profile = Profile {
             resolves_links: true,
             repeats: ImportRepeats::Anywhere,
             byte_order_mark: ByteOrderMark::Stripped,
-            utf8_alone: true,
+            utf8_only: true,
         }),
         max_depth: 8,
         syntax: ImportSyntax::Punctuated,
         bounds: ImportBounds::Root,
-        extensions: &[],
-        chain_files: ChainFiles::Stay,
-        zero_byte: ZeroByte::Nowhere,
     }),
-    invisible: Invisible::Removed,
-    order: ChainOrder::RootThenNearest,
-    same_file: SameFile::OncePerPath,
-    same_text: SameText::UsedOnce,
-    rendering: Rendering::Forms(&[BlockForm {
-        role: BlockRole::System,
-        start: "",
-        sections: &[
-            section(
-                PartOf::Files,
-                &[Piece::Text("<custom_instruction>\n")],
-                &[Piece::Text("\n</custom_instruction>")],
-            ),
-            SectionForm {
-                end: "\n",
-                waiting: Some(WaitingForm {
-                    start: "Here is a list of instruction files that contain rules for modifying or creating new code.\n\
+    budget: BudgetRules { max_bytes: UNLIMITED, ..BASE.budget },
+    render: RenderRules {
+        order: ChainOrder::RootThenNearest,
+        form: Rendering::Forms(&[BlockForm {
+            role: BlockRole::System,
+            start: "",
+            sections: &[
+                section(
+                    PartOf::Files,
+                    &[Piece::Text("<custom_instruction>\n")],
+                    &[Piece::Text("\n</custom_instruction>")],
+                ),
+                SectionForm {
+                    end: "\n",
+                    waiting: Some(WaitingForm {
+                        start: "Here is a list of instruction files that contain rules for modifying or creating new code.\n\
                             These files are important for ensuring that the code is modified or created correctly.\n\
                             Please make sure to follow the rules specified in these files when working with the codebase.\n\
                             If you have not already read the file, use the `view` tool to acquire it.\n\
                             Make sure to acquire the instructions before making any changes to the code.\n\
                             | Pattern | File Path | Description |\n\
                             | ------- | --------- | ----------- |\n",
-                    row: &[
-                        Piece::Text("| "),
-                        Piece::Globs,
-                        Piece::Text(" | '"),
-                        Piece::Path,
-                        Piece::Text("' | "),
-                        Piece::Description,
-                        Piece::Text(" |"),
-                    ],
-                    between: "\n",
-                }),
-                ..section(PartOf::Rules, &[], &[])
-            },
-        ],
-        between: "\n\n",
-        end: "",
-    }]),
-    on_reading: OnReading::Nested(NestedFiles {
-        names: &["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"],
-        rule_folders: &[".claude/rules"],
-        order: ChainOrder::NearestFirst,
-        links: Links::InsideRoot,
-        ..NestedFiles::RULES_ALONE
-    }),
-    traces: Traces {
-        in_user_home: &[],
-        in_project: &[".github/copilot-instructions.md", ".github/instructions"],
+                        row: &[
+                            Piece::Text("| "),
+                            Piece::Globs,
+                            Piece::Text(" | '"),
+                            Piece::Path,
+                            Piece::Text("' | "),
+                            Piece::Description,
+                            Piece::Text(" |"),
+                        ],
+                        between: "\n",
+                    }),
+                    ..section(PartOf::Rules, &[], &[])
+                },
+            ],
+            between: "\n\n",
+            end: "",
+        }]),
+        ..BASE.render
+    },
+    session: SessionRules {
+        on_reading: OnReading::Nested(NestedFiles {
+            names: &["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"],
+            rule_folders: &[".claude/rules"],
+            order: ChainOrder::NearestFirst,
+            links: Links::InsideRoot,
+            ..NestedFiles::RULES_ONLY
+        }),
+        ..BASE.session
     },
     ..BASE
 };

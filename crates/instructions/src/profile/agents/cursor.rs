@@ -1,4 +1,4 @@
-//! Cursor, by its documentation alone.
+//! Cursor, as documented. It was never run for comparison.
 
 use crate::profile::*;
 
@@ -26,34 +26,40 @@ pub static CURSOR: Profile = Profile {
             ),
             Rule::documented("the text around files", "is not documented; ours is shown"),
         ],
+        traces: Traces { in_user_home: &[".cursor"], in_project: &[".cursor", ".cursorrules"] },
+        ..Agent::UNNAMED
     },
-    names: &["AGENTS.md"],
-    choice: NameChoice::All,
-    at_root: (&[".cursorrules"], AtRoot::First),
-    rule_folders: &[RuleFolder {
-        place: RuleFolderPlace::EveryDirectory,
-        directory: ".cursor/rules",
-        suffix: ".mdc",
-        order: RuleOrder::ByPath,
-        links: RuleLinks::ToFiles,
-        conditions: RuleConditions {
-            keys: &["globs"],
-            everything: &[],
-            always: Some("alwaysApply"),
-            invalid_is_lost: true,
-            matching: GlobMatching::WholePath,
-        },
-        body: RuleBody::Bare,
-    }],
-    blank: Blank::FallsThrough,
-    root_override: RootOverride::Ignored,
-    max_bytes: UNLIMITED,
-    byte_order_mark: ByteOrderMark::Stripped,
-    on_reading: OnReading::Nested(NestedFiles {
-        names: &["AGENTS.md"],
-        rule_folders: &[".cursor/rules"],
-        ..NestedFiles::RULES_ALONE
-    }),
-    traces: Traces { in_user_home: &[".cursor"], in_project: &[".cursor", ".cursorrules"] },
+    search: SearchRules { root_override: RootOverride::Ignored, ..BASE.search },
+    choose: ChoiceRules {
+        names: &[Name::main("AGENTS.md"), Name::new(NameRole::RootFirst, ".cursorrules")],
+        choice: NameChoice::All,
+        blank: Blank::FallsThrough,
+        rule_folders: &[RuleFolder {
+            place: RuleFolderPlace::EveryDirectory,
+            directory: ".cursor/rules",
+            suffix: ".mdc",
+            order: RuleOrder::ByPath,
+            links: RuleLinks::ToFiles,
+            conditions: RuleConditions {
+                keys: &["globs"],
+                everything: &[],
+                always: Some("alwaysApply"),
+                invalid_is_lost: true,
+                matching: GlobMatching::WholePath,
+            },
+            body: RuleBody::Bare,
+        }],
+        ..BASE.choose
+    },
+    text: TextRules { byte_order_mark: ByteOrderMark::Stripped, ..BASE.text },
+    budget: BudgetRules { max_bytes: UNLIMITED, ..BASE.budget },
+    session: SessionRules {
+        on_reading: OnReading::Nested(NestedFiles {
+            names: &["AGENTS.md"],
+            rule_folders: &[".cursor/rules"],
+            ..NestedFiles::RULES_ONLY
+        }),
+        ..BASE.session
+    },
     ..BASE
 };

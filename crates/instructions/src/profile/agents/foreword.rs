@@ -1,4 +1,4 @@
-//! Our own rules: nothing is silent, the nearest instruction survives, a blank file hides nothing.
+//! Our own rules: every loss is reported, the nearest instructions survive, and a blank file hides nothing.
 
 use crate::profile::*;
 
@@ -40,29 +40,47 @@ pub static FOREWORD: Profile = Profile {
             ),
             Rule::defined("role", "system prompt"),
         ],
+        traces: Traces { in_user_home: &[], in_project: &[".foreword"] },
+        ..Agent::UNNAMED
     },
-    names: &["AGENTS.override.md", "AGENTS.md"],
-    added: &["AGENTS.local.md"],
-    fallbacks: Fallbacks::Strict,
-    blank: Blank::FallsThrough,
-    home: Some(HomeFile::first_of(&["AGENTS.override.md", "AGENTS.md"])),
-    markers: &[".foreword", ".git", ".jj", ".hg"],
-    links: Links::InsideRoot,
-    over_limit: OverLimit::NearestFirst,
-    byte_order_mark: ByteOrderMark::Stripped,
-    imports: Some(Imports {
-        place: ImportPlace::OwnBlockAfter,
+    search: SearchRules {
+        markers: &[
+            RootMarker::Anywhere(".foreword"),
+            RootMarker::Anywhere(".git"),
+            RootMarker::Anywhere(".jj"),
+            RootMarker::Anywhere(".hg"),
+        ],
+        // A cloned repository is untrusted. A symlink must not make it include files from outside, such as keys in
+        // the home directory.
+        links: Links::InsideRoot,
+        ..BASE.search
+    },
+    choose: ChoiceRules {
+        names: &[
+            Name::main("AGENTS.override.md"),
+            Name::main("AGENTS.md"),
+            Name::new(NameRole::Added, "AGENTS.local.md"),
+        ],
+        fallbacks: Fallbacks::Strict,
+        blank: Blank::FallsThrough,
+        same_file: SameFile::UsedOnce,
+        home: Some(HomeFile::first_of(&["AGENTS.override.md", "AGENTS.md"])),
+        ..BASE.choose
+    },
+    text: TextRules {
+        byte_order_mark: ByteOrderMark::Stripped,
+        front_matter: FrontMatterRule::Conditions,
+        // A file could otherwise close our tags and pose as the system prompt.
+        unsafe_text: UnsafeText::MadeHarmless,
+        ..BASE.text
+    },
+    imports: Some(ImportRules {
+        place: ImportPlace::OwnBlockAfter(&OwnBlock::PLAIN),
         max_depth: 5,
         syntax: ImportSyntax::Words,
         bounds: ImportBounds::Root,
-        extensions: &[],
-        chain_files: ChainFiles::Stay,
-        zero_byte: ZeroByte::Nowhere,
     }),
-    front_matter: FrontMatterRule::Conditions,
-    unsafe_text: UnsafeText::MadeHarmless,
-    same_file: SameFile::UsedOnce,
-    on_reading: OnReading::Session,
-    traces: Traces { in_user_home: &[], in_project: &[".foreword"] },
+    budget: BudgetRules { over_limit: OverLimit::NearestFirst, ..BASE.budget },
+    session: SessionRules { on_reading: OnReading::Session, ..BASE.session },
     ..BASE
 };

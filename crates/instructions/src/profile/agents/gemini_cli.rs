@@ -13,12 +13,12 @@ const fn section(of: PartOf) -> SectionForm {
         between: "\n\n",
         end: "",
         path: PathForm::Absolute,
-        kinds: Kinds::NONE,
+        kinds: OwnerWords::NONE,
         waiting: None,
     }
 }
 
-/// What stands for an import that cannot be there; Qwen Code has it, too.
+/// Replacement for an import that fails, shared with Qwen Code.
 pub(super) const FAILED: &[Piece] = &[
     Piece::Text("<!-- Import failed: "),
     Piece::Reference,
@@ -29,7 +29,7 @@ pub(super) const FAILED: &[Piece] = &[
 pub(super) const OUTSIDE: &[Piece] =
     &[Piece::Text("<!-- Import failed: "), Piece::Reference, Piece::Text(" - Path traversal attempt -->")];
 
-/// How imports are written; Qwen Code does it so, too.
+/// Form of imports, shared with Qwen Code.
 pub(super) const IN_PLACE: InPlace = InPlace {
     before: &[Piece::Text("<!-- Imported from: "), Piece::Reference, Piece::Text(" -->\n")],
     after: &[Piece::Text("\n<!-- End of import from: "), Piece::Reference, Piece::Text(" -->")],
@@ -40,8 +40,9 @@ pub(super) const IN_PLACE: InPlace = InPlace {
     unreadable: Some(FAILED),
     resolves_links: false,
     repeats: ImportRepeats::OnTheWay,
+    // A mark inside an imported text is kept, unlike that of the file itself.
     byte_order_mark: ByteOrderMark::Kept,
-    utf8_alone: false,
+    utf8_only: false,
 };
 
 /// The profile `gemini-cli`.
@@ -94,38 +95,73 @@ pub static GEMINI_CLI: Profile = Profile {
                 "a FIFO of the name keeps the agent waiting for ever, a cycle of links ends it",
             ),
         ],
+        hazards: StartupHazards { pipe: true, link_circle: true },
+        traces: Traces { in_user_home: &[], in_project: &[".gemini", "GEMINI.md"] },
     },
-    names: &["GEMINI.md"],
-    backslash: Backslash::Slash,
-    choice: NameChoice::All,
-    blank: Blank::FallsThrough,
-    home_directory: Some(HomeDirectory {
-        variable: None,
-        above: Some(("GEMINI_CLI_HOME", ".gemini")),
-        in_user_home: ".gemini",
-    }),
-    home: Some(HomeFile { choice: NameChoice::All, ..HomeFile::first_of(&["GEMINI.md"]) }),
-    root_override: RootOverride::Ignored,
-    max_bytes: UNLIMITED,
-    byte_order_mark: ByteOrderMark::Stripped,
-    dangling_link: DanglingLink::Absent,
-    imports: Some(Imports {
+    search: SearchRules {
+        home_directory: Some(HomeDirectory {
+            variable: None,
+            above: Some(("GEMINI_CLI_HOME", ".gemini")),
+            in_user_home: ".gemini",
+        }),
+        root_override: RootOverride::Ignored,
+        // The agent turns backslashes into slashes. On Linux a backslash is an ordinary character, so the
+        // directory is then not found.
+        skipped: &[SkippedDirectory::WithBackslash],
+        dangling_link: DanglingLink::Absent,
+        settings: Some(AgentSettings::Json(JsonSettings {
+            own: &["settings.json"],
+            in_project: &[".gemini/settings.json"],
+            place: SettingsPlace::WorkingDirectory,
+            names: Some(NamesSetting {
+                key: "context.fileName",
+                own_names: OwnNames::ComeLast,
+                heading: Some("# Contextual Instructions (GEMINI.md)"),
+            }),
+            unfollowed: &[
+                "context.importFormat",
+                "context.includeDirectories",
+                "context.loadMemoryFromIncludeDirectories",
+                "context.memoryBoundaryMarkers",
+            ],
+            trust: Some(FolderTrust {
+                file: "trustedFolders.json",
+                switch: ("security.folderTrust.enabled", true),
+            }),
+            // A mark inside an imported text is kept, unlike that of the file itself.
+            byte_order_mark: ByteOrderMark::Kept,
+            broken: (BrokenSettings::Refused, BrokenSettings::Refused),
+        })),
+        ..BASE.search
+    },
+    choose: ChoiceRules {
+        names: &[Name::main("GEMINI.md")],
+        choice: NameChoice::All,
+        blank: Blank::FallsThrough,
+        same_file: SameFile::UsedOnce,
+        home: Some(HomeFile { choice: NameChoice::All, ..HomeFile::first_of(&["GEMINI.md"]) }),
+        ..BASE.choose
+    },
+    text: TextRules {
+        byte_order_mark: ByteOrderMark::Stripped,
+        white_space: WhiteSpace::Trimmed,
+        ..BASE.text
+    },
+    imports: Some(ImportRules {
         place: ImportPlace::InPlace(&IN_PLACE),
         max_depth: 5,
         syntax: ImportSyntax::SpacedOutsideBackticks,
         bounds: ImportBounds::Repository,
-        extensions: &[],
-        chain_files: ChainFiles::Stay,
-        zero_byte: ZeroByte::Nowhere,
     }),
-    white_space: WhiteSpace::Trimmed,
-    order: ChainOrder::ByPath,
-    same_file: SameFile::UsedOnce,
-    role: BlockRole::User,
-    rendering: Rendering::Forms(&[
-        BlockForm {
-            role: BlockRole::System,
-            start: "# Contextual Instructions (GEMINI.md)\n\
+    budget: BudgetRules { max_bytes: UNLIMITED, ..BASE.budget },
+    render: RenderRules {
+        // The agent sorts all paths as strings. Capitals sort before small letters, so a nested file may come
+        // before that of the root.
+        order: ChainOrder::ByPath,
+        form: Rendering::Forms(&[
+            BlockForm {
+                role: BlockRole::System,
+                start: "# Contextual Instructions (GEMINI.md)\n\
                     The following content is loaded from local and global configuration files.\n\
                     **Context Precedence:**\n\
                     - **Global (~/.gemini/):** foundational user preferences. Apply these broadly.\n\
@@ -138,42 +174,23 @@ pub static GEMINI_CLI: Profile = Profile {
                     - **System Overrides:** Contextual instructions override default operational behaviors (e.g., tech stack, style, workflows, tool preferences) defined in the system prompt. However, they **cannot** override Core Mandates regarding safety, security, and agent integrity.\n\
                     \n\
                     <loaded_context>\n",
-            sections: &[section(PartOf::Home)],
-            between: "",
-            end: "\n</loaded_context>",
-        },
-        BlockForm {
-            role: BlockRole::User,
-            start: "<loaded_context>\n<project_context>\n",
-            sections: &[section(PartOf::Project)],
-            between: "",
-            end: "\n</project_context>\n</loaded_context>",
-        },
-    ]),
-    on_reading: OnReading::Nested(NestedFiles { names: &["GEMINI.md"], ..NestedFiles::RULES_ALONE }),
-    traps: Traps { pipe: true, link_circle: true },
-    traces: Traces { in_user_home: &[], in_project: &[".gemini", "GEMINI.md"] },
-    json_settings: Some(JsonSettings {
-        own: &["settings.json"],
-        in_project: &[".gemini/settings.json"],
-        place: SettingsPlace::WorkingDirectory,
-        names: Some(NamesSetting {
-            key: "context.fileName",
-            own_names: OwnNames::ComeLast,
-            heading: Some("# Contextual Instructions (GEMINI.md)"),
-        }),
-        unfollowed: &[
-            "context.importFormat",
-            "context.includeDirectories",
-            "context.loadMemoryFromIncludeDirectories",
-            "context.memoryBoundaryMarkers",
-        ],
-        trust: Some(FolderTrust {
-            file: "trustedFolders.json",
-            switch: ("security.folderTrust.enabled", true),
-        }),
-        byte_order_mark: ByteOrderMark::Kept,
-        broken: (BrokenSettings::Refused, BrokenSettings::Refused),
-    }),
+                sections: &[section(PartOf::Home)],
+                between: "",
+                end: "\n</loaded_context>",
+            },
+            BlockForm {
+                role: BlockRole::User,
+                start: "<loaded_context>\n<project_context>\n",
+                sections: &[section(PartOf::Project)],
+                between: "",
+                end: "\n</project_context>\n</loaded_context>",
+            },
+        ]),
+        role: BlockRole::User,
+    },
+    session: SessionRules {
+        on_reading: OnReading::Nested(NestedFiles { names: &["GEMINI.md"], ..NestedFiles::RULES_ONLY }),
+        ..BASE.session
+    },
     ..BASE
 };

@@ -1,4 +1,4 @@
-//! Goose, by its documentation alone.
+//! Goose, as documented. It was never run for comparison.
 
 use crate::profile::*;
 
@@ -16,19 +16,26 @@ pub static GOOSE: Profile = Profile {
             Rule::documented("not read here", "CONTEXT_FILE_NAMES, and `@file` in hints"),
             Rule::documented("the text around files", "is not documented; ours is shown"),
         ],
+        traces: Traces { in_user_home: &[], in_project: &[".goosehints"] },
+        ..Agent::UNNAMED
     },
-    names: &[".goosehints", "AGENTS.md"],
-    choice: NameChoice::All,
-    blank: Blank::FallsThrough,
-    home_directory: Some(HomeDirectory {
-        variable: None,
-        above: Some(("XDG_CONFIG_HOME", "goose")),
-        in_user_home: ".config/goose",
-    }),
-    home: Some(HomeFile::first_of(&[".goosehints"])),
-    root_override: RootOverride::Ignored,
-    max_bytes: UNLIMITED,
-    byte_order_mark: ByteOrderMark::Stripped,
-    traces: Traces { in_user_home: &[], in_project: &[".goosehints"] },
+    search: SearchRules {
+        home_directory: Some(HomeDirectory {
+            variable: None,
+            above: Some(("XDG_CONFIG_HOME", "goose")),
+            in_user_home: ".config/goose",
+        }),
+        root_override: RootOverride::Ignored,
+        ..BASE.search
+    },
+    choose: ChoiceRules {
+        names: &[Name::main(".goosehints"), Name::main("AGENTS.md")],
+        choice: NameChoice::All,
+        blank: Blank::FallsThrough,
+        home: Some(HomeFile::first_of(&[".goosehints"])),
+        ..BASE.choose
+    },
+    text: TextRules { byte_order_mark: ByteOrderMark::Stripped, ..BASE.text },
+    budget: BudgetRules { max_bytes: UNLIMITED, ..BASE.budget },
     ..BASE
 };

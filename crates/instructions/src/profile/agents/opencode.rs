@@ -45,66 +45,81 @@ pub static OPENCODE: Profile = Profile {
             ),
             Rule::observed("traps", "a FIFO of the name keeps the agent waiting for ever"),
         ],
+        hazards: StartupHazards::PIPE,
+        traces: Traces { in_user_home: &[], in_project: &[".opencode", "opencode.json", "opencode.jsonc"] },
     },
-    names: &["AGENTS.md", "CLAUDE.md", "CONTEXT.md"],
-    choice: NameChoice::FirstOfChain,
-    blank: Blank::IncludedUnlessEmpty,
-    home_directory: Some(HomeDirectory {
-        variable: Some("OPENCODE_CONFIG_DIR"),
-        above: Some(("XDG_CONFIG_HOME", "opencode")),
-        in_user_home: ".config/opencode",
-    }),
-    home: Some(HomeFile {
-        elsewhere: &[".claude/CLAUDE.md"],
+    search: SearchRules {
+        home_directory: Some(HomeDirectory {
+            variable: Some("OPENCODE_CONFIG_DIR"),
+            above: Some(("XDG_CONFIG_HOME", "opencode")),
+            in_user_home: ".config/opencode",
+        }),
+        marker_check: MarkerCheck::GitAccepts,
+        // Without a repository the agent walks up to `/`, which may include files that belong to no project.
+        without_marker: WithoutMarker::WholePath,
+        root_override: RootOverride::Ignored,
+        dangling_link: DanglingLink::Absent,
+        settings: Some(AgentSettings::Json(JsonSettings {
+            own: &["config.json", "opencode.json", "opencode.jsonc"],
+            in_project: &[
+                "opencode.json",
+                "opencode.jsonc",
+                ".opencode/opencode.json",
+                ".opencode/opencode.jsonc",
+            ],
+            place: SettingsPlace::EveryDirectory,
+            names: None,
+            unfollowed: &["instructions"],
+            trust: None,
+            byte_order_mark: ByteOrderMark::Stripped,
+            broken: (BrokenSettings::Unknown, BrokenSettings::Unknown),
+        })),
+        ..BASE.search
+    },
+    choose: ChoiceRules {
+        names: &[Name::main("AGENTS.md"), Name::main("CLAUDE.md"), Name::main("CONTEXT.md")],
+        // The first name that exists anywhere decides for all directories, so one AGENTS.md at the root hides
+        // every CLAUDE.md.
+        choice: NameChoice::FirstOfChain,
         blank: Blank::IncludedUnlessEmpty,
-        ..HomeFile::first_of(&["AGENTS.md"])
-    }),
-    marker_check: MarkerCheck::GitAccepts,
-    without_marker: WithoutMarker::WholePath,
-    root_override: RootOverride::Ignored,
-    max_bytes: UNLIMITED,
-    byte_order_mark: ByteOrderMark::Stripped,
-    dangling_link: DanglingLink::Absent,
-    order: ChainOrder::NearestFirst,
-    same_file: SameFile::OncePerPath,
-    rendering: Rendering::Forms(&[BlockForm {
-        role: BlockRole::System,
-        start: "",
-        sections: &[SectionForm {
-            of: PartOf::Everything,
-            before: &[Piece::Text("Instructions from: "), Piece::Path, Piece::Text("\n")],
-            after: &[],
-            between: "\n",
-            end: "",
-            path: PathForm::Absolute,
-            kinds: Kinds::NONE,
-            waiting: None,
-        }],
-        between: "",
-        end: "",
-    }]),
-    on_reading: OnReading::Nested(NestedFiles {
-        names: &["AGENTS.md", "CLAUDE.md", "CONTEXT.md"],
-        choice: NameChoice::FirstOfDirectory,
+        same_file: SameFile::OncePerPath,
+        home: Some(HomeFile {
+            elsewhere: &[".claude/CLAUDE.md"],
+            blank: Blank::IncludedUnlessEmpty,
+            ..HomeFile::first_of(&["AGENTS.md"])
+        }),
+        ..BASE.choose
+    },
+    text: TextRules { byte_order_mark: ByteOrderMark::Stripped, ..BASE.text },
+    budget: BudgetRules { max_bytes: UNLIMITED, ..BASE.budget },
+    render: RenderRules {
         order: ChainOrder::NearestFirst,
-        ..NestedFiles::RULES_ALONE
-    }),
-    traps: Traps::PIPE,
-    traces: Traces { in_user_home: &[], in_project: &[".opencode", "opencode.json", "opencode.jsonc"] },
-    json_settings: Some(JsonSettings {
-        own: &["config.json", "opencode.json", "opencode.jsonc"],
-        in_project: &[
-            "opencode.json",
-            "opencode.jsonc",
-            ".opencode/opencode.json",
-            ".opencode/opencode.jsonc",
-        ],
-        place: SettingsPlace::EveryDirectory,
-        names: None,
-        unfollowed: &["instructions"],
-        trust: None,
-        byte_order_mark: ByteOrderMark::Stripped,
-        broken: (BrokenSettings::Unknown, BrokenSettings::Unknown),
-    }),
+        form: Rendering::Forms(&[BlockForm {
+            role: BlockRole::System,
+            start: "",
+            sections: &[SectionForm {
+                of: PartOf::Everything,
+                before: &[Piece::Text("Instructions from: "), Piece::Path, Piece::Text("\n")],
+                after: &[],
+                between: "\n",
+                end: "",
+                path: PathForm::Absolute,
+                kinds: OwnerWords::NONE,
+                waiting: None,
+            }],
+            between: "",
+            end: "",
+        }]),
+        ..BASE.render
+    },
+    session: SessionRules {
+        on_reading: OnReading::Nested(NestedFiles {
+            names: &["AGENTS.md", "CLAUDE.md", "CONTEXT.md"],
+            choice: NameChoice::FirstOfDirectory,
+            order: ChainOrder::NearestFirst,
+            ..NestedFiles::RULES_ONLY
+        }),
+        ..BASE.session
+    },
     ..BASE
 };

@@ -29,40 +29,54 @@ pub static PI: Profile = Profile {
             Rule::observed("role", "system prompt"),
             Rule::observed("traps", "a FIFO of the name keeps the agent waiting for ever"),
         ],
+        hazards: StartupHazards::PIPE,
+        traces: Traces { in_user_home: &[], in_project: &[".pi"] },
     },
-    names: &["AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD"],
-    home_directory: Some(HomeDirectory {
-        variable: Some("PI_CODING_AGENT_DIR"),
-        above: None,
-        in_user_home: ".pi/agent",
-    }),
-    home: Some(HomeFile {
-        blank: Blank::Included,
-        ..HomeFile::first_of(&["AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD"])
-    }),
-    markers: &[],
-    empty_markers: EmptyMarkers::WholePath,
-    root_override: RootOverride::Ignored,
-    max_bytes: UNLIMITED,
-    same_file: SameFile::OncePerPath,
-    dangling_link: DanglingLink::Absent,
-    rendering: Rendering::Forms(&[BlockForm {
-        role: BlockRole::System,
-        start: "\n# Project Context\n\nProject-specific instructions and guidelines:\n\n",
-        sections: &[SectionForm {
-            of: PartOf::Everything,
-            before: &[Piece::Text("## "), Piece::Path, Piece::Text("\n\n")],
-            after: &[Piece::Text("\n\n")],
+    search: SearchRules {
+        home_directory: Some(HomeDirectory {
+            variable: Some("PI_CODING_AGENT_DIR"),
+            above: None,
+            in_user_home: ".pi/agent",
+        }),
+        markers: &[],
+        empty_markers: EmptyMarkers::WholePath,
+        root_override: RootOverride::Ignored,
+        dangling_link: DanglingLink::Absent,
+        ..BASE.search
+    },
+    choose: ChoiceRules {
+        names: &[
+            Name::main("AGENTS.md"),
+            Name::main("AGENTS.MD"),
+            Name::main("CLAUDE.md"),
+            Name::main("CLAUDE.MD"),
+        ],
+        same_file: SameFile::OncePerPath,
+        home: Some(HomeFile {
+            blank: Blank::Included,
+            ..HomeFile::first_of(&["AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD"])
+        }),
+        ..BASE.choose
+    },
+    budget: BudgetRules { max_bytes: UNLIMITED, ..BASE.budget },
+    render: RenderRules {
+        form: Rendering::Forms(&[BlockForm {
+            role: BlockRole::System,
+            start: "\n# Project Context\n\nProject-specific instructions and guidelines:\n\n",
+            sections: &[SectionForm {
+                of: PartOf::Everything,
+                before: &[Piece::Text("## "), Piece::Path, Piece::Text("\n\n")],
+                after: &[Piece::Text("\n\n")],
+                between: "",
+                end: "",
+                path: PathForm::Absolute,
+                kinds: OwnerWords::NONE,
+                waiting: None,
+            }],
             between: "",
             end: "",
-            path: PathForm::Absolute,
-            kinds: Kinds::NONE,
-            waiting: None,
-        }],
-        between: "",
-        end: "",
-    }]),
-    traps: Traps::PIPE,
-    traces: Traces { in_user_home: &[], in_project: &[".pi"] },
+        }]),
+        ..BASE.render
+    },
     ..BASE
 };

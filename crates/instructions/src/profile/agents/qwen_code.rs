@@ -9,7 +9,7 @@ const fn section(
     after: &'static [Piece],
     path: PathForm,
 ) -> SectionForm {
-    SectionForm { of, before, after, between: "\n\n", end: "", path, kinds: Kinds::NONE, waiting: None }
+    SectionForm { of, before, after, between: "\n\n", end: "", path, kinds: OwnerWords::NONE, waiting: None }
 }
 
 const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
@@ -81,23 +81,66 @@ pub static QWEN_CODE: Profile = Profile {
             ),
             Rule::observed("traps", "a FIFO of the name keeps the agent waiting for ever"),
         ],
+        hazards: StartupHazards::PIPE,
+        traces: Traces { in_user_home: &[], in_project: &[".qwen", "QWEN.md"] },
     },
-    names: &["QWEN.md", "AGENTS.md"],
-    choice: NameChoice::All,
-    at_root: (&[".qwen/QWEN.local.md"], AtRoot::LastIfMarked),
-    blank: Blank::FallsThrough,
-    home_directory: Some(HomeDirectory { variable: Some("QWEN_HOME"), above: None, in_user_home: ".qwen" }),
-    home: Some(HomeFile { choice: NameChoice::All, ..HomeFile::first_of(&["QWEN.md", "AGENTS.md"]) }),
-    rule_folders: &[rules(RuleFolderPlace::Home, "rules"), rules(RuleFolderPlace::Root, ".qwen/rules")],
-    marker_check: MarkerCheck::DirectoryOrFile,
-    reach: Reach::OneAbove,
-    without_marker: WithoutMarker::WholePath,
-    root_override: RootOverride::Ignored,
-    max_bytes: UNLIMITED,
-    byte_order_mark: ByteOrderMark::Stripped,
-    dangling_link: DanglingLink::Absent,
-    imports: Some(Imports {
+    search: SearchRules {
+        home_directory: Some(HomeDirectory {
+            variable: Some("QWEN_HOME"),
+            above: None,
+            in_user_home: ".qwen",
+        }),
+        marker_check: MarkerCheck::DirectoryOrFile,
+        without_marker: WithoutMarker::WholePath,
+        root_override: RootOverride::Ignored,
+        // The agent stops only at the parent of the root, so files beside the repository are read, too.
+        reach: Reach::OneAbove,
+        dangling_link: DanglingLink::Absent,
+        settings: Some(AgentSettings::Json(JsonSettings {
+            own: &["settings.json"],
+            in_project: &[".qwen/settings.json"],
+            place: SettingsPlace::WorkingDirectory,
+            names: Some(NamesSetting {
+                key: "context.fileName",
+                own_names: OwnNames::Replaced,
+                heading: None,
+            }),
+            unfollowed: &[
+                "context.importFormat",
+                "context.includeDirectories",
+                "context.loadFromIncludeDirectories",
+            ],
+            trust: Some(FolderTrust {
+                file: "trustedFolders.json",
+                switch: ("security.folderTrust.enabled", false),
+            }),
+            byte_order_mark: ByteOrderMark::Stripped,
+            // The user's own invalid settings stop the agent; those of a project are replaced by empty ones.
+            broken: (BrokenSettings::Refused, BrokenSettings::Empty),
+        })),
+        ..BASE.search
+    },
+    choose: ChoiceRules {
+        names: &[
+            Name::main("QWEN.md"),
+            Name::main("AGENTS.md"),
+            Name::new(NameRole::RootLast, ".qwen/QWEN.local.md"),
+        ],
+        choice: NameChoice::All,
+        blank: Blank::FallsThrough,
+        same_file: SameFile::OncePerRealPath,
+        home: Some(HomeFile { choice: NameChoice::All, ..HomeFile::first_of(&["QWEN.md", "AGENTS.md"]) }),
+        rule_folders: &[rules(RuleFolderPlace::Home, "rules"), rules(RuleFolderPlace::Root, ".qwen/rules")],
+        ..BASE.choose
+    },
+    text: TextRules {
+        byte_order_mark: ByteOrderMark::Stripped,
+        white_space: WhiteSpace::Trimmed,
+        ..BASE.text
+    },
+    imports: Some(ImportRules {
         place: ImportPlace::InPlace(&InPlace {
+            // A fork of Gemini CLI: only the treatment of missing files and of repeated ones differs.
             missing: None,
             outside: Some(OUTSIDE),
             repeats: ImportRepeats::OnTheWayWithFirst,
@@ -106,52 +149,32 @@ pub static QWEN_CODE: Profile = Profile {
         max_depth: 5,
         syntax: ImportSyntax::SpacedOutsideMarkdownCode,
         bounds: ImportBounds::RepositoryByPath,
-        extensions: &[],
-        chain_files: ChainFiles::Stay,
-        zero_byte: ZeroByte::Nowhere,
     }),
-    white_space: WhiteSpace::Trimmed,
-    order: ChainOrder::ByName,
-    same_file: SameFile::OncePerRealPath,
-    rendering: Rendering::Forms(&[BlockForm {
-        role: BlockRole::System,
-        start: "",
-        sections: &[
-            section(
-                PartOf::Files,
-                &[Piece::Text("--- Context from: "), Piece::Path, Piece::Text(" ---\n")],
-                &[Piece::Text("\n--- End of Context from: "), Piece::Path, Piece::Text(" ---")],
-                PathForm::FromCwd,
-            ),
-            section(
-                PartOf::Rules,
-                &[Piece::Text("--- Rule from: "), Piece::Path, Piece::Text(" ---\n")],
-                &[Piece::Text("\n--- End of Rule from: "), Piece::Path, Piece::Text(" ---")],
-                PathForm::FromRoot,
-            ),
-        ],
-        between: "\n\n",
-        end: "",
-    }]),
-    on_reading: OnReading::Nested(NestedFiles::RULES_ALONE),
-    traps: Traps::PIPE,
-    traces: Traces { in_user_home: &[], in_project: &[".qwen", "QWEN.md"] },
-    json_settings: Some(JsonSettings {
-        own: &["settings.json"],
-        in_project: &[".qwen/settings.json"],
-        place: SettingsPlace::WorkingDirectory,
-        names: Some(NamesSetting { key: "context.fileName", own_names: OwnNames::Replaced, heading: None }),
-        unfollowed: &[
-            "context.importFormat",
-            "context.includeDirectories",
-            "context.loadFromIncludeDirectories",
-        ],
-        trust: Some(FolderTrust {
-            file: "trustedFolders.json",
-            switch: ("security.folderTrust.enabled", false),
-        }),
-        byte_order_mark: ByteOrderMark::Stripped,
-        broken: (BrokenSettings::Refused, BrokenSettings::Empty),
-    }),
+    budget: BudgetRules { max_bytes: UNLIMITED, ..BASE.budget },
+    render: RenderRules {
+        order: ChainOrder::ByName,
+        form: Rendering::Forms(&[BlockForm {
+            role: BlockRole::System,
+            start: "",
+            sections: &[
+                section(
+                    PartOf::Files,
+                    &[Piece::Text("--- Context from: "), Piece::Path, Piece::Text(" ---\n")],
+                    &[Piece::Text("\n--- End of Context from: "), Piece::Path, Piece::Text(" ---")],
+                    PathForm::FromCwd,
+                ),
+                section(
+                    PartOf::Rules,
+                    &[Piece::Text("--- Rule from: "), Piece::Path, Piece::Text(" ---\n")],
+                    &[Piece::Text("\n--- End of Rule from: "), Piece::Path, Piece::Text(" ---")],
+                    PathForm::FromRoot,
+                ),
+            ],
+            between: "\n\n",
+            end: "",
+        }]),
+        ..BASE.render
+    },
+    session: SessionRules { on_reading: OnReading::Nested(NestedFiles::RULES_ONLY), ..BASE.session },
     ..BASE
 };

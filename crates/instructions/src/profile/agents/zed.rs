@@ -1,4 +1,4 @@
-//! Zed, by its documentation alone.
+//! Zed, as documented. It was never run for comparison.
 
 use crate::profile::*;
 
@@ -17,23 +17,30 @@ pub static ZED: Profile = Profile {
             Rule::documented("your own rules", "are in the editor's library, which is not read here"),
             Rule::documented("the text around files", "is not documented; ours is shown"),
         ],
+        traces: Traces { in_user_home: &[".config/zed"], in_project: &[".zed", ".rules"] },
+        ..Agent::UNNAMED
     },
-    names: &[
-        ".rules",
-        ".cursorrules",
-        ".windsurfrules",
-        ".clinerules",
-        ".github/copilot-instructions.md",
-        "AGENT.md",
-        "AGENTS.md",
-        "CLAUDE.md",
-        "GEMINI.md",
-    ],
-    markers: &[],
-    empty_markers: EmptyMarkers::CwdOnly,
-    root_override: RootOverride::Ignored,
-    max_bytes: UNLIMITED,
-    byte_order_mark: ByteOrderMark::Stripped,
-    traces: Traces { in_user_home: &[".config/zed"], in_project: &[".zed", ".rules"] },
+    search: SearchRules {
+        markers: &[],
+        empty_markers: EmptyMarkers::CwdOnly,
+        root_override: RootOverride::Ignored,
+        ..BASE.search
+    },
+    choose: ChoiceRules {
+        names: &[
+            Name::main(".rules"),
+            Name::main(".cursorrules"),
+            Name::main(".windsurfrules"),
+            Name::main(".clinerules"),
+            Name::main(".github/copilot-instructions.md"),
+            Name::main("AGENT.md"),
+            Name::main("AGENTS.md"),
+            Name::main("CLAUDE.md"),
+            Name::main("GEMINI.md"),
+        ],
+        ..BASE.choose
+    },
+    text: TextRules { byte_order_mark: ByteOrderMark::Stripped, ..BASE.text },
+    budget: BudgetRules { max_bytes: UNLIMITED, ..BASE.budget },
     ..BASE
 };

@@ -1,118 +1,130 @@
-//! How files that a text names are read with it.
+//! Rules for files that a text imports.
 
-use crate::profile::{ByteOrderMark, Piece};
+use super::render::Piece;
+use super::text::ByteOrderMark;
 
-/// How files that a text names are read with it.
+/// Rules for imports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Imports {
-    /// Where their text stands.
+pub struct ImportRules {
+    /// Position of an imported text.
     pub place: ImportPlace,
-    /// How many of them may lead to a file, one in the other.
+    /// Maximum length of a path of imports.
     pub max_depth: usize,
-    /// What names a file.
+    /// Syntax that names a file.
     pub syntax: ImportSyntax,
-    /// Where they may be.
+    /// Allowed locations of imported files.
     pub bounds: ImportBounds,
-    /// Which extensions their names may have, besides none; all where this is empty.
-    pub extensions: &'static [&'static str],
-    /// Where a file stands that is read anyway and that an earlier one names, too.
-    pub chain_files: ChainFiles,
-    /// What a path with a zero byte in it does.
-    pub zero_byte: ZeroByte,
 }
 
-/// Where a file stands that is read anyway and that an earlier one names, too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChainFiles {
-    /// At its own place.
-    Stay,
-    /// Where it is named first, as if it were like the file that names it.
-    Move,
-}
-
-/// What a path with a zero byte in it does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ZeroByte {
-    /// It leads nowhere.
-    Nowhere,
-    /// It costs all files.
-    LosesAll,
-}
-
-/// Where the text of an imported file stands.
+/// Position of an imported text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportPlace {
-    /// In a block of its own, right after that of the file that names it.
-    OwnBlockAfter,
-    /// Where it is named.
+    /// In a block of its own, right after that of the file that imports it.
+    OwnBlockAfter(&'static OwnBlock),
+    /// In place of the import.
     InPlace(&'static InPlace),
 }
 
-/// What names a file.
+/// Details of imports that get blocks of their own.
+#[derive(Debug, PartialEq, Eq)]
+pub struct OwnBlock {
+    /// Extensions that imported files may have, apart from none. Empty if any is allowed.
+    pub extensions: &'static [&'static str],
+    /// Position of a file of the chain that an earlier one imports.
+    pub chain_files: ChainFiles,
+    /// Effect of a zero byte in an imported path.
+    pub zero_byte: ZeroByte,
+}
+
+impl OwnBlock {
+    /// Details of Foreword's own imports.
+    pub(crate) const PLAIN: Self =
+        Self { extensions: &[], chain_files: ChainFiles::Stay, zero_byte: ZeroByte::NotFound };
+}
+
+/// Position of a file of the chain that an earlier one imports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChainFiles {
+    /// Its own position in the chain.
+    Stay,
+    /// After the file that imports it first, labelled like that file.
+    Move,
+}
+
+/// Effect of a zero byte in an imported path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ZeroByte {
+    /// The path is not found.
+    NotFound,
+    /// All files are lost.
+    LosesAll,
+}
+
+/// Syntax that names a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportSyntax {
-    /// A word that begins with `@`, outside code and comments; punctuation after it may not belong to it.
+    /// A word that begins with `@`, outside code and comments. Punctuation at its end may or may not be part of the path.
     Words,
-    /// `@` behind white space and all up to the next; its first character a dot, a slash or an ASCII letter. Code is what
-    /// is between equal runs of backticks.
+    /// `@` after white space, up to the next white space. The path begins with a dot, a slash or an ASCII letter. Text between
+    /// equal runs of backticks is code.
     SpacedOutsideBackticks,
-    /// The same, but code is what Markdown says; in lists and tables nothing is.
+    /// Like `SpacedOutsideBackticks`, but Markdown decides what is code, except in lists and tables, which have none.
     SpacedOutsideMarkdownCode,
-    /// `@` behind anything that cannot end a mail address's name, and all up to white space or a quote, without the
-    /// punctuation at its end; a relative path with an extension. Code is lines between fences, and what is between equal runs
-    /// of backticks in a line, or behind one without a second.
+    /// `@` after anything that cannot end the local part of a mail address, up to white space or a quote, without punctuation
+    /// at the end. The path is relative and has an extension. Code is lines between fences, and text between equal runs of
+    /// backticks in a line, or after an unpaired one.
     Punctuated,
-    /// `@` at the beginning of a run of plain Markdown text or behind white space, up to white space or a `#`.
+    /// `@` at the beginning of a run of plain Markdown text or after white space, up to white space or a `#`.
     MarkdownText,
 }
 
-/// Where imported files may be.
+/// Allowed locations of imported files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportBounds {
-    /// In the root; those of the user's own files in the agent's directory.
+    /// In the root; for the user's own files, in the agent's directory.
     Root,
-    /// Where they lead, in the working directory; those of the user's own files anywhere.
+    /// In the working directory after resolving symlinks; for the user's own files, anywhere.
     WorkingDirectory,
-    /// By their path, in the repository of the file that is read, or in its directory where there is none.
+    /// In the repository of the importing file by path alone, or in its directory if it is in none.
     RepositoryByPath,
-    /// The same, and where they lead, too.
+    /// Like `RepositoryByPath`, but also after resolving symlinks.
     Repository,
 }
 
-/// How an import that stands where it is named is written.
+/// Form of an import that is expanded in place.
 #[derive(Debug, PartialEq, Eq)]
 pub struct InPlace {
-    /// What stands before its text.
+    /// Text before the imported text.
     pub before: &'static [Piece],
-    /// What stands after its text.
+    /// Text after the imported text.
     pub after: &'static [Piece],
-    /// Whether white space at the end of its text goes.
+    /// White space at the end of the imported text is removed.
     pub trimmed_end: bool,
-    /// What stands for a file that is there already.
+    /// Replacement for a file that was imported before.
     pub repeated: &'static [Piece],
-    /// What stands for a file that is not where it may be; none where the text stays as it is.
+    /// Replacement for a file outside the bounds. `None` if the import stays as it is written.
     pub outside: Option<&'static [Piece]>,
-    /// What stands for a file that does not exist.
+    /// Replacement for a missing file. `None` if the import stays as it is written.
     pub missing: Option<&'static [Piece]>,
-    /// What stands for what is no file.
+    /// Replacement for something that is not a file. `None` if the import stays as it is written.
     pub unreadable: Option<&'static [Piece]>,
-    /// Whether files go by where they lead.
+    /// Files are compared by their real paths.
     pub resolves_links: bool,
-    /// What counts as being there already.
+    /// Earlier imports that count as repeated.
     pub repeats: ImportRepeats,
-    /// What becomes of a byte order mark.
+    /// Treatment of a byte order mark.
     pub byte_order_mark: ByteOrderMark,
-    /// Whether files that are not UTF-8 are left out.
-    pub utf8_alone: bool,
+    /// Files that are not UTF-8 are left out.
+    pub utf8_only: bool,
 }
 
-/// What counts as being there already.
+/// Earlier imports that count as repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportRepeats {
-    /// Imports that led here.
+    /// The imports that led here.
     OnTheWay,
-    /// Imports that led here, and the file that they began in.
+    /// The imports that led here, and the file in which they began.
     OnTheWayWithFirst,
-    /// Everything that was imported into the file that they began in, and that file.
+    /// Everything that was imported into the file in which they began, and that file.
     Anywhere,
 }

@@ -1,55 +1,106 @@
-//! The texts that an agent puts around files, as data.
+//! Rules that turn files into the text of a prompt.
 
-use crate::profile::BlockRole;
+use serde::{Deserialize, Serialize};
 
-/// A block of the text an agent gets.
+/// Order, form and role of the text.
+#[derive(Debug, Clone, Copy)]
+pub struct RenderRules {
+    /// Order of the directories of a chain.
+    pub order: ChainOrder,
+    /// Form of the text.
+    pub form: Rendering,
+    /// Part of the request that holds the text.
+    pub role: BlockRole,
+}
+
+/// Order of the directories of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChainOrder {
+    /// The root first, the working directory last.
+    RootFirst,
+    /// The working directory first, the root last.
+    NearestFirst,
+    /// The first name of the root and of the working directory, the other names of the root, those of the working directory,
+    /// and last the directories between them, nearest first.
+    RootThenNearest,
+    /// By the bytes of their paths, so that a directory may precede a file beside it.
+    ByPath,
+    /// All files of one name, then those of the next; within a name the user's own, then the root first.
+    ByName,
+}
+
+/// Form of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rendering {
+    /// One `<agents_context>` with a block for each file.
+    AgentsContext,
+    /// One `<INSTRUCTIONS>` under a heading that names the working directory.
+    Instructions,
+    /// Blocks as these forms describe them.
+    Forms(&'static [BlockForm]),
+}
+
+/// Part of a request that holds a block of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum BlockRole {
+    /// The system prompt.
+    System,
+    /// A developer message.
+    Developer,
+    /// A user message.
+    User,
+}
+
+/// Form of one block.
 #[derive(Debug, PartialEq, Eq)]
 pub struct BlockForm {
-    /// Where the agent puts it.
+    /// Part of the request that holds it.
     pub role: BlockRole,
-    /// What it begins with.
+    /// Text at its beginning.
     pub start: &'static str,
-    /// Its sections; one without files is left out.
+    /// Its sections. A section without files is left out.
     pub sections: &'static [SectionForm],
-    /// What stands between sections.
+    /// Text between two sections.
     pub between: &'static str,
-    /// What it ends with.
+    /// Text at its end.
     pub end: &'static str,
 }
 
-/// Files that stand one after another.
+/// Form of a list of files.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SectionForm {
-    /// Which files.
+    /// Files in it.
     pub of: PartOf,
-    /// What stands before each.
+    /// Text before each file.
     pub before: &'static [Piece],
-    /// What stands after each.
+    /// Text after each file.
     pub after: &'static [Piece],
-    /// What stands between two.
+    /// Text between two files.
     pub between: &'static str,
-    /// What stands after the last.
+    /// Text after the last file.
     pub end: &'static str,
-    /// How paths are written.
+    /// Form of paths.
     pub path: PathForm,
-    /// What files are called by whose they are.
-    pub kinds: Kinds,
-    /// How rules are listed that wait for a path that matches; none where they are not.
+    /// Words for the owners of files.
+    pub kinds: OwnerWords,
+    /// List of the rules that wait for a path that matches. `None` if they are not listed.
     pub waiting: Option<WaitingForm>,
 }
 
-/// A list of rules that wait for a path that matches.
+/// Form of a list of rules that wait for a path that matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitingForm {
-    /// What stands before it.
+    /// Text before the list.
     pub start: &'static str,
-    /// What stands for each.
+    /// Text of each rule.
     pub row: &'static [Piece],
-    /// What stands between two.
+    /// Text between two rules.
     pub between: &'static str,
 }
 
-/// Which files a section has.
+/// Files of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartOf {
     /// All.
@@ -60,54 +111,54 @@ pub enum PartOf {
     Project,
     /// Those that are not from a folder of rules.
     Files,
-    /// Those that are.
+    /// Those from folders of rules.
     Rules,
 }
 
-/// What files are called by whose they are.
+/// Words for the owners of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kinds {
-    /// The user's own.
+pub struct OwnerWords {
+    /// The user, for files outside the project.
     pub home: &'static str,
-    /// The project's.
+    /// The project.
     pub project: &'static str,
-    /// The user's own in the project.
+    /// The user, for files in the project.
     pub private: &'static str,
 }
 
-impl Kinds {
-    /// Where texts do not say it.
+impl OwnerWords {
+    /// For texts that do not mention owners.
     pub const NONE: Self = Self { home: "", project: "", private: "" };
 }
 
 /// A piece of the text around a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece {
-    /// This text.
+    /// Fixed text.
     Text(&'static str),
     /// The file's path.
     Path,
     /// The file's path as the value of an attribute.
     AttributePath,
-    /// What the file is called by whose it is.
+    /// The word for the file's owner.
     Kind,
-    /// How the file was named, without the `@`.
+    /// The path as the import spells it, without the `@`.
     Reference,
-    /// Why it is not there, in the words of the agent's runtime.
+    /// The reason for a missing file, in the words of the agent's runtime.
     Reason,
     /// The globs of a rule.
     Globs,
-    /// What a rule says of itself.
+    /// The description in a rule's front matter.
     Description,
 }
 
-/// How paths are written.
+/// Form of paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathForm {
-    /// From the file system's root.
+    /// Absolute.
     Absolute,
-    /// From the working directory.
+    /// Relative to the working directory.
     FromCwd,
-    /// From the project's root.
+    /// Relative to the project's root.
     FromRoot,
 }

@@ -1,38 +1,38 @@
-//! Folders of files that are read besides those of a fixed name.
+//! Folders of rules, which are read in addition to files with a fixed name.
 
-/// A folder of files that are read besides, itself and everything below it.
+/// A folder of rules, with everything below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleFolder {
-    /// Where it is looked for.
+    /// Directories that it is looked for in.
     pub place: RuleFolderPlace,
-    /// Its path from there.
+    /// Path below such a directory.
     pub directory: &'static str,
-    /// How the names of its files end.
+    /// End of its files' names.
     pub suffix: &'static str,
-    /// In which order they are read.
+    /// Order of its files.
     pub order: RuleOrder,
-    /// Which links are read.
+    /// Symlinks that are followed.
     pub links: RuleLinks,
-    /// When they are read.
+    /// Conditions under which a file is read.
     pub conditions: RuleConditions,
-    /// What of them is read.
+    /// Part of a file that is read.
     pub body: RuleBody,
 }
 
-/// Where a folder is looked for.
+/// Directories that a folder of rules is looked for in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleFolderPlace {
-    /// In every directory of the chain, behind the names before the last one that is added.
+    /// Every directory of the chain; its files follow the main names and precede the added ones.
     EveryDirectory,
-    /// In the root, behind all other files.
+    /// The root; its files follow all others.
     Root,
-    /// In the root, then in the working directory, behind all other files.
+    /// The root, then the working directory; their files follow all others.
     RootAndCwd,
-    /// In the agent's own directory.
+    /// The agent's own directory.
     Home,
 }
 
-/// In which order the files of a folder are read.
+/// Order of the files of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleOrder {
     /// By the bytes of their paths.
@@ -41,49 +41,49 @@ pub enum RuleOrder {
     AsListed,
 }
 
-/// Which links in a folder are read.
+/// Symlinks in a folder that are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleLinks {
     /// None.
     Skipped,
     /// Those to files.
     ToFiles,
-    /// Those to files and to directories; what is read goes by where it really is.
+    /// Those to files and directories, which then count by their real paths.
     Resolved,
 }
 
-/// When a file of a folder is read at the start: if its front matter has none of these keys with globs in it. The others wait
-/// for a tool to touch a path that matches.
+/// Conditions in the front matter of a rule. A rule without globs is read at the start; the others wait for a tool to touch
+/// a path that matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleConditions {
-    /// The keys.
+    /// Keys that hold globs.
     pub keys: &'static [&'static str],
-    /// Globs that are no condition, because they match everything.
+    /// Globs that are not a condition, because they match everything.
     pub everything: &'static [&'static str],
-    /// A key that must be true; one without front matter has none.
+    /// Key that must be true for a rule to be read at the start.
     pub always: Option<&'static str>,
-    /// Whether a file whose front matter is not YAML is not read at all.
+    /// A file with invalid front matter is not read at all.
     pub invalid_is_lost: bool,
-    /// How the globs match a path below the directory that the folder is in.
+    /// Matching of globs with paths below the directory that holds the folder.
     pub matching: GlobMatching,
 }
 
-/// How an agent's globs match a path.
+/// Matching of an agent's globs with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GlobMatching {
-    /// As in a `.gitignore`, but in any letter case, and `./` before a glob matches nothing.
+    /// As in a `.gitignore`, but in any letter case; a glob that begins with `./` matches nothing.
     Gitignore,
-    /// The whole path, or the name alone where there is no slash; one that begins with `!` does not count.
+    /// Against the whole path, or against the name alone if the glob has no slash; globs that begin with `!` are ignored.
     WholePath,
 }
 
-/// What of a file of a folder is read.
+/// Part of a rule that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleBody {
-    /// What the profile's other files have, too.
+    /// The same as of the profile's other files.
     AsOthers,
-    /// All of it, as it is.
+    /// The whole file, unchanged.
     Raw,
-    /// Its text without front matter and any comment, with plain line ends, trimmed.
+    /// The text without front matter and comments, with plain line ends, trimmed.
     Bare,
 }

@@ -1,48 +1,69 @@
-//! What becomes of a file's text before it is passed on.
+//! Rules that transform a file's text before it is passed on.
 
-/// What happens to a byte order mark.
+/// Changes to the text of every file.
+#[derive(Debug, Clone, Copy)]
+pub struct TextRules {
+    /// Treatment of a byte order mark.
+    pub byte_order_mark: ByteOrderMark,
+    /// Treatment of a YAML block at the beginning.
+    pub front_matter: FrontMatterRule,
+    /// Other parts that are removed.
+    pub removed: &'static [RemovedPart],
+    /// Treatment of white space around the text.
+    pub white_space: WhiteSpace,
+    /// Treatment of wrapper tags and hidden characters.
+    pub unsafe_text: UnsafeText,
+}
+
+impl TextRules {
+    pub(crate) fn removes(&self, part: RemovedPart) -> bool {
+        self.removed.contains(&part)
+    }
+}
+
+/// Treatment of a byte order mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteOrderMark {
-    /// It goes.
+    /// Removed.
     Stripped,
-    /// It stays in the text.
+    /// Part of the text.
     Kept,
 }
 
-/// What a YAML block at the beginning of a file is.
+/// Treatment of a YAML block at the beginning of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrontMatterRule {
-    /// Text.
+    /// Part of the text.
     Text,
-    /// With `applies_to` or `audience` in it, the conditions under which the file applies; else text.
+    /// The conditions under which the file applies if it has `applies_to` or `audience`, else part of the text.
     Conditions,
-    /// Nothing: it goes.
+    /// Removed.
     Stripped,
 }
 
-/// What becomes of comments in Markdown.
+/// Parts of a text that are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comments {
-    /// They stay.
-    Kept,
-    /// Those that are blocks of their own go.
-    BlocksStripped,
+pub enum RemovedPart {
+    /// HTML comments that are Markdown blocks of their own.
+    CommentBlocks,
+    /// Characters that hide text: zero-width spaces, direction marks, tags, soft hyphens. Joiners stay.
+    HiddenCharacters,
 }
 
-/// What becomes of white space around a text.
+/// Treatment of white space around a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhiteSpace {
-    /// It stays.
+    /// Part of the text.
     Kept,
-    /// It goes.
+    /// Removed.
     Trimmed,
 }
 
-/// What becomes of characters that nobody sees.
+/// Treatment of wrapper tags and hidden characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Invisible {
-    /// They stay.
-    Kept,
-    /// Those go that hide text: zero-width spaces, directions, tags, soft hyphens. Joiners stay.
-    Removed,
+pub enum UnsafeText {
+    /// Tags are neutralized, hidden characters are made visible, and both are reported.
+    MadeHarmless,
+    /// Both are reported.
+    Reported,
 }

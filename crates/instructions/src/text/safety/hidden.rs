@@ -24,6 +24,8 @@ pub(super) fn hidden(before: Option<char>, character: char, after: Option<char>)
         // A byte order mark.
         '\u{feff}' if before.is_none() => None,
         '\u{200c}' | '\u{200d}' if before.is_some_and(is_joined) => None,
+        // Zero-width spaces mark possible line breaks in scripts without spaces, and joiners select letter forms.
+        // Removing them there would change how the text is displayed.
         '\u{200b}' if [before, after].into_iter().flatten().any(is_written_without_spaces) => None,
         '\u{200b}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}' => {
             Some(Hidden::Misplaced("a zero-width character"))

@@ -77,6 +77,7 @@ fn inspect(text: &str, position: usize) -> Option<Finding> {
     if !is_ignorable(character) {
         return None;
     }
+    // Joiners and flags need more context than the two neighbours, so they are tested before the table.
     let before = &text[..position];
     let after = rest.next();
     let is_tag = matches!(character, '\u{e0020}'..='\u{e007f}');
@@ -104,6 +105,8 @@ pub(super) fn begins_with_name(text: impl Iterator<Item = char>) -> bool {
     if folded.next_if(|(character, _)| *character == '/').is_some() {
         while folded.next_if(|(character, _)| character.is_whitespace()).is_some() {}
     }
+    // All names are compared at once, character by character, because the folded text is an iterator and may be
+    // consumed only once.
     let mut possible = [true; TAGS.len()];
     for index in 0.. {
         let next = folded.next();
