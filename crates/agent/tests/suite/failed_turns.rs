@@ -87,7 +87,6 @@ async fn changes_are_described_after_any_number_of_failures() {
     stage.ask("Go on.").await;
     let text = stage.last_body()["messages"].to_string();
     assert!(text.contains("An earlier one failed (the model's provider failed) after one tool call; files it changed: f1.txt."), "{text}");
-    // Only the latest failures are listed one by one, but a turn that changed files is never left out.
     assert_eq!(text.matches("before it called a tool").count(), 3, "{text}");
 }
 

@@ -18,8 +18,6 @@ async fn a_root_replaced_during_a_turn_is_left_alone() {
             if round > 1 {
                 return Answer::text("It is another one.");
             }
-            // The path stays valid and leads to another directory, as after a checkout in place. Only the directory's
-            // identity reveals the change.
             std::fs::rename(&root, &aside).unwrap();
             std::fs::create_dir(&root).unwrap();
             std::fs::write(root.join("AGENTS.md"), "RULE-NEW").unwrap();

@@ -62,7 +62,7 @@ async fn a_child_answers_from_its_own_thread() {
     assert!(system[1].contains("Count twice.") && !system[1].contains("Speak of books."), "{}", system[1]);
     assert!(!bodies[1].to_string().contains("How many?"));
     assert!(last_texts(&bodies[2]).contains("Seven."));
-    // The tree, the turn and its explanation all include the child.
+    // The tree, the turn and its explanation know the child.
     let all = threads(&mut stage).await;
     let child = all.iter().find(|thread| thread.get("parent_thread_id").is_some()).unwrap();
     assert_eq!((&child["parent_thread_id"], &child["parent_turn_id"]), (&json!(stage.thread), &json!(turn)));

@@ -1,4 +1,4 @@
-//! All domains that contribute to a prompt, together: skills, memory, hidden tools, an MCP server, delegation.
+//! Everything that feeds a prompt besides instructions, together: skills, memory, hidden tools, an MCP server, delegation.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -68,10 +68,10 @@ async fn transcript_of_a_turn_with_every_domain() {
             &json!({ "goal": "Count the books in shelf.txt.", "cwd": "library" }).to_string(),
         );
     stage.model.answer(second);
-    // The child's rounds.
+    // The child.
     stage.model.answer(call("read", "read_file", &json!({ "path": "library/shelf.txt" })));
     stage.model.answer(Answer::text("Two books: Emma and Persuasion."));
-    // The parent's next rounds.
+    // The parent again.
     stage.model.answer(call(
         "keep",
         "memory_remember",

@@ -72,7 +72,7 @@ async fn provider_failures_are_distinguished() {
         // thread.
         assert!(!error.to_string().contains("key-of-the-test"));
     }
-    // A failed turn leaves no trace in the next request.
+    // A failed turn leaves nothing behind.
     stage.model.answer(Answer::text("fine"));
     stage.ask("again").await;
     assert_eq!(stage.last_body()["messages"].as_array().unwrap().len(), 1);
@@ -288,7 +288,7 @@ async fn queued_agent(cwd: &str) -> (Stage, impl Future<Output = String>, tempfi
     let written = || stage.gateway.gateway().store().statements().transactions;
     let before = written();
     let request = other.request("turn/start", params).await;
-    // The queued turn is rejected as long as the first one runs, and polls.
+    // It tries to be written, is refused while the first runs, and tries again.
     until("the second to wait behind the first", async || written() > before + 1).await;
     let root = tempfile::tempdir().unwrap();
     std::fs::write(root.path().join("notes.txt"), "of the other root").unwrap();

@@ -26,7 +26,6 @@ async fn talkative(setting: Setting, summary: fn(&RecordedRequest) -> Answer) ->
 }
 
 fn small() -> TurnSettings {
-    // Small enough that a few of the long answers exceed the budget, and large enough for the system text.
     TurnSettings { max_context_tokens: 6_000, response_reserve_tokens: 1_000, ..writing() }
 }
 
@@ -66,7 +65,7 @@ async fn a_summary_replaces_older_turns() {
     assert_eq!(last.matches("SUMMARY: they talked").count(), 1);
     assert!(!last.contains("question number 1\""), "the oldest turn is gone");
     assert!(last.contains("question number 11") && last.contains("question number 12"));
-    // A later summary includes the earlier one.
+    // A later summary is made from the earlier one.
     if let Some(second) = summaries.get(1) {
         assert!(second.to_string().contains("SUMMARY: they talked"));
     }
@@ -106,8 +105,6 @@ async fn beyond_two_hundred_entries_the_older_half_is_summarised() {
     }
     let bodies = stage.bodies();
     let lengths: Vec<usize> = bodies.iter().map(|body| body["messages"].as_array().unwrap().len()).collect();
-    // Two entries per turn: the limit is reached with the hundred-and-first question, and only the turn after it
-    // summarizes.
     assert_eq!(lengths[100], 201, "two hundred entries and the question");
     assert!(asks_for_a_summary(&bodies[101]));
     for number in 1..=51 {

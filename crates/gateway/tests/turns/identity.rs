@@ -1,4 +1,4 @@
-//! SOUL.md and IDENTITY.md are in the prompt of every workspace, so a token for one workspace must not change them.
+//! SOUL.md and IDENTITY.md are in the prompt of every workspace, so no workspace alone changes them.
 
 use std::fs;
 use std::path::PathBuf;

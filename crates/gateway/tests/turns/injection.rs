@@ -32,7 +32,7 @@ fn harmless() -> String {
     lines.join("\n") + "\n"
 }
 
-/// Collects every text in a request.
+/// Every text in a request.
 fn all_text(value: &Value, texts: &mut String) {
     match value {
         Value::String(text) => {
@@ -60,7 +60,7 @@ fn sent(stage: &Stage) -> String {
     text
 }
 
-/// Makes the model call a tool and then answer.
+/// Lets the model call a tool and answer.
 async fn call(stage: &mut Stage, tool: &str, arguments: Value) {
     stage.model.answer(Answer::empty().tool_call("call_1", tool, &arguments.to_string()));
     stage.model.answer(Answer::text("done"));
@@ -120,7 +120,7 @@ async fn attacks_quoted_by_failed_calls_are_neutralised() {
     let mut stage = Stage::agent(&[]).await;
     stage.write("notes.txt", &odd());
     for (attack, _) in ATTACKS {
-        // The error quotes the line most similar to the requested one.
+        // The answer quotes the line that is most like the one that was meant.
         let old_text = format!("{attack}?");
         call(&mut stage, "edit_file", json!({ "path": "notes.txt", "old_text": old_text, "new_text": "x" }))
             .await;
@@ -143,7 +143,7 @@ async fn attacks_in_instruction_files_and_imports_are_neutralised() {
     check(&stage);
     stage.write("more.md", "nothing\n");
     stage.write("sub/file.txt", "text\n");
-    // Now through a tool's result, where the text arrives as a reminder.
+    // Now with a tool's result, where it comes as a reminder.
     call(&mut stage, "read_file", json!({ "path": "sub/file.txt" })).await;
     check(&stage);
 }
@@ -225,7 +225,7 @@ async fn zero_bytes_of_instruction_files_reach_no_model() {
     stage.model.answer(Answer::empty().tool_call("1", "list_dir", r#"{"path":"a"}"#));
     stage.model.answer(Answer::text("one"));
     stage.ask("look").await;
-    // Once more, with the reminder of the next turn.
+    // Again, with the next turn's reminder.
     stage.write("AGENTS.md", "ROOT\0RULE-2");
     stage.model.answer(Answer::text("two"));
     stage.ask("and now?").await;

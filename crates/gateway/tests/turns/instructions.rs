@@ -1,4 +1,4 @@
-//! The instructions of every directory that a model touches reach it in time, exactly once.
+//! The instructions of every directory a model touches reach it in time, and once.
 
 use scripted_model::Answer;
 use serde_json::{Value, json};
@@ -53,8 +53,7 @@ async fn every_instruction_precedes_the_first_edit_in_its_scope() {
     // From the root into services/a: the first edit is held back, the second runs.
     stage.model.answer(calls([edit("a1", "services/a/main.rs", "old a", "new a")]));
     stage.model.answer(calls([edit("a2", "services/a/main.rs", "old a", "new a")]));
-    // Into services/b with two concurrent calls: the read announces, and the edit waits although it announces nothing
-    // itself.
+    // Into services/b with two calls at once: the read announces, the edit waits although it announces nothing itself.
     stage.model.answer(calls([
         read("b1", "services/b/main.rs"),
         edit("b2", "services/b/main.rs", "old b", "new b"),
@@ -83,7 +82,7 @@ async fn every_instruction_precedes_the_first_edit_in_its_scope() {
     let second = stage.ask("change a again").await;
     assert_eq!(done(&second), ["c1", "c3"]);
 
-    // The session resumes in another directory.
+    // The session resumes elsewhere.
     stage.model.answer(calls([edit("d1", "x.rs", "old x", "new x")]));
     stage.model.answer(Answer::text("Deep change."));
     let third = stage.ask_with(json!({ "input": "go deep", "cwd": "services/b/deep" })).await;
@@ -111,7 +110,7 @@ async fn every_instruction_precedes_the_first_edit_in_its_scope() {
     let fourth = stage.ask_with(json!({ "input": "anything new?", "cwd": "services/b/deep" })).await;
     assert!(fourth["steps"][0].get("reminders").is_none());
 
-    // Every rule must be in the request whose answer edits in its scope …
+    // From the recorded requests: each rule is in the request whose answer edits in its scope …
     let bodies = stage.bodies();
     let scopes = [
         ("a2", &["RULE-ROOT-1", "RULE-A-1"][..]),
@@ -120,14 +119,14 @@ async fn every_instruction_precedes_the_first_edit_in_its_scope() {
         ("d1", &["RULE-ROOT-1", "RULE-B-1", "services/b/deep/AGENTS.md"]),
     ];
     for (call, rules) in scopes {
-        // The request that a call answers is the last one without the call itself.
+        // The request that was answered by the call is the last one that does not contain it.
         let asked =
             bodies.iter().take_while(|body| !body.to_string().contains(&format!("\"{call}\""))).last();
         for rule in rules {
             assert!(shown(asked.unwrap()).contains(rule), "{rule} before {call}");
         }
     }
-    // … and none may be there twice.
+    // … and none twice.
     let all = shown(bodies.last().unwrap());
     for rule in ["RULE-ROOT-1", "RULE-A-1", "RULE-B-1", "RULE-A-2"] {
         assert_eq!(all.matches(rule).count(), 1, "{rule} in {all}");
@@ -206,7 +205,7 @@ async fn a_change_between_turns_is_announced_once() {
     stage.model.answer(Answer::text("three"));
     let third = stage.ask("third").await;
     assert!(third["steps"][0].get("reminders").is_none());
-    // The frozen start does not change.
+    // The frozen start is frozen.
     assert_eq!(shown(&stage.last_body()).matches("RULE-ROOT-1").count(), 1);
     let session = stage.socket.ok("session/get", &resume).await["session"].clone();
     assert!(session["state"]["initial"]["text"].as_str().unwrap().contains("RULE-ROOT-1"));
@@ -245,7 +244,7 @@ async fn an_explanation_lists_the_delivery_of_each_file() {
     assert_eq!(explained["rounds"].as_array().unwrap().len(), 2);
 }
 
-/// Creates a stage whose agent may write, run commands and change instruction files without approval.
+/// A stage whose agent may write and run commands without asking, and change instruction files.
 async fn with_shell(files: &'static [(&'static str, &'static str)]) -> Stage {
     let mut turns = crate::support::writing();
     turns.shell = Some(unconfined_shell());

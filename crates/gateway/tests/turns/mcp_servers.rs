@@ -1,4 +1,4 @@
-//! Tools of an MCP server in turns, with the misbehaving server from the tests of `mcp`.
+//! Tools of an MCP server in turns, with the server that the tests of `mcp` attack us with.
 
 use std::path::Path;
 

@@ -284,7 +284,7 @@ async fn imported_files_are_protected_like_instructions() {
     assert!(sent.contains("that was undone: docs/style.md (removed, put back)"), "{sent}");
 }
 
-// A database may be stored anywhere, and contains the documents of every workspace.
+/// A database may be kept anywhere, and has the documents of every workspace in it.
 #[tokio::test]
 async fn an_external_database_is_unreachable() {
     let elsewhere = tempfile::tempdir().unwrap();

@@ -19,7 +19,7 @@ fn write(id: &str, path: &str) -> Answer {
     Answer::empty().tool_call(id, "write_file", &json!({ "path": path, "content": "x\n" }).to_string())
 }
 
-/// Writes a file into the home directory.
+/// A file in the home directory.
 fn write_at_home(stage: &Stage, name: &str, text: &str) {
     std::fs::write(stage.gateway.data().join("home").join(name), text).unwrap();
 }
@@ -36,7 +36,7 @@ async fn transcript_of_texts_in_a_turn_with_tools() {
     write_at_home(&stage, "USER.md", "My name is Ada.\n\n\n");
     let save = stage.with(json!({ "content": "Answer in English." }));
     stage.socket.ok("thread/agents_doc/save", save).await;
-    // New instructions, a failure among successes, and a truncated result.
+    // New instructions, a failure among results that are fine, and a result that is cut.
     stage.model.answer(
         read("call_1", "a/x.txt").tool_call("call_2", "read_file", r#"{"path":"missing.txt"}"#).tool_call(
             "call_3",
@@ -44,7 +44,7 @@ async fn transcript_of_texts_in_a_turn_with_tools() {
             r#"{"path":"long.txt"}"#,
         ),
     );
-    // A call that the rules deny, and a command that fails.
+    // A call that the rules do not allow, and a command that fails.
     stage.model.answer(write("call_4", "AGENTS.md").tool_call("call_5", "shell", r#"{"command":"exit 3"}"#));
     stage.model.answer(Answer::text("I have read a/x.txt and now I ").stop(Stop::MaxOutputTokens));
     stage.model.answer(
