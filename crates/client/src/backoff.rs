@@ -9,6 +9,8 @@ pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Returns the pause after `failures` consecutive failures.
 pub(crate) fn pause(failures: u32) -> Duration {
+    // The exponent is capped because `failures` may be any number: a larger power would overflow long before
+    // the pause is cut to the longest one.
     let doublings = failures.saturating_sub(1).min(16);
     (FIRST_PAUSE * 2_u32.pow(doublings)).min(LONGEST_PAUSE)
 }

@@ -140,6 +140,8 @@ impl Connection {
     /// Starts connecting, and keeps reconnecting until [`stop`](Self::stop).
     pub fn start(&mut self) {
         if self.state == ConnectionState::Stopped {
+            // Starting again is a user action that expects an immediate attempt, so failures of an earlier run do not
+            // count.
             self.failures = 0;
             self.connect();
         }
@@ -147,6 +149,8 @@ impl Connection {
 
     /// Closes the connection and stops reconnecting.
     pub fn stop(&mut self) {
+        // A waiting or rejected connection has nothing open, so its owner gets no request. Otherwise a `Connect`
+        // that is still pending is followed by its `Disconnect`, because requests are sent in order.
         if matches!(self.state, ConnectionState::Connected | ConnectionState::Connecting { .. }) {
             self.pending.push(ConnectionRequest::Disconnect { generation: self.generation });
         }
@@ -162,6 +166,8 @@ impl Connection {
     }
 
     fn connect(&mut self) {
+        // Reports carry the generation they belong to, so a new number makes late reports about the previous
+        // connection harmless.
         self.generation += 1;
         self.state = ConnectionState::Connecting { attempt: self.failures + 1 };
         self.pending.push(ConnectionRequest::Connect { generation: self.generation });
@@ -174,6 +180,8 @@ impl Connection {
         {
             self.connect();
         }
+        // Pending requests go before new subscriptions: an `Unsubscribe` must not arrive after the `Subscribe` of
+        // a workspace that is followed again.
         if !self.pending.is_empty() {
             return Some(self.pending.remove(0));
         }
@@ -188,6 +196,7 @@ impl Connection {
                 Subscription::Sent | Subscription::Active | Subscription::Failed => false,
             };
             is_due.then(|| {
+                // Marked before the answer arrives, so that the next `poll` does not send the same subscription again.
                 followed.subscription = Subscription::Sent;
                 let workspace_id = workspace_id.clone();
                 let since = followed.since;
@@ -227,6 +236,8 @@ impl Connection {
                 self.pending.push(ConnectionRequest::Reload { workspace_id });
             }
         }
+        // The gateway keeps no subscriptions across connections, so each one is requested again from the last
+        // known change.
         for followed in self.followed.values_mut() {
             followed.subscription = Subscription::Wanted;
         }
@@ -254,6 +265,7 @@ impl Connection {
 
     fn give_up(&mut self, failure: Failure, now: Instant) {
         self.failures += 1;
+        // A rejection, such as an unknown token, would only repeat itself, so no further attempt is scheduled.
         self.state = if failure.is_transient {
             let until = now + backoff::pause(self.failures);
             ConnectionState::Waiting { until, attempt: self.failures, message: failure.message }
@@ -273,6 +285,8 @@ impl Connection {
 
     /// Cancels the subscription of a workspace.
     pub fn unfollow(&mut self, workspace_id: &WorkspaceId) {
+        // Without a connection there is nothing to cancel: the next one subscribes only to the workspaces that are
+        // still followed.
         if self.followed.remove(workspace_id).is_some() && self.is_connected() {
             let generation = self.generation;
             let workspace_id = workspace_id.clone();
@@ -305,6 +319,7 @@ impl Connection {
     ) {
         if let Some(followed) = self.asked(generation, workspace_id) {
             followed.subscription = if failure.is_transient {
+                // A subscription has no failure counter, so it waits for the longest pause from the first failure on.
                 Subscription::RetriesAt(now + backoff::LONGEST_PAUSE)
             } else {
                 Subscription::Failed
@@ -313,6 +328,8 @@ impl Connection {
     }
 
     fn asked(&mut self, generation: u64, workspace_id: &WorkspaceId) -> Option<&mut Followed> {
+        // Answers over an old connection, and answers for a workspace that is no longer followed, must not change
+        // the current state.
         let is_current = generation == self.generation && self.is_connected();
         let followed = self.followed.get_mut(workspace_id).filter(|_| is_current)?;
         (followed.subscription == Subscription::Sent).then_some(followed)
@@ -323,6 +340,7 @@ impl Connection {
     pub fn event(&mut self, generation: u64, workspace_id: &WorkspaceId, seq: Sequence) -> bool {
         let is_current = generation == self.generation && self.is_connected();
         match self.followed.get_mut(workspace_id) {
+            // Resuming may repeat changes that were already announced, so only later ones are accepted.
             Some(followed) if is_current && seq > followed.since => {
                 followed.since = seq;
                 true

@@ -28,6 +28,7 @@ impl DeletedFolders {
         let mut parent = deleted.folder.parent_folder_id.as_ref();
         let mut living = String::new();
         while let Some(id) = parent {
+            // The first living ancestor ends the walk, because the tree knows the rest of the path.
             let Some(above) = self.get(id) else {
                 living = self.tree.path(id);
                 break;
@@ -48,6 +49,7 @@ impl DeletedFolders {
 
     /// Returns the folders with this id or path. Several folders can match because names may repeat.
     pub fn find(&self, named: &str) -> Vec<&DeletedFolder> {
+        // An id is tried first: it identifies one folder, whereas a path may match several.
         if let Some(folder) = named.parse().ok().and_then(|id| self.get(&id)) {
             return vec![folder];
         }
@@ -127,6 +129,7 @@ mod tests {
         });
         let folders =
             DeletedFolders::new(tree, vec![deleted("1", Some("2"), "a"), deleted("2", Some("1"), "b")]);
+        // Contradictory data has no correct path. The loop must end, and the folder's own name must be kept.
         assert!(folders.iter().all(|folder| folders.path(folder).ends_with(&folder.folder.name)));
     }
 }

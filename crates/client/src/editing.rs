@@ -219,6 +219,8 @@ impl Editing {
 
     /// Starts before the document is loaded, with a draft of an earlier run if there is one. The document is fetched first.
     pub fn open(draft: Option<LocalDraft>) -> Self {
+        // `Anything` makes the first `poll` fetch the document, and `is_loaded` keeps the draft from being saved
+        // before the gateway's current version is known.
         let mut editing = Self { is_loaded: false, announced: Some(Announced::Anything), ..Self::new(None) };
         if let Some(draft) = draft {
             editing.base = KnownText { text: draft.base_text.clone(), version: draft.base_version };
@@ -260,6 +262,7 @@ impl Editing {
 
     /// Returns true if the text differs from the last confirmed one.
     pub fn has_unsaved(&self) -> bool {
+        // The gateway stores normalized text, so a difference in line endings alone is not an edit.
         normalise(&self.text) != self.base.text
     }
 
@@ -275,6 +278,8 @@ impl Editing {
 
     /// Returns the status to show to the user.
     pub fn status(&self) -> EditingStatus {
+        // A conflict comes first, because only the user can end it. Being offline comes before failures, because
+        // it explains them.
         if self.remote.is_some() {
             return EditingStatus::Conflict;
         }
@@ -302,6 +307,7 @@ impl Editing {
     /// Replaces the text after a user edit.
     pub fn edit(&mut self, text: impl Into<String>, now: Instant) {
         let text = text.into();
+        // A view may report the text that it was just given. Such an echo must not schedule a save.
         if text == self.text {
             return;
         }
@@ -312,6 +318,7 @@ impl Editing {
             self.base = remote;
         }
         if !self.has_unsaved() {
+            // A rejected save no longer matters once the user has undone the edit.
             self.drop_failed_save();
         }
         self.due = Some(ScheduledSave { at: now + AUTOSAVE_AFTER, reason: SaveReason::Autosave });
@@ -323,6 +330,8 @@ impl Editing {
 
     /// Schedules an immediate save because the user leaves the document.
     pub fn leave(&mut self, now: Instant) {
+        // Leaving only brings a scheduled save forward and keeps its reason: a manual save must not turn into an
+        // autosave.
         if self.has_unsaved() && self.due.is_none_or(|due| due.at > now) {
             let reason = self.due.map_or(SaveReason::Autosave, |due| due.reason);
             self.due = Some(ScheduledSave { at: now, reason });
@@ -331,6 +340,7 @@ impl Editing {
 
     /// Saves now on the user's request, even after a failure or with conflict markers in the text.
     pub fn save(&mut self, now: Instant) {
+        // An explicit save is also the way to accept a text with conflict markers, so they are no longer tracked.
         self.marks.clear();
         self.problem = None;
         if self.has_unsaved() {
@@ -348,9 +358,12 @@ impl Editing {
 
     /// Returns the next request for the gateway.
     pub fn poll(&mut self, now: Instant) -> Option<EditingRequest> {
+        // One request at a time: every answer is compared with the base that its request was made from.
         if self.is_offline || self.in_flight.is_some() {
             return None;
         }
+        // An announced change is fetched before anything is saved, because a save with an outdated base would only
+        // be answered with a conflict.
         if self.announced.is_some() {
             if self.retry_of(Attempt::Fetch).is_some_and(|at| at.is_none_or(|at| at > now)) {
                 return None;
@@ -362,6 +375,7 @@ impl Editing {
             return None;
         }
         let due = self.due.filter(|due| due.at <= now && self.may_save())?;
+        // An edit during the save schedules the next one, so the newer text is not forgotten.
         self.due = None;
         let content = self.text.clone();
         let expected_version = self.base.version;
@@ -377,6 +391,7 @@ impl Editing {
 
     /// Takes the text of the save with this number. `None` if it was abandoned or is another request.
     fn take_save(&mut self, number: RequestNumber) -> Option<String> {
+        // An abandoned request may be answered late, so the number must match, not only the kind of request.
         let is_it = |it: &mut InFlight| it.number == number && matches!(it.asked, Sent::Save { .. });
         match self.in_flight.take_if(is_it)?.asked {
             Sent::Save { text } => Some(text),
@@ -386,6 +401,7 @@ impl Editing {
 
     /// Returns the time of the next [`poll`](Self::poll) if nothing happens before.
     pub fn wake_at(&self) -> Option<Instant> {
+        // The answer or the next connection leads to the next `poll`; a timer would wake the owner for nothing.
         if self.is_offline || self.in_flight.is_some() {
             return None;
         }
@@ -393,6 +409,8 @@ impl Editing {
             return self.retry_of(Attempt::Fetch).flatten();
         }
         let due = self.due.filter(|_| self.may_save())?.at;
+        // A permanent failure has no retry time and thus no timer. Otherwise both the pause after typing and the
+        // backoff must have passed.
         match self.retry_of(Attempt::Save) {
             None => Some(due),
             Some(retry) => Some(retry?.max(due)),
@@ -410,6 +428,7 @@ impl Editing {
             // replacing it later would discard input.
             self.replace_text(document.content.clone());
         }
+        // The announcement of this very save may have arrived before its answer.
         self.drop_announced();
         self.reschedule_save(now);
     }
@@ -430,6 +449,7 @@ impl Editing {
         if self.in_flight.take_if(is_it).is_none() {
             return;
         }
+        // A failed save remains a problem: a user without write access can still fetch the document.
         self.problem.take_if(|problem| problem.of == Attempt::Fetch);
         self.is_loaded = true;
         self.compare(KnownText::of(document), now);
@@ -450,10 +470,12 @@ impl Editing {
                     self.unconfirmed = Some(text);
                     self.announced = Some(Announced::Anything);
                 }
+                // `poll` has cleared the schedule, so restore it unless the user has typed since.
                 self.due.get_or_insert(ScheduledSave { at: now, reason: SaveReason::Autosave });
                 Attempt::Save
             }
         };
+        // Consecutive failures of the same kind lengthen the pause; a failure of the other kind starts over.
         let before = self.problem.take_if(|problem| problem.of == of);
         let attempts = before.map_or(0, |problem| problem.attempts) + 1;
         let retries_at = failure.is_transient.then(|| now + backoff::pause(attempts));
@@ -466,10 +488,12 @@ impl Editing {
             Some(summary) => Announced::Version(summary.version),
             None => Announced::Archived,
         };
+        // `Anything` already causes a fetch, and knowing one version would not make that fetch unnecessary.
         self.announced = match self.announced {
             Some(Announced::Anything) => Some(Announced::Anything),
             _ => Some(announced),
         };
+        // The answer to a request in flight may bring this version, so the announcement is judged after it.
         if self.in_flight.is_none() {
             self.drop_announced();
         }
@@ -478,6 +502,8 @@ impl Editing {
     /// Reports the loss of the connection. The request in flight is abandoned.
     pub fn disconnected(&mut self) {
         self.is_offline = true;
+        // The gateway may have executed the abandoned save. Its text is kept until the fetched document shows the
+        // outcome.
         match self.in_flight.take().map(|in_flight| in_flight.asked) {
             Some(Sent::Save { text }) => self.unconfirmed = Some(text),
             Some(Sent::Fetch) => self.announced = Some(Announced::Anything),
@@ -488,6 +514,7 @@ impl Editing {
     /// Reports a new connection. The document is fetched before anything is saved.
     pub fn reconnected(&mut self, now: Instant) {
         self.is_offline = false;
+        // Changes announced while the connection was lost were never received.
         self.announced = Some(Announced::Anything);
         self.problem = None;
         self.reschedule_save(now);
@@ -496,6 +523,8 @@ impl Editing {
     /// Reconciles the gateway's document with the base and the user's text.
     fn compare(&mut self, remote: KnownText, now: Instant) {
         let has_unsaved = self.has_unsaved();
+        // A missing document has an empty text, which must not be mistaken for the confirmation of a saved empty
+        // text.
         let is_sent = |sent: &mut String| remote.exists() && normalise(sent) == remote.text;
         if self.unconfirmed.take_if(is_sent).is_some() {
             // The unanswered save did succeed, so later edits are based on it.
@@ -503,6 +532,7 @@ impl Editing {
             self.problem = None;
             self.remote = None;
         } else if !has_unsaved || normalise(&self.text) == remote.text && remote.exists() {
+            // The user has nothing to lose here, so the gateway's document is adopted silently.
             self.unconfirmed = None;
             self.replace_text(remote.text.clone());
             self.base = remote;
@@ -510,6 +540,8 @@ impl Editing {
             self.marks.clear();
             self.drop_failed_save();
         } else if remote.text == self.base.text && remote.exists() == self.base.exists() {
+            // Only the version has moved on, for example because another user reverted a change. The edits still
+            // apply.
             self.base = remote;
             self.remote = None;
         } else {
@@ -527,6 +559,8 @@ impl Editing {
 
     /// Schedules a save if the text is unsaved, and cancels it otherwise.
     fn reschedule_save(&mut self, now: Instant) {
+        // A save that is already scheduled keeps its time, because an answer must not cut the pause after typing
+        // short.
         if !self.has_unsaved() {
             self.due = None;
         } else if self.due.is_none() {
@@ -536,6 +570,7 @@ impl Editing {
 
     /// Drops an announcement of a version that is already known.
     fn drop_announced(&mut self) {
+        // During a conflict the remote text is the newest known version, not the base.
         let known = self.remote.as_ref().unwrap_or(&self.base);
         let is_known = match self.announced {
             Some(Announced::Version(version)) => version <= known.version,
@@ -574,6 +609,7 @@ impl Editing {
     }
 
     fn replace_text(&mut self, text: String) {
+        // Views redraw on every new epoch, so it grows only if the text really changed.
         if self.text != text {
             self.text = text;
             self.text_epoch += 1;

@@ -93,11 +93,13 @@ impl ClientError {
             // The next gateway on the directory removes what a dead one left behind.
             ClientError::NotRunning { .. } | ClientError::Announcement { .. } => true,
             ClientError::Lost | ClientError::NotConnected => true,
+            // Only failures that pass without any action are retried. A full disk, for example, needs the operator.
             ClientError::Refused(error) => error.data.as_ref().is_some_and(|data| {
                 data.kind == ErrorKind::RateLimited
                     || data.reason == Some(InternalReason::DatabaseUnavailable)
             }),
             ClientError::Connect(error) => {
+                // A status of 500 or above may come from a proxy in front of a gateway that is restarting.
                 matches!(error, ConnectError::Unreachable { .. })
                     || matches!(error, ConnectError::Refused { status, .. } if *status >= 500)
             }
@@ -112,6 +114,7 @@ fn refusal(status: u16, body: &str) -> String {
     struct Refusal {
         error: ErrorObject,
     }
+    // A proxy or an unrelated server may answer with HTML, which would only clutter the message.
     match serde_json::from_str::<Refusal>(body) {
         Ok(refusal) => refusal.error.message,
         Err(_) => format!("status {status}, which is not a gateway's answer"),

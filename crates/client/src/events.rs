@@ -1,4 +1,4 @@
-//! Follows a workspace, across lost connections, without missing or repeating a change.
+//! Follows a workspace across lost connections without missing or repeating a change.
 
 use protocol::method::{EventsSubscribe, EventsSubscribeParams, Initialize, InitializeParams};
 use protocol::{InstanceId, Sequence, WorkspaceId};
@@ -6,18 +6,18 @@ use serde_json::value::RawValue;
 
 use crate::{Client, ClientError, Target, backoff};
 
-/// A change as the gateway told it.
+/// A change announced by the gateway.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// Its place in the workspace's change log.
+    /// Sequence number of the change in the workspace's change log.
     pub seq: Sequence,
-    /// The notification's method.
+    /// Method of the notification.
     pub method: String,
-    /// The notification's parameters.
+    /// Parameters of the notification.
     pub params: Box<RawValue>,
 }
 
-/// The changes of a workspace, one after another.
+/// Stream of a workspace's changes.
 pub struct Events {
     target: Target,
     workspace_id: WorkspaceId,
@@ -28,7 +28,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Starts following; with `since`, first come the changes after it.
+    /// Starts following. With `since`, the changes after it are replayed first.
     pub async fn follow(
         target: Target,
         workspace_id: WorkspaceId,
@@ -39,7 +39,7 @@ impl Events {
         Ok(events)
     }
 
-    /// The next change. Reconnects for as long as the connection fails only temporarily.
+    /// Returns the next change. Reconnects after temporary failures of the connection.
     pub async fn next(&mut self) -> Result<Event, ClientError> {
         loop {
             let client = match &mut self.client {
@@ -50,6 +50,7 @@ impl Events {
                 }
             };
             let Some(notification) = client.notification().await else {
+                // The connection has ended. The loop connects again and resumes after the cursor, so no change is lost.
                 self.client = None;
                 continue;
             };
@@ -58,6 +59,7 @@ impl Events {
                 seq: Sequence,
                 workspace_id: WorkspaceId,
             }
+            // Notifications without a sequence number, such as the deltas of a turn, are not part of the change log.
             let Ok(place) = serde_json::from_str::<LoggedAt>(notification.params.get()) else { continue };
             if place.workspace_id != self.workspace_id {
                 continue;
@@ -71,6 +73,7 @@ impl Events {
         let mut failures = 0;
         loop {
             match self.subscribe().await {
+                // Every other error ends the loop: waiting cures neither a revoked token nor a different database.
                 Err(error) if error.is_transient() => {
                     failures += 1;
                     tokio::time::sleep(backoff::pause(failures)).await;
@@ -83,12 +86,13 @@ impl Events {
     async fn subscribe(&mut self) -> Result<Client, ClientError> {
         let client = Client::connect(&self.target).await?;
         let instance = client.call::<Initialize>(&InitializeParams::default()).await?.instance;
-        // Its numbers would count something else, even where they happen to fit.
+        // Sequence numbers of another database refer to other changes, even if they look plausible.
         if self.instance.get_or_insert_with(|| instance.clone()) != &instance {
             return Err(ClientError::OtherInstance);
         }
         let params = EventsSubscribeParams { workspace_id: self.workspace_id.clone(), since: self.cursor };
         let answer = client.call::<EventsSubscribe>(&params).await?;
+        // Without `since`, following starts at the newest change, and a reconnection must resume from there.
         self.cursor.get_or_insert(answer.seq);
         Ok(client)
     }

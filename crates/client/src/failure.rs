@@ -1,4 +1,4 @@
-//! Errors as the state machines take them: a message, and whether a retry may help.
+//! Errors for the state machines: a message, and a flag for errors that a retry may resolve.
 
 use protocol::error::with_hint;
 
@@ -20,6 +20,7 @@ impl From<&ClientError> for Failure {
         Self {
             message: with_hint(error.words(), error.hint()),
             is_transient: error.is_transient(),
+            // All other errors either are the gateway's answer or mean that nothing was sent.
             is_outcome_unknown: matches!(error, ClientError::Lost),
         }
     }

@@ -90,6 +90,7 @@ impl GatewayList {
 
     /// Renames a gateway.
     pub fn rename(&mut self, name: &str, new: &str) -> Result<(), InvalidGateway> {
+        // Without this check, renaming a gateway to its own name would fail because the name is taken.
         if name == new.trim() {
             return Ok(());
         }
@@ -146,6 +147,7 @@ impl GatewayPlace {
         match self {
             GatewayPlace::Local(_) => false,
             GatewayPlace::Address(url) => match url.strip_prefix("http://") {
+                // Loopback traffic never leaves the machine, so it needs no encryption.
                 Some(authority) => !is_loopback(host(authority)),
                 None => false,
             },
@@ -162,10 +164,12 @@ fn base_url(address: &str) -> Result<String, InvalidGateway> {
         None => (None, address),
     };
     let authority = authority.trim_end_matches('/');
+    // Users also paste the address of the WebSocket endpoint.
     let authority = authority.strip_suffix("/rpc").unwrap_or(authority);
     if authority.is_empty() {
         return Err(invalid("it names no host"));
     }
+    // Addresses are stored and shown in plain text, so a token in one of them would leak.
     if authority.contains('@') {
         return Err(invalid("a token must not be part of the address"));
     }
@@ -175,6 +179,7 @@ fn base_url(address: &str) -> Result<String, InvalidGateway> {
     if authority.chars().any(|character| character.is_whitespace() || character.is_control()) {
         return Err(invalid("it contains white space"));
     }
+    // An IPv6 address contains colons itself, so the host is cut off before the port is parsed.
     let port = authority.strip_prefix(host(authority)).unwrap_or_default();
     if !(port.is_empty() || port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok())) {
         return Err(invalid("its port is not a number up to 65535"));

@@ -59,6 +59,7 @@ impl LiveTree {
             selected: None,
             runs: Runs::default(),
         };
+        // Only the root is requested. Deeper places follow when the user expands them.
         tree.fetching.want_part(None);
         tree
     }
@@ -115,6 +116,7 @@ impl LiveTree {
 
     /// Returns the nearest ancestor scope with an active document.
     pub fn inherits_from(&self, scope: &Scope) -> Option<Scope> {
+        // The scope itself comes first among its ancestors, and its own document is not inherited.
         let above = self.ancestors(scope).skip(1);
         let mut active = above.filter(|place| {
             place.document.as_ref().is_some_and(|document| document.status == DocumentStatus::Active)
@@ -159,6 +161,8 @@ impl LiveTree {
         let scope = Some(id.clone());
         let Some(place) = self.places.get_mut(&scope) else { return };
         place.is_expanded = is_expanded;
+        // The part of the parent contains the threads and the document of a folder but only the number of its
+        // folders, so expanding a folder may need a request.
         if is_expanded && !place.has_all_folders() {
             self.fetching.want_part(scope);
         }
@@ -236,6 +240,8 @@ impl LiveTree {
 
     /// Recomputes the rows. Call it after every change that may be visible.
     fn arrange(&mut self) {
+        // Rebuilding all runs costs as much as the number of visible folders, which is cheaper to get right than
+        // patching them.
         self.runs = Runs::of(self);
     }
 

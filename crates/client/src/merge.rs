@@ -50,6 +50,8 @@ impl Marks {
     pub fn are_in(self, text: &str) -> bool {
         let yours = self.line('<', "yours");
         let theirs = self.line('>', "theirs");
+        // Whole lines are compared, because a text may mention a marker in a sentence. The middle marker is left
+        // out, since it looks like the underline of a heading.
         text.lines().any(|line| line == yours || line == theirs)
     }
 }
@@ -162,6 +164,7 @@ mod tests {
 
     #[test]
     fn no_line_of_either_side_is_lost() {
+        // All combinations of a few small texts cover empty sides, missing final newlines and reordered lines.
         let texts = ["", "a\n", "a\nb\n", "b\na", "a\n\n\nb\n", "c\nd\n", "a\nc\nb\nd"];
         for base in texts {
             for yours in texts {

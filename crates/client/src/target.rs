@@ -117,6 +117,7 @@ fn is_locked(path: &Path) -> Result<bool, ClientError> {
     let failed = |source| ClientError::File { path: path.to_owned(), source };
     let file = match File::open(path) {
         Ok(file) => file,
+        // Without a lock file no gateway has ever run on this directory.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(source) => return Err(failed(source)),
     };
@@ -153,6 +154,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let lock = File::create(data.path().join(LOCK_FILE)).unwrap();
         fs::write(data.path().join(GATEWAY_FILE), "{\"url\":").unwrap();
+        // The same files must lead to different results, because only the lock proves that a gateway is alive.
         let locate = || announced(data.path());
         assert!(matches!(locate(), Err(ClientError::NotRunning { .. })), "the lock is not held");
         lock.lock().unwrap();

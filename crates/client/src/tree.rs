@@ -35,6 +35,7 @@ impl From<ThreadTreeResult> for TreeModel {
         let mut children: HashMap<Option<FolderId>, Vec<FolderId>> = HashMap::new();
         let mut folders = HashMap::new();
         let mut ordered = tree.folders;
+        // Names may repeat within a folder, so the id keeps the order stable from one call to the next.
         ordered.sort_by(|a, b| a.name.to_lowercase().cmp(&b.name.to_lowercase()).then(a.id.cmp(&b.id)));
         for folder in ordered {
             children.entry(folder.parent_folder_id.clone()).or_default().push(folder.id.clone());
@@ -74,6 +75,7 @@ impl TreeModel {
         if names.peek().is_none() {
             return Vec::new();
         }
+        // Siblings may share a name, so every step continues with all folders that match so far.
         let mut places: Vec<Option<&Folder>> = vec![None];
         for name in names {
             places = places
@@ -128,6 +130,8 @@ impl TreeModel {
     ) {
         let place = place.cloned();
         nodes.extend(self.documents.get(&place).map(|document| (depth, TreeNode::Document(document))));
+        // The stack is emptied from its end, so everything is pushed in reverse: omitted items first and folders
+        // last.
         waiting.extend(self.more.get(&place).map(|more| (depth, Waiting::More(more))));
         let threads = self.threads.get(&place).into_iter().flatten();
         waiting.extend(threads.rev().map(|thread| (depth, Waiting::Thread(thread))));

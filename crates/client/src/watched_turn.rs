@@ -189,6 +189,7 @@ impl WatchedTurn {
         if self.is_offline || self.in_flight.is_some() {
             return None;
         }
+        // The timer is both the backoff after a failure and the polling interval, so it holds back every request.
         if let Some(at) = self.polls_at {
             if at > now {
                 return None;
@@ -196,6 +197,8 @@ impl WatchedTurn {
             self.polls_at = None;
             self.wants_steps = true;
         }
+        // Watching goes first: deltas only arrive after it, and steps that are read later leave no gap before
+        // them.
         let call = if self.wants_watch {
             self.wants_watch = false;
             TurnCall::Watch
@@ -225,6 +228,8 @@ impl WatchedTurn {
         self.turn = Some(turn);
         self.approvals = approvals;
         self.children = delegated;
+        // Without deltas, the answer may be behind the text that was already streamed. Text on the screen must not
+        // disappear again.
         if next_index.is_some() || text.len() >= self.text.len() {
             self.text = text;
         }
@@ -232,6 +237,7 @@ impl WatchedTurn {
         self.append_early();
         // Steps may have been added before the turn was watched, or since the last look at it.
         self.wants_steps = true;
+        // No index means that another gateway runs the turn. It sends no deltas here, so its steps are polled.
         if is_running && next_index.is_none() {
             self.polls_at = Some(now);
         }
@@ -242,6 +248,8 @@ impl WatchedTurn {
         let Some(TurnCall::Steps { after }) = self.awaited(number) else { return };
         self.answered();
         let TurnGetResult { turn, steps, next, approvals, decided, delegated } = answer;
+        // The answer continues the steps known when the request was sent. Anything after them is replaced, not
+        // repeated.
         self.steps.truncate(after as usize);
         self.steps.extend(steps);
         for decision in decided {
@@ -249,6 +257,7 @@ impl WatchedTurn {
             self.decided.push(decision);
         }
         let is_running = turn.status == TurnStatus::Running;
+        // No deltas follow the end of a turn. Without an index, a late one cannot request the text again.
         if !is_running {
             self.retrying = None;
             self.next_index = None;
@@ -276,6 +285,7 @@ impl WatchedTurn {
         if failure.is_transient {
             self.polls_at = Some(now + backoff::pause(self.failures));
         } else {
+            // The same request would fail again. A new connection requests everything anew.
             self.wants_watch = false;
             self.wants_steps = false;
         }
@@ -296,6 +306,7 @@ impl WatchedTurn {
     pub fn disconnected(&mut self) {
         self.is_offline = true;
         self.in_flight = None;
+        // Deltas sent in the meantime are lost, so the text can only continue after a new `turn/watch`.
         self.next_index = None;
         self.early.clear();
     }
@@ -304,6 +315,7 @@ impl WatchedTurn {
     pub fn reconnected(&mut self) {
         self.is_offline = false;
         self.polls_at = None;
+        // A completed turn sends no deltas, but its steps may not have been loaded completely.
         self.wants_watch = self.is_running();
         self.wants_steps = true;
     }
@@ -370,6 +382,7 @@ impl WatchedTurn {
             if *piece.key() > *next {
                 break;
             }
+            // A delta below the index is already part of the text and is dropped.
             let is_next = *piece.key() == *next;
             let text = piece.remove();
             if is_next {
@@ -381,14 +394,18 @@ impl WatchedTurn {
 
     /// Returns the streamed text that no step contains yet.
     pub fn live_text(&self) -> &str {
+        // The steps of a completed turn contain its whole answer. The streamed text is only needed while there are
+        // none.
         if !self.is_running() && !self.steps.is_empty() {
             return "";
         }
+        // The stream and the steps overlap, so text that is already shown as a step is removed from the front.
         let mut rest = self.text.as_str();
         for step in self.steps.iter().filter(|step| step.role == MessageRole::Assistant) {
             if step.text.trim().is_empty() {
                 continue;
             }
+            // Line breaks between steps differ between the stream and the record, so they are not compared.
             let said = rest.trim_start_matches('\n');
             match said.strip_prefix(step.text.trim_start_matches('\n')) {
                 Some(after) => rest = after,
@@ -403,6 +420,7 @@ impl WatchedTurn {
     /// Returns all items in display order.
     pub fn items(&self) -> Vec<TurnItem<'_>> {
         let mut items = Vec::new();
+        // The first step repeats the input, so it is shown separately only until the steps have been loaded.
         if self.steps.is_empty()
             && let Some(turn) = &self.turn
         {
@@ -443,6 +461,7 @@ impl WatchedTurn {
     }
 
     fn waits(&self, call_id: &str) -> bool {
+        // Approvals of delegated turns are listed too, and their call ids may coincide with those of this turn.
         let mut own = self.approvals.iter().filter(|approval| approval.turn_id.is_none());
         own.any(|approval| approval.request.call_id == call_id)
     }

@@ -140,6 +140,7 @@ fn a_subscription_is_retried_after_a_transient_failure() {
     assert_eq!(connection.poll(now), None);
     let later = connection.wake_at().unwrap();
     assert_eq!(connection.poll(later), subscribe(1, 7));
+    // A permanent failure, such as a missing permission, would only repeat itself.
     connection.subscribe_failed(1, &workspace("w"), &failure(false), later);
     assert_eq!((connection.wake_at(), connection.poll(later + Duration::from_secs(60))), (None, None));
 }
@@ -155,6 +156,7 @@ fn stopping_closes_the_connection() {
     assert_eq!(connection.poll(now), Some(unsubscribe));
     connection.stop();
     assert_eq!(connection.poll(now), Some(ConnectionRequest::Disconnect { generation: 1 }));
+    // The owner closes the connection and then reports it as lost, which must not start another attempt.
     connection.lost(1, "closed", now);
     assert_eq!((connection.poll(now), connection.state()), (None, &ConnectionState::Stopped));
 }
@@ -204,6 +206,7 @@ impl World {
             Step::Prune => self.oldest = self.head,
             Step::Restore => {
                 self.connection.lost(generation, "gone", self.now);
+                // A backup has fewer changes. Its sequence numbers still look plausible, which makes them dangerous.
                 self.head = self.head / 2 + 1;
                 self.oldest = 1;
                 self.sending = None;
@@ -214,6 +217,7 @@ impl World {
                 self.connection.lost(generation, "gone", self.now);
                 self.connection.failed(generation, failure(true), self.now);
             }
+            // Longer than the longest pause, so every scheduled retry becomes due.
             Step::Wait => self.now += Duration::from_secs(6),
             Step::Hear => self.hear(),
             Step::Do => self.act(),
@@ -237,6 +241,7 @@ impl World {
                 self.connection.connected(generation, &instance, self.now);
             }
             Some(ConnectionRequest::Subscribe { generation, workspace_id, since }) => {
+                // A sequence number beyond the end of the log is as unusable as a pruned one.
                 if since.0 + 1 < self.oldest || since.0 > self.head {
                     self.connection.log_pruned(generation, &workspace_id);
                 } else {
@@ -271,6 +276,7 @@ proptest! {
         for step in &steps {
             world.take(step);
         }
+        // Enough rounds to reconnect, subscribe and reload, so that every remaining change can arrive afterwards.
         for _ in 0..50 {
             world.take(&Step::Wait);
             world.take(&Step::Do);

@@ -138,6 +138,7 @@ fn streamed_text_grows_by_deltas() {
     let now = Instant::now();
     let mut turn = watched("I will", 3, now);
     assert_eq!(turn.items(), [TurnItem::Asked("Fix it."), TurnItem::Saying("I will")]);
+    // The text so far already contains this delta.
     turn.delta(delta(2, "twice"));
     turn.delta(delta(3, " look"));
     assert!(turn.notification("turn/delta", &json!({ "turn_id": "t", "index": 4, "text": "." }).to_string()));
@@ -151,6 +152,7 @@ fn a_missing_delta_is_requested() {
     turn.delta(delta(2, "c"));
     assert_eq!((turn.live_text(), turn.clone().poll(now)), ("a", Some(TurnCall::Watch)));
     turn.poll(now).unwrap();
+    // This delta arrives before the answer and continues its text.
     turn.delta(delta(3, "d"));
     turn.watched(watch_answer("abc", Some(3)), now);
     assert_eq!(turn.live_text(), "abcd");
@@ -197,6 +199,7 @@ fn calls_are_shown_with_their_results() {
         });
         states.collect()
     };
+    // The third call only shares its id with a pending call of a delegated turn.
     assert_eq!(states(&turn), [CallState::Done, CallState::Waiting, CallState::Running]);
     assert_eq!(turn.live_text(), "", "what is in a step is not said twice");
     turn.delta(delta(1, "\n\nDone"));
@@ -257,6 +260,7 @@ fn failures_are_retried_or_shown() {
     assert_eq!(turn.poll(later), Some(TurnCall::Watch));
     turn.request_failed("no such turn", false, later);
     assert_eq!((turn.wake_at(), turn.clone().poll(later)), (None, None));
+    // A new connection makes even a permanent failure worth another attempt.
     turn.disconnected();
     turn.reconnected();
     assert_eq!(turn.poll(later), Some(TurnCall::Watch));
@@ -295,7 +299,6 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Under every order of deltas, answers and lost connections, the text is a prefix of the answer and finally all of it.
-    /// in the end all of it.
     #[test]
     fn deltas_are_neither_lost_nor_duplicated(steps in proptest::collection::vec(prop_oneof![
         4 => Just(Step::Say),

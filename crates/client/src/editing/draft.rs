@@ -43,6 +43,7 @@ impl Editing {
     /// Returns the change to make to the stored draft since the last call. Call it after every input so that a crash loses
     /// nothing.
     pub fn take_draft_change(&mut self) -> Option<DraftChange> {
+        // The fields are compared in place: building a draft would copy both texts after every key press.
         let is_reported = match &self.reported_draft {
             None => !self.has_unsaved(),
             Some(reported) => {

@@ -15,6 +15,7 @@ impl Editing {
 
     /// Resolves the conflict with the gateway's text and returns the discarded text.
     pub fn take_remote(&mut self) -> Option<String> {
+        // This text may never have been saved, so the caller gets it back instead of losing it.
         let remote = self.remote.take()?;
         let given_up = std::mem::replace(&mut self.text, remote.text.clone());
         self.text_epoch += 1;
@@ -28,6 +29,7 @@ impl Editing {
     /// Resolves the conflict with the user's text, which is saved once it has no conflict markers.
     pub fn overwrite_remote(&mut self, now: Instant) {
         if let Some(remote) = self.remote.take() {
+            // With the remote version as its base, the save is accepted instead of causing the same conflict again.
             self.base = remote;
             self.drop_failed_save();
             self.due = Some(ScheduledSave { at: now, reason: SaveReason::Manual });
@@ -48,6 +50,7 @@ impl Editing {
                 self.replace_text(text);
             }
         }
+        // A merge that equals the gateway's text needs no save.
         self.due = self.has_unsaved().then_some(ScheduledSave { at: now, reason: SaveReason::Manual });
     }
 }

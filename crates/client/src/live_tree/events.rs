@@ -40,12 +40,14 @@ impl LiveTree {
             }
             TreeChange::ThreadArchived => {
                 if let Some(id) = &change.thread_id {
+                    // Noted before the thread is dropped, so that an answer still in flight does not revive it.
                     self.fetching.note_thread(id.clone(), change.seq);
                     self.drop_thread(id);
                 }
             }
         }
         self.newest_change = self.newest_change.max(change.seq);
+        // After a bulk change, one request per item would take longer than reloading the visible part.
         if self.fetching.has_too_many_singles() {
             self.fetching.drop_singles();
             self.reload_shown(change.seq);
@@ -59,6 +61,7 @@ impl LiveTree {
             return;
         }
         match self.places.get_mut(&change.folder_id) {
+            // Answers and notifications overtake each other, so a loaded part may already contain a later state.
             Some(place) if place.document_seq < change.seq => {
                 place.document.clone_from(&change.summary);
                 place.document_seq = change.seq;
@@ -79,6 +82,8 @@ impl LiveTree {
         match parent.filter(|_| is_sure) {
             Some(parent) => {
                 if let Some(place) = self.places.get_mut(&parent) {
+                    // Threads of the deleted folder now sort among those of the parent, so its loaded pages may have
+                    // gaps.
                     place.note_new_threads(seq);
                 }
                 self.fetching.want_part(parent);

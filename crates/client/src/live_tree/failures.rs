@@ -71,6 +71,7 @@ impl Failures {
     /// Returns the last failure's message while content is missing or being retried.
     pub(super) fn message(&self) -> Option<&str> {
         let is_missing = !self.passing.is_empty() || !self.lasting.is_empty();
+        // The message stays while a retry is in flight, because the content is still missing.
         self.message.as_deref().filter(|_| is_missing || self.attempts > 0)
     }
 }

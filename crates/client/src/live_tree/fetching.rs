@@ -121,6 +121,7 @@ impl Fetching {
     fn answered(&mut self, wanted: &Wanted) -> Option<Sequence> {
         let asked_at = self.in_flight.remove(wanted)?;
         self.failures.succeeded();
+        // This answer was read before the reload and may contradict the new content, so it is requested again.
         if self.outdated.remove(wanted) {
             self.wanted.insert(wanted.clone());
             return None;
@@ -149,6 +150,8 @@ impl LiveTree {
         // between.
         let may_ask = |wanted: &&Wanted| self.seq.is_some() || **wanted == Wanted::Part(None);
         let mut waiting = fetching.wanted.iter().filter(may_ask);
+        // A part that must be repeated stays wanted while it is in flight. It waits, because two answers to the
+        // same request could arrive in the wrong order.
         let wanted = waiting.find(|wanted| !fetching.in_flight.contains_key(*wanted))?.clone();
         self.fetching.wanted.remove(&wanted);
         self.fetching.failures.forget(&wanted);
@@ -173,6 +176,7 @@ impl LiveTree {
                 TreeRequest::Thread(ThreadGetParams { workspace_id, thread_id: thread_id.clone() })
             }
         };
+        // The answer may be as old as this moment, so announcements after it win over it.
         self.fetching.in_flight.insert(wanted, self.newest_change);
         Some(request)
     }
@@ -226,14 +230,19 @@ impl LiveTree {
     /// Reloads everything that is shown, because changes may have been missed.
     pub fn reload(&mut self) {
         let Fetching { wanted, in_flight, failures, outdated, threads, folders } = &mut self.fetching;
+        // Requests in flight cannot be cancelled. Their answers are ignored when they arrive.
         outdated.extend(in_flight.keys().cloned());
         wanted.clear();
         failures.take_all();
         threads.clear();
         folders.clear();
+        // Until the root is known again, `poll` requests nothing else, because the new subscription starts from
+        // that answer.
         self.seq = None;
         self.newest_change = Sequence(0);
         for place in self.places.values_mut() {
+            // The reload may follow a change of the database, whose sequence numbers are not comparable. Every new
+            // answer must win.
             place.document_seq = Sequence(0);
         }
         self.reload_shown(Sequence(0));
@@ -257,12 +266,15 @@ impl LiveTree {
     pub fn part_loaded(&mut self, params: &ThreadTreeParams, part: ThreadTreeResult) {
         let wanted = Wanted::Part(params.folder_id.clone());
         if self.fetching.answered(&wanted).is_some() {
+            // The owner subscribes from this change on, so later parts of the root must not move it.
             if params.folder_id.is_none() && self.seq.is_none() {
                 self.seq = Some(part.seq);
             }
+            // The part is older than a known change. It is shown anyway, and requested again.
             if part.seq < self.newest_change {
                 self.fetching.wanted.insert(wanted);
             }
+            // The folder may have been deleted while its part was on the way.
             if self.places.contains_key(&params.folder_id) {
                 self.take_part(params, part);
             }
@@ -304,6 +316,7 @@ impl LiveTree {
             let document = documents.remove(&scope);
             if let Some(place) = self.places.get_mut(&scope) {
                 place.is_loaded = true;
+                // A notification may have brought a newer document than this part contains.
                 if place.document_seq <= seq {
                     place.document = document;
                     place.document_seq = seq;
@@ -334,6 +347,7 @@ impl LiveTree {
             if is_listed || !is_here {
                 continue;
             }
+            // The folder was announced after this part was read, so its absence from the part proves nothing.
             if self.fetching.is_newer_folder(&id, seq) {
                 self.list_folder(&id, scope);
             } else {
@@ -351,6 +365,7 @@ impl LiveTree {
         let is_beyond = |thread: &ThreadSummary| missing > 0 && Some(&thread.id) > last.as_ref();
         let was_paged = place.is_loaded && place.cursor > last;
         let mut kept = 0;
+        // Threads of later pages stay, and so do announced threads that this part is too old to contain.
         for thread in before {
             let was_loaded = is_beyond(&thread) && was_paged && Some(&thread.id) <= place.cursor.as_ref();
             if was_loaded || self.fetching.is_newer_thread(&thread.id, seq) {
@@ -361,6 +376,8 @@ impl LiveTree {
                 self.thread_places.remove(&thread.id);
             }
         }
+        // Threads may have been inserted anywhere since this part was read, so paging starts over from the
+        // beginning.
         if seq < place.threads_seq {
             place.cursor = None;
         } else if !(was_paged && missing > 0) {
@@ -403,12 +420,15 @@ impl LiveTree {
             .collect();
         let ids: Vec<ThreadId> = threads.iter().map(|thread| thread.id.clone()).collect();
         let added = ids.iter().filter(|id| place.position(id).is_err()).count() as u64;
+        // Appending a page is the usual case. Inserting thread by thread is only needed if announced threads lie
+        // in between.
         let is_plain = place.threads.last().map(|thread| &thread.id) == after;
         if is_plain {
             place.threads.extend(threads);
         } else {
             threads.into_iter().for_each(|thread| place.put_thread(thread));
         }
+        // A page from before a bulk change may have gaps, so it must not extend the gapless prefix.
         if asked_at >= place.threads_seq && place.cursor < last {
             place.cursor = last;
         }
@@ -441,6 +461,8 @@ impl LiveTree {
         match self.places.get_mut(&parent) {
             // The parent is not loaded, so the folder is not visible.
             None => self.drop_folder(&id),
+            // The folders of the parent are not listed yet. They are loaded together, because this one alone would
+            // look like all of them.
             Some(place) if !place.has_all_folders() && !place.folders.contains(&id) => {
                 place.missing_folders = place.missing_folders.max(1);
                 let is_expanded = place.is_expanded;
@@ -453,6 +475,7 @@ impl LiveTree {
                 let is_known = self.places.contains_key(&Some(id.clone()));
                 self.put_folder(folder);
                 self.list_folder(&id, &parent);
+                // A folder that is new here may have content, which only its part contains.
                 if !is_known {
                     self.fetching.want_part(Some(id));
                 }
@@ -463,6 +486,7 @@ impl LiveTree {
     /// Reports a requested thread. `None` means that it no longer exists.
     pub fn thread_loaded(&mut self, id: &ThreadId, thread: Option<Thread>) {
         if let Some(asked_at) = self.fetching.answered(&Wanted::Thread(id.clone())) {
+            // The tree does not show archived threads, so an archived one counts as gone.
             let thread = thread.filter(|thread| thread.archived_at.is_none());
             match thread {
                 None => self.drop_thread(id),
@@ -500,6 +524,8 @@ impl LiveTree {
     /// Loads everything that a filter must search.
     pub(super) fn want_everything(&mut self) {
         for (scope, place) in &self.places {
+            // Folders come first, because their parts also bring threads. Further pages follow once each part has
+            // arrived.
             if !place.has_all_folders() {
                 self.fetching.want_unless_asked(Wanted::Part(scope.clone()));
             } else if place.missing_threads > 0 {
@@ -515,6 +541,7 @@ impl LiveTree {
     }
 
     fn place_thread(&mut self, id: ThreadId, scope: &Scope) {
+        // A thread is in one place only; without this it would be shown in both after a move.
         if let Some(before) = self.thread_places.insert(id.clone(), scope.clone())
             && &before != scope
             && let Some(place) = self.places.get_mut(&before)
@@ -560,6 +587,7 @@ impl LiveTree {
     fn sort_folders(&mut self, scope: &Scope) {
         let Some(place) = self.places.get(scope) else { return };
         let mut folders = place.folders.clone();
+        // Names may repeat, so the id keeps the order stable.
         folders.sort_by_cached_key(|id| {
             let name = self.folder(id).map(|folder| folder.name.to_lowercase());
             (name.unwrap_or_default(), id.clone())
@@ -576,10 +604,12 @@ impl LiveTree {
         {
             parent.folders.retain(|listed| listed != id);
         }
+        // A stack instead of recursion, because folders may be nested deeply.
         let mut waiting = vec![id.clone()];
         while let Some(id) = waiting.pop() {
             let Some(place) = self.places.remove(&Some(id.clone())) else { continue };
             for thread in &place.threads {
+                // A newer answer may already have placed the thread elsewhere.
                 if self.thread_places.get(&thread.id) == Some(&Some(id.clone())) {
                     self.thread_places.remove(&thread.id);
                 }

@@ -1,4 +1,4 @@
-//! KnownText state of one folder or of the workspace root.
+//! Known state of one folder or of the workspace root.
 
 use protocol::{DocumentSummary, Folder, FolderId, Sequence, ThreadId, ThreadSummary};
 
@@ -8,9 +8,9 @@ use super::Scope;
 pub(super) struct Place {
     /// `None` for the workspace root.
     pub(super) folder: Option<Folder>,
-    /// KnownText folders in this place, by name.
+    /// Known folders in this place, by name.
     pub(super) folders: Vec<FolderId>,
-    /// KnownText threads in this place, oldest first.
+    /// Known threads in this place, oldest first.
     pub(super) threads: Vec<ThreadSummary>,
     pub(super) document: Option<DocumentSummary>,
     /// Change from which the document is known. Older answers do not replace it.
@@ -66,6 +66,7 @@ impl Place {
 
     /// Returns true if the place has, or may have, content.
     pub(super) fn has_children(&self) -> bool {
+        // Content that is not loaded counts as well, so that the user can expand the folder to find out.
         !self.is_loaded
             || !self.folders.is_empty()
             || !self.threads.is_empty()
@@ -81,6 +82,7 @@ impl Place {
 
     /// Returns the index of a thread, or the index to insert it at.
     pub(super) fn position(&self, id: &ThreadId) -> Result<usize, usize> {
+        // Ids ascend in the order of creation, so sorting by id puts the oldest thread first.
         self.threads.binary_search_by(|thread| thread.id.cmp(id))
     }
 

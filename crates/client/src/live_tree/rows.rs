@@ -151,6 +151,8 @@ impl Runs {
                     let is_match =
                         is_inside_match || filter.as_ref().is_some_and(|filter| filter.takes(name));
                     runs.push(1, depth, &scope, RunKind::Folder);
+                    // A folder that matches is open or closed as the user left it. One that only contains a match opens
+                    // to show it.
                     let is_open = match &filter {
                         Some(filter) if !is_match => filter.matches_inside.contains(&scope),
                         _ => place.is_expanded,
@@ -183,6 +185,7 @@ impl Runs {
         if has_row && filter.is_none_or(|filter| filter.takes(TITLE)) {
             self.push(1, depth, &scope, RunKind::Document);
         }
+        // The stack is processed from its end, so the threads are pushed first to appear after the folders.
         waiting.push(Waiting::Threads { scope, depth, is_match });
         let shown = |id: &&FolderId| filter.is_none_or(|filter| filter.folders.contains(*id));
         waiting.extend(place.folders.iter().rev().filter(shown).map(|id| Waiting::Folder {
@@ -235,6 +238,7 @@ impl Runs {
 
     /// Returns the scopes whose content is incomplete within these rows.
     pub(super) fn incomplete_in(&self, rows: Range<usize>) -> Vec<Scope> {
+        // A `More` row is a run of one row, so runs that begin before the range cannot matter.
         let first = self.runs.partition_point(|run| run.start < rows.start);
         let seen = self.runs[first..].iter().take_while(|run| run.start < rows.end);
         seen.filter(|run| run.kind == RunKind::More).map(|run| run.scope.clone()).collect()
@@ -275,6 +279,7 @@ impl Filter {
             if has_match {
                 filter.matches_inside.insert(scope.clone());
             }
+            // Ancestors of a match stay visible, because a match without its path could not be located.
             for above in tree.ancestors(scope).skip(1) {
                 filter.folders.extend(above.scope());
                 filter.matches_inside.insert(above.scope());

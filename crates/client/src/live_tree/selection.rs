@@ -20,6 +20,7 @@ impl LiveTree {
 
     /// Selects the next row, or the first one if none is selected.
     pub fn select_next(&mut self) {
+        // A filter or a collapsed folder may hide the selected item. Navigation then starts at the top.
         let next = self.selected_index().map_or(0, |index| index + 1);
         self.select_row(next.min(self.len().saturating_sub(1)));
     }
@@ -44,6 +45,7 @@ impl LiveTree {
     pub fn move_in(&mut self) {
         let Some(RowKey::Folder(id)) = self.selected.clone() else { return };
         let Some(index) = self.selected_index() else { return };
+        // The row knows better than the place if the folder is open, because a filter opens folders too.
         let Some(TreeRowKind::Folder(row)) = self.row(index).map(|row| row.kind) else { return };
         if row.is_expanded {
             self.select_next();

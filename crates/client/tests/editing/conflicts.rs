@@ -121,12 +121,14 @@ fn a_merge_with_markers_is_saved_once_they_are_removed() {
 
 #[test]
 fn an_identical_remote_save_is_not_a_conflict() {
+    // Both users typed the same text, so there is nothing to resolve.
     let (editing, _) = conflict("new", Some(&document(4, "new")));
     assert_eq!((editing.status(), editing.version()), (EditingStatus::Saved, Version(4)));
 }
 
 #[test]
 fn a_reverted_remote_change_is_not_a_conflict() {
+    // The other user undid the change, so only the version differs.
     let (mut editing, now) = conflict("mine", Some(&document(5, BASE)));
     assert_eq!(editing.status(), EditingStatus::Unsaved);
     assert_eq!(next_save(&mut editing, now), Some(("mine".to_owned(), Version(5))));
@@ -135,6 +137,7 @@ fn a_reverted_remote_change_is_not_a_conflict() {
 #[test]
 fn the_announcement_of_an_own_save_is_ignored() {
     let start = Instant::now();
+    // The announcement and the answer travel independently, so both orders occur.
     for before_the_answer in [true, false] {
         let mut editing = Editor::new(None);
         editing.edit("a", start);
@@ -158,6 +161,7 @@ fn a_change_announced_during_a_fetch_is_fetched_again() {
     let mut editing = Editor::new(Some(&document(3, "a")));
     editing.remote_changed(Some(&document(4, "b").summary()));
     editing.poll(start).unwrap();
+    // This change is announced while the answer with the previous version is in flight.
     editing.remote_changed(Some(&document(5, "c").summary()));
     editing.fetched(Some(&document(4, "b")), start);
     assert_eq!(editing.poll(start), Some(EditingCall::Fetch));
@@ -215,6 +219,7 @@ fn a_save_with_a_lost_answer_does_not_conflict_with_itself() {
 
 #[test]
 fn a_text_about_markers_keeps_its_own() {
+    // The document explains conflict markers, so its own lines look exactly like those of a merge.
     let about = "a\n<<<<<<< yours\n=======\n>>>>>>> theirs\n";
     let start = Instant::now();
     let mut editing = Editor::new(Some(&document(1, about)));

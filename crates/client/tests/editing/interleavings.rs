@@ -110,6 +110,7 @@ impl World {
             Step::Wait(milliseconds) => self.now += Duration::from_millis(*milliseconds),
             Step::Archive => self.scope.archive(),
             Step::Type(index, line) => {
+                // Every line is unique, so that the end of the test can look for each of them.
                 let word = format!("line {}", self.typed.len());
                 let editing = &mut self.editors[*index].editing;
                 let mut lines: Vec<&str> = editing.text().lines().collect();
@@ -126,6 +127,7 @@ impl World {
             Step::Answer(index, which) => self.answer(*index, *which),
             Step::Announce(index) => self.announce(*index),
             Step::Lose(index, before_it_arrives) => {
+                // The gateway may have executed requests whose answers are lost with the connection.
                 while !before_it_arrives && !self.editors[*index].asked.is_empty() {
                     self.handle(*index, 0, None);
                 }
@@ -139,6 +141,8 @@ impl World {
             Step::Reload(index) => {
                 let editor = &mut self.editors[*index];
                 if editor.is_connected {
+                    // Requests and answers stay in flight, so the machine receives answers to requests that it has
+                    // abandoned.
                     editor.editing.disconnected();
                     editor.editing.reconnected(now);
                 }
@@ -147,6 +151,7 @@ impl World {
                 let editor = &mut self.editors[*index];
                 editor.asked.clear();
                 editor.answers.clear();
+                // The restarted program fetches the current document and receives only later announcements.
                 editor.heard = self.scope.log.len();
                 editor.editing = Editing::open(editor.draft.clone());
                 if !editor.is_connected {
@@ -256,6 +261,7 @@ impl World {
 
     /// Delivers everything and merges every conflict until nothing changes.
     fn settle(&mut self) {
+        // The limit turns an endless exchange between the editors into a failure.
         for _ in 0..500 {
             for index in 0..self.editors.len() {
                 self.take(&Step::Restore(index));
@@ -302,6 +308,7 @@ fn step(editors: usize, choices: &'static [Choice]) -> impl Strategy<Value = Ste
         4 => (index.clone(), 0..40_usize).prop_map(|(index, line)| Step::Type(index, line)),
         1 => index.clone().prop_map(Step::Leave),
         1 => index.clone().prop_map(Step::Retry),
+        // Short and long waits, so that the pause after typing passes in some runs and not in others.
         2 => prop_oneof![1..300_u64, 500..1_000_u64].prop_map(Step::Wait),
         5 => (index.clone(), 0..4_usize).prop_map(|(index, which)| Step::Handle(index, which)),
         5 => (index.clone(), 0..4_usize).prop_map(|(index, which)| Step::Answer(index, which)),
@@ -341,6 +348,8 @@ proptest! {
     fn merging_loses_no_line(
         steps in proptest::collection::vec(step(3, &[Choice::Merge]), 1..120)
     ) {
+        // Only merging is meant to keep every line; the other ways to resolve a conflict discard a text on
+        // purpose.
         let mut world = World::new(3);
         for step in &steps {
             world.take(step);

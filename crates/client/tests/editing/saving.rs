@@ -69,6 +69,7 @@ fn unchanged_text_is_not_saved() {
 fn line_endings_follow_the_gateway() {
     let start = Instant::now();
     let mut editing = Editor::new(None);
+    // Pasted text may have CRLF line endings, whereas the gateway stores LF.
     editing.edit("a\r\n", start);
     editing.save(start);
     assert_eq!(editing.poll(start), save("a\r\n", 0, SaveReason::Manual));
@@ -110,6 +111,7 @@ fn a_permanent_save_failure_waits_for_the_user() {
     assert_eq!(editing.poll(later), Some(EditingCall::Fetch));
     editing.fetched(None, later);
     assert!(matches!(editing.status(), EditingStatus::Failed { retries_at: None, .. }));
+    // Both ways out of the failure are tested: an explicit save on the clone, and an edit below.
     let mut asked = editing.clone();
     asked.save(later);
     assert_eq!(asked.poll(later), save("a", 0, SaveReason::Manual));

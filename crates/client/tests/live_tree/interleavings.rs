@@ -254,6 +254,7 @@ proptest! {
         for step in &steps {
             world.step(step);
         }
+        // A filter hides rows, and the comparison needs all of them.
         world.tree.set_filter("");
         world.settle();
         open_all(&mut world.tree, &world.gateway);
@@ -275,6 +276,7 @@ fn announce_since(tree: &mut LiveTree, gateway: &Gateway, known: usize) {
 
 #[test]
 fn threads_of_a_deleted_folder_join_the_loaded_ones() {
+    // An answer holds only two threads, so those of the folder sort between loaded and missing ones.
     let mut gateway = Gateway::new(2);
     let folder = gateway.make_folder(None, "folder");
     for (scope, title) in [(Some(&folder), "a"), (None, "b"), (Some(&folder), "c"), (None, "d")] {
@@ -300,6 +302,7 @@ fn a_page_from_before_a_deletion_hides_no_threads() {
     let mut tree = LiveTree::new(workspace());
     let part = tree.poll(Instant::now()).unwrap();
     take(&mut tree, gateway.answer(part));
+    // The first part left threads out. Showing the row that stands for them requests the next page.
     tree.shown(0..tree.len());
     let page = tree.poll(Instant::now()).unwrap();
     assert!(matches!(page, TreeRequest::Page(_)), "{page:?}");
@@ -309,6 +312,7 @@ fn a_page_from_before_a_deletion_hides_no_threads() {
     announce_since(&mut tree, &gateway, known);
     let part = tree.poll(Instant::now()).unwrap();
     take(&mut tree, gateway.answer(part));
+    // The page was read before the deletion but arrives after the part that was read later.
     take(&mut tree, page);
     open_all(&mut tree, &gateway);
     assert_eq!(drawn(&tree), ["a", "b", "c", "d", "e"]);
@@ -339,6 +343,7 @@ fn an_old_answer_does_not_revive_deleted_items() {
     gateway.rename_folder(&folder, "renamed");
     gateway.rename_thread(&thread, "renamed");
     announce_since(&mut tree, &gateway, known);
+    // Both answers are read before the items are deleted, and delivered afterwards.
     let requests = [tree.poll(Instant::now()).unwrap(), tree.poll(Instant::now()).unwrap()];
     let before = requests.map(|request| gateway.answer(request));
     let known = gateway.log.len();

@@ -120,6 +120,7 @@ impl Gateway {
 
     pub(crate) fn delete_folder(&mut self, id: &FolderId) {
         let folder = self.folders.remove(id).unwrap();
+        // Deleting a folder moves its content to its parent, as in the gateway.
         for child in self.folders.values_mut().filter(|child| child.parent_folder_id.as_ref() == Some(id)) {
             child.parent_folder_id.clone_from(&folder.parent_folder_id);
         }
@@ -174,6 +175,7 @@ impl Gateway {
         let folder_id = scope.clone();
         let change = DocumentChanged { seq, workspace_id, folder_id, summary, effective_changed: true };
         self.log.push(Event::Document(change));
+        // The gateway also logs a change of the tree, which the client must ignore.
         self.changed(TreeChange::AgentsDoc, scope.clone(), None);
     }
 
@@ -242,6 +244,7 @@ impl Gateway {
                 placements.extend(here.iter().map(place));
             }
             threads.extend(here);
+            // A part lists the folders of its own level and only counts those below them.
             let below = if *scope == params.folder_id { 0 } else { self.folders_in(scope).len() as u64 };
             if missing + below > 0 {
                 more.push(TreeMore { folder_id: scope.clone(), threads: missing, folders: below });
@@ -338,6 +341,7 @@ pub(crate) fn drawn(tree: &LiveTree) -> Vec<String> {
 
 /// Expands every folder and loads every page.
 pub(crate) fn open_all(tree: &mut LiveTree, gateway: &Gateway) {
+    // The limit turns a tree that never finishes loading into a failure.
     for _ in 0..10_000 {
         serve(tree, gateway);
         let closed: Vec<FolderId> = (0..tree.len())

@@ -193,6 +193,7 @@ fn many_threads_need_few_requests_and_runs() {
     assert_eq!(tree.len(), 1 + 200 + 1, "a part of them is enough to begin with");
     let mut requests = 0;
     while let Some(RowKey::More(_)) = tree.row(tree.len() - 1).map(|row| row.key()) {
+        // Only the last rows are on the screen, so each round loads a single page.
         tree.shown(tree.len() - 30..tree.len());
         serve(&mut tree, &gateway);
         requests += 1;
