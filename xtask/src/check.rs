@@ -15,7 +15,7 @@ use crate::failure::{check_failed, is_check_failure};
 use crate::gate::{self, Gate};
 use crate::process::{cargo, run as run_command};
 use crate::tool::CheckOutcome;
-use crate::{bench, generate, print_status};
+use crate::{bench, generate, language, print_status};
 
 struct Check {
     name: &'static str,
@@ -37,6 +37,7 @@ const CHECKS: &[Check] = &[
         },
     },
     Check { name: "tidy", run: |root| passed(tidy::check(root)) },
+    Check { name: "language", run: |root| passed(language::check(root)) },
     Check { name: "README commands", run: |root| passed(readme::check(root)) },
     Check {
         name: "packages",
