@@ -32,6 +32,8 @@ fn complains(said: &Said, code: i32, words: &str, expected: &str) {
 /// Nothing that only we understand.
 #[track_caller]
 fn is_no_accident(said: &Said, words: &str) {
+    // Each of these words is a trace of Rust: a source path, a backtrace variable or a `Debug` form. A
+    // message that contains one was formatted for its author and not for the user.
     for word in ["panicked", "backtrace", "RUST_", "src/", ".rs:", "Some(", "Os {", "Error {"] {
         assert!(!said.err.contains(word), "{words}: {word} in {}", said.err);
     }
@@ -97,6 +99,8 @@ fn wrong_spellings_of_commands_flags_and_values() {
 fn names_that_are_not_there_or_are_several() {
     let talk = Talk::new("chat");
     let machine = &talk.machine;
+    // Two folders are called `web`, and `services` and `services/inner` each hold a thread called `Plan`.
+    // The folder `old2` does not exist, so the last command fails and adds no third plan.
     for words in [
         "folder create services",
         "folder create web",
@@ -176,6 +180,8 @@ fn a_port_that_is_taken_and_a_gateway_that_runs_already() {
     let machine = Machine::new();
     let words = format!("serve --listen {}", taken.local_addr().unwrap());
     complains(&machine.run(&words), FAILED, &words, "hint: choose another port with --listen");
+    // Port 0 rules out a collision of ports, so the second refusal can only come from the lock on the data
+    // directory.
     let _server = machine.serve();
     let words = "serve --listen 127.0.0.1:0";
     complains(&machine.run(words), FAILED, words, "hint: use that gateway, stop it first");
@@ -196,6 +202,8 @@ fn a_token_that_opens_nothing_and_one_that_opens_too_little() {
     complains(&said, FAILED, "weak", "hint: use a token with a stronger role");
     machine.run("token revoke guest").done();
     complains(&wrong(&reader, "workspace list"), FAILED, "revoked", "unknown or revoked");
+    // Nothing listens on port 9. Without a token, the command must fail before it connects: the local owner
+    // token must never be sent to an address from the environment.
     let said = run_with(&machine, "workspace list", |command| {
         command.env("FOREWORD_CLIENT_URL", "http://127.0.0.1:9");
     });
@@ -219,6 +227,8 @@ fn a_postgresql_that_is_not_there_is_told_of_before_it_is_waited_for() {
     let words = "serve --listen 127.0.0.1:0 --database postgres://me:secret@127.0.0.1:1/x";
     let said = machine.run(words);
     assert!(begun.elapsed() < Duration::from_secs(20), "it gives up");
+    // The address is printed while the command still waits, so that the wait is not mistaken for a hang.
+    // The password must be missing there as well as in the error.
     let (waiting, error) = said.err.split_once('\n').unwrap();
     assert_eq!(waiting, "waiting for the database postgres://me@127.0.0.1:1/x");
     let said = Said { err: error.to_owned(), ..said.clone() };
@@ -231,6 +241,8 @@ fn a_postgresql_that_is_not_there_is_told_of_before_it_is_waited_for() {
 fn a_postgresql_without_the_database_says_how_to_make_it() {
     let Some(database) = test_database() else { return };
     let machine = Machine::new();
+    // The server exists, only the database does not. Retrying cannot help here, so the hint has to name the
+    // command that creates it.
     let (server, _) = database.url().rsplit_once('/').unwrap();
     let words = format!("serve --listen 127.0.0.1:0 --database {server}/not_made_yet");
     let said = machine.run(&words);
@@ -245,6 +257,8 @@ fn a_postgresql_without_the_database_says_how_to_make_it() {
 #[test]
 fn configuration_that_cannot_be_used() {
     let machine = Machine::new();
+    // The five texts fail in different layers: the TOML parser, the list of known keys, a value's type, the
+    // UTF-8 decoder and a reference between two settings. All of them must name the file or key to fix.
     let cases: [(&[u8], i32, &str); 5] = [
         (b"[gateway\n", USAGE, "~/home/config.toml:1"),
         (b"gateway.listne = 'x'\n", USAGE, "the nearest known key is `gateway.listen`"),
@@ -259,6 +273,8 @@ fn configuration_that_cannot_be_used() {
             &[("explain", code, expected), ("config", code, expected), ("serve", code, expected)],
         );
     }
+    // A directory in the file's place is an I/O error and not bad input, which is the reason for the other
+    // exit code.
     std::fs::remove_file(machine.home().join("config.toml")).unwrap();
     std::fs::create_dir(machine.home().join("config.toml")).unwrap();
     check(&machine, &[("config", FAILED, "cannot read the configuration file ~/home/config.toml")]);
@@ -267,6 +283,8 @@ fn configuration_that_cannot_be_used() {
 /// A directory in which no user can create files, not even root.
 fn read_only(machine: &Machine) -> PathBuf {
     let system = Path::new("/sys/kernel");
+    // Permission bits do not stop root, as which tests in containers run. The kernel refuses new files
+    // below `/sys/kernel` to every user.
     if system.is_dir() {
         return system.join("foreword");
     }
@@ -309,6 +327,8 @@ fn without_a_terminal_nobody_is_asked() {
         ("folder delete services", 0, "brings it back"),
         ("init", 0, ""),
     ] {
+        // A prompt without a terminal would wait forever, for example in CI. The time limit turns such a
+        // hang into a failure that names the command.
         let begun = Instant::now();
         let said = machine.run(words);
         assert!(begun.elapsed() < Duration::from_secs(30), "{words} waited for somebody");
@@ -323,6 +343,8 @@ fn without_home_and_without_utf_8() {
     let machine = Machine::new();
     machine.write("project/.git/HEAD", "");
     machine.write("project/AGENTS.md", "Grüße 你好\n");
+    // Minimal containers and systemd units set neither HOME nor a UTF-8 locale. Reading must not depend on
+    // either, and text in other scripts must pass through unharmed.
     for words in ["explain", "show", "status", "config"] {
         let said = run_with(&machine, words, |command| {
             command.env_remove("HOME").env("LANG", "C").env("LC_ALL", "C");
@@ -336,6 +358,8 @@ fn without_home_and_without_utf_8() {
         command.env("HOME", "").env_remove("FOREWORD_HOME").env_remove("FOREWORD_DATA");
     });
     is_no_accident(&said, "config");
+    // A path on Linux is any sequence of bytes. The first run expects an error because the directory is
+    // missing, the second must succeed once it exists.
     let name = std::os::unix::ffi::OsStrExt::from_bytes(b"not-\xff-utf8");
     let odd: &std::ffi::OsStr = name;
     let said = run_with(&machine, "explain", |command| {
@@ -354,6 +378,8 @@ fn a_terminal_of_20_columns_and_one_that_says_nothing() {
     let (machine, _server) = Machine::with_workspace();
     machine.write("project/AGENTS.md", "text\n");
     machine.run_with("doc save", "text").done();
+    // Some terminals report 0 columns, and tiling window managers make very narrow ones. Width arithmetic
+    // with unsigned numbers underflows on exactly these values.
     for columns in [20, 1, 0] {
         for words in ["explain", "status", "workspace list", "doc history", "token list", "--help", "config"]
         {

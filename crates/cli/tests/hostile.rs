@@ -34,6 +34,9 @@ fn file_count() -> usize {
 fn check(what: &str, text: &str, controls: TerminalControls) {
     assert!(text.len() <= MAX_SAID_BYTES, "{what}: {} bytes", text.len());
     assert!(!text.contains("root:x:0:0"), "{what} shows a file from outside");
+    // Bidirectional, zero-width and tag characters hide text from a person while a model reads it, so no
+    // output may contain them. Control characters are allowed only in exact text that does not go to a
+    // terminal.
     let hidden = ['\u{202e}', '\u{200b}', '\u{e0041}'].into_iter();
     let refused = ['\x1b', '\x07'].into_iter().filter(|_| controls == TerminalControls::Refused);
     for hidden in hidden.chain(refused) {
@@ -117,6 +120,8 @@ fn a_malicious_repository_is_bounded_for_every_tool() {
     let machine = Machine::new();
     let runtime = Runtime::new().unwrap();
     let model = runtime.block_on(ScriptedModel::start()).unwrap();
+    // Everything is allowed and the sandbox is off, so that no permission check hides a tool that reads too
+    // much or never returns.
     machine.write(
         "home/config.toml",
         format!(
@@ -159,6 +164,8 @@ fn a_malicious_repository_is_bounded_for_every_tool() {
         check(&what, &said.out, TerminalControls::Refused);
         check(&what, &said.err, TerminalControls::Refused);
         let asked = model.take_requests();
+        // One request asks for the call and the second one carries its result. A third would mean that the
+        // turn went wrong, and fewer that the tool did not return.
         assert_eq!(asked.len(), 2, "{what}");
         for request in asked {
             // Controls are escaped there.

@@ -42,6 +42,8 @@ fn a_server_in_a_sandbox_works_and_reaches_nothing_else() {
             )
         });
         let root = talk.machine.root();
+        // A stranger's file, the configuration and the owner token: with the token, a server could act on
+        // the gateway as its owner.
         for path in ["outside", "home/config.toml", "data/owner.token"] {
             let arguments = json!({ "text": root.join(path) }).to_string();
             talk.model.answer(Answer::empty().tool_call("1", "mcp__odd__look", &arguments));
@@ -51,6 +53,8 @@ fn a_server_in_a_sandbox_works_and_reaches_nothing_else() {
             let told = last_message(&talk.model);
             assert!(told.contains("it cannot be read"), "{level}, {path}: {told}");
         }
+        // The server can still read its own directory. Without this check, a sandbox that breaks every
+        // server would pass the loop above.
         let arguments = json!({ "text": root.join("server/server.py") }).to_string();
         talk.model.answer(Answer::empty().tool_call("1", "mcp__odd__look", &arguments));
         talk.model.answer(Answer::empty().tool_call("2", "mcp__odd__look", r#"{"text":"network"}"#));
@@ -64,6 +68,7 @@ fn a_server_in_a_sandbox_works_and_reaches_nothing_else() {
 
 #[test]
 fn a_gateway_that_is_killed_in_a_call_takes_its_server_along() {
+    // The mark on the command line distinguishes this server from those of tests that run at the same time.
     let mark = format!("killed-{}", std::process::id());
     let settings = format!(
         "[permissions]\nwrite = 'allow'\n[mcp.servers.odd]\ncommand = 'python3'\n\
@@ -102,6 +107,7 @@ impl Https {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
+        // The server chooses a free port and prints it, which also shows that it listens.
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         Self { child, port: line.trim().parse().unwrap() }
@@ -127,6 +133,7 @@ fn a_server_behind_tls_is_trusted_by_its_root_and_not_without_it() {
     talk.ask("'Is it there?'").done();
     let status = talk.machine.run("mcp status").done();
     assert!(status.contains("failed") && status.to_lowercase().contains("certificate"), "{status}");
+    // The variable is part of the process's environment, so a new gateway has to be started with it.
     talk.server.take().unwrap().stop("TERM");
     let mut command = talk.machine.command("serve --listen 127.0.0.1:0");
     command.env("SSL_CERT_FILE", own("root.pem"));
@@ -198,6 +205,8 @@ fn what_a_server_says_is_in_no_log_whatever_is_logged() {
     talk.model.answer(Answer::text("Yes."));
     talk.ask("'Ask it.'").done();
     assert!(last_message(&talk.model).contains("it is [secret]"));
+    // The line with TRACE proves that the level took effect. Otherwise the secret would be missing for the
+    // wrong reason.
     let log = server.log();
     assert!(log.contains("TRACE") && !log.contains(secret), "{log}");
 }

@@ -19,6 +19,8 @@ const KINDS: &[Kind] = &[
         let project = path.ancestors().find(|above| above.ends_with("project")).unwrap();
         symlink(project.parent().unwrap().join("outside.md"), path).unwrap();
     }),
+    // Reading `/dev/zero` never ends and a pipe without a writer blocks in `open`. Both must be recognized
+    // by their file type before any byte is read.
     ("a link to a device", |path| symlink("/dev/zero", path).unwrap()),
     ("a pipe", |path| {
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
@@ -32,6 +34,8 @@ const KINDS: &[Kind] = &[
         let units = "\u{feff}Use tabs.\n".encode_utf16().flat_map(u16::to_le_bytes);
         std::fs::write(path, units.collect::<Vec<u8>>()).unwrap();
     }),
+    // Control characters, NUL and invalid UTF-8 in one file: none of them may reach a terminal or stop the
+    // command.
     ("zero bytes", |path| std::fs::write(path, b"a\0b \x1b[31m \xff\n").unwrap()),
     ("front matter that is no YAML", |path| {
         std::fs::write(path, "---\napplies_to: [\npaths: {\n\t- x\n---\nText\n").unwrap();
@@ -57,10 +61,14 @@ fn project(make: fn(&Path)) -> Machine {
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(rustix::fs::CWD, root.join("pipe.md"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
     symlink("/dev/zero", root.join("zero.md")).unwrap();
+    // A line break, quotes and markup in a directory's name can break line-based output, shell hints and
+    // HTML pages, so every kind of file is placed below such names as well.
     for directory in [root.clone(), root.join("new\nline"), root.join("quo\"te's `<b>`")] {
         for name in PROFILES.iter().flat_map(|profile| profile.known_names()) {
             let path = directory.join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            // Several profiles know the same names. `exists` would follow a dangling link and report it as
+            // missing, so that the second profile failed to create it again.
             if path.symlink_metadata().is_err() {
                 make(&path);
             }
@@ -77,6 +85,8 @@ fn whatever_is_there_has_a_decision_for_every_agent() {
         for profile in PROFILES {
             let words = format!("explain --all --format json --profile {}", profile.name);
             let said = machine.run(&words);
+            // Code 1 is allowed: an agent that would refuse to start on such a file is reported as a
+            // finding.
             assert!(matches!(said.code, Some(0 | 1)), "{kind}: {words}: {said:?}");
             let object: serde_json::Value = serde_json::from_str(&said.out).unwrap();
             // On case-insensitive file systems, a file in other letters matches too.
@@ -140,6 +150,8 @@ fn settings_that_cannot_be_understood_are_never_damaged() {
     ] {
         let machine = project(|path| std::fs::write(path, "x\n").unwrap());
         let is_object = serde_json::from_str::<serde_json::Value>(text).is_ok_and(|value| value.is_object());
+        // The settings belong to other programs and often contain work that exists nowhere else. Even
+        // `--undo` must not write a file that it could not parse.
         let files = [
             ".claude/settings.json",
             ".gemini/settings.json",

@@ -24,6 +24,7 @@ impl Ordinary {
         machine.write("project/.git/HEAD", "");
         machine.write("project/AGENTS.md", "Be brief.\n");
         machine.write("project/billing/AGENTS.md", "Round up.\n");
+        // The data directory exists in advance, because the tests below change its owner and mode.
         fs::create_dir(machine.data()).unwrap();
         fs::set_permissions(machine.data(), Permissions::from_mode(0o700)).unwrap();
         // The build directory may be inaccessible to the other user.
@@ -68,6 +69,8 @@ impl Ordinary {
         for (words, expected) in rows {
             complains(&self.run(words), FAILED, words, expected);
         }
+        // The mode is restored after the rows, since the next call runs on the same machine and the
+        // temporary directory could not be removed otherwise.
         fs::set_permissions(&path, before).unwrap();
     }
 }
@@ -90,6 +93,8 @@ fn a_configuration_or_a_home_that_cannot_be_read() {
             "cannot read the configuration file ~/project/.foreword/config.toml: Permission denied",
         )],
     );
+    // The doctor is the one command that must still run, since it is what users try when nothing else
+    // works. It reports the unreadable file as a failed check.
     let doctor = {
         let config = user.machine.home().join("config.toml");
         fs::set_permissions(&config, Permissions::from_mode(0o000)).unwrap();
@@ -117,6 +122,8 @@ fn a_data_directory_that_cannot_be_entered_or_is_of_somebody_else() {
         return;
     }
     user.give("data", 0);
+    // A directory of another user is refused whatever its mode: that user could read the owner token, or
+    // replace the database while the gateway runs.
     for mode in [0o700, 0o755, 0o777] {
         fs::set_permissions(user.machine.data(), Permissions::from_mode(mode)).unwrap();
         let said = user.run("serve");
@@ -154,6 +161,8 @@ fn project_files_that_cannot_be_read_or_written() {
     fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
 
     user.while_mode("project/billing", 0o000, &[("init billing", "could not look into ~/project/billing: ")]);
+    // The manifest gives `init` something to propose. Without it the command would stop before the write
+    // that this test is about.
     fs::remove_file(user.machine.project().join("AGENTS.md")).unwrap();
     user.machine.write("project/go.mod", "module x\n\ngo 1.24\n");
     fs::set_permissions(user.machine.project(), Permissions::from_mode(0o555)).unwrap();

@@ -14,6 +14,8 @@ const CONNECTIONS: usize = 120;
 const KEPT_HANDLES: usize = 40;
 
 async fn burden(postgres: Option<Cluster>) -> LoadReport {
+    // The load is small enough for a shared machine with two cores. The fixed seed makes a failing run
+    // repeatable.
     let load = Load {
         program: PathBuf::from(FOREWORD),
         postgres,
@@ -36,12 +38,16 @@ fn check(report: &LoadReport) {
         assert!(report.tally.samples(*kind).count() > 0, "{name}: {report}");
     }
     assert!(report.subscribers == 12 && report.received > 0, "{report}");
+    // A socket or file that stayed open per client would add up over weeks. The count must rise with the
+    // connections, or the measurement itself is broken, and fall back afterwards.
     let before = handles("with its workspaces");
     assert!(handles("all connected") >= before + CONNECTIONS, "{report}");
     assert!(handles("all have left") <= before + KEPT_HANDLES, "{report}");
 
     assert!(!report.steps.is_empty(), "{report}");
     let messages: Vec<&str> = report.refusals.iter().map(|refusal| refusal.message.as_str()).collect();
+    // The order is that of the steps beyond the limits. The third one checks that an owner can still
+    // connect to a full gateway, since only an owner can relieve it.
     let expected = [
         "status 503: {\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32030",
         "the gateway has as many connections as it can",

@@ -35,6 +35,8 @@ fn the_data_directory_and_all_in_it_is_private() {
 #[test]
 fn a_token_never_reaches_a_log() {
     let machine = Machine::new();
+    // Trace level includes the logs of the HTTP and database libraries, which print headers and parameters
+    // unless they are redacted.
     let mut command = machine.command("serve -vv --listen 127.0.0.1:0");
     command.env("FOREWORD_LOG", "trace");
     let server = Server::start(&machine, command);
@@ -55,6 +57,8 @@ fn a_start_says_what_to_do_next_and_the_commands_work() {
     let server = machine.serve();
     let log = eventually("the welcome", || Some(server.log()).filter(|log| log.contains("Ctrl-C")));
     let foreword = env!("CARGO_BIN_EXE_foreword");
+    // The data directory is not the default one here, so the suggested commands need `--data`. Without it,
+    // a copied command would look for another gateway.
     let flag = format!("--data {}", machine.data().display());
     assert_eq!(
         log,
@@ -85,6 +89,8 @@ fn a_later_start_says_what_there_is_and_what_is_missing() {
     let machine = Machine::new();
     let server = machine.serve();
     machine.run("workspace create demo").done();
+    // Two workspaces of one name, one of them archived: the welcome must list active ones only, and each
+    // once.
     machine.run("workspace archive demo").done();
     machine.run("workspace create demo").done();
     machine.run("workspace create 'my team'").done();
@@ -150,6 +156,8 @@ fn signals_end_it_gracefully_and_leave_no_address() {
         let log = machine.root().join("serve.log");
         assert_eq!(server.stop(name).code(), Some(0), "{name}");
         assert!(!machine.data().join("gateway.json").exists(), "{name}");
+        // SQLite removes its write-ahead log when the last connection closes. A leftover file means that
+        // the process ended with an open database.
         assert!(!machine.data().join("foreword.db-wal").exists(), "{name}: the database was not closed");
         let log = std::fs::read_to_string(log).unwrap();
         assert!(
@@ -191,6 +199,7 @@ fn a_deleted_or_emptied_token_is_made_anew() {
     assert_eq!(mode(&path), 0o600);
     assert!(machine.run("workspace list").done().contains("demo"));
     drop(server);
+    // A crash or a full disk can leave an empty file behind. It must not be taken for an empty token.
     std::fs::write(&path, "\n").unwrap();
     let _server = machine.serve();
     assert!(machine.run("workspace list").done().contains("demo"));
@@ -209,6 +218,8 @@ fn an_address_that_others_can_reach_needs_to_be_allowed() {
     );
     assert!(!machine.data().exists(), "nothing was made");
     let server = Server::start(&machine, machine.command("serve --listen 0.0.0.0:0 --allow-remote"));
+    // 0.0.0.0 is an address to listen on and not one to connect to, so local commands are given the
+    // loopback address.
     assert!(server.url.starts_with("http://127.0.0.1:"), "{}", server.url);
     machine.run("workspace create demo").done();
 }
@@ -243,6 +254,8 @@ fn bad_addresses_and_databases_are_refused() {
         "error: `mysql://me@db/x` is not a database address; expected postgres://USER@HOST/NAME or sqlite://PATH \
          (from flag `--database`)\n",
     );
+    // The file is longer than the header of an SQLite database, so that its content is rejected and not its
+    // length.
     machine.write("home/config.toml", "[gateway]\ndatabase = 'nonsense'\n");
     let err = machine.tidy(&machine.run("serve").failed(2));
     assert!(
@@ -276,6 +289,8 @@ fn the_database_can_be_another_file() {
     let server = machine.serve();
     assert!(!machine.run("workspace list").done().contains("demo"));
     drop(server);
+    // The short form is relative to the working directory and names the same file as the absolute URL
+    // above.
     let _server = machine.serve_with("--database sqlite:other.db");
     assert!(machine.run("workspace list").done().contains("demo"));
 }
@@ -299,6 +314,8 @@ fn the_database_can_be_postgresql() {
 fn flags_win_over_variables_and_variables_over_files() {
     let machine = Machine::new();
     machine.write("home/config.toml", "gateway.listen = 'nonsense'");
+    // The error about a taken port proves that the variable was used. The value in the file would fail
+    // earlier, because it is no address.
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut command = machine.command("serve");
     command.env("FOREWORD_GATEWAY_LISTEN", taken.local_addr().unwrap().to_string());

@@ -25,6 +25,8 @@ impl Parent {
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = channel();
+        // A thread reads the answers, since a blocking read has no timeout: a missing answer would hang the
+        // whole test run.
         thread::spawn(move || {
             for line in stdout.lines() {
                 let line = line.unwrap();
@@ -109,6 +111,8 @@ fn everything_that_was_asked_is_answered_before_the_end() {
         let out = finish(machine.command("serve --stdio"), requests.as_bytes()).done();
         out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].clone()).collect()
     };
+    // The input ends right after the requests. A proxy that stopped at the end of its input would lose the
+    // answers that are still on their way.
     let expected: Vec<Value> = (1..=200).map(Value::from).collect();
     assert_eq!(answered(&machine), expected, "beside a gateway");
     drop(server);
@@ -172,6 +176,8 @@ fn a_request_to_end_leaves_no_save_unanswered() {
                 json!({ "jsonrpc": "2.0", "id": id, "method": "thread/agents_doc/save", "params": params }),
             );
         }
+        // The signal arrives in the middle of the saves. Every save in the database must have been
+        // acknowledged, because a client repeats the others.
         assert_eq!(parent.next()["id"], 1);
         signal(parent.child.id(), "TERM");
         let status = eventually("the process to end", || parent.child.try_wait().unwrap());
@@ -203,6 +209,8 @@ fn beside_a_gateway_that_is_still_starting_it_waits() {
     let machine = Machine::new();
     let lock = machine.write("data/gateway.lock", "");
     let lock = std::fs::File::open(lock).unwrap();
+    // The lock is held without an announced address, which is the state of a gateway that is starting or
+    // migrating its database.
     lock.lock().unwrap();
     let mut parent = Parent::start(&machine);
     let mut said = BufReader::new(parent.child.stderr.take().unwrap()).lines();
@@ -219,6 +227,8 @@ fn beside_a_gateway_that_is_still_starting_it_waits() {
 fn two_at_once_share_one_gateway() {
     let machine = Machine::new();
     let mut first = Parent::start(&machine);
+    // Editors start one such process per window. Whichever takes the lock first becomes the gateway, and
+    // the other one its proxy.
     let mut second = Parent::start(&machine);
     first.call("workspace/create", json!({ "name": "demo" }));
     let listed = second.call("workspace/list", json!({}));

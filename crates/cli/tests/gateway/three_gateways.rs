@@ -15,6 +15,8 @@ use tokio::sync::watch;
 
 use crate::support::{Machine, PATIENCE, Server, all_events, all_revisions, folder, save};
 
+// Twice as many clients as gateways, so that every gateway serves both writers and followers and the killed
+// one has some of each.
 const WRITERS: usize = 6;
 const FOLLOWERS: usize = 6;
 const SAVES: usize = 40;
@@ -58,6 +60,8 @@ async fn write(
     for number in 0..SAVES {
         let text = format!("save {number}");
         loop {
+            // A repeated save with equal text is no new version. This is what makes a retry safe when only
+            // the answer was lost.
             match save(&client, &workspace_id, &folder_id, &text).await {
                 Ok(_) => break,
                 Err(ClientError::Lost) => client = places.connect(&mut place).await,
@@ -141,6 +145,8 @@ async fn a_killed_gateway_is_replaced_by_the_others_without_a_gap() {
         })
         .collect();
 
+    // A third of the saves happen before the kill, and the rest while clients move to the remaining
+    // gateways.
     while saved.load(Ordering::Relaxed) < WRITERS * SAVES / 3 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -150,6 +156,8 @@ async fn a_killed_gateway_is_replaced_by_the_others_without_a_gap() {
     for writer in writers {
         written.push(tokio::time::timeout(PATIENCE, writer).await.expect("writers end").unwrap());
     }
+    // The final number is known only after all writers have ended, so followers receive it through the
+    // channel instead of counting changes themselves.
     let params = ThreadTreeParams::whole(workspace_id.clone());
     let newest = client.call::<ThreadTree>(&params).await.unwrap().seq;
     tell_last.send(Some(newest)).unwrap();

@@ -59,6 +59,8 @@ impl Home {
             std::fs::create_dir(directory.path().join(name)).expect("a directory");
         }
         symlink(FOREWORD, directory.path().join("bin/foreword")).expect("a link to the binary");
+        // `doc edit` waits for an editor. This one changes the text without a terminal, as a reader would
+        // by hand.
         let editor = directory.path().join("scripts/editor");
         std::fs::write(&editor, "echo 'Name the ticket in every commit.' >> \"$1\"\n").expect("an editor");
         let runtime = Runtime::new().expect("a runtime");
@@ -183,6 +185,8 @@ impl Home {
     ) -> (Result<(), String>, String) {
         let state = self.path("scripts/state.sh");
         let state = state.display();
+        // The command runs in a second shell, which must have the variables and directory that earlier
+        // blocks of the page have set.
         terminal.run(&format!("{{ declare -px; printf 'cd %q\\n' \"$PWD\"; }} > '{state}'"));
         let block = format!(". '{state}'\n{}", self.filled_in(block));
         let mut other = Busy::start(self.command("bash"), &block);
@@ -208,6 +212,8 @@ impl Home {
         std::fs::write(&file, &block.text).expect("write");
         let mut command = self.command(FOREWORD);
         command.arg("config").current_dir(project.path());
+        // A user's configuration is named by a flag, and a project's one is found from the working
+        // directory. The project may set fewer keys, so each must be read in its own role.
         if name == "config.toml" {
             command.arg("--config").arg(&file);
         }
@@ -225,6 +231,8 @@ impl Home {
         if self.gateway.is_none() {
             return;
         }
+        // Objects in the gateway's database are invisible in the home directory, so the gateway itself is
+        // asked for them.
         let ask = |words: &[&str]| -> Value {
             let mut command = self.command(FOREWORD);
             command.args(words).args(["--format", "json"]);
@@ -272,6 +280,8 @@ impl Home {
 
     /// A block as it is run: with the address that the gateway really has, and with what a reader fills in.
     fn filled_in(&self, block: &str) -> String {
+        // Pages show the default address, but the gateway listens on a free port because pages are followed
+        // in parallel.
         let block = block.replace('…', "x");
         match self.address() {
             Some(address) => block.replace(DEFAULT_ADDRESS, &address),
@@ -298,6 +308,8 @@ impl Home {
 /// Returns the commands of a `console` block with their expected output.
 fn commands(text: &str) -> Vec<(String, String)> {
     let mut commands: Vec<(String, String)> = Vec::new();
+    // A command that ends with a backslash continues on the next line, which would otherwise count as
+    // expected output.
     let mut continued = false;
     for line in text.lines() {
         match (line.strip_prefix("$ "), commands.last_mut()) {

@@ -101,6 +101,7 @@ fn blocks(path: &str, text: &str) -> Vec<Block> {
         match event {
             Event::Start(Tag::CodeBlock(kind)) => {
                 let line = text[..range.start].lines().count() + 1;
+                // An indented block has no info string, so nothing would decide if it is run or compared.
                 let CodeBlockKind::Fenced(info) = kind else {
                     panic!("{path}, line {line}: an indented block; use backticks");
                 };

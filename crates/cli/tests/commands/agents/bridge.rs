@@ -28,6 +28,8 @@ fn a_hook_answers_once_and_keeps_its_session_under_a_digest() {
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
     assert!(said.out.contains("SUB RULES") && !said.out.contains("ROOT RULES"), "{said:?}");
     assert_eq!(machine.run_with("hook claude-code", touching(&machine, "sub/x.rs")).done(), "");
+    // The session id comes from another program and may contain anything, including `../`. As a file name
+    // only its digest is used, which has a fixed length and no separators.
     let sessions = std::fs::read_dir(machine.data().join("hook-sessions")).unwrap();
     let names: Vec<String> =
         sessions.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -37,6 +39,8 @@ fn a_hook_answers_once_and_keeps_its_session_under_a_digest() {
 #[test]
 fn a_hook_never_ends_with_the_code_that_blocks_a_tool() {
     let machine = project();
+    // Claude Code and others treat exit code 2 of a hook as a veto. A typo in a hook's command line would
+    // then block every tool call, so all failures end with 1, even wrong usage.
     for (words, input) in [
         ("hook", ""),
         ("hook claude-code --unknown", ""),
@@ -63,6 +67,8 @@ fn a_hook_never_ends_with_the_code_that_blocks_a_tool() {
 #[test]
 fn an_agent_is_connected_and_disconnected() {
     let machine = project();
+    // The comment is the point: settings of agents are JSON with comments, and a plain JSON round trip
+    // would silently delete it.
     let settings = machine.write(".claude/settings.json", "{\n  // mine\n  \"model\": \"opus\"\n}\n");
     let before = std::fs::read_to_string(&settings).unwrap();
     let shown = machine.run("install claude-code --dry-run").done();
@@ -81,6 +87,8 @@ fn an_agent_is_connected_and_disconnected() {
 fn a_projects_settings_name_the_program_alone() {
     let machine = project();
     machine.run("install codex --scope project").done();
+    // These settings are committed and shared. An absolute path of one developer's machine would break the
+    // hook for everyone else.
     let text = std::fs::read_to_string(machine.project().join(".codex/hooks.json")).unwrap();
     assert!(text.contains("\"foreword hook codex\""), "{text}");
     machine.run("install codex --scope project --undo").done();
@@ -109,6 +117,7 @@ fn a_tree_is_synced_checked_and_put_back() {
     let machine = project();
     assert_eq!(machine.run("sync --check").code, Some(1));
     assert_eq!(machine.run("sync --dry-run").code, Some(0));
+    // Neither `--check` nor `--dry-run` may write. CI runs the former on clean checkouts.
     assert!(!machine.project().join("CLAUDE.md").exists());
     let shown = machine.run("sync").done();
     assert!(shown.starts_with("link CLAUDE.md -> AGENTS.md\nlink sub/CLAUDE.md -> AGENTS.md\n"), "{shown}");
@@ -181,6 +190,8 @@ fn instructions_are_served_over_mcp() {
     // A file that is about to be made, and rules for files of its kind.
     assert!(text(8).contains("SUB RULES") && !text(8).contains("TYPESCRIPT"), "{}", text(8));
     assert!(text(9).contains("SUB RULES") && text(9).contains("TYPESCRIPT"), "{}", text(9));
+    // An unknown argument is an error and not ignored: a model that misspells `path` would otherwise
+    // receive the instructions of the wrong directory and trust them.
     assert!(text(10).contains("has no argument `directory`"), "{}", text(10));
     assert!(text(11).contains("must be an object"), "{}", text(11));
 }
@@ -209,6 +220,8 @@ fn documents_are_read_and_saved_over_mcp() {
     assert_eq!(answers[1]["result"]["isError"], false, "{}", answers[1]);
     assert_eq!(answers[1]["result"]["structuredContent"]["doc"]["updated_by"], "mcp:ada");
     assert_eq!(answers[2]["result"]["isError"], true, "another version is there: {}", answers[2]);
+    // The reader of this text is a model that can call tools but cannot pass flags, so the hint must name a
+    // tool and no `--flag`.
     let refused = answers[2].to_string();
     assert!(refused.contains("call `document_get`") && !refused.contains("--"), "{refused}");
     assert_eq!(answers[3]["result"]["isError"], true, "{}", answers[3]);

@@ -65,6 +65,8 @@ fn settings_decide_which_are_used() {
     machine.write("home/config.toml", "skills.enabled = false\n");
     let said = machine.run("skill list");
     assert!(said.err.starts_with("warning: skills are switched off"), "{said:?}");
+    // A project may not switch skills on for its user: cloning a repository must not be enough to put its
+    // skills into prompts.
     machine.write("project/.foreword/config.toml", "skills.enabled = true\n");
     let err = machine.run("skill list").failed(2);
     assert!(err.contains("skills.enabled"), "{err}");
@@ -80,6 +82,8 @@ fn one_skill_is_shown_with_everything_that_it_says() {
         "license: MIT\nallowed-tools: Bash\nowner: ada\nrequires: other\n",
     );
     skill(&machine, "home/skills/other", "other", "");
+    // Hidden and control characters could make the shown text differ from the text that a model reads. They
+    // must be visible as escapes, because trust is decided on this output.
     machine.write("home/skills/other/more.md", "more\u{202e}\n");
     machine.write(
         "home/skills/other/SKILL.md",
@@ -131,6 +135,8 @@ fn a_check_fails_when_something_is_wrong() {
 fn trust_shows_what_it_trusts_and_asks() {
     let machine = machine();
     skill(&machine, "project/.agents/skills/lend", "lend", "");
+    // A skill is more than its SKILL.md. Scripts beside it could be run later, so they are shown too, and a
+    // binary file is at least mentioned.
     machine.write("project/.agents/skills/lend/run.sh", "echo \u{202e}hidden\n");
     machine.write("project/.agents/skills/lend/data", b"\0");
     // There is no terminal to ask on.
@@ -164,6 +170,8 @@ fn a_change_is_shown_and_not_used_until_it_is_trusted() {
     let machine = machine();
     skill(&machine, "project/.agents/skills/lend", "lend", "");
     machine.run("trust --yes .").done();
+    // Trust covers contents and not a path. Otherwise a later `git pull` could replace a reviewed skill
+    // with anything.
     skill(&machine, "project/.agents/skills/lend", "lend", "license: \u{202e}\n");
     let listed = machine.run("skill list").done();
     assert!(listed.contains("! lend  changed since trusted"), "{listed}");
@@ -196,6 +204,8 @@ fn what_cannot_be_trusted_is_said() {
     let said = machine.run("trust --yes .");
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.starts_with("broken: cannot be trusted\n"), "{said:?}");
+    // A damaged list must not count as an empty one that is overwritten, nor as permission. `trust` refuses
+    // to write and listed skills stay untrusted.
     machine.write("home/trusted-skills.json", "{");
     let err = machine.run("trust .").failed(3);
     assert!(err.contains("trusted-skills.json") && err.contains("hint: fix the file"), "{err}");

@@ -17,6 +17,8 @@ fn a_document_is_saved_from_standard_input_or_a_file_and_printed() {
     machine.check("doc get", "No line end\n", "version 2, saved TIME by owner\n");
     // The same text again is no new version.
     machine.check("doc save notes.md", "2\n", "the workspace root is at version 2\n");
+    // Editors on Windows write a byte order mark and CRLF. Both are normalized on saving, since they would
+    // show up as changes in every later diff.
     assert_eq!(machine.run_with("doc save --force -", "\u{feff}a\r\nb\rc").done(), "3\n");
     assert_eq!(machine.run("doc get").done(), "a\nb\nc\n");
 }
@@ -37,6 +39,8 @@ fn a_document_of_a_folder_hides_the_one_above_it() {
     let saved = "version 1, saved TIME by owner\n";
     let from_root = format!("{saved}inherited from the workspace root\n");
     machine.check("doc effective --folder services/api", "root\n", &from_root);
+    // A blank document is a draft: if it overrode its parent, opening an editor and saving nothing would
+    // remove the instructions of a whole subtree.
     let said = machine.run_with("doc save --allow-empty --folder services", " \n");
     assert_eq!(
         said.err,
@@ -77,6 +81,8 @@ fn history_difference_and_restore() {
     machine.run_with("doc save", "a\nb\n").done();
     machine.run_with("doc save --force -m 'shorter'", "a\nc").done();
     machine.run("doc archive").done();
+    // Restoring appends version 4 instead of moving back to 1. History stays complete, and clients that
+    // hold version 3 notice the change.
     machine.check("doc restore 1 -m again", "4\n", "restored version 1 of the workspace root as 4\n");
     let heading =
         "VERSION  SAVED                     BY     WHY           CHARACTERS  SHA256        MESSAGE\n";
@@ -127,6 +133,8 @@ fn a_save_never_replaces_what_nobody_named() {
         "{err}"
     );
     assert_eq!(machine.run("doc get").done(), "one\n");
+    // Repeating a save is safe, so that a script can retry after a lost answer without knowing if the first
+    // attempt arrived.
     assert_eq!(machine.run_with("doc save", "one").done(), "1\n", "the same text replaces nothing");
     assert_eq!(machine.run_with("doc save --expected-version 1", "two").done(), "2\n");
     assert_eq!(machine.run_with("doc save --force", "three").done(), "3\n");
@@ -136,6 +144,8 @@ fn a_save_never_replaces_what_nobody_named() {
 fn an_empty_pipe_blanks_no_document() {
     let (machine, _server) = Machine::with_workspace();
     machine.run_with("doc save", "one").done();
+    // In `generate | foreword doc save --force`, a generator that fails delivers an empty text. `--force`
+    // is about versions, so it does not imply `--allow-empty`.
     for words in ["doc save", "doc save --force", "doc save --expected-version 1"] {
         let err = machine.run_with(words, " \n").failed(2);
         assert!(
@@ -215,6 +225,8 @@ fn a_text_that_cannot_be_a_document_is_refused_with_its_name() {
     );
     machine.write("project/large.md", "x".repeat(65_537));
     machine.check_code("doc save large.md", 2, "", "error: the text has 65537 bytes, the limit is 65536\n");
+    // Reading stops at 1 MiB, before the whole file is in memory. The message therefore cannot name the
+    // exact size.
     machine.write("project/huge.md", "x".repeat(2 << 20));
     machine.check_code(
         "doc save huge.md",
@@ -228,6 +240,8 @@ fn a_text_that_cannot_be_a_document_is_refused_with_its_name() {
 #[test]
 fn a_text_over_what_a_prompt_carries_is_saved_with_a_warning() {
     let (machine, _server) = Machine::with_workspace();
+    // One character more than a prompt carries. The document limit is higher than that of a prompt, so this
+    // is a warning and not an error.
     machine.write("project/long.md", "x".repeat(16_001));
     machine.check(
         "doc save long.md",

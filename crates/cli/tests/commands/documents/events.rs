@@ -34,6 +34,8 @@ fn past_events_are_printed_up_to_a_limit() {
         ["4", "5"]
     );
     machine.check("events --limit 0", "", "following workspace `demo`; stop with Ctrl-C\n");
+    // A number from the future usually belongs to another workspace. Waiting for it silently would look
+    // like a feed without changes.
     machine.check_code(
         "events --since 10",
         2,
@@ -64,6 +66,8 @@ fn folders_threads_and_turns_are_named_also_those_that_are_gone() {
     let machine = &talk.machine;
     machine.run("folder create services").done();
     machine.run("folder create billing --parent services").done();
+    // Events carry ids, and names are looked up for display. A deleted folder is missing from the tree, so
+    // its name must come from elsewhere.
     machine.run("folder delete services/billing").done();
     talk.model.answer(Answer::text("Yes."));
     machine.run("turn start Talk Really?").done();
@@ -93,6 +97,8 @@ fn what_happens_is_told_as_it_happens_across_a_restart_until_ctrl_c() {
     assert_eq!(next(), "1");
     machine.run_with("doc save", "before").done();
     assert_eq!((next(), next()), ("2".to_owned(), "3".to_owned()));
+    // The gateway is killed instead of stopped, so the client gets no farewell. It must reconnect to the
+    // new address and resume after the last number without gaps or repeats.
     server.kill();
     let _server = machine.serve();
     machine.run_with("doc save --force", "after").done();
@@ -106,6 +112,8 @@ fn what_happens_is_told_as_it_happens_across_a_restart_until_ctrl_c() {
 fn a_reader_that_has_had_enough_ends_the_command_with_the_next_event() {
     let (machine, _server) = Machine::with_workspace();
     let mut child = start(machine.shell("\"$foreword\" events --since 0 | head -1"));
+    // A closed pipe is only noticed on the next write. The loop therefore saves documents until an event
+    // reaches the command.
     let mut number = 0;
     let status = eventually("the command to end", || {
         number += 1;

@@ -43,6 +43,8 @@ fn folders_of_the_same_path_are_told_apart_by_id() {
     let first = machine.run("folder create api").word();
     let second = machine.run("folder create api").word();
     let inner = machine.run(&format!("folder create inner --parent {second}")).word();
+    // Picking either folder would sometimes change the wrong one. All commands refuse with both ids,
+    // including those that only name a parent.
     let ambiguous =
         format!("error: `api` matches 2 folders; use an id\nhint: {first}  api\nhint: {second}  api\n");
     for words in [
@@ -100,6 +102,8 @@ fn a_deleted_folder_is_listed_read_and_restored() {
     machine.run_with("doc save --folder services/api", "one\n").done();
     machine.run_with("doc save --force --folder services/api", "two\n").done();
     machine.run("thread create Talk --folder services/api").done();
+    // The inner folder is deleted first and its parent afterwards, so that restoring the inner one finds no
+    // parent and has to fall back to the root.
     machine.run("folder delete services/api").done();
     machine.run("folder delete services").done();
     let listed = machine.run("folder deleted").done();
@@ -152,6 +156,7 @@ fn a_deleted_folder_is_listed_read_and_restored() {
     machine.run("folder create services").done();
     let restored = machine.run("folder restore services");
     assert!(restored.err.contains("another folder there is also called `services`"), "{}", restored.err);
+    // Deleting two folders of one path in turn makes the path ambiguous even among deleted folders.
     machine.run("folder delete api").done();
     machine.run("folder create api").done();
     machine.run("folder delete api").done();

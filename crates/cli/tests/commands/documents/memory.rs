@@ -8,6 +8,8 @@ use crate::support::Machine;
 fn items_are_added_found_and_forgotten() {
     let (machine, _server) = Machine::with_workspace();
     let id = machine.run("memory add 'Releases are cut on Mondays' --category decision").word();
+    // Adding the same text again returns the first id. Agents repeat what they remember, and duplicates
+    // would fill the memory section of every prompt.
     let again = machine.run("memory add 'Releases are cut on Mondays'");
     assert_eq!(
         (again.out.trim_end(), again.err.as_str()),
@@ -50,6 +52,8 @@ fn items_are_added_found_and_forgotten() {
     machine.check("memory search nothing", "", "no memories contain these words\n");
 
     let said = machine.run(&format!("memory forget {id}"));
+    // Forgetting cannot reach everything, and a user who forgets a secret must know it. The message lists
+    // the remaining places explicitly.
     let expected = "forgotten; no other text contained it\n\
                     what stays: the messages of users, what models said in their own words, and backups made before\n";
     assert_eq!((said.code, said.err.as_str()), (Some(0), expected));
@@ -73,6 +77,8 @@ fn what_is_exported_can_be_imported() {
     machine.run("memory add Two --scope user").done();
     let exported = machine.run("memory export").done();
     machine.run("workspace create other").done();
+    // The item of the scope `user` belongs to all workspaces, so the second one knows it already and only
+    // one is added.
     let said = machine.run_with("memory import -w other", &exported);
     assert_eq!((said.code, said.err.as_str()), (Some(0), "1 added, 1 already known\n"));
     let said = machine.run_with("memory import -w other", r#"{"items":[{"category":"c","text":""}]}"#);

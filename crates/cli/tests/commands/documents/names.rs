@@ -26,6 +26,7 @@ fn threads_and_turns_are_named_by_title_number_and_last() {
     shows("turn show last --thread Talk", "two");
     shows(&format!("turn show 1 --thread {other}"), "three");
     let id = talk.newest();
+    // An id without its last character still has a single match, like an abbreviated commit hash.
     shows(&format!("turn show {}", &id[..id.len() - 1]), "two");
     assert_eq!(run("turn list last --format json").object()["turns"].as_array().unwrap().len(), 1);
     let err = run("turn show 7 --thread Talk").failed(2);

@@ -23,6 +23,8 @@ fn threads_are_made_drawn_renamed_moved_and_archived() {
         "",
     );
     machine.check(
+        // Hidden folders and threads are counted, since a tree that ended silently at its limits would look
+        // complete.
         "thread tree --depth 1 --threads 0",
         "demo\n\
          \x20 AGENTS.md  (version 1, 13 characters)\n\
@@ -75,6 +77,7 @@ fn the_document_effective_for_a_thread_is_the_nearest_one() {
     machine.check(&effective, "services\n", &format!("{saved}inherited from folder `services`\n"));
     machine.run_with("doc save --folder services/api", "api").done();
     machine.check(&effective, "api\n", &format!("{saved}of folder `services/api`\n"));
+    // Inheritance follows the thread's current folder. A cached document would survive the move.
     machine.run(&format!("thread move {thread} /")).done();
     machine.check(&effective, "root\n", &format!("{saved}of the workspace root\n"));
 }

@@ -78,6 +78,8 @@ impl Stage {
                 std::fs::remove_file(&path).unwrap();
             }
         }
+        // The machine's home outlives a case because the gateway runs in it. Files of the previous case
+        // would otherwise apply to the next one.
         for name in ["AGENTS.md", "AGENTS.override.md"] {
             let _ = std::fs::remove_file(self.machine.home().join(name));
         }
@@ -204,6 +206,8 @@ async fn show_with_a_root_and_a_workspace_with_that_root_agree_in_every_case() {
                 continue;
             }
         };
+        // Codex sends its files as a message of the user and the other profiles as part of the system text,
+        // so they differ in place and heading.
         let role = if case.profile == "codex" { "" } else { "## AGENTS Context\n" };
         let expected = shown.map(|text| format!("{role}{text}").replace('\0', "\u{fffd}"));
         let section = prompt.manifest.sections.iter().find(|section| section.id == "agents_context");
@@ -233,5 +237,6 @@ async fn show_with_a_root_and_a_workspace_with_that_root_agree_in_every_case() {
         }
     }
     assert!(failures.is_empty(), "{} of {compared} cases\n{}", failures.len(), failures.join("\n"));
+    // The test would pass with no case at all if the files of cases moved or changed their shape.
     assert!(compared > 100, "{compared} cases");
 }

@@ -78,6 +78,8 @@ fn names_are_unique_until_a_workspace_is_archived() {
         archived.err,
         format!("archived workspace `demo`; `foreword workspace restore {first}` brings it back\n")
     );
+    // An archived workspace frees its name, so restoring it can collide with a newer one. The user has to
+    // rename one of them first.
     machine.run("workspace create demo").done();
     assert!(machine.run("workspace list --archived").done().contains(&first));
     assert!(!machine.run("workspace list").done().contains(&first));
@@ -118,6 +120,8 @@ fn archived_workspaces_of_one_name_are_told_apart_and_found_from_their_directory
     assert!(in_shop().ends_with(&hint), "{}", in_shop());
     machine.run("workspace create one").done();
     machine.run("workspace create two").done();
+    // Two active workspaces turn the error into one about ambiguity. The hint about the archived one must
+    // not get lost there.
     assert!(in_shop().starts_with("error: there are several workspaces: ") && in_shop().ends_with(&hint));
     assert!(!machine.run("doc get").failed(2).contains("archived"), "it is of another directory");
 }

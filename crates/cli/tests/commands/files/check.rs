@@ -50,6 +50,8 @@ fn programs_get_findings_and_a_summary() {
         lines,
         "::warning file=AGENTS.md,line=1,title=FW008 missing-path::`src/gone.rs` does not exist\n"
     );
+    // SARIF describes findings. Other commands have none, so they refuse the format instead of printing an
+    // empty log.
     let refused = machine.run("show --format sarif");
     assert_eq!(refused.code, Some(2), "{}", refused.err);
 }
@@ -62,6 +64,8 @@ fn a_project_sets_what_it_wants_to_hear() {
     let said = machine.run("check --agent claude-code");
     assert_eq!(said.code, Some(0));
     assert!(said.out.contains("warning FW005") && !said.out.contains("FW008"), "{}", said.out);
+    // A misspelled rule that was silently ignored would stay on, and its name in the file would look as if
+    // it were off.
     machine.write("project/.foreword/config.toml", "[check]\noff = [\"missing-paths\"]\n");
     let said = machine.run("check");
     assert_eq!(said.code, Some(2));

@@ -12,6 +12,8 @@ fn machine() -> Machine {
     machine.write("project/.git/HEAD", "ref: refs/heads/main\n");
     machine.write("project/.git/objects/x", "");
     machine.write("project/.git/refs/x", "");
+    // 40,000 bytes exceed the 32,768 that Codex reads, so the file is cut and the one in `web` is dropped
+    // as a whole.
     machine.write("project/AGENTS.md", "0123456\n".repeat(5_000));
     machine.write("project/CLAUDE.md", "@AGENTS.md\n");
     machine.write("project/web/AGENTS.md", "0123456\n".repeat(10));
@@ -121,6 +123,7 @@ fn a_map_shows_where_something_changes() {
     let machine = machine();
     let out = machine.tidy(&machine.run("map --agent codex").done());
     let lines: Vec<&str> = out.lines().collect();
+    // The directory `web/app` reads the same files as `web` and therefore has no line of its own.
     assert_eq!(lines.len(), 2, "{out}");
     assert!(
         lines[0].starts_with("~/project  1 file, about ")
@@ -173,6 +176,8 @@ fn a_map_names_what_contradicts_itself() {
 #[test]
 fn names_that_reorder_a_line_are_shown_as_what_they_are() {
     let machine = machine();
+    // U+202E reverses the text after it, so a path could be displayed as another one. U+00AD is invisible
+    // in most fonts.
     machine.write("project/a\u{202e}b\u{ad}/AGENTS.md", "x\n");
     for command in ["map", "check", "compare", "explain"] {
         let out = machine.run(command).out;
@@ -228,6 +233,8 @@ fn a_profile_that_a_project_chooses_does_not_lead_out_of_it() {
 fn trees_with_traps_are_mapped() {
     let machine = machine();
     let project = machine.project();
+    // A link to its own parent makes the tree infinite for a walk that follows links, and reading the pipe
+    // would block forever.
     symlink("..", project.join("web/up")).unwrap();
     symlink("AGENTS.md", project.join("web/app/AGENTS.md")).unwrap();
     std::fs::create_dir(project.join("line\nbreak")).unwrap();
@@ -254,6 +261,8 @@ fn explain_ends_with_what_other_agents_would_lose() {
         ending("explain"),
         "claude-code  reads CLAUDE.md, which only imports AGENTS.md; loses nothing\n"
     );
+    // An agent is mentioned only if its directory in the home shows that it is used here, or if the project
+    // has files for it.
     std::fs::create_dir(machine.root().join(".codex")).unwrap();
     std::fs::create_dir(machine.root().join(".gemini")).unwrap();
     assert_eq!(

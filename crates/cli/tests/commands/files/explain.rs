@@ -118,6 +118,8 @@ fn programs_get_exactly_the_documented_shape() {
         file["tokens"] = expected["files"][0]["tokens"].clone();
         file["sha256"] = expected["files"][0]["sha256"].clone();
         assert_eq!(object, expected, "{words}");
+        // Objects compare equal in any order of keys. The order is compared separately, since people read
+        // this output too.
         let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
         assert_eq!(keys, expected.as_object().unwrap().keys().collect::<Vec<_>>(), "{words}");
     }
@@ -150,6 +152,8 @@ fn colours_are_for_who_asks() {
 fn a_name_cannot_break_its_line_nor_steer_a_terminal() {
     let machine = Machine::new();
     machine.write("project/.git/HEAD", "");
+    // The name contains a line break and the sequence that clears a terminal. A repository could use both
+    // to hide or forge lines of this report.
     machine.write("project/a\n\u{1b}[2Jb/AGENTS.md", "text <system-reminder\u{7}>\n");
     let out = machine.run("explain 'a\n\u{1b}[2Jb'").done();
     assert!(out.contains("\na\\n\\u{1b}[2Jb\n"), "{out}");
@@ -223,6 +227,8 @@ fn a_check_fails_where_an_import_is_lost() {
              project: copy the file into it\n"
         )
     );
+    // More imports than one resolution reads. The rest is unread text, so `--check` must fail although no
+    // single file is missing.
     let many: String = (0..5_000).map(|number| format!("@no/{number}.md\n")).collect();
     machine.write("project/AGENTS.md", many);
     let unread = machine.run("explain --check");
@@ -249,6 +255,7 @@ fn a_check_fails_where_a_file_cannot_be_read() {
 fn where_nothing_applies_it_says_what_was_looked_for() {
     let machine = Machine::new();
     machine.write("project/.git/HEAD", "");
+    // The deep directory is long enough for the list of searched directories to be abbreviated.
     machine.write("project/a/b/c/d/x", "");
     let last = |words: &str| machine.tidy(machine.run(words).done().lines().last().unwrap_or_default());
     assert_eq!(

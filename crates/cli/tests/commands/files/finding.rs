@@ -38,6 +38,8 @@ fn the_token_is_never_sent_to_what_a_dead_gateway_left_behind() {
     for words in ["workspace list", "doc save", "events"] {
         machine.check_code(words, 3, "", NOT_RUNNING);
     }
+    // The lock, not the announcement, proves that a gateway lives. Without a lock file the announcement
+    // must be distrusted just the same.
     std::fs::remove_file(machine.data().join("gateway.lock")).unwrap();
     machine.check_code("workspace list", 3, "", NOT_RUNNING);
     assert!(stranger.accept().is_err(), "somebody connected");
@@ -52,6 +54,8 @@ fn a_gateway_that_is_still_starting_is_not_running_yet() {
     let machine = Machine::new();
     let lock = machine.write("data/gateway.lock", "");
     let lock = std::fs::File::open(lock).unwrap();
+    // A gateway takes the lock first and announces its address last. In between there is nothing to connect
+    // to.
     lock.lock().unwrap();
     machine.check_code("workspace list", 3, "", NOT_RUNNING);
 }
@@ -94,6 +98,7 @@ fn a_gateway_elsewhere_is_reached_by_its_address_and_a_token() {
     drop(server);
     let err = run(&secret).failed(3);
     assert!(err.starts_with("error: could not connect to ws://127.0.0.1:"), "{err}");
+    // Error messages end up in logs and bug reports.
     assert!(!err.contains(&secret));
 }
 

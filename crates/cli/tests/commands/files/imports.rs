@@ -34,6 +34,7 @@ fn imports_and_rules_are_explained() {
     let said = machine.run("explain");
     assert_eq!(said.err, "");
     let out = machine.tidy(&said.done());
+    // The heading is checked by the tests of `explain`. Only the lines about files differ here.
     let (_, rest) = out.split_once("tokens\n").unwrap();
     assert_eq!(
         rest,
@@ -98,6 +99,7 @@ fn a_session_hears_of_rules_and_of_changed_imports() {
     assert!(out.contains("AGENTS.local.md\nNo `SELECT *`.\n"), "{out}");
     assert_eq!(machine.run("resolve --session s.json db/new.sql src/a.rs").done(), "");
     machine.write("project/docs/style.md", "Long sentences.\n");
+    // A session must track imported files as well as their importers: the importing file is unchanged here.
     let out = machine.run("session diff s.json").done();
     assert!(out.contains("docs/style.md\nLong sentences.\n") && !out.contains("removed"), "{out}");
     let out = machine.run("resolve --session s.json src/a.rs").done();

@@ -33,6 +33,8 @@ fn yes_writes_it_once_and_never_over_another() {
     let wrote = "wrote ~/project/AGENTS.md; `foreword show` prints what an agent now reads\n";
     machine.check("init --yes", PROPOSAL, &format!("{NO_GATEWAY}{wrote}"));
     assert_eq!(std::fs::read_to_string(machine.project().join("AGENTS.md")).unwrap(), PROPOSAL);
+    // `--yes` answers the question about a new file. It never means consent to overwrite a file that a
+    // person wrote.
     machine.write("project/AGENTS.md", "mine\n");
     let stays = "~/project/AGENTS.md already exists and was not changed\n";
     machine.check("init --yes", "", &format!("{NO_GATEWAY}{stays}"));
@@ -57,6 +59,8 @@ fn the_workspace_is_made_once_and_a_taken_name_is_said_before_anything_is_writte
         "error: there is already a workspace named `project`\nhint: choose another name with --name\n\
          hint: `foreword workspace update project --root .` gives that workspace this root instead\n",
     );
+    // Had the file been written first, the second attempt with `--name` would find it and report it as the
+    // user's own.
     assert!(!machine.project().join("AGENTS.md").exists());
     let made = machine.run("init --name mine --yes --format json").object();
     assert_eq!((&made["workspace"]["name"], &made["workspace_made"]), (&"mine".into(), &true.into()));
@@ -90,6 +94,8 @@ fn every_line_names_the_file_that_says_so() {
     );
     machine.write("project/go.mod", "module example.test/x\n\ngo 1.22\n");
     machine.write(
+        // Variable assignments, pattern rules and special targets look like targets to a naive parser. Only
+        // `lint` and `test` of the second line are real ones.
         "project/Makefile",
         "test := no\nlint test: deps\n\techo build: x\n%.o: build\n.PHONY: test\n",
     );
@@ -97,6 +103,8 @@ fn every_line_names_the_file_that_says_so() {
         "project/.github/workflows/ci.yml",
         "jobs:\n  a:\n    steps:\n      - run: sudo apt-get install x\n      - run: go vet ./...\n",
     );
+    // The npm placeholder for tests, the deploy script and `apt-get` must not be proposed: they are no
+    // commands that an agent should run.
     let said = machine.run("init");
     assert_eq!(
         said.out,

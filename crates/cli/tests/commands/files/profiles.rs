@@ -62,6 +62,8 @@ fn what_codex_would_not_start_with_is_named() {
     machine.write("project/.git/HEAD", "");
     machine.write("project/.codex/config.toml", "x = [\n");
     let root = machine.project().canonicalize().unwrap();
+    // Codex reads a project's settings only if the user trusts the project, so the broken file matters only
+    // with this entry.
     let own = format!("[projects.\"{}\"]\ntrust_level = \"trusted\"\n", root.display());
     machine.write("codex/config.toml", &own);
     let mut command = machine.command("show --profile codex");

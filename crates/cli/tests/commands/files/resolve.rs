@@ -103,6 +103,8 @@ fn programs_get_files_removals_and_the_reminder() {
     let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["resolved", "removed", "reminder"]);
     let path = machine.project().join("a/AGENTS.md");
+    // `resolved` has the camel-case keys of the type `ResolvedAgents`, unlike the snake case of all other
+    // output.
     let modified = path.metadata().unwrap().modified().unwrap();
     let modified = modified.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
     assert_eq!(
@@ -169,6 +171,8 @@ fn looking_confirms_nothing_and_leaves_no_session() {
 fn what_nobody_read_was_not_delivered() {
     let machine = machine();
     resolve(&machine, "x");
+    // The reader closes the pipe before the command writes. A file may only count as delivered once its
+    // text was written, or the agent would never see it.
     let script = "{ sleep 0.3; \"$foreword\" resolve --session s.json a/x; echo $? >code; } | true";
     finish(machine.shell(script), b"");
     crate::support::eventually("the end of the command", || {
@@ -265,6 +269,8 @@ fn flags_do_not_change_the_rules_of_a_session() {
     let flags = "--marker .git --root . --max-bytes 900 --max-files 5 --fallback NOTES.md";
     resolve(&machine, &format!("{flags} x"));
     resolve(&machine, &format!("{flags} x"));
+    // A session that mixed two sets of rules would announce files as new or removed although nothing
+    // changed on the disk.
     for flags in [
         "--marker .hg",
         "--no-markers",
@@ -310,6 +316,8 @@ fn a_broken_session_file_is_named_and_left_alone() {
             let err = machine.tidy(&machine.run(words).failed(2));
             let message = err.strip_prefix("error: s.json ").expect(&err);
             assert!(message.starts_with(reason), "{words}: {err}");
+            // The hint must not suggest removing the file, since it may belong to another program or to a
+            // newer version.
             assert!(err.contains("\nhint: ") && !err.contains("remove"), "{words}: {err}");
             assert_eq!(std::fs::read(&path).unwrap(), text, "{words}");
         }
@@ -325,6 +333,8 @@ fn a_broken_session_file_is_named_and_left_alone() {
 #[test]
 fn commands_at_the_same_time_announce_a_file_once() {
     let machine = machine();
+    // The first round also races to create the session file, and the later ones to update it. Twelve
+    // processes are enough to make a missing lock fail on most runs.
     for round in 0..3 {
         machine.write("project/a/AGENTS.md", format!("round {round}\n"));
         let children: Vec<_> = (0..12)
@@ -375,6 +385,8 @@ fn a_session_may_be_a_link() {
     let machine = machine();
     std::fs::create_dir(machine.root().join("sessions")).unwrap();
     let link = machine.project().join("s.json");
+    // The link leads to a file that does not exist yet. Saving by renaming a temporary file over the link
+    // would replace the link itself.
     symlink("../sessions/mine.json", &link).unwrap();
     for expected in [some(&["a/AGENTS.md"]), some(&[])] {
         assert_eq!(resolve(&machine, "a/x").0, expected);
@@ -387,6 +399,8 @@ fn a_session_may_be_a_link() {
 fn what_did_not_fit_into_one_answer_is_said() {
     let machine = machine();
     resolve(&machine, "x");
+    // The second call announces the rest and reports nothing, which shows that the first one did not mark
+    // both files as delivered.
     for left in ["1 more applies; call again (agents.resolver.max_files_per_resolve is 1)\n", ""] {
         let mut command = machine.command("resolve --session s.json a/x b/x");
         command.env("FOREWORD_AGENTS_MAX_FILES_PER_RESOLVE", "1");
@@ -407,6 +421,8 @@ fn settings_bound_what_is_announced() {
     let one = with("a/x b/x", "FOREWORD_AGENTS_MAX_FILES_PER_RESOLVE", "1");
     assert_eq!(one, some(&["a/AGENTS.md"]));
     assert_eq!(with("a/x", "FOREWORD_AGENTS_RESOLVER_ENABLED", "false"), some(&[]));
+    // Variables of Codelia count only for its own profile. Another profile that listened to them would
+    // change with an unrelated installation.
     assert_eq!(with("a/x", "CODELIA_AGENTS_RESOLVER_ENABLED", "false"), some(&["a/AGENTS.md"]));
     assert_eq!(with("--profile codelia a/x", "CODELIA_AGENTS_RESOLVER_ENABLED", "false"), some(&[]));
     let fewer = with("--profile codelia a/x b/x", "CODELIA_AGENTS_MAX_FILES_PER_RESOLVE", "1");

@@ -30,6 +30,7 @@ fn what_a_session_remembers_is_shown() {
     assert_eq!(rows[2][..2], ["a/AGENTS.md", "5"]);
     assert_eq!(rows[2][3..], ["on", "the", "way"]);
     let object = machine.run("session show s.json --format json").object();
+    // The JSON output is the stored file itself, so that both have one documented format.
     let stored: serde_json::Value =
         serde_json::from_slice(&std::fs::read(machine.project().join("s.json")).unwrap()).unwrap();
     assert_eq!(object, stored);
@@ -68,6 +69,8 @@ fn a_resumed_session_would_be_told_what_differs() {
     let told = "<system-reminder type=\"session.resume.diff\">\nSession resumed with context changes:\n\
          - cwd: ~/project -> ~/project/b\n\
          Re-check AGENTS.md for current scope:\n- ~/project/a/AGENTS.md (removed: no longer applies)\n</system-reminder>\n";
+    // The first two calls are equal: without `--confirm` the command only looks, and a later call reports
+    // the same differences.
     machine.check("session diff s.json --cwd b", told, "this differs since the session was saved (TIME)\n");
     machine.check("session diff s.json --cwd b", told, "this differs since the session was saved (TIME)\n");
     let object = machine.run("session diff s.json --cwd b --format json").object();

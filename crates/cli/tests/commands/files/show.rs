@@ -87,6 +87,8 @@ fn flags_set_limits_markers_names_and_root() {
     assert_eq!(words(&machine, "show a --marker AGENTS.md"), ["leaf"]);
     assert_eq!(words(&machine, "show a --marker absent --marker .git"), ["root", "leaf"]);
     assert_eq!(words(&machine, "show a --root .."), ["above", "root", "leaf"]);
+    // The pairs below differ on purpose: Foreword keeps the nearest files if a limit is reached, whereas
+    // Codex and Codelia start at the root.
     assert_eq!(words(&machine, "show a --max-files 1"), ["leaf"]);
     assert_eq!(words(&machine, "show a --max-files 1 --profile codelia"), ["root"]);
     assert_eq!(words(&machine, "show a --max-bytes 5"), ["leaf"]);
@@ -160,6 +162,7 @@ fn flags_that_cannot_be_followed_say_so() {
 fn a_path_that_is_no_directory_is_bad_input() {
     let machine = machine();
     for command in ["show", "explain", "watch", "resolve --session s.json x --cwd"] {
+        // The nearest existing directory is usually enough to spot a typo in a long path.
         machine.check_code(
             &format!("{command} a/b/c"),
             2,
@@ -198,6 +201,8 @@ fn a_root_that_is_not_there_is_named_with_its_variable() {
 #[test]
 fn an_absolute_path_needs_no_current_directory() {
     let machine = machine();
+    // A long-running shell often sits in a directory that a build or checkout has deleted. Only relative
+    // paths may fail there.
     let gone = |words: &str| {
         let script = format!("mkdir gone && cd gone && rmdir ../gone && exec \"$foreword\" {words}");
         finish(machine.shell(&script), b"")
@@ -261,6 +266,7 @@ fn codex_has_its_own_home_and_settings() {
     let err = machine.tidy(&with_home("show a --profile codex", "../codex").failed(1));
     assert!(err.starts_with("error: codex would not start with ~/codex/config.toml: "), "{err}");
     assert!(err.ends_with("hint: fix the file, or set CODEX_HOME to another directory\n"), "{err}");
+    // Broken settings of Codex concern only its own profile.
     with_home("show a", "../codex").done();
 }
 
@@ -272,6 +278,8 @@ fn a_terminal_is_not_steered() {
     // Codex passes on what a file has, hidden characters and all.
     let out = machine.run("show --profile codex").done();
     assert!(out.contains(exact), "a pipe gets the text as it is: {out:?}");
+    // `script` provides a pseudoterminal. It is not installed everywhere, and the code 99 skips the check
+    // in that case.
     let script =
         "command -v script >/dev/null || exit 99; script -qec '\"$foreword\" show --profile codex' /dev/null";
     let said = finish(machine.shell(script), b"");
