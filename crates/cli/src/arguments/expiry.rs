@@ -18,6 +18,8 @@ impl FromStr for Expiry {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        // `period::parse` also accepts `forever` as `Some(None)`. Here it is invalid, because omitting the flag
+        // already means that.
         if let Some(Some(time)) = period::parse(text) {
             return Ok(Expiry::After(time));
         }
@@ -33,6 +35,7 @@ impl Expiry {
         match self {
             Expiry::At(time) => time,
             Expiry::After(time) => {
+                // An absurdly long duration means "never" in practice, so it saturates instead of failing.
                 let milliseconds = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
                 Timestamp::from_milliseconds(now.milliseconds().saturating_add(milliseconds))
             }

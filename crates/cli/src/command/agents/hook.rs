@@ -22,6 +22,7 @@ pub(crate) fn run(context: &Context, agent: &str) -> Result<Exit, Failure> {
     let agent = Connected::find(agent)
         .filter(|agent| agent.hooks.is_some())
         .ok_or_else(|| unknown_agent(agent, "command hooks", &known))?;
+    // One byte more than allowed is read, so that a longer input is noticed instead of being cut.
     let mut input = Vec::new();
     std::io::stdin()
         .lock()

@@ -54,6 +54,8 @@ pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failur
         .ok_or_else(|| unknown_agent(&arguments.agent, "way to be connected", &known))?;
     let here = directory(None)?;
     let project = find_root(&here).unwrap_or(here);
+    // The other agent's settings name this program by its path, because that agent may run with another
+    // `PATH`.
     let program = std::env::current_exe()
         .map_err(|error| Failure::caused_by(Exit::Failed, "could not find our own program", error))?;
     let files = Files::new(context)?;
@@ -63,6 +65,8 @@ pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failur
     };
     let installation =
         Installation { agent, scope, homes: &files.settings.homes, project: &project, program: &program };
+    // A file that cannot be edited safely can still be edited by the user, so the hint contains the text to
+    // add.
     let failed = |error: ChangeError| {
         let failure = change_failure(error);
         if arguments.undo {
@@ -137,6 +141,7 @@ pub(crate) fn unknown_agent(name: &str, what: &str, known: &[&str]) -> Failure {
         return Failure::usage(format!("{title} has no known {what}")).hint(agents);
     }
     let failure = Failure::usage(format!("there is no agent `{name}`"));
+    // One or two letters would fit too many names, so the suggestion would be arbitrary.
     let is_begun = |known: &&&str| name.len() > 2 && known.starts_with(name);
     let meant = known.iter().find(is_begun).copied().or_else(|| similar(name, known.iter().copied()));
     let failure = match meant {

@@ -33,6 +33,7 @@ pub(crate) async fn run(context: &Context, arguments: &Mcp) -> Result<Exit, Fail
         saving: if arguments.allow_save { Saving::Allowed } else { Saving::Refused },
         runtime: Handle::current(),
     });
+    // A user who runs this on a terminal probably expects something else than silence.
     if std::io::stdin().is_terminal() {
         context.output.note(
             "serving MCP on standard input and output; see `foreword mcp status` for the servers that turns use",
@@ -42,6 +43,7 @@ pub(crate) async fn run(context: &Context, arguments: &Mcp) -> Result<Exit, Fail
         let input = std::io::BufReader::new(std::io::stdin());
         serve(&toolbox, VERSION, LOOK_EVERY, input, std::io::stdout())
     };
+    // The server reads standard input with blocking calls, so it must not occupy a worker of the runtime.
     match tokio::task::block_in_place(serving) {
         Ok(()) => Ok(Exit::Done),
         // A client that disconnects has ended the session, which is not a failure.
@@ -82,6 +84,7 @@ impl Local<'_> {
 
     async fn put(&self, author: &str, save: SaveAsked) -> Result<DocumentSaveResult, Failure> {
         let client = self.context.connect().await?;
+        // The MCP client introduces itself under its own name, so that the gateway can attribute the save to it.
         let program = Program { name: author.to_owned(), version: VERSION.to_owned() };
         client.call::<Initialize>(&InitializeParams { client: Some(program) }).await?;
         let (workspace_id, folder_id) = self.context.scope(&client, &scope(&save.document)).await?;
@@ -112,6 +115,8 @@ impl Source for Local<'_> {
 
     fn resolve(&self, place: &PlaceAsked) -> Result<Resolution, Refusal> {
         let cwd = self.directory(place.path.as_deref());
+        // A client may ask about another agent than the configured one, and that agent has settings files of its
+        // own.
         let asked = place.profile.map(|profile| compare::settings_for(profile, &self.settings));
         let settings = asked.as_ref().unwrap_or(&self.settings);
         let request = Request { cwd: &cwd, settings };

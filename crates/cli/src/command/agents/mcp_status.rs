@@ -25,6 +25,7 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
                 enum_str(&server.transport).to_owned(),
                 enum_str(&server.state).to_owned(),
                 match server.tools.len() {
+                    // A server that was never started has an unknown number of tools, not zero.
                     0 if server.starts == 0 => "-".to_owned(),
                     tools => tools.to_string(),
                 },

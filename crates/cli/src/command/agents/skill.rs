@@ -88,6 +88,7 @@ fn show(context: &Context, slug: &str, path: Option<&Path>) -> Result<Exit, Fail
             let bytes = count(file.bytes, "byte");
             text.push_str(&format!("{:INDENT$}{}  {bytes}  {}\n", "", seen_line(&file.path), file.sha256));
         }
+        // An untrusted text must only be shown by `trust`, in full and behind margins that it cannot imitate.
         if skill.body.is_none() && skill.summary.outcome != SkillOutcome::Invalid {
             let folder = Path::new(&skill.summary.path).parent().unwrap_or(Path::new(".")).to_string_lossy();
             let how = format!(
@@ -110,6 +111,7 @@ fn show(context: &Context, slug: &str, path: Option<&Path>) -> Result<Exit, Fail
 
 fn check(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
     let named = directory(path)?;
+    // A path of one skill checks exactly that skill, even outside the folders that are searched for skills.
     let is_skill = named.ends_with("SKILL.md") || named.join("SKILL.md").exists();
     let (summaries, base) = if is_skill {
         (of_one(context, &named)?, named)
@@ -139,6 +141,7 @@ fn check(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
 
 /// Returns the problems of a skill, wherever it is and whether or not it is trusted.
 fn of_one(context: &Context, path: &Path) -> Result<Vec<SkillSummary>, Failure> {
+    // The check does not depend on trust, so an unreadable list of trusted skills does not matter here.
     let trusted = TrustFile::new(&context.directories.home).read().unwrap_or_default();
     let (found, _) =
         candidates(path, &trusted).map_err(|error| Failure::file("look for skills in", path, error))?;

@@ -46,9 +46,12 @@ pub(crate) fn run(context: &Context, arguments: &Sync) -> Result<Exit, Failure> 
     if arguments.undo {
         return undo(context, &root, &journal);
     }
+    // Creating links needs special rights on other systems, so import lines are used there.
     let means = if arguments.import || !cfg!(unix) { Means::Import } else { Means::Link };
     let plan = sync::plan(&root, means, &Files::new(context)?.settings);
     let made = if arguments.check || arguments.dry_run { Made::Not } else { Made::Now };
+    // The changes are printed before they are made, so that a failure in the middle leaves the whole plan on
+    // the screen.
     show(context, &root, &plan.changes)?;
     let viewpoint = Viewpoint::at(&root);
     for Kept { path, reason, remedy } in &plan.kept {
@@ -76,6 +79,7 @@ pub(crate) fn run(context: &Context, arguments: &Sync) -> Result<Exit, Failure> 
             .note(format!("`foreword sync` would make {}", count(plan.changes.len() as u64, "change")));
     }
     tell(context, &root, &plan.changes, &plan.kept, made)?;
+    // Problems are reported last, after the changes that are possible have been made.
     if let Some(problem) = plan.problems.into_iter().next() {
         return Err(change_failure(problem));
     }

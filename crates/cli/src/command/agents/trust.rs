@@ -86,6 +86,7 @@ pub(crate) fn run(context: &Context, arguments: &Trust) -> Result<Exit, Failure>
         let message = format!("no project skills found in {}", shown_path(&path));
         let failure =
             Failure::usage(message).hint("project skills are in .agents/skills and .foreword/skills");
+        // Users often name a subdirectory, so point to the nearest directory above it that does have skills.
         let above = path.ancestors().skip(1).find(|above| {
             [".agents/skills", ".foreword/skills"].iter().any(|folder| above.join(folder).is_dir())
         });
@@ -104,6 +105,7 @@ pub(crate) fn run(context: &Context, arguments: &Trust) -> Result<Exit, Failure>
         let shown: String = found.iter().map(|found| describe(found, &trust_file, arguments.diff)).collect();
         print(&shown)?;
     }
+    // With nothing new there is nothing to ask, and `--diff` never trusts anything.
     let consent = if wanted.is_empty() || arguments.diff {
         None
     } else if arguments.yes {
@@ -133,6 +135,7 @@ pub(crate) fn run(context: &Context, arguments: &Trust) -> Result<Exit, Failure>
             context.output.note(format!("trusted {}", count(wanted.len() as u64, "skill")));
             Exit::Done
         }
+        // A refusal has exit code 1, so that scripts notice that the skills are still untrusted.
         Some(false) => Exit::CheckFailed,
         None => {
             if !arguments.diff {
@@ -152,6 +155,7 @@ pub(crate) fn untrust(context: &Context, path: &Path) -> Result<Exit, Failure> {
     let trust_file = TrustFile::new(&context.directories.home);
     // Trust is recorded for real paths. A deleted skill can only be found by the path as named.
     let real = named.canonicalize().unwrap_or_else(|_| named.clone());
+    // A user may name the file of a skill, but trust is recorded for its folder.
     let real = if real.ends_with("SKILL.md") { real.parent().unwrap_or(&real).to_owned() } else { real };
     let taken = trust_file.untrust(&real).map_err(failure)?;
     if taken.is_empty() {
@@ -205,8 +209,8 @@ fn state(candidate: &TrustCandidate) -> State {
     }
 }
 
-/// What would be trusted, whole: nothing is cut, nothing is invisible, and nothing in it can pass for a line of ours. Of
-/// what was trusted once only the differences.
+/// Formats everything that would be trusted: nothing is cut or invisible, and no line can imitate our output. For a skill
+/// that was trusted before, formats only the differences.
 fn describe(candidate: &TrustCandidate, trust_file: &TrustFile, only_differences: bool) -> String {
     let state = state(candidate);
     let word = match state {
@@ -228,6 +232,7 @@ fn describe(candidate: &TrustCandidate, trust_file: &TrustFile, only_differences
             for (path, bytes, sha256) in candidate.files() {
                 let size = count(bytes.len() as u64, "byte");
                 text.push_str(&format!("  {}  {size}  {sha256}\n", shown_path(path)));
+                // A NUL byte marks a binary file, which a terminal cannot show faithfully.
                 if bytes.contains(&0) || bytes.len() > MAX_SHOWN {
                     text.push_str("    binary or too long to show: inspect it before you trust it\n");
                 } else {

@@ -70,6 +70,7 @@ fn scope_name(scope: &InScope) -> String {
 }
 
 async fn get(context: &Context, client: &Client, scope: &InScope) -> Result<Exit, Failure> {
+    // The document of a deleted folder can still be read: its last text is often what the user is looking for.
     let PastScope { workspace_id, folder_id, deleted } = context.past_scope(client, scope).await?;
     if let Some(deleted) = deleted {
         return last_text::run(context, client, deleted, scope).await;
@@ -77,6 +78,7 @@ async fn get(context: &Context, client: &Client, scope: &InScope) -> Result<Exit
     let result = client.call::<DocumentGet>(&DocumentScopeParams { workspace_id, folder_id }).await?;
     if context.output.is_json() {
         context.output.json(&result)?;
+        // A missing document is a negative result, so scripts get exit code 1 together with the JSON.
         return Ok(if result.explicit.is_some() { Exit::Done } else { Exit::CheckFailed });
     }
     match (&result.explicit, &result.effective) {
@@ -139,6 +141,7 @@ fn place(resolved: &ResolvedDocument) -> String {
 
 fn print_text(content: &str) -> Result<(), Failure> {
     print(&shown(content))?;
+    // Without a final newline, the next line of output would continue the text.
     if !content.is_empty() && !content.ends_with('\n') {
         print("\n")?;
     }
@@ -199,6 +202,7 @@ fn read_text(file: Option<&Path>, output: Output) -> Result<String, Failure> {
         }
         _ => {
             let stdin = std::io::stdin().lock();
+            // Without the note, a command that waits for input looks as if it hangs.
             if stdin.is_terminal() {
                 output.note("type the text, then Ctrl-D on a line of its own");
             }
@@ -207,6 +211,7 @@ fn read_text(file: Option<&Path>, output: Output) -> Result<String, Failure> {
     };
     read.map_err(|error| Failure::file("read", name, error))?;
     let name = name.display();
+    // At exactly the maximum more input may follow, so the text must be treated as incomplete.
     if bytes.len() as u64 == max_read {
         let limit = protocol::limits::MAX_DOCUMENT_BYTES;
         return Err(Failure::usage(format!("{name} has more than {max_read} bytes, the limit is {limit}")));
@@ -261,6 +266,7 @@ async fn restore(
     let params = DocumentRestoreParams { workspace_id, folder_id, version, expected_version, message };
     let result = client.call::<DocumentRestore>(&params).await?;
     context.output.data(&result, || format!("{}\n", result.doc.version))?;
+    // The gateway adds no version if the restored text is already the current one.
     if result.doc.version == version {
         context.output.note(format!("version {version} of {} is the current one", scope_name(scope)));
     } else {

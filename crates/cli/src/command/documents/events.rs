@@ -20,6 +20,7 @@ pub(crate) async fn run(context: Context, arguments: Events) -> Result<Exit, Fai
     let output = context.output;
     let client = context.connect().await?;
     let workspace = context.workspace(&client, &arguments.scope).await?;
+    // This connection serves the lookup of names; the changes arrive over a connection of their own.
     let mut names = Names::new(client, context.target()?, workspace.id.clone());
     let since = arguments.since.map(Sequence);
     let mut events = Following::follow(context.target()?, workspace.id, since).await?;
@@ -33,12 +34,14 @@ pub(crate) async fn run(context: Context, arguments: Events) -> Result<Exit, Fai
         let reader = if output.is_json() {
             output.json(&json!({ "method": event.method, "params": event.params }))?
         } else {
+            // Looking up names may take long while the gateway restarts, so a signal must be able to end it.
             let line = tokio::select! {
                 line = line::describe(&event, &mut names) => line,
                 () = stop.next() => break,
             };
             crate::output::print(&line)?
         };
+        // A reader such as `head` has closed its end, which ends the command without an error.
         if reader == Reader::Gone {
             break;
         }

@@ -124,6 +124,7 @@ impl Folders {
         let params = self.find(folder).await?;
         let FolderGetParams { workspace_id, folder_id } = params.clone();
         let scope = DocumentScopeParams { workspace_id, folder_id: Some(folder_id) };
+        // Deleting a folder archives its document too, so the question mentions it.
         let document = self.client.call::<DocumentGet>(&scope).await?.explicit;
         let archives = document.map_or_else(String::new, |document| {
             format!(

@@ -73,6 +73,7 @@ pub(crate) async fn run(context: Context, command: Memory) -> Result<Exit, Failu
         Memory::Export { workspace: of } => {
             let items = exported(&client, workspace(&of).await?).await?;
             let result = MemoryExportResult { items, next: None };
+            // The export is JSON in every output format, because it is meant for `memory import`.
             output.json(&result)?;
         }
         Memory::Import { file, workspace: of } => {
@@ -80,6 +81,8 @@ pub(crate) async fn run(context: Context, command: Memory) -> Result<Exit, Failu
             let result = import(&client, workspace(&of).await?, items).await?;
             output.data(&result, String::new)?;
             output.note(format!("{} added, {} already known", result.added, result.unchanged));
+            // Rejected items do not stop the import. The others are stored, and the exit code reveals that some are
+            // missing.
             for RefusedMemory { index, reason } in &result.refused {
                 output.warning(&format!("item {index} was rejected: {reason}"), None);
             }
@@ -121,6 +124,7 @@ async fn add(context: &Context, client: &Client, arguments: AddArguments) -> Res
     let found = context.workspace(client, &workspace).await?;
     let workspace_id = found.id;
     let thread_id = in_thread(client, &workspace_id, thread.as_deref()).await?;
+    // A replacement keeps the category of the item that it supersedes, unless another one is given.
     let category = match (category, &supersedes) {
         (Some(category), _) => category,
         (None, Some(id)) => {
@@ -254,6 +258,7 @@ fn read(file: Option<&Path>) -> Result<Vec<MemoryRecord>, Failure> {
 
 /// Returns the size of an item in a message.
 fn json_bytes(item: &MemoryRecord) -> usize {
+    // An item that cannot be measured counts as a full batch, so that it is sent alone.
     serde_json::to_string(item).map_or(MAX_IMPORT_BYTES, |json| json.len())
 }
 
@@ -271,6 +276,8 @@ async fn import(
         let mut bytes = 0;
         while let Some(item) = left.next_if(|item| {
             bytes += json_bytes(item);
+            // The first item is always taken. Otherwise one above the limit would never be sent, and the loop would
+            // not end.
             batch.is_empty() || (batch.len() < MAX_MEMORY_IMPORT && bytes <= MAX_IMPORT_BYTES)
         }) {
             batch.push(item);
@@ -280,6 +287,7 @@ async fn import(
         let part = client.call::<MemoryImport>(&params).await?;
         result.added += part.added;
         result.unchanged += part.unchanged;
+        // The gateway counts within the batch, but the user needs the position in the file.
         let refused = part.refused.into_iter();
         result.refused.extend(refused.map(|it| RefusedMemory { index: it.index + done, ..it }));
         done += number;

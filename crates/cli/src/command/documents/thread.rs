@@ -119,6 +119,8 @@ fn draw(name: &str, folder_id: Option<&FolderId>, tree: &TreeModel) -> String {
     let shown: HashSet<&ThreadId> = threads().map(|thread| &thread.id).collect();
     let mut delegated: HashMap<&ThreadId, Vec<&ThreadSummary>> = HashMap::new();
     for thread in threads() {
+        // A delegated thread stays in its own place if its parent is not shown, for example because it is in
+        // another folder.
         if let Some(parent) = thread.parent_thread_id.as_ref().filter(|parent| shown.contains(parent)) {
             delegated.entry(parent).or_default().push(thread);
         }

@@ -16,6 +16,7 @@ pub(crate) async fn run(context: Context, command: Workspace) -> Result<Exit, Fa
     let output = context.output;
     match command {
         Workspace::Create { name, root } => {
+            // The directory is checked locally before anything is created.
             let root_path = root.as_deref().map(absolute_directory).transpose()?;
             let client = context.connect().await?;
             let params = WorkspaceCreateParams { name, root_path, agents: None };
@@ -50,6 +51,7 @@ pub(crate) async fn run(context: Context, command: Workspace) -> Result<Exit, Fa
         }
         Workspace::Update { workspace, name, root } => {
             let root_path = root.as_deref().map(absolute_directory).transpose()?;
+            // Checked before connecting, so that the mistake is reported even if no gateway is running.
             if name.is_none() && root_path.is_none() {
                 return Err(Failure::usage("nothing to change").hint("give --name or --root"));
             }

@@ -28,6 +28,7 @@ pub(crate) fn run(context: &Context, arguments: &Check) -> Result<Exit, Failure>
         for FixedFile { path, rules } in &fixed {
             context.output.note(format!("fixed {}: {}", shown_path(path), rules.join(", ")));
         }
+        // Fixes move lines and resolve findings, so the old report no longer describes the files.
         if !fixed.is_empty() {
             report = examine(context, arguments, &directory)?;
         }

@@ -25,6 +25,7 @@ pub(crate) fn run(context: &Context, arguments: &CompareArguments) -> Result<Exi
     let request =
         CompareRequest { cwd: &cwd, reading: reading.as_deref(), agents: &agents, settings: &files.settings };
     let compared = compare::compare(&request).map_err(|error| files.failure(&error))?;
+    // The progress line must be erased before the result is printed.
     drop(progress);
     let comparison = &compared.comparison;
     if context.output.is_json() {

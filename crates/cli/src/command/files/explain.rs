@@ -50,6 +50,7 @@ pub(crate) fn show(context: &Context, path: Option<&Path>) -> Result<Exit, Failu
         warn_of_lost_text(context, &resolution);
         return Ok(Exit::Done);
     }
+    // Warnings go first, so that the text remains the last thing on a terminal.
     warn(context, Viewpoint::of(&resolution), &resolution.diagnostics);
     warn_of_lost_text(context, &resolution);
     match &resolution.text {

@@ -46,6 +46,7 @@ struct AgentsFile {
 
 pub(crate) async fn run(context: &Context, arguments: Init) -> Result<Exit, Failure> {
     let root = absolute_directory(arguments.directory.as_deref().unwrap_or(Path::new(".")))?;
+    // Reading the directory now reports a missing permission before a workspace has been created.
     std::fs::read_dir(&root).map_err(|error| Failure::file("look into", Path::new(&root), error))?;
     let directory_name = Path::new(&root).file_name().map(|name| name.to_string_lossy().into_owned());
     // The root of the file system has no name.
@@ -82,6 +83,7 @@ async fn workspace(
 ) -> Result<Option<(Workspace, bool)>, Failure> {
     let client = match Client::connect(&context.target()?).await {
         Ok(client) => client,
+        // Proposing an AGENTS.md needs no gateway, so a missing one only means that no workspace is created.
         Err(ClientError::NotRunning { .. }) => {
             context.output.note(
                 "no gateway runs, so no workspace was made; start one with `foreword serve`, then run \
@@ -107,6 +109,8 @@ async fn workspace(
         Err(error) if error.kind() == Some(ErrorKind::AlreadyExists) => {
             let mut failure = Failure::from(error);
             let other = shell_word(&params.name);
+            // The general hint would only suggest another name, but adopting the existing workspace may be what the
+            // user wants.
             failure.hints = vec![
                 "choose another name with --name".to_owned(),
                 format!(

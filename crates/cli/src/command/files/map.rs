@@ -27,6 +27,7 @@ pub(crate) fn run(context: &Context, arguments: &MapArguments) -> Result<Exit, F
     };
     let root = directory(arguments.path.as_deref())?;
     let progress = Progress::start(context.output, "walking the tree");
+    // Agents read different file names, so a single walk looks for the names of all of them.
     let fallbacks = files.settings.agents.fallback_filenames.iter().flatten().map(String::as_str);
     let listed: Vec<String> =
         instructions::PROFILES.iter().flat_map(|profile| listed_names(&files, profile, &root)).collect();

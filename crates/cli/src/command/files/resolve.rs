@@ -68,9 +68,11 @@ fn open(
     let cwd = arguments.cwd.as_deref().map(|cwd| directory(Some(cwd))).transpose()?;
     let Some(cwd) = cwd.filter(|cwd| *cwd != session.cwd) else { return Ok((session, None)) };
     let settings = session.overlay_on(files.settings.clone());
+    // A session keeps the rules that it was started with, so they also apply in the new directory.
     let request = Request { cwd: &cwd, settings: &settings };
     let moved = ResumeDifference::find(&session, &request, FileReader::Present, None)
         .map_err(|error| files.failure(&error))?;
+    // Delivered only in memory: the file is written after the reminder has been printed.
     moved.clone().confirm(&mut session);
     Ok((session, Some(moved)))
 }
@@ -174,6 +176,7 @@ fn lock_within(path: &Path, patience: Patience, say: impl Fn(&str)) -> Result<Se
             say(&format!("waiting for {}, which another process holds", lock.display()));
             said = true;
         }
+        // A blocking lock would allow neither a notice nor a time limit.
         std::thread::sleep(LOOK_EVERY);
     }
 }
@@ -205,7 +208,7 @@ fn differs(session: &Session, files: &Files, flag: &Flag) -> Result<bool, Failur
     let profile = files.settings.profile;
     let remembered = session.overlay_on(FileSettings::default());
     Ok(match (&flag.value, flag.key.path) {
-        // Where an empty list means the defaults, `--no-markers` changes nothing.
+        // `--no-markers` changes nothing if the profile takes an empty list for its defaults.
         (Value::List(markers), "agents.root.markers") => {
             let says = !markers.is_empty() || profile.search.empty_markers == EmptyMarkers::CwdOnly;
             says && *markers != session.markers

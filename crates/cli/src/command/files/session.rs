@@ -93,6 +93,7 @@ fn diff(
     locked: Option<&SessionFile>,
 ) -> Result<Exit, Failure> {
     let mut session = read(path)?;
+    // `--confirm` writes the file again, so its time must be read before that.
     let saved = saved_at(path);
     let files = Files::new(context)?;
     check_profile(&session, &files)?;

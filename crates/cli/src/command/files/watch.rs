@@ -28,11 +28,13 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
     let cwd = directory(path)?;
+    // Listening starts before the first resolution, so that a signal during it is not lost.
     let mut stop = StopSignals::listen()?;
     let (sender, mut events) = mpsc::unbounded_channel();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         // Ignore read access, which our own resolution causes, and react to everything else.
         if !matches!(event, Ok(notify::Event { kind: notify::EventKind::Access(_), .. })) {
+            // The receiver is only dropped when the command ends, so a failed send does not matter.
             let _ = sender.send(());
         }
     })
@@ -53,6 +55,7 @@ pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, 
                     last = Some(resolution);
                 }
             }
+            // At the start an error is the result of the command. Later it may pass.
             Err(error) if last.is_none() => return Err(files.failure(&error)),
             // The directory may vanish briefly, as when git switches branches.
             Err(error) => {
@@ -115,6 +118,8 @@ fn watch(
     let directories = resolution.directories.iter().map(PathBuf::as_path).chain(files.settings.homes.all());
     let directories = directories.chain(imports);
     let wanted: HashSet<PathBuf> = directories.filter(|path| path.is_dir()).map(Path::to_owned).collect();
+    // Failures are ignored: a directory may vanish at any time, and the regular look finds changes without
+    // events.
     for gone in watched.difference(&wanted) {
         let _ = watcher.unwatch(gone);
     }

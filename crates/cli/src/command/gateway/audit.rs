@@ -40,6 +40,7 @@ async fn all_since(client: &Client, since: Timestamp) -> Result<Vec<AuditEntry>,
     let mut entries = Vec::new();
     loop {
         let page = client.call::<AuditList>(&params).await?.entries;
+        // A full page may happen to be the last one, which only the next page can show.
         let is_last = page.len() < PAGE as usize;
         entries.extend(page);
         params.before = entries.last().map(|entry| entry.id.clone());

@@ -28,6 +28,7 @@ pub(crate) async fn back_up(context: &Context, file: &Path, existing: Existing) 
         error => failure(&error),
     })?;
     drop(progress);
+    // An unknown size is no reason to report a completed backup as failed.
     let bytes = file.metadata().map(|metadata| metadata.len()).unwrap_or_default();
     let result =
         json!({ "file": file.to_string_lossy(), "database": database.to_string_lossy(), "bytes": bytes });
@@ -41,6 +42,8 @@ pub(crate) async fn restore(context: &Context, file: &Path, tokens: RestoredToke
     let place = data.join(DATABASE_FILE);
     match context.database()? {
         Database::Sqlite(path) if path == place => {}
+        // A database outside the data directory may be shared, so the owner gets the steps instead of an automatic
+        // restore.
         Database::Sqlite(path) => {
             let message = format!("gateway.database names {}, not the data directory's own", path.display());
             let hint = format!(
@@ -81,6 +84,7 @@ fn on_postgres(command: &str, database: &Database) -> Failure {
 }
 
 fn failure(error: &BackupError) -> Failure {
+    // Problems that the user solves by naming another file or directory are usage errors.
     let exit = match error {
         BackupError::Exists { .. }
         | BackupError::Directory { .. }

@@ -116,6 +116,7 @@ async fn gateway(data: &Path) -> Check {
                     .hint("see its log and the checks below")
             }
         },
+        // A gateway that was killed leaves its address file behind.
         Err(ClientError::NotRunning { .. }) if data.join(GATEWAY_FILE).exists() => {
             Check::warn("gateway", format!("none runs, but {GATEWAY_FILE} is still there"))
                 .hint("it is ignored; the next start removes it")
@@ -126,6 +127,7 @@ async fn gateway(data: &Path) -> Check {
 }
 
 async fn embedded(data: &Path, path: &Path) -> Check {
+    // Checked first, because a database that was lost would otherwise look like one that was never created.
     if let Err(error) = gateway::check_database_file(data, &Database::Sqlite(path.to_owned())) {
         return Check::fail("database", error.to_string())
             .hint("put the file back, or restore a backup with `foreword restore`");

@@ -28,6 +28,7 @@ pub(crate) async fn run(
 ) -> Result<(), Failure> {
     let (mut parent, written) = stdio::endpoint(tokio::io::stdin(), tokio::io::stdout(), limits);
     let passed = pass_on(&mut parent, &mut gateway, stop).await;
+    // Everything has been passed on. Waiting for the writer makes sure that the last answers are flushed.
     parent.outgoing.close(rpc::CloseReason::Finished);
     let _ = written.await;
     passed
@@ -51,10 +52,13 @@ async fn pass_on(
                 Some(Inbound::Text(frame)) => {
                     gateway.outgoing.send(frame).await;
                 }
+                // The gateway never sees a message that cannot be read, so it is answered here.
                 Some(Inbound::Refused(error) | Inbound::Fatal(error, _)) => {
                     parent.outgoing.send(rpc::error_frame(&error)).await;
                 }
                 None => {
+                    // The parent sends no more requests, but some may still be unanswered. This one is answered after
+                    // all of them.
                     asking = false;
                     let last = json!({ "jsonrpc": "2.0", "id": LAST_ID, "method": "initialize" });
                     gateway.outgoing.send(Frame::from(last.to_string())).await;
@@ -62,6 +66,7 @@ async fn pass_on(
             },
             inbound = gateway.incoming.recv() => match inbound {
                 Some(Inbound::Text(frame)) => {
+                    // Either everything has been answered, or the parent no longer reads.
                     if !asking && answers_last(&frame) || !parent.outgoing.send(frame).await {
                         return Ok(());
                     }

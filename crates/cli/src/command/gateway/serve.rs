@@ -50,12 +50,14 @@ pub(crate) async fn run(context: Context, arguments: Serve) -> Result<Exit, Fail
                 has_said = true;
                 output.note(waits_for.as_deref().unwrap_or_default());
             }
+            // No request has been accepted yet, so stopping here is an orderly end.
             () = stop.next() => return Ok(Exit::Done),
         }
     };
     match started {
         Started::Gateway(gateway) if arguments.stdio => serve_stdio(&gateway, &mut stop).await,
         Started::Gateway(gateway) => {
+            // Programs learn the address from this line, because port 0 selects any free one.
             if output.is_json() {
                 let listening =
                     json!({ "event": "listening", "url": gateway.url(), "pid": std::process::id() });
@@ -63,6 +65,8 @@ pub(crate) async fn run(context: Context, arguments: Serve) -> Result<Exit, Fail
             }
             output.note(welcome::text(&gateway, &context).await);
             warn_of_exposed_files(&context, &gateway).await;
+            // The first signal stops accepting requests. A second one, noticed by `unless_asked_again`, abandons the
+            // rest.
             stop.next().await;
             output.note("stopping; finishing accepted requests (press again to stop immediately)");
             stop.unless_asked_again(gateway.shutdown()).await
@@ -102,6 +106,7 @@ async fn start(context: &Context, settings: GatewaySettings, arguments: &Serve) 
             Err(error) if arguments.stdio && error.is_already_running() => error,
             Err(error) => return Err(failure(&error)),
         };
+        // Another gateway holds the directory, but it may be starting or stopping, so both ways are tried in turn.
         match proxy::connect(&context.directories.data, &settings.limits).await {
             Ok(endpoint) => return Ok(Started::Beside(endpoint)),
             Err(unreachable) if unreachable.is_transient() && looks_left > 0 => {
@@ -110,6 +115,7 @@ async fn start(context: &Context, settings: GatewaySettings, arguments: &Serve) 
                 }
                 looks_left -= 1;
             }
+            // The directory is in use although no gateway answers, so the first error explains more.
             Err(ClientError::NotRunning { .. }) => return Err(failure(&error)),
             Err(unreachable) => return Err(unreachable.into()),
         }

@@ -76,6 +76,7 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
             status.workspaces = Some(listed.workspaces);
             status.running_turns = Some(listed.running_turns.unwrap_or(0));
         }
+        // A gateway that is not running is a state to report, not a failure.
         Err(ClientError::NotRunning { .. }) => {}
         Err(error) => return Err(error.into()),
     }

@@ -68,6 +68,7 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
 /// Returns the names of all workspaces, including archived ones.
 async fn workspace_names(client: &Client) -> Result<HashMap<WorkspaceId, String>, Failure> {
     let mut names = HashMap::new();
+    // A token may be restricted to a workspace that has been archived since.
     for archived in [true, false] {
         let listed = client.call::<WorkspaceList>(&WorkspaceListParams { archived }).await?;
         names.extend(listed.workspaces.into_iter().map(|workspace| (workspace.id, workspace.name)));

@@ -129,6 +129,7 @@ async fn load(context: &Context, subject: &PromptSubject) -> Result<Loaded, Fail
 }
 
 async fn load_manifest(context: &Context, subject: &PromptSubject) -> Result<Found, Failure> {
+    // The manifest of a past turn is stored even if its text is not, so it is requested without the text.
     let (Some(thread), Some(turn)) = (&subject.thread, &subject.turn) else {
         return Ok(Found::Prompt(Box::new(load(context, subject).await?.result)));
     };
@@ -168,6 +169,7 @@ impl Thread {
         let turn_id = self.turn_id(named).await?;
         let params = TurnGetParams { workspace_id: self.workspace_id.clone(), turn_id };
         let thread_id = &self.thread_id;
+        // An id finds turns of every thread, but the prompt of another thread is certainly not meant.
         if self.client.call::<TurnGet>(&params.clone().into()).await?.turn.thread_id != *thread_id {
             let message = format!("turn `{named}` belongs to another thread than `{thread_id}`");
             return Err(Failure::usage(message));
@@ -212,6 +214,7 @@ async fn directory_prompt(context: &Context, cwd: Option<&str>, mode: ThreadMode
     let preview = agent::directory_preview(&settings, &cwd, mode).await;
     match preview {
         Ok(preview) => {
+            // The root only shortens printed paths, so a failed lookup does not matter.
             let request = Request { cwd: &cwd, settings: &settings.files };
             let root = instructions::resolve(&request, None).ok().and_then(|found| found.root.clone());
             Ok(Loaded { result: preview.into(), root: root.or(Some(cwd)) })
@@ -264,6 +267,7 @@ async fn directory_difference(
     })?;
     let after = directory_prompt(context, arguments.cwd.as_deref(), arguments.mode).await?.result;
     let texts = [&before, &after].into_iter().flat_map(sections);
+    // Unchanged sections have the same hash in both prompts, so one map serves both.
     let texts: HashMap<&ContentHash, &str> = texts.map(|(section, text)| (&section.sha256, text)).collect();
     let text_of = |sha256: &ContentHash| texts.get(sha256).map(|text| (*text).to_owned());
     let blame = prompt::blame(&before.manifest, &after.manifest, text_of);
@@ -289,6 +293,7 @@ fn print_prompt(output: Output, loaded: &Loaded, section: Option<&str>) -> Resul
         return Ok(());
     }
     print_text(output, result, &result.full_text)?;
+    // The chart goes to standard error, because standard output must be exactly the prompt.
     let chart = chart(manifest, result.sizes.as_ref(), columns_of(std::io::stderr()));
     output.note(format!("\n{}", chart.trim_end()));
     tell(output, loaded);
@@ -346,11 +351,13 @@ fn no_section(manifest: &PromptManifest, id: &str) -> Failure {
 
 /// Returns the texts of the sections that are sent, located by the lengths of those before them.
 fn sections(result: &PromptResult) -> impl Iterator<Item = (&PromptManifestSection, &str)> {
+    // The compiler joins sections by an empty line, that is, by two newlines.
     const JOINT: usize = 2;
     let mut rest = result.full_text.as_str();
     let sent = result.manifest.sections.iter().filter(|section| !section.said_earlier);
     sent.map_while(move |section| {
         let chars = usize::try_from(section.chars).ok()?;
+        // The manifest counts characters, but a slice needs bytes.
         let end = rest.char_indices().nth(chars).map_or(rest.len(), |(index, _)| index);
         let text = &rest[..end];
         rest = rest.get(end + JOINT..).unwrap_or_default();

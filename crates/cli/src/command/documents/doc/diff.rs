@@ -53,6 +53,7 @@ pub(super) async fn run(
     let newer = text(to).await?;
     let names = (format!("version {from}"), format!("version {to}"));
     let names = (names.0.as_str(), names.1.as_str());
+    // JSON gets the plain diff, because programs must see neither color codes nor escaped characters.
     let plain = unified(&older, &newer, names, Paint::No);
     context
         .output

@@ -35,14 +35,17 @@ pub(super) async fn run(
             draft
         }
         None => {
-            // Fail before a draft is created that nobody would need.
+            // Fail before a draft is created that would never be used.
             check_editor()?;
             opened(context, client, scope).await?
         }
     };
+    // Each round edits, saves, and after a conflict merges. The limit ends a race with a document that never
+    // rests.
     for _ in 0..MAX_MERGES {
         let text = draft.edit()?;
         let Some(origin) = draft.origin().cloned() else { return Err(without_origin(&draft)) };
+        // Nothing was edited since this version was opened, and a draft without edits would only clutter the list.
         if text == origin.base {
             draft.discard();
             context.output.note("nothing changed");
@@ -51,6 +54,7 @@ pub(super) async fn run(
             }
             return Ok(Exit::Done);
         }
+        // Agents would read the markers as instructions, so a text with markers is not saved.
         if origin.marks.iter().any(|marks| marks.are_in(&text)) {
             let message = "the text still contains conflict markers";
             return Err(not_saved(Failure::new(Exit::CheckFailed, message), context, scope, &draft));
@@ -102,6 +106,7 @@ async fn opened(context: &Context, client: &Client, scope: &InScope) -> Result<D
 
 /// Opens the named draft, or the scope's last one.
 async fn resumed(context: &Context, client: &Client, file: &Path, scope: &InScope) -> Result<Draft, Failure> {
+    // `last` is the value of `--resume` without a file.
     if file != Path::new("last") {
         let draft = Draft::open(file)?;
         return if draft.origin().is_some() { Ok(draft) } else { Err(without_origin(&draft)) };
@@ -130,6 +135,8 @@ async fn save(
     params: &DocumentSaveParams,
 ) -> Result<DocumentSaveResult, Failure> {
     match client.call::<DocumentSave>(params).await {
+        // The lost save may have been executed. Then this one has the same text, which the gateway accepts without
+        // a new version.
         Err(ClientError::Lost) => Ok(context.connect().await?.call::<DocumentSave>(params).await?),
         answer => Ok(answer?),
     }
@@ -177,6 +184,7 @@ fn not_saved(mut failure: Failure, context: &Context, scope: &InScope, draft: &D
     failure.message = format!("{} was not saved: {}", scope_name(scope), failure.message);
     failure.hints.insert(0, format!("the text is kept in {}", draft.path().display()));
     let path = draft.path().to_string_lossy();
+    // The suggested command must reach the same gateway, so it repeats the flags that select it.
     let flags = &context.repeated_flags;
     let resume = format!("resume with: foreword{flags} doc edit --resume {}", shell_word(&path));
     failure.hint(resume)

@@ -15,6 +15,8 @@ use crate::output::shown_name;
 pub(super) async fn run(context: &Context, client: &Client, arguments: DocSave) -> Result<Exit, Failure> {
     let DocSave { file, expected_version, force, allow_empty, message, scope } = arguments;
     let content = read_text(file.as_deref(), context.output)?;
+    // An empty input is usually the result of a failed command in a pipe, and would silently disable the
+    // document.
     if content.trim().is_empty() && !allow_empty {
         return Err(Failure::usage("the text is empty; nothing was saved")
             .hint("--allow-empty saves it as a draft, so the scope inherits again; `foreword doc archive` removes a document"));
@@ -47,6 +49,7 @@ pub(super) async fn run(context: &Context, client: &Client, arguments: DocSave) 
 /// Returns the version that may be replaced: none, one with the same text, or one that the user agreed to replace.
 fn agreed_version(there: Option<&Document>, content: &str, place: &str) -> Result<Version, Failure> {
     let Some(there) = there else { return Ok(Version(0)) };
+    // Saving the same text again changes nothing, so it needs no consent.
     if there.content == protocol::text::normalise(content) {
         return Ok(there.version);
     }
@@ -57,6 +60,7 @@ fn agreed_version(there: Option<&Document>, content: &str, place: &str) -> Resul
     match confirm(&format!("{difference}{place} has {version}. Replace it?")) {
         Some(true) => Ok(there.version),
         Some(false) => Err(Failure::new(Exit::CheckFailed, "nothing was saved")),
+        // Without a terminal there is no consent. Replacing the text of another user must then be explicit.
         None => Err(Failure::new(Exit::CheckFailed, format!("{place} has {version}; nothing was saved"))
             .hint(format!("--expected-version {} replaces exactly that version", there.version))
             .hint("--force replaces any version; `foreword doc edit` merges")),

@@ -62,6 +62,7 @@ async fn document(changed: DocumentChanged, names: &mut Names) -> String {
 }
 
 async fn tree(changed: TreeChanged, names: &mut Names) -> String {
+    // A rename or move may have changed any of the cached paths and titles.
     names.forget_tree();
     let reason = enum_str(&changed.reason).replace('_', " ");
     match (changed.reason, &changed.thread_id, &changed.folder_id) {

@@ -44,6 +44,7 @@ impl Names {
             return id.to_string();
         };
         let path = known(&tree);
+        // The new tree is kept even if it lacks the folder, because it is newer than the cached one.
         self.tree = Some(tree.clone());
         if let Some(path) = path {
             return path;
@@ -61,6 +62,7 @@ impl Names {
         }
         let params = ThreadGetParams { workspace_id: self.workspace_id.clone(), thread_id: id.clone() };
         let Some(found) = self.ask::<ThreadGet>(&params).await else { return id.to_string() };
+        // Dropping the whole cache is simple and only costs one lookup per name that is still in use.
         if self.threads.len() >= REMEMBERED {
             self.threads.clear();
         }

@@ -106,6 +106,7 @@ impl Repository<'_> {
         let path = self.root.join(file);
         let metadata = match std::fs::metadata(&path) {
             Ok(metadata) => metadata,
+            // A file that must not be read is worth a warning. Every other error means that there is no such file.
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 return Err(error.to_string());
             }
@@ -125,6 +126,7 @@ impl Repository<'_> {
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut files: Vec<String> = names
             .filter(|name| name.ends_with(".yml") || name.ends_with(".yaml"))
+            // The names become part of the proposal, so they must not contain control characters.
             .filter(|name| !name.contains(char::is_control))
             .map(|name| format!("{WORKFLOWS}/{name}"))
             .collect();
@@ -231,6 +233,7 @@ fn makefile(_: &Repository<'_>, file: &str, text: &str) -> Result<Vec<Finding>, 
 }
 
 fn is_plain_word(text: &str) -> bool {
+    // The words become commands that a user may run, so anything that a shell could interpret is left out.
     let plain = |character: char| character.is_ascii_alphanumeric() || "-_.:/".contains(character);
     !text.is_empty() && !text.starts_with('-') && text.chars().all(plain)
 }

@@ -15,6 +15,7 @@ pub(super) fn commands(text: &str) -> Vec<String> {
             continue;
         }
         if let Some(outer) = block {
+            // The lines of a block are indented deeper than its key. The first other line ends the block.
             if indent > outer {
                 let was_continued = std::mem::replace(&mut continues, trimmed.trim_end().ends_with('\\'));
                 if !was_continued && !continues {
@@ -40,6 +41,8 @@ pub(super) fn commands(text: &str) -> Vec<String> {
 
 fn push(found: &mut Vec<String>, line: &str) {
     let command = line.trim();
+    // Commands with shell syntax or values of the CI host depend on their surroundings and would not work when
+    // copied.
     let stands_alone = !command.is_empty()
         && !command.starts_with('#')
         && !command.contains("${{")

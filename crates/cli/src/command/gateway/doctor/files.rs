@@ -22,6 +22,7 @@ const CREDENTIALS: &[&str] = &["Bearer ", "Basic "];
 
 fn is_open(path: &Path) -> bool {
     path.symlink_metadata()
+        // The mode of a link is meaningless, because only that of its target counts.
         .is_ok_and(|metadata| !metadata.is_symlink() && metadata.permissions().mode() & 0o077 != 0)
 }
 
@@ -103,6 +104,7 @@ fn has_password(rest: &str) -> bool {
 }
 
 pub(super) fn disk_space(data: &Path) -> Check {
+    // The data directory may not exist yet, so look at the file system that will contain it.
     let Some(there) = data.ancestors().find(|path| path.exists()) else {
         return Check::warn("disk", format!("{} is on no disk", data.display()));
     };

@@ -35,15 +35,18 @@ pub(super) async fn readiness(url: &str) -> Result<(), String> {
 async fn ask(url: &str) -> std::io::Result<String> {
     let host = url.trim_start_matches("http://").trim_end_matches('/');
     let mut stream = TcpStream::connect(host).await?;
+    // One fixed request to our own gateway does not need an HTTP library.
     let request = format!("GET /readyz HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
+    // An unrelated server may have taken the port and send any amount of data.
     stream.take(MAX_ANSWER).read_to_end(&mut answer).await?;
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
 /// Checks that no private files are below workspace roots, if a gateway can be queried.
 pub(super) async fn roots(context: &Context) -> Vec<Check> {
+    // Another check reports that the gateway cannot be reached.
     let Ok(client) = context.connect().await else { return Vec::new() };
     let Ok(listed) = client.call::<WorkspaceList>(&WorkspaceListParams { archived: false }).await else {
         return Vec::new();

@@ -19,6 +19,7 @@ pub(super) async fn text(gateway: &Gateway, context: &Context) -> String {
     // A failed query must not prevent serving, and other commands report the reason.
     let mut workspaces = gateway.store().workspaces().await.unwrap_or_default();
     workspaces.retain(|workspace| workspace.archived_at.is_none());
+    // The suggested commands name the program as it was started, because it need not be on `PATH`.
     let program = std::env::args().next().unwrap_or_else(|| "foreword".to_owned());
     let command = format!("{}{}", shell_word(&program), context.repeated_flags);
     let (model, can_ask) = model(context);

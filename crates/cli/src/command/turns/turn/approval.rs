@@ -81,7 +81,7 @@ impl Answer {
 /// A standing approval for all calls of a tool in one turn, excluding delegated turns.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Standing {
-    /// A delegated turn; none: the one that is followed.
+    /// The delegated turn, or `None` for the turn that is followed.
     turn_id: Option<TurnId>,
     tool: String,
 }

@@ -96,7 +96,7 @@ enum About {
     Other,
 }
 
-/// Why somebody follows a turn.
+/// Reason for following a turn.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Interest {
     /// The user started the turn, so a stop signal cancels it.
