@@ -31,6 +31,8 @@ fn a_set_up_that_is_well_is_said_to_be() {
     assert_eq!(verdicts(&machine, "gateway", 0), is("ok", &runs));
     assert_eq!(verdicts(&machine, "data", 0), is("ok", "~/data is private"));
     assert_eq!(verdicts(&machine, "database", 0), is("ok", "~/data/foreword.db is whole"));
+    // Only a kill leaves the announcement behind. It is a warning, because the next gateway replaces the
+    // file.
     server.kill();
     let stale = "none runs, but gateway.json is still there";
     assert_eq!(verdicts(&machine, "gateway", 0), is("warn", stale));
@@ -56,6 +58,8 @@ fn what_is_wrong_is_named_with_what_to_do() {
     let key = machine.write("home/notes.txt", "my key is sk-abcdefghijklmnopqrstuvwxyz");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
     assert_eq!(verdicts(&machine, "home", 0), is("warn", "others can read secrets in ~/home/notes.txt"));
+    // The last two contain the same characters as a secret, in an address and in prose. False alarms would
+    // teach users to ignore this check.
     for (text, verdict) in [
         ("database = 'postgres://a:secret@db.example/x'", "warn"),
         ("headers = { Authorization = 'Bearer abc' }", "warn"),
@@ -75,6 +79,8 @@ fn what_is_wrong_is_named_with_what_to_do() {
     let database = machine.data().join("foreword.db");
     let mut bytes = std::fs::read(&database).unwrap();
     let end = bytes.len() / 2;
+    // The first page with the header stays intact, so the file still opens and only an integrity check
+    // finds the damage.
     bytes[4096..end].fill(0x55);
     std::fs::write(&database, bytes).unwrap();
     assert_eq!(verdicts(&machine, "database", 1)[0].0, "fail");
@@ -93,6 +99,8 @@ fn a_gateway_that_is_not_ready_is_not_said_to_be_well() {
     let machine = Machine::new();
     let server = machine.serve();
     let database = machine.data().join("foreword.db");
+    // The process keeps its open file after the rename and could serve from it, but its data would be lost
+    // with the next start.
     std::fs::rename(&database, machine.data().join("gone.db")).unwrap();
     let found = verdicts(&machine, "gateway", 1);
     let (verdict, message) = &found[0];
@@ -111,6 +119,8 @@ fn a_root_that_has_come_to_hold_private_files_is_reported() {
     std::os::unix::fs::symlink("real", &root).unwrap();
     machine.run(&format!("workspace create demo --root {}", root.display())).done();
     assert_eq!(verdicts(&machine, "workspaces", 0), []);
+    // The root was safe when the workspace was created. Redirecting the link afterwards bypasses that
+    // check, so it is repeated at every start.
     std::fs::remove_file(&root).unwrap();
     std::os::unix::fs::symlink(machine.data(), &root).unwrap();
     let found = verdicts(&machine, "workspaces", 0);
@@ -146,6 +156,8 @@ fn postgresql_is_asked_for_its_settings() {
     assert_eq!(verdicts(&machine, "database", 0)[0].0, "ok");
     assert!(verdicts(&machine, "connections", 0)[0].1.starts_with("max_connections is "));
     assert_eq!(verdicts(&machine, "clock", 0), is("ok", "the database's and this machine's agree"));
+    // Port 1 refuses connections at once. The error is likely to be pasted into a bug report, so it must
+    // not contain the password.
     machine.write("home/config.toml", "[gateway]\ndatabase = 'postgres://me:secret@127.0.0.1:1/x'\n");
     let found = verdicts(&machine, "database", 1);
     assert!(found[0].0 == "fail" && !found[0].1.contains("secret"), "{found:?}");

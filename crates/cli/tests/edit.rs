@@ -60,6 +60,8 @@ fn version(machine: &Machine) -> u64 {
 #[test]
 fn an_edit_is_saved_with_the_version_it_started_from() {
     let (machine, _server) = machine_with("old\n");
+    // The script copies the draft before it changes it, which shows that the editor opens with the current
+    // text.
     let said = edit(&machine, "doc edit", "cp \"$1\" seen; echo new >>\"$1\"");
     assert_eq!(said.err, "the workspace root is at version 2\n");
     assert_eq!(said.done(), "2\n");
@@ -80,6 +82,8 @@ fn a_first_edit_makes_the_document() {
 #[test]
 fn drafts_are_for_their_author_only() {
     let (machine, _server) = machine_with("text");
+    // The mode is checked while the editor is open. A check afterwards would miss a file that was readable
+    // in the meantime.
     edit(&machine, "doc edit", "ls -l \"$1\" >mode").done();
     let listed = std::fs::read_to_string(machine.project().join("mode")).unwrap();
     assert!(listed.starts_with("-rw-------"), "{listed}");
@@ -127,6 +131,8 @@ fn an_editor_that_does_not_exist_is_named() {
 #[test]
 fn an_editor_may_have_flags_and_visual_wins_over_editor() {
     let (machine, _server) = machine_with("text");
+    // Graphical editors need a flag such as `--wait`, so the variable is a command line and not a path. The
+    // third word is the draft.
     let editor = machine.script("editor", "printf '%s|' \"$@\" >words; echo mine >\"$3\"");
     let mut command = machine.command("doc edit");
     command.env("EDITOR", "false").env("VISUAL", format!("{} --wait 'two words'", editor.display()));
@@ -144,6 +150,8 @@ fn first_then(first: &str, again: &str) -> String {
 #[test]
 fn edits_of_different_lines_are_merged_and_shown_before_they_are_saved() {
     let (machine, _server) = machine_with("one\ntwo\nthree\nfour\nfive\n");
+    // The script saves another version from within the editor, which makes the race certain. The changed
+    // lines are far enough apart to merge.
     let first = "printf 'ONE\\ntwo\\nthree\\nfour\\nfive\\n' | \"$foreword\" doc save --force >/dev/null 2>&1; \
                  printf 'one\\ntwo\\nthree\\nfour\\nFIVE\\n' >\"$1\"";
     let said = edit(&machine, "doc edit -m both", &first_then(first, "cp \"$1\" merged"));
@@ -173,6 +181,8 @@ fn edits_of_one_line_are_marked_and_nothing_is_saved_until_the_marks_are_gone() 
     let path = kept(&machine, &said.err, marked);
     assert!(said.err.contains("changed the same lines; resolve the conflict markers; your own text is in "));
     assert!(said.err.contains("was not saved: the text still contains conflict markers"), "{}", said.err);
+    // Both versions survive separately: a person who resolves the markers badly can start over from the
+    // original.
     assert_eq!(std::fs::read_to_string(path.with_extension("mine")).unwrap(), "mine\n");
     assert_eq!(machine.run("doc get").done(), "theirs\n");
     let listed = machine.run("doc drafts").done();
@@ -221,6 +231,7 @@ fn programs_get_a_conflict_as_an_error_with_the_other_text() {
 fn the_same_text_saved_by_somebody_else_is_no_conflict() {
     let (machine, _server) = machine_with("base\n");
     let script = "echo same | \"$foreword\" doc save --force >/dev/null 2>&1; echo same >\"$1\"";
+    // Version 2 is the other save. The edit adds no third one, as there is nothing left to change.
     assert_eq!(edit(&machine, "doc edit", script).done(), "2\n");
     assert_eq!(drafts(&machine), [] as [PathBuf; 0]);
 }
@@ -231,6 +242,7 @@ fn a_text_that_cannot_be_saved_is_kept() {
     let err = edit(&machine, "doc edit", "printf 'caf\\351' >\"$1\"").failed(2);
     assert!(err.starts_with("error: the text is not UTF-8 (byte 3); nothing was saved\n"), "{err}");
     let path = kept(&machine, &err, b"caf\xe9");
+    // The helper expects exactly one draft, so the first one is removed before the second case.
     std::fs::remove_file(path).unwrap();
     let err = edit(&machine, "doc edit", "head -c 70000 /dev/zero | tr '\\0' x >\"$1\"").failed(2);
     assert!(
@@ -260,6 +272,8 @@ fn a_gateway_restarted_while_the_editor_is_open_still_gets_the_text() {
         let script = "touch open; while test ! -e go; do sleep 0.02; done; echo mine >\"$1\"";
         let mut child = start(edit_command(&machine, "doc edit", script));
         eventually("the editor", || machine.project().join("open").exists().then_some(()));
+        // An editor may stay open for hours. The command connects again when it closes, and reads the new
+        // address instead of the old one.
         server.stop(end);
         let _server = machine.serve();
         machine.write("project/go", "");

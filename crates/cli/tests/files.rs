@@ -33,6 +33,8 @@ fn serve_without_umask(machine: &Machine) -> Server {
 #[test]
 fn what_is_made_without_a_umask_is_private_all_the_same() {
     let machine = Machine::new();
+    // Under a usual umask most files are private by accident. A umask of 000 reveals each file that relies
+    // on it.
     let server = serve_without_umask(&machine);
     machine.run("workspace create demo").done();
     // The editor fails, so that the draft stays.
@@ -62,6 +64,8 @@ fn a_start_mends_the_data_directory_and_leaves_the_home_directory_alone() {
     assert_ne!(open_to_others(&machine.data()), Vec::<PathBuf>::new());
     let server = machine.serve();
     assert_eq!(open_to_others(&machine.data()), Vec::<PathBuf>::new());
+    // Users choose the mode of their own configuration, for example to share it. Only the data directory
+    // belongs to the gateway.
     assert_eq!(mode(&machine.home().join("SOUL.md")), 0o644);
     let log = machine.tidy(&server.log());
     assert!(log.contains("~/data/owner.token was readable by others and is now private"), "{log}");
@@ -71,6 +75,8 @@ fn a_start_mends_the_data_directory_and_leaves_the_home_directory_alone() {
 fn a_second_gateway_on_one_database_is_refused_under_another_data_directory_too() {
     let (machine, server) = Machine::with_workspace();
     let database = machine.data().join("foreword.db");
+    // The lock must follow the file and not its name. Through a link, two gateways would otherwise write to
+    // one SQLite file.
     std::os::unix::fs::symlink(&database, machine.project().join("link.db")).unwrap();
     for name in [database.display().to_string(), "link.db".to_owned()] {
         machine.check_code(
@@ -101,6 +107,8 @@ fn a_database_that_vanished_is_not_replaced_by_an_empty_one() {
          an empty one, start once with --new-database\n";
     machine.check_code("serve --listen 127.0.0.1:0", 3, "", refused);
     assert!(!database.exists(), "nothing was made in its place");
+    // SQLite accepts an empty file as a new database, so it counts as missing here. A volume that failed to
+    // mount looks just like this.
     std::fs::write(&database, "").unwrap();
     std::fs::set_permissions(&database, std::fs::Permissions::from_mode(0o600)).unwrap();
     machine.check_code("serve --listen 127.0.0.1:0", 3, "", refused);
@@ -134,6 +142,8 @@ fn another_database_in_the_place_of_the_one_that_was_used_is_refused() {
     assert_eq!(server.stop("TERM").code(), Some(0));
     let other = Machine::new();
     assert_eq!(other.serve().stop("TERM").code(), Some(0));
+    // Both databases are valid, so only the instance id that is remembered beside the data reveals the
+    // exchange.
     std::fs::copy(other.data().join("foreword.db"), machine.data().join("foreword.db")).unwrap();
     let err = machine.tidy(&machine.run("serve --listen 127.0.0.1:0").failed(3));
     assert!(

@@ -138,7 +138,7 @@ pub struct Contributed {
     pub visibility: Visibility,
     /// Retry policy, if the contribution is a job.
     pub retries: Retries,
-    /// Tells if the hook's text was cut.
+    /// The component that cut the hook's text, if any.
     pub truncation: PromptTruncation,
     pub contribution: Contribution,
 }

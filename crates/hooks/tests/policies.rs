@@ -134,8 +134,8 @@ async fn late_results_are_dropped() {
 
 #[tokio::test]
 async fn a_late_result_counts_as_a_timeout() {
-    // The hook blocks the only thread. When the phase looks again, both the result and the timeout are there, and the
-    // timeout must win.
+    // The hook blocks the only thread. Once the phase runs again, the result has arrived and the
+    // timeout has passed. The timeout must win.
     let blocking = |_| async {
         std::thread::sleep(Duration::from_millis(30));
         Ok(vec![section("s", "")])

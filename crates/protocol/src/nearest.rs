@@ -28,6 +28,8 @@ pub fn plausible<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> 
 /// Returns the best match and its score. The last part of a dotted key counts as much as the whole
 /// (`max_bytes` for `agents.initial.max_bytes`), because keys are often written in the wrong table.
 fn scored<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<(f64, &'a str)> {
+    // Cut before comparing, because the text comes from users and models and its length is not limited
+    // elsewhere.
     let wanted: String = wanted.chars().take(MAX_COMPARED).flat_map(char::to_lowercase).collect();
     let likeness = |name: &str| {
         let name = name.to_lowercase();
@@ -36,6 +38,7 @@ fn scored<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<
         (whole + last) / 2.0
     };
     let scored = known.into_iter().map(|name| (likeness(name), name));
+    // `total_cmp` orders every float. Both parts of the score are numbers for empty names as well.
     scored.max_by(|(one, _), (other, _)| one.total_cmp(other))
 }
 

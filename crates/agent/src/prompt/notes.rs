@@ -1,7 +1,7 @@
 //! Notes of a turn: the turn sections of the prompt that the request does not contain yet.
 //!
 //! Earlier turns are replayed unchanged, including their notes about the date or memory. Repeating a note would be
-//! noise, and a model could not tell which of two equal texts applies.
+//! noise, and it would be unclear to a model which of two equal texts applies.
 
 use instructions::unsafe_parts;
 use prompt::CompiledPrompt;

@@ -89,7 +89,7 @@ impl TurnApprovals {
     }
 }
 
-/// The decision if nobody answered in time.
+/// The decision about a request that expired.
 const EXPIRED: ApprovalDecision = ApprovalDecision::Deny(HowDecided::Expired);
 
 fn decided(approval: &TurnApproval) -> Option<ApprovalDecision> {

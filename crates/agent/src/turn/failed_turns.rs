@@ -1,5 +1,5 @@
-//! Failed and cancelled turns. They are never replayed, but their changes to files remain, so the next turn is told
-//! about them.
+//! Failed and cancelled turns. They are never replayed, but their changes to files remain, so the next turn
+//! receives a note about them.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

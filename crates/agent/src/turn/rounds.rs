@@ -147,8 +147,8 @@ impl<'a> Rounds<'a> {
         let started = calls
             .iter()
             .map(|call| TurnEvent::ToolStarted { call_id: call.id.clone(), tool: call.name.clone() });
-        // Store the calls before running them. If the gateway dies meanwhile, the next turn can still be told what
-        // may have changed.
+        // Store the calls before running them. If the gateway dies meanwhile, the next turn still learns which
+        // calls may have changed something.
         self.push(response.message, started.collect()).await?;
         let settings = &self.turn.agent.settings.turns;
         let max_calls = settings.max_tool_calls as usize;

@@ -119,7 +119,7 @@ impl RunningTurn {
         self.listener.delta(self.id(), index, text).await;
     }
 
-    /// Tells all listeners that the provider is asked again.
+    /// Notifies all listeners that the provider is called again.
     pub(crate) async fn broadcast_retry(&self, attempt: u32, delay: Duration, message: &str) {
         for watcher in self.handle.watchers() {
             watcher.retrying(self.id(), attempt, delay, message).await;

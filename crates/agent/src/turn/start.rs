@@ -108,7 +108,7 @@ impl Agent {
         Ok(provider.clone())
     }
 
-    /// Stores the turn. If the thread is busy, waits for it when the settings say `queue`.
+    /// Stores the turn. If the thread is busy, waits for it if the settings choose `queue`.
     async fn create(
         &self,
         start: &TurnStartParams,

@@ -42,6 +42,8 @@ async fn a_backup_made_during_saves_is_restored_and_continues() {
     enough.store(true, Ordering::Relaxed);
     let saved = saving.await.unwrap();
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    // The copy is written under a temporary name and renamed at the end. None of these names may remain
+    // beside it.
     let beside: Vec<_> =
         machine.root().read_dir().unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert!(beside.iter().all(|name| !name.to_string_lossy().starts_with("backup.db.")), "{beside:?}");
@@ -56,6 +58,8 @@ async fn a_backup_made_during_saves_is_restored_and_continues() {
         machine.run(&format!("backup {} --force", machine.root().join("again.db").display())).done();
     });
 
+    // A new instance id makes clients reload, since the restored log may lack changes that they have
+    // already seen.
     let other = Machine::new();
     tokio::task::block_in_place(|| other.run(&format!("restore {}", file.display())).done());
     let restored = tokio::task::block_in_place(|| other.serve());
@@ -74,6 +78,8 @@ async fn a_backup_made_during_saves_is_restored_and_continues() {
     assert_eq!(all_events(&mut client, &workspace).await.len(), before + 1, "sequence numbers continue");
 
     tokio::task::block_in_place(|| {
+        // A backup may have been read by others, so a restore revokes its tokens unless `--keep-tokens` is
+        // given.
         let owner = std::fs::read_to_string(machine.data().join("owner.token")).unwrap();
         for old in [reader.trim(), owner.trim()] {
             let mut command = other.command("workspace list");
@@ -111,6 +117,8 @@ fn a_restore_never_replaces_a_database_and_never_believes_a_damaged_one() {
     );
     let mut bytes = std::fs::read(machine.root().join("backup.db")).unwrap();
     let middle = bytes.len() / 2;
+    // The header is left intact, so that the file still looks like a database and only its pages are
+    // damaged.
     bytes[4096..middle].fill(0x55);
     machine.write("damaged.db", &bytes);
     machine.write("text.db", "no database at all, but long enough to look like one".repeat(100));
@@ -136,6 +144,7 @@ fn a_restore_does_not_mix_in_what_a_killed_gateway_left_behind() {
     machine.write("AGENTS.md", "in the backup\n");
     machine.run("doc save ../AGENTS.md").done();
     machine.run("backup ../backup.db").done();
+    // Enough saves to leave changes in the log that are missing in the main file.
     for number in 0..20 {
         machine.write("AGENTS.md", format!("after it, {number}\n"));
         machine.run("doc save ../AGENTS.md --force").done();
@@ -179,6 +188,8 @@ fn a_restore_does_not_mix_in_what_a_killed_gateway_left_behind() {
 #[test]
 fn a_backup_never_replaces_a_database_in_use() {
     let (machine, server) = Machine::with_workspace();
+    // `--force` permits overwriting an old backup. It must never permit overwriting the database that is
+    // being copied.
     let refused = "error: ../data/foreword.db is a database in use\nhint: name another file\n";
     machine.check_code("backup ../data/foreword.db --force", 2, "", refused);
     assert_eq!(server.stop("TERM").code(), Some(0));
@@ -227,6 +238,7 @@ fn a_backup_whose_name_sqlite_cannot_be_told_is_refused_and_leaves_nothing() {
     let copies = machine.root().join("copies");
     std::fs::create_dir(&copies).unwrap();
     let mut command = machine.command("backup");
+    // The name is a valid path, but SQLite receives it as a string in a statement.
     command.arg(copies.join(OsStr::from_bytes(b"b\xff.db")));
     let said = finish(command, b"");
     assert!(said.code == Some(3) && said.err.contains("not UTF-8"), "{said:?}");
@@ -253,6 +265,7 @@ fn the_documented_commands_of_postgresql_bring_everything_back() {
     if !tools.iter().all(is_there) {
         return;
     }
+    // The commands are taken from the page itself, so that the page cannot drift away from what works.
     let page = include_str!("../../../../docs/operations.md");
     let (_, rest) = page.split_once("On PostgreSQL use its own tools.").unwrap();
     let (_, rest) = rest.split_once("```sh").unwrap();

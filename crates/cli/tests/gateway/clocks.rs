@@ -15,6 +15,8 @@ use test_postgres::test_database;
 
 use crate::support::{FOREWORD, PATIENCE};
 
+// Each pair of clocks differs by at least the length of a lease, so a gateway that compared times of
+// different machines would take over a running turn.
 const SHIFTS: [i64; 3] = [-60, 0, 60];
 /// Gateways look for dead turns every five seconds: each must have looked at those of the others.
 const ANSWER_PIECES: usize = 120;
@@ -24,6 +26,7 @@ const PIECE_EVERY: Duration = Duration::from_millis(100);
 async fn turns_survive_gateways_whose_clocks_are_a_minute_apart() {
     let Some(database) = test_database() else { return };
     let Some(clock) = ClockShift::find() else {
+        // CI must not skip this test silently when the package is missing from its image.
         assert!(
             std::env::var_os("CI").is_none_or(|value| value != "true"),
             "CI needs Debian's package `faketime`"
@@ -63,6 +66,8 @@ async fn turns_survive_gateways_whose_clocks_are_a_minute_apart() {
         let thread_id = client.call::<ThreadCreate>(&thread).await.unwrap().thread.id;
         let start = TurnStartParams::new(&workspace_id, &thread_id, "Hello");
         let turn = client.call::<TurnStart>(&start).await.unwrap().turn;
+        // The library that shifts the clock can fail to load without an error. The test would then prove
+        // nothing.
         tokio::task::block_in_place(|| check_clock(&gateway.target(), seconds)).unwrap();
         let now = protocol::Timestamp::now().milliseconds();
         let began = turn.created_at.milliseconds();

@@ -30,6 +30,7 @@ fn try_out(words: &[String], variables: &BTreeMap<String, String>) {
     let mut gateway = Command::new(FOREWORD);
     // The port of the example may be taken on this machine.
     gateway.args(words.iter().map(|word| word.replace(":4670", ":0")));
+    // Only the variables of the example apply. A variable of the tests could otherwise hide a missing one.
     gateway.env_clear().current_dir(&state);
     gateway.envs(variables.iter().map(|(name, value)| (name, here(value))));
     let server = Server::start_on(&machine, gateway, Path::new(&data));
@@ -79,6 +80,8 @@ fn systemd_accepts_the_unit() {
             let ours: Vec<&str> = said.lines().filter(|line| line.contains("foreword.service")).collect();
             assert_eq!(ours, Vec::<&str>::new(), "{said}");
         }
+        // Not every machine runs systemd, and `the_systemd_unit_starts_a_gateway` checks the essentials
+        // without it.
         Err(error) => println!("not verified, systemd-analyze cannot be started: {error}"),
     }
 }
@@ -100,6 +103,8 @@ fn the_container_file_starts_a_gateway() {
         let found = instructions.iter().rev().find(|(it, _)| it == name);
         found.map(|(_, words)| words.clone()).expect(name)
     };
+    // The test interprets the file itself. An instruction that it does not know could change the
+    // environment unnoticed.
     let known = ["FROM", "WORKDIR", "COPY", "RUN", "USER", "ENV", "VOLUME", "EXPOSE", "ENTRYPOINT", "CMD"];
     for (name, words) in &instructions {
         assert!(known.contains(&name.as_str()), "{name} {words}");
@@ -134,6 +139,7 @@ fn buildah(machine: &Machine, words: &[&str]) -> Option<Command> {
     let mut buildah = Command::new("buildah");
     let place = |name: &str| machine.root().join(name);
     buildah.arg("--root").arg(place("store")).arg("--runroot").arg(place("run"));
+    // The driver `vfs` needs no kernel support, so it works inside containers and without privileges.
     buildah.args(["--storage-driver", "vfs"]).args(words);
     Some(buildah)
 }
@@ -145,6 +151,7 @@ fn from_nothing(text: &str) -> String {
     let mut lines = vec!["FROM scratch".to_owned(), "COPY libraries /".to_owned()];
     for (name, words) in &all[last + 1..] {
         match name.as_str() {
+            // Both need a distribution: the one has no shell to run in, the other no list of users.
             "RUN" | "USER" => {}
             "COPY" => lines.push(format!("COPY foreword {}", words.rsplit(' ').next().expect("a place"))),
             _ => lines.push(format!("{name} {words}")),

@@ -15,6 +15,8 @@ use tokio::task::JoinHandle;
 use crate::support::{Machine, PATIENCE, all_events, all_revisions, finish, folder, save};
 
 const CLIENTS: usize = 6;
+// Several rounds, because a kill rarely hits the same moment twice and each recovery must also survive the
+// next kill.
 const ROUNDS: usize = 4;
 /// Saves that are acknowledged before something is killed.
 const SAVES: usize = 60;
@@ -67,6 +69,8 @@ impl Clients {
     async fn end(self, record: &mut Record) {
         for task in self.tasks {
             let one = tokio::time::timeout(PATIENCE, task).await.expect("clients end").unwrap();
+            // Each client must have had a save in progress. Otherwise the kill hit an idle gateway and the
+            // round proves nothing.
             assert!(one.sent.len() > one.acknowledged.len(), "nothing was under way");
             record.sent.extend(one.sent);
             for (place, text) in one.acknowledged {
@@ -86,7 +90,11 @@ async fn keep_saving(
 ) -> Record {
     let mut record = Record::default();
     for number in 0.. {
+        // Unique texts identify every save afterwards. Two kilobytes each make a write span more than one
+        // page of the database.
         let text = format!("{name}, save {number}\n{}", "x".repeat(2000));
+        // Recorded before the call: a save whose answer is lost may be in the database or not, and both are
+        // correct.
         record.sent.insert(text.clone());
         match save(&client, &workspace_id, &folder_id, &text).await {
             Ok(version) => {
@@ -147,6 +155,7 @@ async fn kill_gateways(machine: &Machine, flags: &str) {
         let clients = Clients::start(machine, &work, round).await;
         clients.save(SAVES).await;
         server.kill();
+        // The clients end first, so that everything acknowledged is in the record before it is compared.
         clients.end(&mut record).await;
         server = machine.serve_with(flags);
         work.check(machine, &record).await;
@@ -194,6 +203,7 @@ async fn a_killed_postgresql_loses_nothing_and_its_gateway_lives_on() {
     let work = Work::prepare(&machine).await;
     let mut record = Record::default();
     let clients = Clients::start(&machine, &work, 0).await;
+    // The second crash checks that the gateway also replaces the connections it opened after the first one.
     for _ in 0..2 {
         clients.save(SAVES).await;
         cluster.crash().unwrap();

@@ -58,6 +58,7 @@ pub struct ToolResult {
     /// Texts of the result, followed by what was appended to it.
     pub blocks: Vec<String>,
     /// True if the tool failed.
+    // Some providers have no such flag, so the text of a failed result must describe the failure as well.
     #[serde(default)]
     pub is_error: bool,
 }
@@ -66,12 +67,15 @@ pub struct ToolResult {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reasoning {
     /// Provider kind that produced it; other kinds do not receive it.
+    // A thread may switch models between turns. Signed reasoning of another provider or model is rejected,
+    // so both are stored beside it.
     pub kind: ProviderKind,
     /// Model that produced it; signatures are invalid for any other model.
     pub model: String,
     /// Displayable part; empty if the provider keeps it hidden.
     pub text: String,
     /// The provider's own block, including its signature. Only its adapter reads it.
+    // Opaque on purpose: a signature covers the exact block, and any parsing and writing could change it.
     pub value: Value,
 }
 
@@ -151,6 +155,8 @@ pub struct TurnMessage {
     /// The message itself.
     pub message: Message,
     /// Reminders attached to the message.
+    // Empty lists are left out. Most messages have none of these, and a stored turn would otherwise consist
+    // largely of empty brackets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reminders: Vec<AttachedReminder>,
     /// Foreword's own texts at the end of the message. They are kept apart so that clients show only the
@@ -164,6 +170,7 @@ pub struct TurnMessage {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<AttachedEffects>,
     /// True if the answer was cut off at its maximum length; the next answer continues it.
+    // Absent in messages stored before the field existed, which is the same as false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }
@@ -188,6 +195,8 @@ pub struct MessageNote {
     pub text: String,
     /// Owner of the personal memory in the text; turns of other users do not receive it again. Absent if it
     /// has none.
+    // Threads are shared, but personal memory is not. Without the owner, a replayed turn would show it to
+    // whichever user asks next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
 }
@@ -203,6 +212,7 @@ impl MessageNote {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttachedReminder {
     /// Call whose result the reminder follows; absent if it follows the user's text.
+    // The id of the call survives a change in the order of the results, unlike an index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
     /// The reminder.
@@ -233,6 +243,8 @@ impl TurnMessage {
 
     /// Creates a message that consists only of Foreword's own notes.
     pub fn of_notes(notes: Vec<MessageNote>) -> Self {
+        // The role is that of the user, because not every provider accepts system text in the middle of a
+        // conversation.
         let message = Message { role: MessageRole::User, blocks: Vec::new() };
         Self { notes, ..Self::new(message) }
     }
@@ -246,6 +258,8 @@ impl TurnMessage {
                 blocks.extend(own.map(|attached| attached.reminder.render()));
             }
         }
+        // Reminders without a call follow the first block, which is the user's text, and precede the notes.
+        // Equal messages must render equally, or a provider's cache of the earlier turns becomes useless.
         let others = self.reminders.iter().filter(|attached| attached.call_id.is_none());
         let others = others.map(|attached| Block::text(attached.reminder.render()));
         let after = message.blocks.len().min(1);
@@ -284,6 +298,8 @@ mod tests {
             call_id: Some(call_id.to_owned()),
             reminder: trimmed(call_id),
         };
+        // Only the second result has a reminder. Attached to the first one, it would seem to explain the
+        // wrong file.
         let entry = TurnMessage { reminders: vec![attached("2")], ..TurnMessage::new(message) };
         let sent = entry.as_sent();
         let results: Vec<&ToolResult> = sent

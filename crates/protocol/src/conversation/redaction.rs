@@ -37,6 +37,8 @@ impl TurnMessage {
     ) -> Redacted {
         let mut redacted = Redacted::default();
         for note in self.notes.iter_mut().filter(|note| is_note(note)) {
+            // The heading stays, so that the model sees a section with a removed text instead of a sentence
+            // without context.
             let heading = note.text.lines().next().filter(|line| line.starts_with("## ")).unwrap_or_default();
             note.text = format!("{heading}\n{}", words.note).trim_start().to_owned();
             redacted.notes += 1;

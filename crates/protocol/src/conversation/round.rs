@@ -23,6 +23,7 @@ pub enum CacheMark {
     /// Automatic prefix detection by the provider, among requests of the same thread.
     ThreadKey,
     /// A mark introduced by another version of Foreword.
+    // A record of a newer version must stay readable after a downgrade, so unknown marks are not an error.
     #[serde(other)]
     Other,
 }
@@ -35,6 +36,8 @@ pub struct RoundOutcome {
     /// Tokens used; for an interrupted answer, as far as the provider had reported them.
     pub usage: TokenUsage,
     /// Breakpoints up to which the request could be reused.
+    // Providers differ in the number of breakpoints that they allow, so the ones that were really set are
+    // recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cache_marks: Vec<CacheMark>,
     /// True if the answer broke off, or reached its maximum length.
@@ -48,6 +51,8 @@ pub struct ExplainedRound {
     /// Number of the round in its turn, from 1.
     pub round: u32,
     /// First round with an identical manifest, which is stored once.
+    // Rounds of a turn usually differ only in their messages. The manifest is stored once, and the others
+    // refer to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<u32>,
     /// Sections of the prompt, in order.
@@ -72,6 +77,7 @@ pub struct ExplainedRound {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<TurnApproval>,
     /// Usage and cache breakpoints; absent if the model did not answer.
+    // Absent instead of zero: a round without an answer has an unknown usage and not a usage of nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<RoundOutcome>,
 }
@@ -79,6 +85,8 @@ pub struct ExplainedRound {
 impl ExplainedRound {
     /// Removes prompt texts and file contents. A manifest proves texts by their hashes and contains none.
     pub fn remove_texts(&mut self) {
+        // Notes are removed entirely, since they are text alone. Approvals stay, because their decision is
+        // no content.
         self.notes.clear();
         if let Some(history) = &mut self.history {
             history.summary = None;
@@ -94,6 +102,7 @@ impl ExplainedRound {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedReminder {
     /// Type of the reminder.
+    // `type` is a keyword in Rust but the established name on the wire.
     #[serde(rename = "type")]
     pub kind: SystemReminderType,
     /// Call whose result it followed; absent for one in a message of its own.

@@ -35,6 +35,8 @@ impl SandboxLevel {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallEffects {
     /// Isolation of the command; absent for calls that run none.
+    // Absent differs from `off`: a tool that runs no command needs no isolation, whereas `off` means a
+    // command without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxLevel>,
     /// Protected files changed by the command.
@@ -44,6 +46,8 @@ pub struct CallEffects {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unwatched: bool,
     /// Memory items contained in the call or its result, so that forgetting them finds it.
+    // Recorded at the time of the call: the item's words cannot be searched for later without also matching
+    // unrelated texts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<crate::MemoryItemId>,
     /// Owner of the personal memory among those items; turns of other users do not receive the call and its

@@ -15,6 +15,8 @@ pub struct TurnScope {
     /// The thread.
     pub thread_id: ThreadId,
     /// The turn; `None` for a preview of the next one.
+    // A preview runs the same hooks as a turn, before there is anything to store, so they cannot rely on an
+    // id.
     pub turn_id: Option<TurnId>,
     /// The mode of the thread.
     pub mode: ThreadMode,
@@ -35,6 +37,7 @@ pub struct TurnScope {
     /// True if the user asked to remember nothing of the turn.
     pub off_the_record: bool,
     /// True if there is memory that the turn can see; `None` if that was not checked.
+    // Three states, because a preview can skip the query: unknown must not be shown as empty.
     pub has_memories: Option<bool>,
 }
 
@@ -65,6 +68,7 @@ impl TurnScope {
 
     /// Returns the user whose private memory is visible to the turn.
     pub fn memory_owner(&self) -> Option<&str> {
+        // The rule lives in `TokenReach`, so that the gateway can apply it to calls that belong to no turn.
         self.reach.memory_owner(self.actor.as_deref())
     }
 }
@@ -73,6 +77,8 @@ impl TurnScope {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TokenReach {
     /// One workspace.
+    // The narrower reach is the default: a scope that was filled in incompletely must not reveal private
+    // memory.
     #[default]
     Workspace,
     /// All workspaces, and what they share: the model's identity.

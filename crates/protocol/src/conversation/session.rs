@@ -11,6 +11,8 @@ pub struct Versioned<T> {
     /// The value.
     pub value: T,
     /// Version that it was read or derived from; a write of the value must expect this version.
+    // Two turns may end at the same time on different gateways. The version makes the later write fail
+    // instead of undoing the earlier one.
     pub version: Version,
 }
 

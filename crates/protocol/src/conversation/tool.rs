@@ -28,6 +28,8 @@ impl ToolSpec {
 // Every request repeats the schemas of all tools, so keywords without meaning for a model would be paid for
 // in each round.
 fn schema_of<A: JsonSchema>() -> Value {
+    // The draft is named explicitly, since the default of the library may change and every change of a
+    // schema invalidates cached prompts.
     let mut schema = schemars::generate::SchemaSettings::draft2020_12()
         .into_generator()
         .into_root_schema_for::<A>()
@@ -36,6 +38,7 @@ fn schema_of<A: JsonSchema>() -> Value {
         object.remove("$schema");
         object.remove("title");
         object.remove("description");
+        // Formats such as `uint32` are not part of the standard and mean nothing to a model.
         for property in object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
             if let Some(property) = property.1.as_object_mut() {
                 property.remove("format");
@@ -57,6 +60,8 @@ pub struct ToolCall {
     #[serde(rename = "tool", alias = "name")]
     pub name: String,
     /// Arguments as written by the model, normally a JSON object.
+    // Kept as text: parsing and writing JSON again could reorder keys, and a replayed call must equal the
+    // original byte for byte.
     pub arguments: String,
 }
 
@@ -118,15 +123,18 @@ pub struct ApprovalRequest {
     /// Arguments that the tool would run with.
     pub arguments: Map<String, Value>,
     /// Files that the call would write, with links resolved; empty for a command, which may write anywhere.
+    // Resolved, because a link with a harmless name could lead to the file that is really written.
     pub paths: Vec<String>,
     /// Base of the call's relative paths, and the directory in which a command runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// SHA-256 of exactly what would run: tool, arguments, directory, files and their current contents.
     /// Absent in requests stored by earlier versions.
+    // The digest ties a decision to what was shown. A file may change between the question and the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<crate::ContentHash>,
     /// Unified diff of the change; absent if the tool cannot predict it.
+    // Not every change can be predicted: a command writes whatever it likes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
     /// True if the call would create the file.
@@ -152,6 +160,8 @@ pub struct ApprovalRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnApproval {
     /// Turn to send the decision to, for a delegated turn; absent for the turn itself.
+    // A person sees one turn, while the call may belong to one that it delegated. The decision has to reach
+    // the latter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<crate::TurnId>,
     /// The question.
@@ -160,6 +170,7 @@ pub struct TurnApproval {
     /// Time of the request.
     pub requested_at: crate::Timestamp,
     /// Time at which the call is denied if it is still undecided.
+    // An absolute time, so that every client counts down to the same moment regardless of when it asked.
     pub expires_at: crate::Timestamp,
     /// The decision; absent while the call waits, and if it expired.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -33,12 +33,16 @@ pub struct Turn {
     /// The thread.
     pub thread_id: ThreadId,
     /// Number of the turn in its thread, from 1.
+    // Ids sort by creation across all threads. People count the turns of one thread, so they get a number
+    // of their own.
     pub ordinal: u64,
     /// State of the turn.
     pub status: TurnStatus,
     /// The user's input.
     pub input: String,
     /// The answer, complete or so far.
+    // Present while the turn runs, too. A client that connects late shows it before the first delta
+    // arrives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
     /// The model, as `provider/model`.
@@ -51,6 +55,7 @@ pub struct Turn {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<TurnError>,
     /// Tokens used.
+    // Absent if no provider reported any, since zero would count as a free turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<TokenUsage>,
     /// Start time.
@@ -106,6 +111,8 @@ pub enum TurnErrorKind {
     /// The request exceeds the model's context window.
     TooLong,
     /// Any other failure, including kinds of other versions of Foreword.
+    // The fallback has the most general meaning, so a client that is older than the gateway still shows a
+    // failed turn correctly.
     #[serde(other)]
     Failed,
 }
@@ -131,6 +138,8 @@ pub struct TokenUsage {
 
 impl std::ops::AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
+        // Saturating, because the counters come from providers and a nonsensical value must not overflow
+        // the sum.
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);
         self.cached_read = self.cached_read.saturating_add(other.cached_read);
@@ -172,6 +181,8 @@ pub struct TurnStep {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reminders: Vec<TurnReminder>,
     /// True if the text was cut off at its maximum length. The next answer continues it, if there is one.
+    // The continuation is a step of its own, so a client that joins the two must know that this text ended
+    // in the middle.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
     /// Time of storage.
@@ -255,6 +266,7 @@ pub struct ExplainedJob {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Tokens used by all attempts; they count toward the workspace's daily limit, not the turn.
+    // Counted apart from the turn, because the job may run long after the turn was shown with its total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<TokenUsage>,
 }
@@ -281,6 +293,7 @@ pub struct ExplainedFile {
     /// Delivery of the file.
     pub delivery: FileDelivery,
     /// SHA-256 of the delivered content.
+    // Absent for a file that was only named or removed: its text was not delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<ContentHash>,
     /// Modification time in milliseconds since 1970, if the model received it.
@@ -290,6 +303,8 @@ pub struct ExplainedFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
     /// Earlier turn that delivered it and was still in the request; absent for this turn.
+    // A file is delivered once. Later turns rely on the copy in the replayed history, which this id points
+    // to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
 }
@@ -328,6 +343,8 @@ pub struct ExplainedTool {
     /// Name of the tool.
     pub tool: String,
     /// True if it failed; absent if it has no result.
+    // A call without a result was interrupted. It may have changed files, so it must not be reported as
+    // successful.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
     /// Types of the reminders at the end of its result.
@@ -346,6 +363,8 @@ pub struct ExplainedHistory {
     /// True if a summary replaces those turns.
     pub summarised: bool,
     /// Ordinal after which omitted turns are not covered by a summary either; absent if all are covered.
+    // A failed summary leaves a gap between the summarized turns and those sent verbatim, which users need
+    // to know about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing_after: Option<u64>,
     /// The summary, as written by a model; absent in records of older versions.

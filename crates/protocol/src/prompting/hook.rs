@@ -79,6 +79,8 @@ pub enum Execution {
 impl Execution {
     /// Returns the timeout of subscriptions that set none.
     pub const fn default_timeout(self) -> Duration {
+        // A blocking hook delays every turn, and one with a deadline is optional by definition. A
+        // background job delays nothing and may call a model.
         match self {
             Self::Blocking => Duration::from_secs(5),
             Self::Deadline => Duration::from_secs(1),
@@ -143,6 +145,7 @@ pub enum ContributionKind {
     /// Tools that the turn may offer.
     ToolBundle,
     /// A job to run after the turn.
+    // Records use these kinds as keys of a map. The derived order keeps such maps stable in stored JSON.
     BackgroundJob,
 }
 
@@ -178,6 +181,8 @@ pub struct PromptSection {
     /// Character limit below the hook's own budget. The compiler cuts.
     pub max_chars: Option<usize>,
     /// Sources that were left out. Recorded for a section without text as well.
+    // An empty section can be the result of leaving everything out. The reasons would be lost if only
+    // sections with text counted.
     pub left_out: Vec<PromptLeftOut>,
     /// Diagnostics for the manifest.
     pub diagnostics: Vec<PromptDiagnostic>,
@@ -262,6 +267,7 @@ pub struct HookRun {
     #[serde(alias = "started_at_ms", deserialize_with = "started_at")]
     pub started_at: Timestamp,
     /// Duration in microseconds; 0 if the run never started.
+    // Microseconds, since most hooks finish in far less than a millisecond.
     pub duration_us: u64,
     /// Result of the run.
     pub status: RunStatus,
@@ -270,8 +276,10 @@ pub struct HookRun {
     /// Number of rejected contributions.
     pub refused: u32,
     /// Size of the returned contributions in bytes.
+    // Rejected contributions count as well, since the budget applies to everything that a hook returns.
     pub bytes: u64,
     /// Reason for an incomplete run, on one line and without secrets.
+    // Records have a wider audience than prompts, so this is a cleaned excerpt and not the error itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_preview: Option<String>,
 }
@@ -305,6 +313,7 @@ mod tests {
         for kind in ContributionKind::VARIANTS {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
+        // `TimedOut` has two words, so a difference between the two derives in the separator would show.
         assert_eq!(serde_json::to_value(RunStatus::TimedOut).unwrap(), RunStatus::TimedOut.name());
     }
 

@@ -20,6 +20,7 @@ pub struct McpServer {
     /// Number of starts since the gateway started.
     pub starts: u64,
     /// Last error, if no call has succeeded since.
+    // Cleared by the next successful call, so that an error from last week does not look current.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// Omitted or changed tools, with the reason.

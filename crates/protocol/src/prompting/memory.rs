@@ -84,6 +84,7 @@ pub struct MemoryItem {
     /// Kind of item, chosen by its author: `preference`, `fact`, `decision`.
     pub category: String,
     /// Text of the item; absent once it was forgotten.
+    // The record of a forgotten item remains without its text, so that references to it still resolve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Turn that the item was extracted from; absent if a person added it.
@@ -106,6 +107,7 @@ pub struct MemoryItem {
 #[serde(deny_unknown_fields)]
 pub struct MemoryRecord {
     /// Scope of the item.
+    // Optional here, so that an export can be written by hand with only a category and a text.
     #[serde(default)]
     pub scope: MemoryScope,
     /// Thread of an item with scope `thread`.
@@ -137,6 +139,7 @@ pub struct MemoryRemoved {
 }
 
 impl std::ops::AddAssign for MemoryRemoved {
+    // Texts are removed in several steps, one per kind of place, and reported together.
     fn add_assign(&mut self, more: Self) {
         self.prompt_texts += more.prompt_texts;
         self.openings += more.openings;

@@ -44,6 +44,8 @@ pub struct FrozenStart {
     /// Directory of the thread.
     pub cwd: String,
     /// Requested directory, if it is another one. It does not affect the frozen text.
+    // Reported only if it differs, because the frozen text of the thread's own directory applies all the
+    // same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_cwd: Option<String>,
     /// Files that differ from a new thread's start.

@@ -116,6 +116,7 @@ impl From<PromptSourceKind> for String {
 }
 
 impl JsonSchema for PromptSourceKind {
+    // A plain string in the schema: an enumeration would declare the kinds of hooks invalid.
     fn inline_schema() -> bool {
         true
     }
@@ -142,6 +143,7 @@ pub struct PromptSource {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
     /// SHA-256 of the source's text, if known.
+    // Optional, since some sources are known by version alone and their text is not at hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<ContentHash>,
     /// Owner of personal memory; other users are not shown the text.
@@ -177,6 +179,7 @@ pub struct PromptLeftOut {
     #[serde(flatten)]
     pub source: PromptSource,
     /// Outcome in terms of its domain: for a skill `untrusted`, `shadowed` and so on.
+    // A string and not an enum, because every domain has outcomes of its own and hooks add more.
     pub outcome: String,
     /// Reason for the outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -202,6 +205,7 @@ pub struct PromptManifestSection {
     /// True if the text was cut.
     pub truncated: bool,
     /// Role of the message that contains it; absent for the system role.
+    // Nearly all sections are system text, so the default is left out to keep stored manifests small.
     #[serde(default, skip_serializing_if = "PromptRole::is_system")]
     pub role: PromptRole,
     /// True if the text is omitted because an earlier turn in the request already contains it.
@@ -239,6 +243,7 @@ pub struct PromptFingerprints {
     /// Hash of the turn part.
     pub turn: ContentHash,
     /// Hash of the session and turn parts together.
+    // A difference in this hash alone leaves the stable beginning reusable.
     pub dynamic: ContentHash,
     /// Hash of the whole prompt.
     pub full: ContentHash,
@@ -283,6 +288,7 @@ pub enum PromptDiagnosticCode {
     /// Hidden characters or wrapper tags in a text were made visible.
     UnsafeText,
     /// A code of another version of Foreword.
+    // Manifests are kept for a long time and read by other versions, which may lack a code.
     #[serde(other)]
     Other,
 }
@@ -398,6 +404,7 @@ pub struct RoundRequest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<RoundNote>,
     /// Tools available through `request_tools`, by domain.
+    // Recorded, because a missing tool is the usual explanation of an answer such as “I cannot do that”.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden_tools: Vec<HiddenTools>,
     /// Tools in the request because the thread requested them.
@@ -420,6 +427,8 @@ pub struct RoundTool {
     /// Name of the tool.
     pub name: String,
     /// SHA-256 of its description and schema, as JSON.
+    // A hash suffices to notice a changed description. The descriptions themselves would multiply the size
+    // of each record.
     pub sha256: ContentHash,
 }
 
@@ -468,6 +477,8 @@ impl PromptManifest {
 
     /// Returns the tokens of the stable and session parts, which precede the history.
     pub fn prefix_tokens(&self) -> u64 {
+        // Providers cache a request from its beginning, and the history follows these sections. Their size
+        // decides how much a change costs.
         let sections = self.sections.iter();
         sections.filter(|section| section.stability != Stability::Turn).map(|section| section.tokens).sum()
     }
@@ -495,6 +506,8 @@ pub struct PromptDifference {
     /// Change of the section.
     pub change: PromptChange,
     /// Line in the section's text, counting its heading; absent if the texts are not kept.
+    // Texts may have been deleted after their retention time. The hashes in the manifest still distinguish
+    // sections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
     /// Differing sources of the earlier prompt.
@@ -520,6 +533,8 @@ pub struct PromptBlame {
     /// Tokens of the earlier prompt that cannot be reused.
     pub lost_tokens: u64,
     /// Lost tokens of the stable and session parts, which precede the history.
+    // Counted separately, since a change before the history invalidates the cache of the whole
+    // conversation.
     pub lost_prefix_tokens: u64,
 }
 

@@ -77,6 +77,7 @@ pub enum SkillReason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillSummary {
     /// Name by which it is called; for a broken skill, the name of its folder.
+    // A broken skill has no valid name, but users must be able to refer to it in order to fix it.
     pub slug: String,
     /// Purpose of the skill.
     pub description: String,
@@ -118,6 +119,7 @@ pub struct Skill {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compatibility: Option<String>,
     /// Tools named by its author. They grant no permission.
+    // A repository could grant itself permissions if this field had any effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed_tools: Option<String>,
     /// Globs of the paths it applies to.
@@ -127,9 +129,11 @@ pub struct Skill {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
     /// `metadata` and all other keys, as written.
+    // Skills are written for several agents. Keys of others are shown instead of rejected.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub other_keys: serde_json::Map<String, serde_json::Value>,
     /// Text after the front matter; absent for a skill that cannot be used.
+    // Text of an untrusted skill must not reach clients that forward results to a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
 }

@@ -51,6 +51,8 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Every kind with its code and meaning, as shown in the protocol reference.
+    // JSON-RPC reserves -32000 to -32099 for servers and the other negative codes here for itself. Clients
+    // match on codes, so none is ever reassigned.
     pub const TABLE: &'static [(ErrorKind, i32, &'static str)] = &[
         (ErrorKind::ParseError, -32700, "the message is not JSON"),
         (ErrorKind::InvalidRequest, -32600, "the message is JSON, but not a JSON-RPC 2.0 request"),
@@ -101,6 +103,7 @@ impl ErrorKind {
 
     /// Returns the JSON-RPC error code.
     pub fn code(self) -> i32 {
+        // A kind without a row would be reported as an internal error.
         Self::TABLE.iter().find(|(kind, ..)| *kind == self).map_or(-32603, |(_, code, _)| *code)
     }
 
@@ -192,6 +195,7 @@ impl ErrorSubject {
     /// Returns the subject as words for a sentence.
     pub fn words(self) -> std::borrow::Cow<'static, str> {
         match self {
+            // The wire names of these two would not read well in a sentence.
             Self::MemoryItem => "item of memory".into(),
             Self::McpServer => "MCP server".into(),
             other => other.to_string().replace('_', " ").into(),
@@ -250,6 +254,7 @@ impl ErrorObject {
 
     /// Returns the kind, or `None` if only a newer gateway knows it.
     pub fn kind(&self) -> Option<ErrorKind> {
+        // The code is the fallback, since other implementations of JSON-RPC send errors without data.
         self.data.as_ref().map(|data| data.kind).or_else(|| ErrorKind::from_code(self.code))
     }
 }
@@ -293,12 +298,15 @@ pub struct ErrorData {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Version expected by the caller.
+    // Both versions are returned, so that a client with several saves in flight knows which one failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<Version>,
     /// Current version (0 if there is no document), or actual number of bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actual: Option<u64>,
     /// Current document; absent if there is none.
+    // The current document travels with the conflict, so that a client can merge without another request
+    // that could race again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current: Option<Box<Document>>,
     /// Limit in bytes, or for `what`.
@@ -308,6 +316,7 @@ pub struct ErrorData {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oldest_seq: Option<Sequence>,
     /// Milliseconds until a retry may succeed.
+    // A duration and not a time, because the clocks of client and gateway may differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
     /// The provider that failed.
@@ -364,6 +373,7 @@ mod tests {
 
     #[test]
     fn unknown_subjects_and_reasons_are_readable() {
+        // A client that is older than its gateway meets such values after every extension of these lists.
         let data = r#"{"kind":"internal_error","what":"planet","reason":"eclipse"}"#;
         let data: ErrorData = serde_json::from_str(data).unwrap();
         assert_eq!((data.what, data.reason), (Some(ErrorSubject::Other), Some(InternalReason::Other)));

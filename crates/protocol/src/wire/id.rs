@@ -35,6 +35,8 @@ impl fmt::Display for InvalidId {
 impl std::error::Error for InvalidId {}
 
 fn check(text: &str) -> Result<(), InvalidId> {
+    // Only what could do harm is rejected. Ids of other shapes are accepted, so that their format can
+    // change without a new protocol version.
     if text.trim().is_empty() {
         Err(InvalidId::Blank)
     } else if text.len() > MAX_LENGTH {
@@ -49,6 +51,7 @@ fn check(text: &str) -> Result<(), InvalidId> {
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
         $(#[$doc])*
+        // Checked while reading, so that no handler ever sees an id that is blank or too long.
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(String);
@@ -57,6 +60,8 @@ macro_rules! ids {
             /// Creates an identifier that sorts after all earlier ones.
             #[expect(clippy::new_without_default, reason = "a default identifier would be a surprise")]
             pub fn new() -> Self {
+                // Version 7 begins with the time. New rows are appended to an index instead of scattered
+                // over it, and pages can continue after an id.
                 Self(uuid::Uuid::now_v7().to_string())
             }
 
@@ -100,6 +105,8 @@ macro_rules! ids {
             fn schema_name() -> Cow<'static, str> {
                 stringify!($name).into()
             }
+            // Not declared as a UUID: ids are opaque to clients, and only their length is part of the
+            // contract.
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
                 json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX_LENGTH })
             }

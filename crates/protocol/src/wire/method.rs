@@ -48,6 +48,7 @@ pub trait Method: Send + Sync + 'static {
 /// Parameters of a method.
 pub trait Params: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
     /// Returns the workspace of the call. A token bound to another one may not make it.
+    // Required and without a default: a method that forgot it would be open to tokens of every workspace.
     fn workspace_id(&self) -> Option<&WorkspaceId>;
 }
 
@@ -110,6 +111,8 @@ macro_rules! methods {
         )*
 
         /// All methods, in the order of the reference.
+        // Dispatch, reference and schemas are all made from this table. A method that is missing here does
+        // not exist anywhere.
         pub const METHODS: &[MethodSpec] = &[$(
             MethodSpec {
                 name: $name,

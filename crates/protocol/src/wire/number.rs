@@ -18,6 +18,8 @@ macro_rules! numbers {
         impl $name {
             /// Converts the number to a database column. Numbers beyond its range match nothing.
             pub fn to_column(self) -> i64 {
+                // Databases have no unsigned integers. A number from a client that does not fit must match
+                // no row instead of a wrong one.
                 i64::try_from(self.0).unwrap_or(i64::MAX)
             }
 

@@ -145,6 +145,7 @@ fn type_sections(page: &mut String, schemas: &Schemas) {
     heading(page, 2, "Types");
     for (name, schema) in schemas {
         let is_call = METHODS.iter().any(|method| method.params_type == name || method.result_type == name);
+        // These types are already printed with their call or notification.
         if is_call || NOTIFICATIONS.iter().any(|notification| notification.params_type == name) {
             continue;
         }
@@ -192,6 +193,7 @@ fn table<const COLUMNS: usize>(page: &mut String, titles: [&str; COLUMNS]) {
 
 fn row<const COLUMNS: usize>(page: &mut String, cells: [&str; COLUMNS]) {
     for cell in cells {
+        // A bar or line break inside a cell would end the cell or the whole table.
         let _ = write!(page, "| {} ", cell.replace('\n', " ").replace('|', "\\|"));
     }
     page.push_str("|\n");
@@ -240,6 +242,7 @@ fn type_name(property: &Value) -> String {
         return format!("[{name}](#{})", anchor(name));
     }
     if let Some(options) = property.get("anyOf").and_then(Value::as_array) {
+        // Null is skipped, because optional fields are absent on the wire and never null.
         let names: Vec<String> = options
             .iter()
             .filter(|option| option.get("type") != Some(&"null".into()))

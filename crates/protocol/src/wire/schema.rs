@@ -62,6 +62,7 @@ fn entities(schemas: &BTreeMap<String, Schema>) -> BTreeMap<String, Schema> {
             if let Some(members) = definition.as_object() {
                 alone.extend(members.clone());
             }
+            // Each file must be usable on its own, so the definitions it refers to are copied into it.
             let needed = referenced(definition, definitions);
             if !needed.is_empty() {
                 alone.insert("$defs".to_owned(), serde_json::Value::Object(needed));
@@ -85,6 +86,7 @@ fn referenced(
                 let target = members.get("$ref").and_then(|reference| reference.as_str());
                 if let Some(name) = target.and_then(|target| target.strip_prefix("#/$defs/"))
                     && let Some(definition) = definitions.get(name)
+                    // A type may refer to itself. Following only new names ends the search in that case.
                     && needed.insert(name.to_owned(), definition.clone()).is_none()
                 {
                     waiting.push(definition);

@@ -8,6 +8,7 @@ use jiff::fmt::temporal::DateTimePrinter;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
+// Always three decimals, so that times of equal length also sort as text.
 const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 /// A point in time with millisecond precision.
@@ -47,6 +48,8 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // `Cow` accepts borrowed and owned strings: a JSON text with escapes cannot be borrowed from its
+        // source.
         Cow::<str>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }

@@ -27,6 +27,7 @@ const MAX_CLIENT: usize = 100;
 pub fn mcp_author(client: &str) -> String {
     let name: String =
         client.trim().chars().filter(|character| !character.is_control()).take(MAX_CLIENT).collect();
+    // A client may leave its name out. The author must still be recognizable as an MCP client.
     let name = if name.is_empty() { "unknown" } else { &name };
     format!("{MCP_AUTHOR}{name}")
 }
@@ -39,6 +40,7 @@ pub struct AuditEntry {
     /// Time of the event; for counted events, of the first occurrence.
     pub at: Timestamp,
     /// Actor: a token's name, `stdio`, or `gateway`; absent if unknown.
+    // The name and not the id of the token, so that entries are readable without looking it up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
     /// Affected workspace; absent if all are affected.
@@ -64,6 +66,7 @@ pub enum AuditEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sandbox: Option<SandboxLevel>,
         /// Configured settings by key, without secrets. Keys that are missing have their default value.
+        // Sorted keys make two entries comparable as text.
         settings: BTreeMap<String, Value>,
     },
     /// A token was used successfully; counted per minute.

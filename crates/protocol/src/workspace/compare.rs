@@ -54,6 +54,7 @@ pub struct ComparedFile {
     /// Bytes of the file that reach the model.
     pub kept_bytes: u64,
     /// Estimated tokens of those bytes; 0 if the text is counted with the file that imports it.
+    // Counted once, since an imported text would otherwise add to the total twice.
     pub tokens: u64,
 }
 

@@ -46,6 +46,8 @@ pub enum RevisionReason {
 }
 
 impl From<SaveReason> for RevisionReason {
+    // Clients can give only the first two reasons. The others are set by the gateway, so they have a type
+    // of their own.
     fn from(reason: SaveReason) -> Self {
         match reason {
             SaveReason::Autosave => RevisionReason::Autosave,
@@ -138,6 +140,7 @@ pub struct ResolvedDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_folder_id: Option<FolderId>,
     /// Names of the folders down to it, root first; empty for the workspace root.
+    // Names of folders may contain slashes, so a joined path would be ambiguous.
     pub source_path: Vec<String>,
     /// True if it comes from a scope above the requested one.
     pub inherited: bool,

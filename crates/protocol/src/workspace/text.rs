@@ -19,6 +19,8 @@ pub fn normalise(text: &str) -> Cow<'_, str> {
 
 /// Returns true if a text is only white space, which makes its document a draft.
 pub fn is_blank(text: &str) -> bool {
+    // Unicode white space counts, but zero-width characters do not: they can be part of a text in some
+    // scripts.
     text.chars().all(char::is_whitespace)
 }
 

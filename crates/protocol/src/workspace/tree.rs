@@ -54,6 +54,7 @@ pub struct DeletedFolder {
     /// Time of the deletion.
     pub deleted_at: Timestamp,
     /// Archived document that a restore brings back.
+    // Shown before a restore, which makes this document effective again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doc: Option<DocumentSummary>,
 }

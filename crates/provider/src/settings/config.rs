@@ -127,7 +127,7 @@ pub struct ProviderConfig {
     pub limits: ResponseLimits,
 }
 
-/// Time limits of a request. There is none for a whole answer, because a model may well write for an hour.
+/// Time limits of a request. A whole answer has no limit, because a model may well write for an hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     pub connect: Duration,

@@ -225,7 +225,7 @@ fn tls(url: &Url) -> Result<rustls::ClientConfig, Fault> {
     let mut roots = rustls::RootCertStore::empty();
     // Loading certificates takes a while, and a plain address never needs them, as redirects are not followed.
     if url.scheme() == "https" {
-        // Unreadable certificates are skipped. If none is left, connecting fails with an error that says so.
+        // Unreadable certificates are skipped. Without any, connecting fails with an error that names the reason.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());

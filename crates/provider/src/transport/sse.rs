@@ -68,7 +68,8 @@ impl SseReader {
         } else {
             &line
         };
-        // A blank line ends an event. Without data it is only a named ping, which the specification says to drop.
+        // A blank line ends an event. Without data it is only a named ping, which must be dropped
+        // according to the specification.
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
             if std::mem::take(&mut self.has_data) {

@@ -62,6 +62,7 @@ impl Talk {
 #[track_caller]
 pub(super) fn ended(mut child: Child) -> Said {
     let status = eventually("the command to end", || child.try_wait().unwrap());
+    // The pipes are read after the end, which is safe only because these outputs fit into a pipe's buffer.
     let read = |mut pipe: Box<dyn std::io::Read>| {
         let mut text = String::new();
         pipe.read_to_string(&mut text).unwrap();
@@ -96,6 +97,8 @@ fn the_question_can_come_from_standard_input() {
         let said = talk.machine.run_with(&format!("turn start {} {words}", talk.thread), "What is\nthis?\n");
         assert_eq!(said.done(), "Read.\n");
         let body = talk.model.requests().last().unwrap().body["messages"].to_string();
+        // The line end of the piped text is dropped, since `echo` adds it and it is no part of the
+        // question.
         assert!(body.contains(r"What is\nthis?") && !body.contains(r"this?\n\"), "{body}");
     }
     let error = talk.ask("").failed(2);
@@ -150,6 +153,8 @@ fn programs_get_one_event_a_line_and_the_turn_at_the_end() {
 fn an_agent_reads_files_and_is_told_of_instructions() {
     let talk = Talk::new("agent");
     talk.machine.write("project/billing/notes.txt", "four\n");
+    // The file lies below the working directory, so it is not part of the start. Only reading a file beside
+    // it may deliver it.
     talk.machine.write("project/billing/AGENTS.md", "Money is in cents.\n");
     talk.model.answer(Answer::text("Let me look.").tool_call(
         "call_1",
@@ -266,6 +271,8 @@ fn without_a_terminal_another_command_answers_what_asks() {
     let whole = "  diff:\n  │ --- /dev/null\n  │ +++ made.txt\n  │ @@ -0,0 +1,2 @@\n  │ +one\n  │ +two\n";
     let short = |text: &str| text.replace(&file.display().to_string(), "made.txt");
     assert!(!file.exists());
+    // A wrong digest stands for a call that changed after it was shown. An approval covers only what a
+    // person has seen.
     let said = talk.machine.run(&format!("turn approve {turn} call_1 --digest {}", "0".repeat(64)));
     assert!(said.err.contains("is not what was decided about"), "{}", said.err);
     assert_eq!(said.code, Some(2));
@@ -301,6 +308,8 @@ fn a_turn_can_be_watched_from_elsewhere() {
         let turn = talk.machine.run(&shown).object();
         turn["approvals"].as_array().is_some_and(|open| !open.is_empty()).then_some(())
     });
+    // The pending approval holds the turn open, so that the second command certainly joins in the middle of
+    // it.
     let mut watching = start(talk.machine.command(&format!("turn watch {turn}")));
     let mut out = BufReader::new(watching.stdout.take().unwrap());
     let mut text = String::new();
@@ -336,6 +345,7 @@ fn without_a_terminal_what_asks_is_denied_at_once() {
     assert!(!talk.machine.project().join("made.txt").exists());
     let shown = talk.machine.run("turn show last").done();
     assert!(shown.contains(": nobody was there to be asked, for owner\n"), "{shown}");
+    // The log must distinguish this from a person's refusal, because nothing was decided here.
     let audited = talk.machine.run("audit").done();
     assert!(audited.contains(", because nobody was there to be asked"), "{audited}");
 }
@@ -343,6 +353,7 @@ fn without_a_terminal_what_asks_is_denied_at_once() {
 #[test]
 fn long_results_are_shown_in_part_or_whole() {
     let talk = Talk::new("agent");
+    // Twelve lines exceed the excerpt only slightly: an off-by-one error in its length would show here.
     let lines: String = (1..=12).map(|number| format!("line {number}\n")).collect();
     talk.machine.write("project/long.txt", lines);
     talk.model.answer(Answer::empty().tool_call("call_1", "read_file", r#"{"path": "long.txt"}"#));
@@ -403,6 +414,8 @@ fn ctrl_c_stops_the_turn_and_waits_for_its_end() {
     assert!(said.err.contains("the turn was cancelled\n"), "{}", said.err);
     let turn = talk.newest();
     assert_eq!(talk.machine.run(&format!("turn cancel {turn}")).done(), "cancelled\n");
+    // Cancelling must also close the request. A provider would otherwise go on generating an answer that is
+    // paid for and dropped.
     eventually("the model to be left alone", || (talk.model.abandoned() == 1).then_some(()));
 }
 
@@ -432,6 +445,8 @@ fn a_turn_survives_whoever_asked() {
     talk.model.answer(answer);
     let mut child = talk.begin("Hi");
     let turn = talk.newest();
+    // A turn belongs to the gateway and not to the connection that started it, so a closed laptop does not
+    // lose an answer.
     child.kill().unwrap();
     child.wait().unwrap();
     release.now();
@@ -445,6 +460,8 @@ fn a_turn_survives_whoever_asked() {
 #[test]
 fn a_turn_goes_on_when_nobody_reads_it() {
     let talk = Talk::new("chat");
+    // The pieces arrive slowly enough for the closed pipe to be noticed while the answer is still on its
+    // way.
     let pause = std::time::Duration::from_millis(50);
     for format in ["text", "json"] {
         talk.model.answer(Answer::text("Slowly but surely.").in_deltas(8).drip(pause));
@@ -496,6 +513,8 @@ fn a_turn_that_waits_for_another_says_so_and_can_be_left() {
     let mut first = talk.begin("Hi");
     eventually("the model to be asked", || (talk.model.remaining() == 0).then_some(()));
     let (mut child, mut stderr) = waiting();
+    // A queued command has no turn to cancel yet. The interrupt must only withdraw its own request and
+    // leave the running turn alone.
     signal(child.id(), "INT");
     let mut rest = String::new();
     stderr.read_to_string(&mut rest).unwrap();
@@ -510,6 +529,7 @@ fn what_is_kept_can_be_looked_at() {
     let talk = Talk::new("agent");
     talk.machine.run_with("doc save", "Answer briefly.\n").done();
     talk.machine.write("project/AGENTS.md", "Use British spelling.\n");
+    // Twenty lines are more than `turn show` prints of a result, so the view has to abbreviate them.
     let long: String = (1..=20).map(|number| format!("line {number}\n")).collect();
     talk.machine.write("project/notes.txt", long);
     talk.model.answer(Answer::text("Let me look.").tool_call(

@@ -18,6 +18,8 @@ fn without_a_model_it_says_how_to_get_one() {
     };
     let settings: Vec<String> = error.lines().map(pasted).filter(|text| !text.is_empty()).collect();
     assert_eq!(settings.len(), 3, "{error}");
+    // A hint with a typo in a setting is worse than none, so each suggestion is written to the file and
+    // read back.
     for text in settings {
         machine.write("home/config.toml", &text);
         let model = text.lines().next().and_then(|line| line.split('"').nth(1)).unwrap();
@@ -49,6 +51,8 @@ fn a_missing_key_is_said_before_a_turn_begins() {
         "error: provider `openai`: there is no key: OPENAI_API_KEY is not set\n\
          hint: set OPENAI_API_KEY where the gateway runs, and start the gateway again\n",
     );
+    // A failed turn would stay in the thread's history. A problem of the configuration must not leave one
+    // there.
     assert_eq!(machine.run("turn list Talk --format json").object()["turns"], serde_json::json!([]));
 }
 
@@ -73,6 +77,7 @@ fn a_provider_that_fails_is_an_error_with_its_hint() {
 #[test]
 fn an_answer_that_breaks_off_is_printed_as_far_as_it_came() {
     let talk = Talk::new("chat");
+    // Every attempt breaks off, since the provider is asked again after such a failure.
     talk.model.answer_by(|_| Answer::text("Once upon a time").in_deltas(4).cut_after_events(4));
     let said = talk.ask("'Tell a story.'");
     assert_eq!(said.code, Some(3), "{said:?}");

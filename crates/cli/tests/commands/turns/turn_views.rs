@@ -41,6 +41,7 @@ fn the_tools_are_printed_as_the_model_gets_them() {
     let expected: Vec<(&Value, &Value, &Value)> =
         sent.iter().map(|tool| (&tool["name"], &tool["description"], &tool["input_schema"])).collect();
     assert_eq!(schemas, expected);
+    // The mode decides which tools exist. A chat has none for files, and only the one that asks for more.
     talk.machine.run("thread create Chat --mode chat").done();
     let chat = talk.machine.run("prompt show Chat --tools").done();
     assert!(chat.starts_with("request_tools\n") && !chat.contains("read_file"), "{chat}");
@@ -117,6 +118,8 @@ fn a_session_says_how_each_file_came() {
     talk.machine.write("project/AGENTS.md", "Be brief.\n");
     talk.machine.write("project/a/AGENTS.md", "Mind the tests.\n");
     talk.machine.write("project/a/x.txt", "x\n");
+    // Several kilobytes exceed what a reminder carries inline, so the model receives only the path of this
+    // file.
     talk.machine.write("project/b/AGENTS.md", format!("Long.\n{}", "Mind the gap.\n".repeat(500)));
     talk.machine.write("project/b/x.txt", "x\n");
     talk.model.answer(Answer::empty().tool_call("1", "read_file", r#"{"path":"a/x.txt"}"#).tool_call(

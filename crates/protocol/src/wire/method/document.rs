@@ -121,6 +121,7 @@ pub struct DocumentRestoreParams {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentGetResult {
     /// The scope's own document, including a draft.
+    // Both documents in one answer: fetched separately, they could belong to different moments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explicit: Option<Document>,
     /// The nearest active document.
@@ -134,6 +135,7 @@ pub struct DocumentSaveResult {
     /// The document.
     pub doc: Document,
     /// Warnings for the user.
+    // Warnings are no errors: the text is stored, and a client must not offer to save it again.
     pub warnings: Vec<Warning>,
 }
 
@@ -141,6 +143,7 @@ pub struct DocumentSaveResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DocumentArchiveResult {
     /// False if the scope had no document.
+    // Archiving a missing document succeeds, so that a repeated call after a lost answer is no error.
     pub archived: bool,
     /// The nearest active document afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]

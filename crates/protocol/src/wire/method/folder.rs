@@ -91,6 +91,7 @@ pub struct FolderRestoreResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doc: Option<Document>,
     /// Differences from the folder before its deletion.
+    // The tree may have changed since the deletion, so a restored folder is not always where it was.
     pub warnings: Vec<Warning>,
 }
 

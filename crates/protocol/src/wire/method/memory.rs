@@ -148,6 +148,8 @@ pub struct MemoryImportResult {
     /// Number of items that existed already.
     pub unchanged: u64,
     /// Rejected items.
+    // One bad item does not reject the rest. A caller can correct the items named here and import them
+    // again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<RefusedMemory>,
 }

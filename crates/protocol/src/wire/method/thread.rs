@@ -132,6 +132,8 @@ pub struct ThreadTreeResult {
     /// The workspace.
     pub workspace_id: WorkspaceId,
     /// Newest change contained in the tree. Pass it as `since` to follow from here.
+    // Read in the same moment as the tree. A subscription that starts here neither misses nor repeats a
+    // change.
     pub seq: Sequence,
     /// Folders, oldest first.
     pub folders: Vec<Folder>,
@@ -155,11 +157,13 @@ pub struct TreeMore {
     /// Number of omitted threads directly in it.
     pub threads: u64,
     /// Number of omitted folders directly in it.
+    // Zero is left out, since most partial trees omit only threads.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub folders: u64,
 }
 
 fn is_zero(count: &u64) -> bool {
+    // The reference is part of the signature that serde expects.
     *count == 0
 }
 

@@ -61,6 +61,8 @@ pub struct TokenResult {
 super::outside_workspaces!(TokenListParams, TokenRevokeParams);
 
 impl crate::Params for TokenCreateParams {
+    // The workspace of the new token counts as that of the call, so an owner who is bound to one workspace
+    // cannot create a token for another.
     fn workspace_id(&self) -> Option<&WorkspaceId> {
         self.workspace_id.as_ref()
     }

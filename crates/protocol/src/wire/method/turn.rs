@@ -95,6 +95,7 @@ pub struct TurnGetResult {
 impl TurnGetResult {
     /// Appends the next page. Fields present in both are taken from the later page.
     pub fn append(&mut self, page: Self) {
+        // Destructured completely, so that a new field cannot be forgotten here.
         let Self { turn, steps, next, approvals, decided, delegated } = page;
         self.steps.extend(steps);
         self.decided.extend(decided);
@@ -151,6 +152,7 @@ pub struct TurnWatchResult {
     pub text: String,
     /// Index of the first `turn/delta` that follows `text`; absent if none will follow, because the turn has
     /// ended or runs on another gateway. In that case poll `turn/get`.
+    // The index joins the text and the deltas without a gap, although both travel separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_index: Option<u64>,
     /// Pending approvals, including those of delegated turns.
@@ -174,6 +176,7 @@ pub struct TurnApproveParams {
     /// True if the call may run.
     pub allow: bool,
     /// Digest that was shown with the question. The decision is rejected if something else would run by now.
+    // Optional for callers that decide without showing anything, such as a script that denies every call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<ContentHash>,
     /// Origin of the decision, which is stored, shown, and sent to the model. Only the gateway itself sets

@@ -41,6 +41,7 @@ pub struct WorkspaceUpdateParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_path: Option<String>,
     /// Settings for AGENTS.md files on disk, replacing the previous settings.
+    // Replaced as a whole: merging could not express that a setting returns to its default.
     #[serde(default, deserialize_with = "checked", skip_serializing_if = "Option::is_none")]
     pub agents: Option<AgentsConfig>,
 }
