@@ -60,12 +60,12 @@ impl Events {
                 workspace_id: WorkspaceId,
             }
             // Notifications without a sequence number, such as the deltas of a turn, are not part of the change log.
-            let Ok(place) = serde_json::from_str::<LoggedAt>(notification.params.get()) else { continue };
-            if place.workspace_id != self.workspace_id {
+            let Ok(logged) = serde_json::from_str::<LoggedAt>(notification.params.get()) else { continue };
+            if logged.workspace_id != self.workspace_id {
                 continue;
             }
-            self.cursor = Some(place.seq);
-            return Ok(Event { seq: place.seq, method: notification.method, params: notification.params });
+            self.cursor = Some(logged.seq);
+            return Ok(Event { seq: logged.seq, method: notification.method, params: notification.params });
         }
     }
 

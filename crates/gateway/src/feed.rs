@@ -1,7 +1,7 @@
 //! Delivery of changes from the change log to subscribers.
 //!
-//! Each followed workspace has one feed. It reads the log when woken, serializes every change once, and keeps the most
-//! recent ones. A subscription is a cursor: it takes unseen changes from the feed, or from the log itself if it has
+//! Each followed workspace has one feed. It appends the rows that come with a wake of this process, reads the log after a
+//! gap and for changes of other gateways, serializes every change once, and keeps the most recent ones. A subscription is a cursor: it takes unseen changes from the feed, or from the log itself if it has
 //! fallen behind what the feed remembers.
 
 pub(crate) mod subscription;

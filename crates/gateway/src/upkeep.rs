@@ -1,4 +1,4 @@
-//! Background tasks of a gateway.
+//! Background tasks of a gateway, among them the one that passes wakes of the store to the feeds.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,9 @@
 //! Resolution: from a working directory to the text that an agent gets there.
 //!
-//! The stages run in the order of this list: [`root`] finds where the project begins, [`choose`] and [`rules`] select
-//! files by name, [`eligibility`] drops those that do not apply, [`imports`] follows what they import, [`assemble`]
-//! shares the limit of [`budget`] among them, and [`render`] makes the text. [`survey`] explains what was not read.
+//! [`resolution`] has the entry points, and [`chain`] runs the stages: [`root`] finds the beginning of the project,
+//! [`choose`] and [`rules`] select files by name, each checked by [`eligibility`], [`order`] sorts them, [`imports`]
+//! follows what they import, [`assemble`] shares the limit of [`budget`] among them, and [`render`] makes the text.
+//! [`survey`] explains the files that were not read.
 
 pub(crate) mod applicable;
 pub(crate) mod applies_to;

@@ -12,7 +12,8 @@ use crate::connection::Tx;
 use crate::write::workspace_write::LogEntry;
 use crate::{Store, StoreError};
 
-/// A hint that there may be something new.
+/// A hint that there may be something new. `Logged` also carries the new rows, which a receiver may use if they
+/// continue what it has.
 // A wake may be spurious, and a change may arrive without one: receivers read the log, and also look at it on a timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wake {

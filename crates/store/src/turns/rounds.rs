@@ -1,4 +1,4 @@
-//! The statements of a turn: three transactions for a question and its answer.
+//! Reads of a turn at its start, and the start of each round.
 //!
 //! [`Store::create_turn`] writes the start before it is acknowledged, [`Store::begin_round`] the prompt's manifest
 //! before the model is called, and [`Store::finish_turn`] the answer with the end.

@@ -138,8 +138,8 @@ impl Router {
         self.run_unless(call, Box::pin(std::future::ready(None)))
     }
 
-    /// Runs a call unless `otherwise` yields another answer after the call was approved. Approval may take hours, and the answer
-    /// may have changed meanwhile.
+    /// Runs a call unless `otherwise` yields another answer after the call was approved. Approval may take hours, and
+    /// other instructions may apply by then.
     pub fn run_unless<'a>(
         &'a self,
         call: CheckedCall,
