@@ -71,6 +71,8 @@ fn with_candidates(command: Command, path: &str) -> Command {
     let command = command.mut_args(|arg| {
         let id = arg.get_id().as_str();
         let full = format!("{path}{id}");
+        // A row with a command must precede the general row of its argument, so that `restore` offers deleted
+        // items only.
         let found = CANDIDATES.iter().find(|(row, _)| *row == full || *row == id);
         match found {
             Some((_, candidates)) => arg.add(ArgValueCandidates::new(*candidates)),
@@ -127,6 +129,7 @@ fn threads() -> Vec<CompletionCandidate> {
     ask(async |client: Client, context: Context| {
         let workspace_id = workspace(&context, &client).await?;
         let params =
+            // More titles than fit a screen would not help, and loading them could exceed the time limit.
             ThreadTreeParams { thread_limit: Some(THREADS), ..ThreadTreeParams::whole(workspace_id) };
         let tree = TreeModel::from(client.call::<ThreadTree>(&params).await?);
         let titles = tree.threads().map(|(thread, _)| candidate(&thread.title));
@@ -161,12 +164,15 @@ fn ask(
         question(client, context).await
     };
     let answer = runtime.block_on(async { tokio::time::timeout(PATIENCE, asked).await });
+    // An answer that is late must not keep the shell waiting, so the runtime is abandoned instead of joined.
     runtime.shutdown_background();
     answer.ok().and_then(Result::ok).unwrap_or_default()
 }
 
 /// Returns the value of a flag on the line being completed, which follows `--`.
 fn flag_value(names: &[&str]) -> Option<String> {
+    // The shell passes the words of its line after `--`. The words before it belong to the completion request
+    // itself.
     let words: Vec<String> = std::env::args().skip_while(|word| word != "--").skip(1).collect();
     let value = words.iter().enumerate().find_map(|(index, word)| {
         if names.contains(&word.as_str()) {
@@ -175,11 +181,14 @@ fn flag_value(names: &[&str]) -> Option<String> {
         let (name, value) = word.split_once('=')?;
         names.contains(&name).then(|| value.to_owned())
     });
+    // The words arrive as typed, with quotes and backslashes. Removing all of them is imprecise but sufficient
+    // for a suggestion.
     value.map(|value| value.replace(['\\', '\'', '"'], ""))
 }
 
 /// Returns a candidate, escaped if necessary: other shells quote what they insert, bash does not.
 fn candidate(name: &str) -> CompletionCandidate {
+    // Only the script for bash sets this variable.
     let is_bash = std::env::var_os("_CLAP_COMPLETE_COMP_TYPE").is_some();
     if is_bash { CompletionCandidate::new(escaped(name)) } else { CompletionCandidate::new(name) }
 }

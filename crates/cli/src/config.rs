@@ -77,6 +77,7 @@ impl Configuration {
             Ok(true)
         };
         is_there(Layer::System, &here.join(&sources.system))?;
+        // A missing user file is normal, but a file named on the command line was meant to exist.
         if !is_there(Layer::User, &user_file)? && sources.named.is_some() {
             let message = format!("the configuration file {} does not exist", user_file.display());
             return Err(Failure::usage(message).hint("create the file, or omit `--config`"));
@@ -95,6 +96,7 @@ impl Configuration {
         let flags: Vec<Assignment> = sources.flags.into_iter().map(assign).collect::<Result<_, _>>()?;
         let mut apply = |assignments: Vec<Assignment>| {
             for assignment in assignments {
+                // Relative paths in variables and flags refer to the working directory, unlike those in files.
                 layers.apply(Assignment { value: assignment.value.below(here), ..assignment });
             }
             project::profile(&layers)
@@ -106,7 +108,10 @@ impl Configuration {
         let prefix = profile.map_or(key::VARIABLE_PREFIX, |profile| profile.search.variable_prefix);
         apply(variable::read_of_agent(&environment, prefix)?);
         apply(flags);
+        // Limits are withdrawn last, because variables and flags may still select another profile with other
+        // limits.
         warnings.extend(project_limits.withdraw(&mut layers));
+        // Checks across keys need the final values: a higher layer may correct a lower one.
         check::check(&layers)?;
         providers::note_addresses(&mut layers, |wanted| {
             let found = environment.iter().find(|(name, _)| name.to_str() == Some(wanted));
@@ -182,6 +187,7 @@ mod tests {
         fixture.variable("CODELIA_AGENTS_INITIAL_MAX_BYTES", "100");
         fixture.variable("CODELIA_AGENTS_MARKERS", ".top,.git");
         fixture.variable("CODELIA_AGENTS_ROOT", "up");
+        // Other variables of the agent are not settings of ours, so they must cause neither errors nor warnings.
         fixture.variable("CODELIA_HOME", "is its own affair");
         fixture.variable("FOREWORD_AGENTS_INITIAL_MAX_BYTES", "200");
         let max_bytes = "agents.initial.max_bytes";

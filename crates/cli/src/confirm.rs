@@ -12,6 +12,7 @@ pub(crate) fn confirm(question: &str) -> Option<bool> {
     if !std::io::stderr().is_terminal() {
         return None;
     }
+    // Standard input may carry the data of the command, so the terminal is opened directly.
     let terminal = File::options().read(true).write(true).open(TERMINAL).ok()?;
     write!(&terminal, "{question} [y/N] ").ok()?;
     let mut answer = String::new();

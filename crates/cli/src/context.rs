@@ -102,6 +102,7 @@ impl Context {
     /// Returns the configured token, if any.
     fn token(&self) -> Result<Option<SecretString>, Failure> {
         let token = match (std::env::var(TOKEN_VARIABLE), &self.configuration.sections().client.token_file) {
+            // The variable takes precedence over the file, but an empty one counts as unset.
             (Ok(token), _) if !token.trim().is_empty() => token,
             (_, Some(path)) => std::fs::read_to_string(path)
                 .map_err(|error| Failure::file("read the token in", path, error))?,
@@ -170,6 +171,7 @@ fn project_start(command: &Command, session: Option<&StoredSession>) -> Option<P
         Command::Compare(compare) => compare.path.clone(),
         Command::Map(map) => map.path.clone(),
         Command::Prompt(prompt) => prompt.directory().map(PathBuf::from),
+        // The path of a skill may be a file, which cannot be the start of a search for the project.
         Command::Skill(skill) => skill.directory().filter(|path| path.is_dir()).cloned(),
         Command::Sync(sync) => sync.path.clone().filter(|path| path.is_dir()),
         Command::Resolve(resolve) => where_it_is(&resolve.cwd),

@@ -48,9 +48,11 @@ pub(crate) fn drafts_directory(data: &Path) -> PathBuf {
 impl Draft {
     /// Writes a text to a new private file in our directory.
     pub(crate) fn new(directory: &Path, text: &str, origin: DraftOrigin) -> Result<Self, Failure> {
+        // Drafts may contain unpublished text, so other users of the machine must not read them.
         create_private(directory).map_err(|error| Failure::file("create", directory, error))?;
         let file = tempfile::Builder::new().prefix("AGENTS-").suffix(".md").tempfile_in(directory);
         let file = file.map_err(|error| Failure::file("write to", directory, error))?;
+        // The temporary file becomes a permanent one, because a crash must not delete the user's text.
         let (mut file, path) =
             file.keep().map_err(|error| Failure::file("write to", directory, error.error))?;
         file.write_all(text.as_bytes()).map_err(|error| Failure::file("write", &path, error))?;
@@ -62,6 +64,7 @@ impl Draft {
     /// Opens a draft left by an earlier edit.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         fs::metadata(path).map_err(|error| Failure::file("read", path, error))?;
+        // A draft without a readable origin is listed all the same, so that its text can be saved by hand.
         let origin = fs::read(origin_path(path)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         Ok(Self { path: path.to_owned(), origin })
     }
@@ -151,6 +154,7 @@ impl Draft {
 
     /// Deletes the files once the text is stored elsewhere.
     pub(crate) fn discard(self) {
+        // The text is stored elsewhere by now, so a file that cannot be removed only leaves clutter.
         let _ = fs::remove_file(&self.path);
         let _ = fs::remove_file(origin_path(&self.path));
         let _ = fs::remove_file(own_path(&self.path));

@@ -8,6 +8,8 @@ use serde::de::{self, DeserializeOwned, IntoDeserializer as _, Visitor};
 /// Returns the names that an enum deserializes from, so that they are written only once.
 pub(crate) fn enum_names<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut names = Names(&[]);
+    // The call always fails, but it makes the derived code pass the names of the variants to
+    // `deserialize_enum`.
     let _ = T::deserialize(&mut names);
     names.0
 }

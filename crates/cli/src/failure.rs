@@ -96,7 +96,10 @@ impl Error for Failure {
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let exit = match error.kind() {
+            // A malformed address is a mistake of the user, not a failure of the network.
             None if matches!(error, ClientError::Connect(ConnectError::Address { .. })) => Exit::Usage,
+            // The document has changed since. A script can handle that, so it is a negative result and not a
+            // malfunction.
             Some(ErrorKind::VersionConflict) => Exit::CheckFailed,
             Some(
                 ErrorKind::InvalidParams
@@ -152,6 +155,7 @@ fn hint_of_refusal(data: &ErrorData) -> Option<String> {
                 ));
             }
         },
+        // If no role is missing, a stronger token would not help.
         ErrorKind::Forbidden if data.needed_role.is_none() => return None,
         ErrorKind::Forbidden => "use a token with a stronger role, or ask an owner for one",
         ErrorKind::AlreadyExists => "choose another name",

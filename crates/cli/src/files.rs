@@ -25,6 +25,7 @@ impl Files {
         let profile = profile(context, &sections.profile)?;
         warn_of_ignored_flags(context, profile);
         let chosen = context.configuration.origin("agents.profile");
+        // A project that selects the profile must not thereby gain access to files outside its root.
         let is_projects = matches!(chosen, Origin::File { layer: Layer::Project, .. });
         let links = if is_projects { LinkBounds::Root } else { LinkBounds::OfProfile };
         let settings = FileSettings { profile, links, homes: homes(context)?, ..sections.files.clone() };
@@ -106,6 +107,7 @@ pub(crate) fn directory(path: Option<&Path>) -> Result<PathBuf, Failure> {
 fn homes(context: &Context) -> Result<HomeDirectories, Failure> {
     let mut named = HashMap::new();
     let of_agents = instructions::PROFILES.iter().filter_map(|profile| profile.search.home_directory);
+    // Users can move the directories of other agents with the variables of those agents.
     for variable in of_agents.flat_map(|home| home.variables()) {
         if let Some(path) = std::env::var_os(variable).filter(|path| !path.is_empty()) {
             named.insert(variable, directory(Some(Path::new(&path)))?);

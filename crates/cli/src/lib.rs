@@ -39,6 +39,7 @@ pub fn main() -> ExitCode {
     let matches = command_line().try_get_matches();
     let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
+        // clap would exit with 2, which agents take as an order to block the tool call.
         Err(error) if error.use_stderr() && is_hook(std::env::args_os()) => {
             let _ = error.print();
             return Exit::CheckFailed.into();
@@ -60,6 +61,7 @@ pub fn main() -> ExitCode {
 
 /// Returns true if a rejected command line was meant for `foreword hook`.
 fn is_hook(words: impl Iterator<Item = OsString>) -> bool {
+    // These flags take the next word as their value, which must not be mistaken for the command.
     const WITH_VALUE: &[&str] = &["--config", "--home", "--data", "--format", "--color"];
     let mut words = words.skip(1);
     while let Some(word) = words.next() {

@@ -100,12 +100,14 @@ impl Output {
 
     /// Prints a message that is not data.
     pub(crate) fn note(self, message: impl AsRef<str>) {
+        // Programs also read standard error, which contains only JSON objects then. Notes are for people.
         if !self.is_json() && !self.is_silent {
             let columns = columns_of(io::stderr());
             // Indented lines are meant to be copied, or already fit.
             let fitted =
                 |line: &str| if line.starts_with(' ') { line.to_owned() } else { wrap(line, columns, 0) };
             let lines: Vec<String> = message.as_ref().split('\n').map(fitted).collect();
+            // A message that cannot be printed, for example to a closed stream, must not fail the command.
             let _ = writeln!(anstream::stderr(), "{}", lines.join("\n"));
         }
     }
@@ -113,6 +115,7 @@ impl Output {
     /// Prints a prompt and leaves the cursor on its line.
     pub(crate) fn ask(self, question: &str) {
         let mut stderr = anstream::stderr();
+        // The question has no newline, so the stream must be flushed explicitly.
         let _ = write!(stderr, "{question}").and_then(|()| stderr.flush());
     }
 
@@ -178,6 +181,7 @@ fn table_within(
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
     let least = least_widths(&headings, &rows);
     let gaps = GAP * headings.len().saturating_sub(1);
+    // Columns this narrow would break words that users copy, so every row becomes a block of lines.
     if columns.is_some_and(|columns| least.iter().sum::<usize>() + gaps > columns) {
         return records(columns, &headings, &rows);
     }
@@ -247,6 +251,7 @@ pub(crate) enum Reader {
 
 /// Prints data unchanged: in a pipe or file, documents keep even their control characters.
 pub(crate) fn print(text: &str) -> Result<Reader, Failure> {
+    // Without colors, `anstream` would strip escape sequences and thus change a document, so it is bypassed.
     let written = if is_coloured() {
         let mut stdout = anstream::stdout().lock();
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
@@ -266,6 +271,7 @@ pub(crate) fn reader() -> Reader {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdout = io::stdout();
     let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
+    // The timeout is zero, so this only asks for the current state and never waits.
     let no_wait = Timespec { tv_sec: 0, tv_nsec: 0 };
     match poll(&mut asked, Some(&no_wait)) {
         Ok(_) if asked[0].revents().intersects(PollFlags::ERR | PollFlags::HUP | PollFlags::NVAL) => {

@@ -4,10 +4,13 @@ use std::borrow::Cow;
 
 /// Quotes a word for a shell.
 pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
+    // Everything else is quoted, because lists of dangerous characters tend to be incomplete.
     let plain = |character: char| character.is_ascii_alphanumeric() || "-_./:=@%+,".contains(character);
     if !text.is_empty() && text.chars().all(plain) {
         return text.into();
     }
+    // Nothing can be escaped between single quotes, so a single quote ends them, adds an escaped one and
+    // starts them again.
     format!("'{}'", text.replace('\'', "'\\''")).into()
 }
 

@@ -30,6 +30,7 @@ impl StopSignals {
         use tokio::signal::unix::{SignalKind, signal};
         let failed = |error| Failure::caused_by(Exit::Failed, "could not listen for signals", error);
         Ok(Self {
+            // Listening replaces the default action: from now on these signals no longer end the process.
             interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
             terminate: signal(SignalKind::terminate()).map_err(failed)?,
         })

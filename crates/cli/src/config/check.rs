@@ -42,6 +42,7 @@ fn check_servers(layers: &Layers) -> Result<(), Failure> {
     for (name, settings) in &layers.sections.mcp_servers {
         if let Some(problem) = settings.problem() {
             let keys = ["command", "url", "args", "env", "write"];
+            // No single key is at fault if a server is incomplete. The first key that was set leads to its table.
             let origins = keys.map(|key| layers.origin(&format!("mcp.servers.{name}.{key}")));
             let place =
                 origins.into_iter().find(|origin| *origin != Origin::BuiltIn).unwrap_or(Origin::BuiltIn);

@@ -76,12 +76,16 @@ impl Choice {
         variable: impl Fn(&str) -> Option<OsString>,
         working_directory: &Path,
     ) -> Result<PathBuf, Failure> {
+        // An empty flag is usually an unset variable in a script. The default would silently be the user's own
+        // data.
         if flag.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
             let flag = self.flag;
             return Err(Failure::usage(format!("`{flag}` needs a directory, found an empty string")));
         }
         let named = || variable(self.variable).filter(|text| !text.is_empty()).map(PathBuf::from);
         match flag.or_else(named).or_else(self.platform) {
+            // Collecting the components drops `.` and trailing slashes, so that the same directory is always shown
+            // alike.
             Some(path) => Ok(working_directory.join(path).components().collect()),
             None => {
                 let Choice { what, flag, variable, .. } = self;

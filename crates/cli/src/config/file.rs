@@ -42,6 +42,8 @@ fn open(path: &Path) -> io::Result<File> {
     if path.starts_with("/dev") {
         return File::open(path);
     }
+    // `NONBLOCK` keeps the call from waiting for a writer if the path is a pipe. It has no effect on a regular
+    // file.
     let file = File::options().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     if file.metadata()?.file_type().is_fifo() {
         return Err(io::Error::other("it is a pipe, not a file"));
@@ -54,6 +56,7 @@ impl ConfigurationFile {
     pub(crate) fn read(layer: Layer, path: &Path) -> Result<Option<Self>, Failure> {
         let path = path.to_owned();
         let mut bytes = Vec::new();
+        // One byte above the limit distinguishes a file that is too long from one that just fits.
         let read = open(&path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
         match read {
             Err(error) if is_absence(&error) => return Ok(None),
@@ -87,6 +90,7 @@ impl ConfigurationFile {
         let mut problems = Vec::new();
         let mut statements = Vec::new();
         self.collect("", document.get_ref(), &mut statements, &mut problems);
+        // The parser sorts keys by name, but users read a file from top to bottom and expect its first problem.
         problems.sort_by_key(|(position, _)| *position);
         if let Some((_, error)) = problems.into_iter().next() {
             return Err(error);
@@ -355,6 +359,7 @@ mod tests {
         assert!(refused("binary").ends_with("is not UTF-8"));
         assert!(refused("").starts_with("cannot read the configuration file "));
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        // Opening this pipe in the usual way would block the test forever.
         rustix::fs::mknodat(rustix::fs::CWD, path("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
         assert!(refused("pipe").ends_with("it is a pipe, not a file"), "{}", refused("pipe"));
     }

@@ -52,6 +52,7 @@ impl FlagSpec {
             Kind::Path => arg.value_parser(value_parser!(PathBuf)),
             _ => arg,
         };
+        // A repeatable flag cannot express the empty list, so the list has a second flag for that.
         let empty = self.empty.map(|long| {
             let help = format!("Set an empty list instead of --{}", self.long);
             Arg::new(long).long(long).help(help).action(ArgAction::SetTrue).conflicts_with(self.long)
@@ -83,6 +84,7 @@ impl FlagSpec {
 /// Returns the documentation of a key with its default.
 fn help(key: &Key) -> String {
     let default = match key.built_in() {
+        // A switch is off unless its flag is given, so showing the default would not help.
         Some(Value::Switch(_)) => None,
         Some(value) => Some(key.kind().shown(&value).trim_matches('"').to_owned()),
         None => Some(key.otherwise.to_owned()),

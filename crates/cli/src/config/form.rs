@@ -130,6 +130,7 @@ forms! {
 }
 
 fn size(number: u64) -> usize {
+    // A number beyond the range of the type means "no limit" in practice, so it saturates.
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 

@@ -157,6 +157,8 @@ macro_rules! key {
                     sections.$map.get(name).and_then(|one| <$form as Form<_>>::to_value(&one.$field))
                 },
                 store: |sections, name, value| {
+                    // Every layer checks values before it stores them, so another kind cannot occur here. Ignoring it
+                    // avoids a panic.
                     if let Some(value) = <$form as Form<_>>::from_value(value) {
                         sections.$map.entry(name.to_owned()).or_default().$field = value;
                     }
@@ -260,6 +262,8 @@ pub(crate) fn with_name_of(pattern: &'static str, wanted: &str) -> String {
     let mut wanted = wanted.split('.');
     let parts = pattern.split('.').map(|part| {
         let own = wanted.next().unwrap_or_default();
+        // The name is adopted only while the paths agree up to it. Otherwise it would be a name from another
+        // table.
         same &= part == own || part == ANY_NAME;
         if part == ANY_NAME && same && is_name(own) { own } else { part }
     });

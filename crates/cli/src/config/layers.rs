@@ -117,6 +117,7 @@ impl Layers {
         });
         let mut named: Vec<(&Key, Entry)> = set.chain(addresses).collect();
         let place = |key: &Key| KEYS.iter().position(|known| known.path == key.path);
+        // Keys of the same table stay together, in the order of the settings table.
         named.sort_by_cached_key(|(key, entry)| {
             (entry.key.rsplit_once('.').map(|(table, _)| table.to_owned()), place(key))
         });

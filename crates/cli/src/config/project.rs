@@ -16,6 +16,8 @@ use crate::failure::Failure;
 pub(crate) fn find_root(start: &Path) -> Option<PathBuf> {
     let start = normalise(start, Path::new(""));
     let is_root = |directory: &&Path| {
+        // Any kind of entry counts: `.git` is a file in worktrees and submodules, and even a broken link marks the
+        // root.
         FOREWORD.search.markers.iter().any(|name| directory.join(name.name()).symlink_metadata().is_ok())
     };
     start.ancestors().find(is_root).map(Path::to_owned)
@@ -69,6 +71,8 @@ pub(crate) fn apply(
     })?;
     let mut unset_before = Vec::new();
     for (limit, own) in limits {
+        // Without a value, the profile's own limit applied so far. `withdraw` looks at such a limit again, because
+        // a variable or flag may select another profile.
         let set = layers.number(limit.key.path);
         if set.is_none() {
             unset_before.push((limit.key, own));
@@ -112,6 +116,7 @@ impl ProjectLimits {
         let mut warnings = Vec::new();
         for (key, own) in self.0 {
             let origin = layers.origin(key.path);
+            // A variable or flag has replaced the project's value, so there is nothing to withdraw.
             if origin.layer() != Layer::Project {
                 continue;
             }
@@ -133,6 +138,7 @@ impl ProjectLimits {
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {
+    // One path may lead to the other through a link, so the real paths are compared.
     match (one.canonicalize(), other.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,
         _ => one == other,

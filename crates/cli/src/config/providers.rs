@@ -48,6 +48,7 @@ fn check_provider(layers: &Layers, name: &str, settings: &ProviderSettings) -> R
 
 /// Checks a model's provider now, so that a misspelled name does not fail only in the first turn.
 fn check_model(layers: &Layers, key: &str, model: Option<&str>) -> Result<(), Failure> {
+    // The form of the name was checked when it was read, so only its provider can be wrong.
     let Some(model) = model.and_then(|model| model.parse::<ModelName>().ok()) else { return Ok(()) };
     let known = known_names(&layers.sections);
     if known.contains(&model.provider()) {
@@ -68,6 +69,8 @@ pub(super) fn note_addresses(layers: &mut Layers, environment: impl Fn(&str) -> 
     for name in names {
         let settings = layers.sections.providers.get(&name).cloned().unwrap_or_default();
         let Some(kind) = settings.kind_of(&name).filter(|_| settings.base_url.is_none()) else { continue };
+        // A vendor's variable only applies to the vendor's own API. A table of that name with another kind means a
+        // different server.
         let own = BuiltIn::find(&name).filter(|row| row.kind == kind);
         let variable = own.map(|row| row.address_variable);
         let named = variable.and_then(|variable| {
@@ -102,6 +105,7 @@ pub(crate) fn build(
     let tables = &configuration.sections().providers;
     let without_table = BuiltIn::TABLE
         .iter()
+        // A built-in provider with a table is built from that table instead.
         .filter(|row| !tables.contains_key(row.name))
         .filter_map(|row| ProviderConfig::built_in(row.name, &environment))
         .map(|config| Provider::new(config).map_err(|error| unusable(None, error.to_string(), &error)));
@@ -207,6 +211,7 @@ mod tests {
 
     #[test]
     fn a_vendors_key_is_not_sent_to_other_servers() {
+        // Both look like the vendor but lead to other servers: one by its address, the other despite its name.
         let loaded = load(
             "[providers.proxy]\nkind = 'anthropic'\nbase_url = 'http://proxy.example'\n\
              [providers.anthropic]\nkind = 'openai_compatible'\nbase_url = 'http://other.example'\n",

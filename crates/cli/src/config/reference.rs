@@ -230,6 +230,7 @@ mod tests {
         if std::env::var_os("UPDATE_DOCS").is_some() {
             std::fs::write(PAGE, markdown()).unwrap();
         }
+        // Git may have checked the page out with CRLF line endings.
         let page = std::fs::read_to_string(PAGE).unwrap_or_default().replace("\r\n", "\n");
         assert!(
             page == markdown(),

@@ -54,6 +54,7 @@ pub(crate) struct ClientSettings {
 impl Default for Sections {
     fn default() -> Self {
         Sections {
+            // The data directory depends on flags and variables, so it is filled in when the gateway starts.
             gateway: gateway::GatewaySettings::new(PathBuf::new()),
             database: None,
             client: ClientSettings::default(),

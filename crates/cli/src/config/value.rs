@@ -122,6 +122,7 @@ impl Kind {
 
     /// Reads the value of an environment variable.
     pub(crate) fn read_variable(self, value: &OsStr) -> Result<Value, Found> {
+        // A path need not be UTF-8, so it is taken before the conversion to text.
         if let Kind::Path = self {
             return Ok(Value::Path(value.into()));
         }
@@ -137,6 +138,7 @@ impl Kind {
             | Kind::Variable => Value::Text(text.to_owned()),
             Kind::Switch => Value::Switch(switch(text).ok_or_else(found)?),
             Kind::NonNegative | Kind::Positive => Value::Integer(text.trim().parse().map_err(|_| found())?),
+            // Empty items are dropped, so that a lone comma is the empty list.
             Kind::List | Kind::Paths => Value::List(
                 text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect(),
             ),
@@ -276,6 +278,8 @@ fn without_password(url: &str) -> String {
     };
     let url = match url.split_once('?') {
         Some((address, query)) => {
+            // An unescaped secret may itself contain `=`. Splitting at the last one and cutting the name at the first
+            // hides all of it.
             let pairs = query.split('&').map(|pair| match pair.rsplit_once('=') {
                 Some((name, _)) if is_secret(name) => {
                     format!("{}={HIDDEN}", name.split('=').next().unwrap_or_default())
@@ -288,6 +292,7 @@ fn without_password(url: &str) -> String {
     };
     let authority = url.find("://").map_or(0, |scheme| scheme + 3);
     let (scheme, rest) = url.split_at(authority);
+    // An unescaped password may contain `@`, so only the last one ends it.
     match rest.rsplit_once('@').map(|(user, host)| (user.split_once(':'), host)) {
         Some((Some((user, _)), host)) => format!("{scheme}{user}:{HIDDEN}@{host}"),
         _ => url,

@@ -106,6 +106,7 @@ pub(crate) fn read(environment: &[(OsString, OsString)]) -> Result<(Vec<Assignme
         .filter(|(name, _)| name.as_encoded_bytes().starts_with(VARIABLE_PREFIX.as_bytes()))
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value))
         .collect();
+    // Sorted, so that errors and warnings do not depend on the order of the environment.
     variables.sort();
     let mut assignments = Vec::new();
     let mut warnings = Vec::new();

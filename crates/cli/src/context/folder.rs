@@ -86,6 +86,7 @@ impl Context {
             return Ok(PastScope { workspace_id, folder_id: None, deleted: None });
         };
         let tree = tree(client, &workspace_id).await?;
+        // An existing folder takes precedence over a deleted one with the same path.
         if let Some(folder_id) = find(&tree, named)? {
             return Ok(PastScope { workspace_id, folder_id: Some(folder_id), deleted: None });
         }
@@ -124,6 +125,7 @@ fn find(tree: &TreeModel, named: &str) -> Result<Option<FolderId>, Failure> {
         about: None,
     });
     let candidates: Vec<_> = candidates.collect();
+    // The name as typed goes first, because it may be an id. Otherwise `/a/b/` means the folder `a/b`.
     match names::choose(FOLDER, named, candidates.clone())? {
         None if path != named => names::choose(FOLDER, &path, candidates),
         found => Ok(found),

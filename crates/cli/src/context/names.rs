@@ -65,6 +65,7 @@ pub(crate) fn choose<T>(
             }
             several => {
                 let mut several: Vec<_> = several.iter().map(|index| &candidates[*index]).collect();
+                // Ids are ordered by time, so the oldest candidate is listed first.
                 several.sort_by(|one, other| one.id.cmp(&other.id));
                 return Err(ambiguous(kind, named, &several));
             }
@@ -97,6 +98,7 @@ fn ambiguous<T>(kind: Kind, named: &str, meant: &[&Candidate<T>]) -> Failure {
 
 /// Returns true if a text has the shape of a complete id.
 pub(crate) fn is_id(text: &str) -> bool {
+    // Ids are UUIDs, which have hyphens at fixed positions.
     let fits = |(at, byte): (usize, u8)| match at {
         8 | 13 | 18 | 23 => byte == b'-',
         _ => byte.is_ascii_hexdigit(),

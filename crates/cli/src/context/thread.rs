@@ -38,11 +38,13 @@ pub(crate) async fn find_thread(
         })
         .collect();
     let titles: Vec<String> = candidates.iter().filter_map(|candidate| candidate.title.clone()).collect();
+    // Ids are ordered by time, so the largest one belongs to the newest thread.
     let newest = candidates.iter().map(|candidate| &candidate.value).max().cloned();
     if let Some(id) = names::choose(THREAD, named, candidates)? {
         return Ok(id);
     }
     let unknown = || names::unknown(THREAD, named, titles.iter().map(String::as_str));
+    // A thread may be titled `last`, so the word has its special meaning only if no thread is.
     if named != LAST {
         return Err(unknown());
     }
@@ -78,6 +80,7 @@ pub(crate) async fn find_turn(
         Ok::<_, Failure>(client.call::<TurnList>(&params).await?.turns)
     };
     if let Ok(number) = named.parse::<u64>() {
+        // The list contains the turns before a number, so the one before the next number is the turn itself.
         let turns = list(Some(number.saturating_add(1)), 1).await?;
         if let Some(turn) = turns.into_iter().find(|turn| turn.ordinal == number) {
             return Ok(turn.id);

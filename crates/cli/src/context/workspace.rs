@@ -48,6 +48,7 @@ impl Context {
 
 /// Adds a hint if the workspace of the current directory is archived.
 async fn hint_of_archived(client: &Client, failure: Failure) -> Failure {
+    // The hint is optional, so every problem on the way to it is ignored.
     let Ok(cwd) = std::env::current_dir() else { return failure };
     let listed = client.call::<WorkspaceList>(&WorkspaceListParams { archived: true }).await;
     let Ok(WorkspaceListResult { mut workspaces, .. }) = listed else { return failure };
@@ -90,6 +91,7 @@ fn about(workspace: &Workspace) -> Option<String> {
 
 /// Returns the workspace of the current directory, else the only one.
 fn here(mut workspaces: Vec<Workspace>) -> Result<Workspace, Failure> {
+    // With a single workspace the directory does not matter, so that commands work from anywhere.
     if workspaces.len() > 1
         && let Ok(cwd) = std::env::current_dir()
         && let Some(index) = holding(&cwd, &workspaces)

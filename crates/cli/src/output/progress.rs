@@ -100,6 +100,7 @@ impl Drawn {
     }
 
     fn erase(&mut self) {
+        // The delay starts again after other output, so short pauses between outputs show no progress.
         self.since = None;
         if std::mem::take(&mut self.is_shown) {
             let mut stderr = std::io::stderr().lock();

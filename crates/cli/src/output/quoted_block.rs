@@ -11,6 +11,7 @@ const MIN_COLUMNS: usize = 10;
 /// Appends the lines of a text behind margins. Lines wider than the screen continue in the next row; without a screen they
 /// stay whole.
 pub(crate) fn add_block(rows: &mut Vec<String>, text: &str, columns: Option<usize>) {
+    // The final newline ends the last line and must not add an empty row.
     let text = text.strip_suffix('\n').unwrap_or(text);
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(width(MARGIN)).max(MIN_COLUMNS));
     for line in text.split('\n') {

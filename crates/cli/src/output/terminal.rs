@@ -146,6 +146,7 @@ fn seen_width(text: &str) -> usize {
     for character in text.chars() {
         match character {
             '\u{1b}' => is_escape = true,
+            // The only escape sequences in our own text are color codes, which end with `m`.
             'm' if is_escape => is_escape = false,
             _ if is_escape => {}
             _ => width += 1,

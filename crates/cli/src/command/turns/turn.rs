@@ -59,6 +59,7 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
             Ok(Exit::Done)
         }
         Turn::Watch(named) => {
+            // Listening starts before the turn is looked up, so that Ctrl-C in between is not lost.
             let stop = StopSignals::listen()?;
             let (client, params, root) = find_with_root(&context, &named).await?;
             Live::watch(&context, client, stop, params, root).await
@@ -70,12 +71,14 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
             if result.turn.status == TurnStatus::Cancelled {
                 return Ok(Exit::Done);
             }
+            // The request is recorded, but the gateway that runs the turn may be another one that has not reacted yet.
             if result.turn.status == TurnStatus::Running {
                 let message = "the turn still runs: whoever runs it has not answered";
                 return Err(
                     Failure::new(Exit::Failed, message).hint("it was asked to stop; check again later")
                 );
             }
+            // Exit code 1 shows scripts that there was nothing to cancel.
             output.note("the turn had already ended");
             Ok(Exit::CheckFailed)
         }
@@ -83,10 +86,13 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
             let (client, params) = find(&context, &named).await?;
             let TurnGetResult { approvals: mut waiting, delegated, .. } =
                 client.call::<TurnGet>(&params.clone().into()).await?;
+            // Decided calls are found too, so that the gateway can explain that this one needs no decision any more.
             let asked = waiting.iter().find(|approval| approval.request.call_id == call).cloned();
             waiting.retain(|approval| approval.decision.is_none());
             let help = asked.is_none().then(|| waiting_calls(&waiting));
             if let Some(asked) = &asked {
+                // The call is shown although the decision was already given, so that a record of it stays on the
+                // screen.
                 let columns = question_view::Screen::here().columns;
                 let asker = question_view::Asker::of(asked, &delegated);
                 question_view::rows(asked, asker.as_ref(), columns).iter().for_each(|row| output.note(row));
@@ -95,6 +101,8 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
             // A delegated turn's call is decided in that turn, not in the parent.
             let turn_id = asked.as_ref().and_then(|asked| asked.turn_id.clone()).unwrap_or(turn_id);
             let digest = digest.map(ContentHash::from_stored);
+            // Without an explicit digest, the decision is bound to the call that was just shown. If the call changes
+            // in between, the gateway rejects the decision.
             let digest = digest.or_else(|| asked.and_then(|asked| asked.request.digest));
             let allow = !deny;
             let params = TurnApproveParams {
@@ -168,6 +176,7 @@ pub(crate) async fn history(
             workspace_id: workspace_id.clone(),
             thread_id: Some(thread_id.clone()),
             limit: Some(PAGE),
+            // The gateway lists turns from the newest one on, so the next page ends before the last number.
             before: turns.last().map(|turn| turn.ordinal),
         };
         let page = client.call::<TurnList>(&params).await?.turns;
@@ -178,6 +187,7 @@ pub(crate) async fn history(
         }
     }
     turns.reverse();
+    // The list only serves to find the turns, so each one is loaded in full.
     for turn in &mut turns {
         let params = TurnGetParams { workspace_id: workspace_id.clone(), turn_id: turn.id.clone() };
         *turn = client.call::<TurnGet>(&params.into()).await?.turn;

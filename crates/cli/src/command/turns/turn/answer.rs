@@ -25,12 +25,15 @@ pub(super) struct Answer {
 impl Answer {
     /// Creates an answer printed to standard output, with notes on standard error.
     pub(super) fn here() -> Self {
+        // Notes and the answer can only disturb each other if both streams lead to the same screen.
         let is_among_others = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
         Self { is_among_others, ..Self::default() }
     }
 
     /// Returns the text to print for the next delta.
     pub(super) fn take(&mut self, delta: &TurnDelta) -> String {
+        // Indexes are consecutive over all rounds. Text printed after a gap would look complete although its
+        // middle is missing.
         if delta.index != self.next_index {
             self.has_gap = true;
         }
@@ -71,12 +74,14 @@ impl Answer {
     /// Returns the remaining text to print at the end.
     pub(super) fn end(&mut self, answer: Option<&str>) -> String {
         let answer = answer.unwrap_or_default();
+        // The stored answer usually continues the streamed text, so only the rest is printed.
         let rest = if let Some(rest) = answer.strip_prefix(self.text.as_str()) {
             self.feed(rest)
         } else if bare(&self.text).starts_with(&bare(answer)) {
             // The streamed text exceeds what the gateway could store.
             String::new()
         } else {
+            // The stored answer differs from the streamed text, so it is printed in full on a new line.
             self.close_line() + &self.feed(answer)
         };
         rest + &self.close_line()
@@ -84,12 +89,15 @@ impl Answer {
 
     fn feed(&mut self, text: &str) -> String {
         let mut text = text;
+        // After a note the text starts on a fresh line, so the empty lines that separated it from the previous
+        // text are dropped.
         if self.is_among_others && !self.is_line_open {
             self.held_line_ends = 0;
             text = text.trim_start_matches('\n');
         }
         let visible = text.trim_end_matches('\n');
         let line_ends = text.len() - visible.len();
+        // Newlines alone may be the end of the answer, so they are held back until more text follows.
         if visible.is_empty() {
             self.held_line_ends += line_ends;
             return String::new();

@@ -26,6 +26,8 @@ pub(super) enum Policy {
 
 /// Returns true if a user is at a terminal and can be shown a call.
 pub(super) fn is_attended() -> bool {
+    // The question goes to standard error and the answer is read from standard input, so both must be
+    // terminals.
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
@@ -115,6 +117,7 @@ impl Questions {
     /// Adds a question, to be asked after the earlier ones.
     pub(super) fn ask(&mut self, output: Output, question: Question) {
         self.waiting.push_back(question);
+        // Later questions wait: showing one immediately would scroll the open question away.
         if self.waiting.len() == 1 {
             self.show(output);
         }
@@ -127,6 +130,7 @@ impl Questions {
 
     /// Removes a question that was answered elsewhere or has expired.
     pub(super) fn forget(&mut self, output: Output, delegated: Option<&TurnId>, call_id: &str) {
+        // Call ids are only unique within a turn, so the delegated turn must match as well.
         let is_meant = |Question { approval, .. }: &Question| {
             approval.request.call_id == call_id && approval.turn_id.as_ref() == delegated
         };
@@ -156,6 +160,7 @@ impl Questions {
                     _ if !self.unseen.is_empty() => Reply::More(More::Page),
                     "y" | "yes" => decided(Answer::Allow),
                     "a" => decided(Answer::AllowAll),
+                    // Anything unclear is a denial, including an empty line: pressing Enter must never allow a call.
                     _ => decided(Answer::Deny),
                 }
             }
@@ -165,6 +170,8 @@ impl Questions {
 
     /// Takes out later questions that a standing approval covers.
     pub(super) fn take_others(&mut self, standing: &Standing) -> Vec<Question> {
+        // The first question has just been answered and is removed by `answered`, so only the later ones are
+        // searched.
         let behind = self.waiting.split_off(self.waiting.len().min(1));
         let (taken, left): (Vec<_>, Vec<_>) =
             behind.into_iter().partition(|question| standing.covers(&question.approval));
@@ -181,6 +188,7 @@ impl Questions {
     fn show(&mut self, output: Output) {
         let Some(Question { approval, asker }) = self.waiting.front() else { return };
         output.note("");
+        // The gateway repeats a request if the call has changed since it was allowed, which the user must notice.
         if !self.asked.insert((approval.turn_id.clone(), approval.request.call_id.clone())) {
             output.note("asking again, because what would run has changed since it was allowed");
         }
@@ -201,6 +209,7 @@ impl Questions {
         // Discard input typed earlier, which cannot be an answer to this question.
         let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
         let lines = self.lines.get_or_insert_with(read_lines);
+        // The reading thread may have taken earlier input already, so its queue is emptied too.
         while lines.try_recv().is_ok() {}
         self.ask_line(output);
     }
@@ -240,6 +249,8 @@ fn read_lines() -> mpsc::UnboundedReceiver<String> {
     let (sender, lines) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         let mut line = String::new();
+        // At the end of input the thread ends and closes the channel, by which `next` notices that the terminal is
+        // gone.
         while let Ok(1..) = std::io::stdin().read_line(&mut line) {
             if sender.send(std::mem::take(&mut line)).is_err() {
                 break;

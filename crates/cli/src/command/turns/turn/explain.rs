@@ -114,6 +114,7 @@ fn describe_tool(tool: &ExplainedTool) -> String {
 fn describe_delegated(number: usize, turn: &Turn, all: &[Turn]) -> String {
     let spent = describe_spent(turn).map(|spent| format!(", tokens: {spent}")).unwrap_or_default();
     let parent = |turn: &Turn| all.iter().find(|other| Some(&other.id) == turn.parent_turn_id.as_ref());
+    // A delegated turn may delegate again, so its depth is the number of its ancestors in the list.
     let depth = std::iter::successors(parent(turn), |above| parent(above)).count();
     let indent = "  ".repeat(depth);
     let goal = one_line(&turn.input, WIDTH);
@@ -181,6 +182,7 @@ fn describe_verdict(decision: &ApprovalDecision) -> String {
 
 /// Formats a round: its number, request, reminders, calls and usage.
 fn describe_round(round: &ExplainedRound, status: TurnStatus) -> Vec<String> {
+    // Sections that an earlier turn contains are not sent again, so they do not count as part of this request.
     let sent = round.sections.iter().filter(|section| !section.said_earlier);
     let (sections, tokens) = sent.fold((0, 0), |(count, sum), section| (count + 1, sum + section.tokens));
     let prompt = match round.same_as {
@@ -239,6 +241,7 @@ fn describe_round(round: &ExplainedRound, status: TurnStatus) -> Vec<String> {
 
 /// Appends a text that a model was sent, line by line.
 fn add_text(add: &mut impl FnMut(&str, String), label: &str, text: &str) {
+    // Only the first line carries the label; the others are aligned below it.
     let mut label = label;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         add(label, one_line(line, usize::MAX));

@@ -161,6 +161,7 @@ impl<'a> Live<'a> {
             TurnStatus::Failed => Some(TurnFailed::NAME),
             TurnStatus::Cancelled => Some(TurnCancelled::NAME),
         };
+        // The turn has already ended, and no notification about that will follow.
         if let Some(method) = end {
             return live.end(method).await;
         }
@@ -173,6 +174,7 @@ impl<'a> Live<'a> {
             live.tell_so_far().await?;
             print(&shown(&live.answer.join(&text, next_index)))?;
         }
+        // These approvals were requested before this command subscribed, so no notification will announce them.
         for approval in &approvals {
             live.tell_how_to_approve(approval);
         }
@@ -196,6 +198,7 @@ impl<'a> Live<'a> {
             output: context.output,
             client,
             workspace_id,
+            // A placeholder that no notification can match until the gateway has assigned the real id.
             turn_id: TurnId::new(),
             cursor: Sequence(0),
             stop,
@@ -224,6 +227,9 @@ impl<'a> Live<'a> {
         let mut soon = std::pin::pin!(tokio::time::sleep(BEGINS_WITHIN));
         let mut is_waiting = false;
         loop {
+            // After one signal the answer is awaited, because a turn that starts right now must be known to be
+            // cancelled. A turn that is waiting for another one is dropped with its connection, so leaving is safe
+            // then.
             match (self.interrupts, is_waiting) {
                 (0, _) | (1, false) => {}
                 (_, true) => return Err(Failure::new(Exit::Failed, "stopped before the turn began")),
@@ -261,6 +267,8 @@ impl<'a> Live<'a> {
 
     async fn hear_all(&mut self) -> Result<Exit, Failure> {
         loop {
+            // A second signal leaves in any case. A user who only watches leaves with the first one, because the turn
+            // belongs to another command.
             let is_leaving = self.interrupts > 0 && self.interest == Interest::Watches;
             if self.interrupts > 1 || is_leaving {
                 return Err(self.left());
@@ -283,6 +291,7 @@ impl<'a> Live<'a> {
                 reply = self.questions.next() => Heard::Reply(reply),
                 () = self.stop.next() => Heard::Stop,
             };
+            // Everything printed from here on would otherwise end up on the progress line.
             self.progress.pause();
             match heard {
                 Heard::Notification(Some(notification)) => {
@@ -306,6 +315,8 @@ impl<'a> Live<'a> {
                 answer = &mut answer => return answer,
                 () = self.stop.next() => self.interrupts += 1,
             }
+            // The answer is abandoned as if the connection had been lost. Callers check the number of interrupts
+            // first.
             if self.interrupts > 1 {
                 return Err(ClientError::Lost);
             }
@@ -335,6 +346,7 @@ impl<'a> Live<'a> {
         loop {
             let page = match self.call::<TurnGet>(&params).await {
                 Err(_) if self.interrupts > 1 => return Err(self.left()),
+                // Reading has no side effects, so it is simply repeated over the new connection.
                 Err(error) if error.is_transient() => {
                     self.reconnect().await?;
                     continue;
@@ -375,6 +387,7 @@ impl<'a> Live<'a> {
             About::Delegated(number) => return self.hear_delegated(number, method, params).await,
             About::Other => return Ok(Next::More),
         }
+        // Only the end of this turn ends the command, not the end of a delegated one.
         if matches!(method, TurnCompleted::NAME | TurnFailed::NAME | TurnCancelled::NAME) {
             return self.end(method).await.map(Next::End);
         }
@@ -390,6 +403,8 @@ impl<'a> Live<'a> {
     /// Records the position in the log, whatever the notification is about.
     fn about(&mut self, params: &str) -> About {
         let Ok(subject) = serde_json::from_str::<NotificationSubject>(params) else { return About::Other };
+        // Every change in the workspace moves the position, so that a reconnection does not replay the changes of
+        // other turns.
         if let Some(seq) = subject.seq.filter(|_| subject.workspace_id.as_ref() == Some(&self.workspace_id)) {
             self.cursor = seq;
         }
@@ -397,6 +412,8 @@ impl<'a> Live<'a> {
         if turn_id == self.turn_id {
             return About::This;
         }
+        // Work may be delegated by this turn or by one of its delegated turns. The position in the list is the
+        // number shown to the user, so it must not change.
         if let Some(parent) = subject.parent_turn_id
             && (parent == self.turn_id || self.delegated.contains(&parent))
             && !self.delegated.contains(&turn_id)
@@ -450,6 +467,7 @@ impl<'a> Live<'a> {
 
     fn print_event(&self, method: &str, params: &str) -> Result<Reader, Failure> {
         let params: Map<String, Value> = serde_json::from_str(params).unwrap_or_default();
+        // The name is a field beside the parameters, so that every line is a flat object.
         let named = [("event".to_owned(), method.into())];
         self.output.json(&Map::from_iter(named.into_iter().chain(params)))
     }
@@ -463,6 +481,7 @@ impl<'a> Live<'a> {
 
     /// Prints the rest of the answer, the usage and the outcome.
     async fn end(&mut self, method: &str) -> Result<Exit, Failure> {
+        // The final record has the whole answer, even if deltas were lost on the way.
         let result = self.get().await?;
         let turn = &result.turn;
         if self.output.is_json() {
@@ -487,6 +506,7 @@ impl<'a> Live<'a> {
             (TurnStatus::Failed, None) => Err(Failure::new(Exit::Failed, "the turn failed")),
             (TurnStatus::Cancelled, _) => {
                 self.note("the turn was cancelled");
+                // A cancelled turn has no complete answer, so scripts must not take it for a success.
                 Ok(Exit::Failed)
             }
             _ => Ok(Exit::Done),

@@ -15,12 +15,15 @@ use crate::failure::{Exit, Failure};
 use crate::signals::StopSignals;
 
 pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, Failure> {
+    // The model's name is checked before standard input is read, so that a typing error is reported
+    // immediately.
     check_model(&context, arguments.model.as_deref())?;
     let input = read_input(arguments.text.as_deref())?;
     let policy = match (arguments.allow_writes, arguments.deny_writes) {
         (true, _) => Policy::Allow,
         (_, true) => Policy::Deny,
         _ if arguments.wait => Policy::Elsewhere,
+        // Programs cannot answer questions, so their calls are denied unless a flag decides about them.
         _ if context.output.is_json() || !is_attended() => Policy::Nobody,
         _ => Policy::Terminal,
     };
@@ -42,6 +45,7 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
         }
         Ok::<_, Failure>((client, workspace, thread_id))
     };
+    // No turn has been started yet, so a signal simply ends the command.
     let (client, workspace, thread_id) = tokio::select! {
         begun = begin => begun?,
         () = stop.next() => return Err(Failure::new(Exit::Failed, "stopped before the turn began")),

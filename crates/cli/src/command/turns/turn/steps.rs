@@ -51,6 +51,7 @@ pub(super) fn describe(result: &TurnGetResult, root: Option<&str>, extent: Exten
     row("ended", turn.finished_at.map(time));
     row("by", turn.created_by.as_deref().map(shown_name));
     row("tokens", describe_spent(turn));
+    // A result only contains the id of its call, so the tool's name is looked up by it.
     let tools: HashMap<&str, &str> =
         calls(&result.steps).map(|call| (call.id.as_str(), call.name.as_str())).collect();
     let steps = Steps { tools, root, extent };
@@ -221,10 +222,12 @@ fn telling_argument(arguments: &Map<String, Value>) -> Option<String> {
 
 /// Describes a reminder by its type and files.
 pub(super) fn describe_reminder(reminder: &TurnReminder, root: Option<&str>) -> String {
+    // Only whole components are removed, because `/rep` is not a parent of `/repo`.
     let below =
         |path: &'_ str| -> Option<String> { Some(path.strip_prefix(root?)?.strip_prefix('/')?.to_owned()) };
     let named = |line: &str| -> Option<String> {
         let line = line.strip_prefix("- ")?;
+        // A path may contain parentheses, so the last one separates it from the remark.
         let (path, rest) = line.rsplit_once(" (")?;
         let path = below(path).unwrap_or_else(|| path.to_owned());
         match rest {

@@ -16,6 +16,8 @@ use crate::output::one_line;
 
 impl Live<'_> {
     pub(super) async fn decide(&mut self, requested: &TurnApprovalRequested) -> Result<(), Failure> {
+        // The notification only announces a request, so the call itself is loaded with everything that must be
+        // shown.
         let waiting = self.catch_up().await?;
         // A call that is no longer pending was decided elsewhere.
         let of = |it: &TurnApproval| it.turn_id.clone().unwrap_or_else(|| self.turn_id.clone());
@@ -26,6 +28,7 @@ impl Live<'_> {
         match self.policy {
             // Files shared by all workspaces are exempt from the flags about writes.
             Policy::Allow if approval.request.identity => {
+                // No flag covers these files, and programs cannot be asked.
                 if self.output.is_json() || !is_attended() {
                     return self.deny_unasked(&approval).await;
                 }
@@ -80,6 +83,7 @@ impl Live<'_> {
 
     pub(super) fn tell_how_to_approve(&mut self, approval: &TurnApproval) {
         self.show_whole(approval);
+        // The digest binds the approval to the call as it is shown here.
         let digest = approval.request.digest.as_ref();
         let message = format!(
             "waiting until {}: `foreword{} turn approve {} {}{}` allows it, with --deny refuses it",
@@ -114,6 +118,8 @@ impl Live<'_> {
             Reply::Decided { question, answer } => {
                 let Question { approval, .. } = &*question;
                 self.approve(approval, answer.verdict(), HowDecided::Asked).await?;
+                // Questions that are already queued are covered as well. Without this, the user would be asked again
+                // about the same tool.
                 if answer == Answer::AllowAll {
                     let standing = Standing::of(approval);
                     let others = self.questions.take_others(&standing);
@@ -125,6 +131,7 @@ impl Live<'_> {
                 self.questions.answered(self.output);
             }
             Reply::NobodyThere(waiting) => {
+                // The terminal has disappeared, so later calls are denied without a question too.
                 self.policy = Policy::Nobody;
                 for question in waiting {
                     self.deny_unasked(&question.approval).await?;

@@ -18,11 +18,14 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 impl Live<'_> {
     /// Reconnects and resumes after the last change. Deltas were only sent over the old connection.
     pub(super) async fn reconnect(&mut self) -> Result<(), Failure> {
+        // Deltas sent in the meantime are lost. The rest of the answer is printed from the stored one at the end.
         self.answer.lose();
         self.note("the connection to the gateway was lost; connecting again");
         let end = Instant::now() + self.patience;
         let mut pause = FIRST_PAUSE;
         loop {
+            // Connecting and subscribing are one attempt, because a connection without a subscription would miss the
+            // end of the turn.
             let connect = async {
                 let client = Client::connect(&self.context.target()?).await?;
                 let params = EventsSubscribeParams {
@@ -42,6 +45,7 @@ impl Live<'_> {
                     Ok(Err(Lost::Passing)) => {}
                     Err(_) => return Err(self.given_up()),
                 },
+                // No request to cancel could reach the gateway now, so a signal can only mean leaving.
                 () = self.stop.next() => return Err(self.left()),
             }
             if Instant::now() >= end {
@@ -109,6 +113,7 @@ mod tests {
         let path = directory.path().to_str().unwrap();
         let words = ["foreword", "--home", path, "--data", path, "turn", "list", "thread"];
         let context = Context::new(&Arguments::parse_from(words), Output::new(Format::Json)).unwrap();
+        // The far end is closed, so the connection counts as lost, and no gateway runs on the empty directory.
         let (near, far) = rpc::memory::pair();
         drop(far);
         let stop = StopSignals::listen().unwrap();

@@ -27,12 +27,15 @@ impl Live<'_> {
         }
         match method {
             TurnStarted::NAME if !self.output.is_json() => {
+                // The notification does not contain the task, so the record of the new turn is loaded before it is
+                // announced.
                 self.catch_up().await?;
                 let goal = self.delegated.get(number - 1).and_then(|turn_id| self.goal(turn_id));
                 self.tell_progress(number, goal.unwrap_or_else(|| "begun".to_owned()));
             }
             TurnToolFinished::NAME => {
                 if let Ok(finished) = serde_json::from_str::<TurnToolFinished>(params) {
+                    // A finished call needs no decision any more, so its question is withdrawn.
                     self.questions.forget(self.output, Some(&finished.turn_id), &finished.call_id);
                     let tool = one_line(&finished.tool, TOOL_WIDTH);
                     let effects = explain::describe_effects(&finished.effects);

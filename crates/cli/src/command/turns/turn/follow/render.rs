@@ -30,6 +30,7 @@ impl Live<'_> {
     /// Ends an open line on the screen. An answer printed to a file or pipe is not changed.
     pub(super) fn speak(&mut self) {
         self.questions.break_line(self.output);
+        // The line is ended on standard error: a newline on standard output would change the answer.
         if self.answer.break_line() {
             self.output.note("");
         }
@@ -73,6 +74,7 @@ impl Live<'_> {
     pub(super) async fn tell_so_far(&mut self) -> Result<(), Failure> {
         self.catch_up().await?;
         self.tell_reminders(|(_, call_id)| call_id.is_none());
+        // Reminders in earlier results count as printed, because the calls before them are not shown.
         self.told.extend(places(&self.steps).map(|(place, _)| place));
         Ok(())
     }
@@ -94,6 +96,7 @@ impl Live<'_> {
         let params = TurnGetParams { workspace_id: self.workspace_id.clone(), turn_id: self.turn_id.clone() };
         // A failed query only costs the warning; `turn explain` shows it later.
         let Ok(kept) = self.call::<TurnManifest>(&params).await else { return Ok(()) };
+        // Only the first prompt is examined, because a warning in every round would repeat itself.
         let diagnostics = kept.manifests.into_iter().take(1).flat_map(|round| round.manifest.diagnostics);
         for missing in diagnostics.filter(|it| it.code == PromptDiagnosticCode::ToolsOmitted) {
             self.speak();
