@@ -26,6 +26,8 @@ fn main() {
         while slots[slot] != 0 {
             slot = (slot + 1) % SLOTS;
         }
+        // The rank is stored plus one, so that zero can mark an empty slot and the table needs no separate
+        // flags.
         slots[slot] = u64::from(hash.check) << 32 | u64::from(rank + 1);
         bytes.extend_from_slice(&token);
         ends.push(u32::try_from(bytes.len()).expect("less than 4 GiB"));

@@ -63,6 +63,8 @@ impl History {
 
     /// Returns the message that stands in for the left-out turns.
     fn preface(&self) -> Option<Message> {
+        // A gap is mentioned explicitly. Without the note, a model would take the oldest message for the
+        // start of the conversation.
         let text = match (self.summary.as_deref().map(notes::summary), self.missing_after) {
             (None, None) => return None,
             (Some(summary), None) => summary,
@@ -105,6 +107,8 @@ impl History {
 
     fn over(&self, limit: usize, size: impl Fn(&PastTurn) -> usize) -> usize {
         let mut kept = 0;
+        // Counted from the newest turn backwards: the first turn that does not fit ends the window, even if
+        // an older one would fit.
         let newest = self.turns.iter().rev().take_while(|turn| {
             kept += size(turn);
             kept <= limit

@@ -137,6 +137,8 @@ pub struct RetentionSettings {
 
 impl Default for RetentionSettings {
     fn default() -> Self {
+        // Records that only help with debugging are removed after a month. Those that prove what a model
+        // has read are kept forever.
         let days = |days: u64| Some(Duration::from_secs(days * 24 * 60 * 60));
         Self {
             hook_runs: days(30),

@@ -50,6 +50,8 @@ impl Chance {
 
     /// Returns a duration between two others, in whole microseconds.
     pub fn time(&mut self, shortest: Duration, longest: Duration) -> Duration {
+        // Saturating, so that limits in the wrong order give the shortest duration instead of a panic in a
+        // test.
         let range = usize::try_from(longest.saturating_sub(shortest).as_micros()).unwrap_or(usize::MAX);
         shortest + Duration::from_micros(self.below(range) as u64)
     }

@@ -202,6 +202,7 @@ fn check(agent: &Agent) {
     if std::env::var_os(INSIDE).is_none() {
         return run_inside(agent.test);
     }
+    // Even the loopback device is down in a new namespace, and the scripted model listens on it.
     let up = Command::new("ip").args(["link", "set", "lo", "up"]).status().expect("ip");
     assert!(up.success(), "no loopback in a network of our own");
     tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime").block_on(run(agent));
@@ -210,6 +211,8 @@ fn check(agent: &Agent) {
 fn run_inside(test: &str) {
     let this = std::env::current_exe().expect("this program");
     let status = Command::new("unshare")
+        // An empty network namespace guarantees that no agent reaches its vendor, whatever its settings
+        // are.
         .args(["--net", "--map-root-user"])
         .arg(this)
         .args([test, "--exact", "--ignored", "--nocapture"])
@@ -221,6 +224,7 @@ fn run_inside(test: &str) {
 
 async fn run(agent: &Agent) {
     let machine = Machine::new();
+    // Some agents work only inside a real repository, for which a bare `.git` directory is not enough.
     let made = Command::new("git").args(["init", "--quiet"]).arg(machine.project()).status().expect("git");
     assert!(made.success());
     for (name, text) in [
@@ -248,6 +252,7 @@ async fn run(agent: &Agent) {
     machine.run(&format!("install {}", agent.name)).done();
 
     let mut command = Command::new(program(agent.program));
+    // The environment is cleared, so that keys and settings of the person who runs the tests are not used.
     command.args(agent.arguments).env_clear().current_dir(machine.project());
     command.env("HOME", machine.root()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
     // The hook finds the test's data directory through a variable, as a user would set it.
@@ -276,6 +281,7 @@ async fn run(agent: &Agent) {
     assert!(first.contains("ROOT-RULES"), "{} reads it by itself: {first}", agent.name);
     assert!(!first.contains("SUB-RULES") && !first.contains("DEEP-RULES"), "nothing touched it yet: {first}");
     assert!(second.contains("agents.resolve.paths"), "{second}");
+    // Exactly once: the agent reads the root file itself, and the hook must not deliver it again.
     for rules in ["ROOT-RULES", "SUB-RULES", "DEEP-RULES"] {
         assert_eq!(second.matches(rules).count(), 1, "{rules} once: {second}");
     }

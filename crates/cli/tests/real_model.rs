@@ -69,6 +69,7 @@ impl Model {
             .stderr(Stdio::null())
             .spawn()
             .expect("start the model");
+        // The server prints its address once the weights are loaded, which can take a while on one core.
         let mut url = String::new();
         let output = child.stdout.take().expect("standard output");
         BufReader::new(output).read_line(&mut url).expect("the address of the model");
@@ -152,6 +153,7 @@ fn tokens(turn: &Value, name: &str) -> u64 {
 fn later_turns_read_their_prefix_from_the_cache() {
     for api in APIS {
         let conversation = Conversation::start(api, None, Ending::Natural);
+        // Three turns, because the second one can reuse little more than the system text.
         for text in ["Name a color.", "Name another color.", "Which of them is darker?"] {
             assert!(!conversation.ask(text).trim().is_empty(), "{api}");
         }
@@ -202,6 +204,7 @@ fn templates_that_require_alternating_roles_are_satisfied() {
 
 /// Fills the context several times, so that summaries are made.
 fn long_history(template: Option<&str>) {
+    // Each question takes a good part of the small context, so six of them certainly exceed it.
     let story = "Once upon a time there was a gateway that kept every instruction. ".repeat(16);
     for api in APIS {
         let conversation = Conversation::start(api, template, Ending::Natural);
@@ -224,6 +227,7 @@ fn cancelled_turns_record_their_input() {
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("start the command");
         let mut output = BufReader::new(child.stdout.take().expect("standard output"));
+        // The first line of the answer proves that the model is generating when the turn is cancelled.
         let mut line = String::new();
         output.read_line(&mut line).expect("a line of the answer");
         let id = conversation.turns()[0]["id"].as_str().expect("an id").to_owned();
@@ -258,6 +262,7 @@ fn a_killed_gateway_continues_its_threads() {
         eventually("the killed turn to be failed", || {
             conversation.turns().get(1).filter(|turn| turn["status"] != "running").cloned()
         });
+        // The lease of the killed turn has expired by now. Before that, the thread would count as busy.
         conversation.ask("Name another color.");
         let turns = conversation.turns();
         println!("{api}: after the kill: {:?}", turns.iter().map(|turn| &turn["status"]).collect::<Vec<_>>());

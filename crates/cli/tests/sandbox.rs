@@ -34,6 +34,8 @@ impl Ordinary {
         let machine = Machine::new();
         let runtime = Runtime::new().unwrap();
         let model = runtime.block_on(ScriptedModel::start()).unwrap();
+        // Writing is allowed without a question, so that only the sandbox stands between a command and the
+        // files.
         let url = model.base_url(Wire::Anthropic);
         let settings = format!(
             "[model]\ndefault = 'anthropic/claude-test'\n[providers.anthropic]\nbase_url = '{url}'\n\
@@ -90,6 +92,7 @@ fn a_command_is_isolated_and_everybody_is_told() {
         assert!(!project.join(new).exists(), "what is new is taken away: {new}");
     }
     assert_eq!(fs::read_to_string(project.join("file")).unwrap(), "made\n");
+    // The last request contains the command's output. A secret there would have left the machine.
     let sent = talk.model.requests().pop().unwrap().body.to_string();
     assert!(
         !sent.contains("secret") && !sent.contains("fwt_") && !sent.contains("claude-test\\n["),
@@ -112,6 +115,7 @@ fn cancelling_a_command_puts_protected_files_back_at_every_level() {
     for (level, changed) in [("isolated", false), ("confined", false), ("off", true)] {
         let talk = Ordinary::at_level(level);
         let project = talk.machine.project();
+        // The duration of the sleep identifies the process among all that run on the machine.
         let mark = format!("1000{}{}", std::process::id(), level.len());
         talk.will_run(&format!(
             "echo evil > AGENTS.md; echo evil > AGENTS.override.md; mkdir -p sub/.vscode; touch sub/.vscode/tasks.json; \
@@ -143,10 +147,12 @@ fn cancelling_a_command_puts_protected_files_back_at_every_level() {
 fn a_command_that_left_its_session_is_gone_when_the_gateway_is_killed() {
     let talk = Ordinary::new();
     let mark = format!("1000{}", std::process::id());
+    // `setsid` leaves the process group, so signals to the group do not reach the child.
     talk.will_run(&format!("setsid sleep {mark} & touch begun; sleep 300"));
     let mut asking = talk.machine.command(&format!("turn start {} go", talk.thread)).spawn().unwrap();
     eventually("the command to begin", || talk.machine.project().join("begun").exists().then_some(()));
     eventually("its child", || (!processes_with(&mark).is_empty()).then_some(()));
+    // A killed gateway cannot clean up. The guard beside the command has to notice that it is gone.
     talk.server.kill();
     eventually("the end of all", || (processes_with(&mark).is_empty()).then_some(()));
     let _ = asking.kill();

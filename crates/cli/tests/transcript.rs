@@ -109,6 +109,8 @@ fn machine() -> Machine {
     ] {
         machine.write(Path::new("project").join(path), text);
     }
+    // The links lead to a file in use, nowhere, to itself and out of the project. A link can have each of
+    // these outcomes.
     for (target, link) in [
         ("../AGENTS.override.md", "services/billing/AGENTS.md"),
         ("../notes/billing.md", "services/billing/AGENTS.local.md"),
@@ -152,6 +154,8 @@ fn without_place(out: &str, ours: &[&str]) -> String {
 fn of_this_repository() -> String {
     let machine = Machine::new();
     let root = Path::new(REPOSITORY).canonicalize().unwrap();
+    // The root is given, because a copy of the sources may lie inside another repository or have no `.git`
+    // at all.
     let mut command = machine.command("explain --all --root .");
     command.current_dir(&root);
     let out = finish(command, b"").done().replace(&root.display().to_string(), "/repo");
@@ -216,6 +220,7 @@ fn the_page_shows_every_outcome() {
         "ignored",
         "above root",
     ];
+    // A new outcome must get a scene, since this page is where users look up what they see.
     missing.retain(|outcome| {
         let is_it = |line: &str| line.starts_with("  ") && line.contains(&format!("  {outcome} "));
         !page.lines().any(|line| is_it(&format!("{line} ")))

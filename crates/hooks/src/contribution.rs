@@ -66,6 +66,8 @@ impl Contribution {
     /// Returns the slot that only one contribution of this kind can take, across all hooks.
     pub fn slot(&self) -> Option<&str> {
         match self {
+            // A section has two ids: its own one for diagnostics and that of the place in the prompt, which
+            // is contested.
             Self::PromptSection(section) => Some(&section.section_id),
             _ => self.id(),
         }

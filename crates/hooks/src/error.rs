@@ -124,6 +124,7 @@ pub enum RegistrationError {
 
 impl Hint for RegistrationError {
     fn hint(&self) -> Option<Cow<'_, str>> {
+        // Only errors whose remedy is not obvious from the message have a hint.
         let hint = match self {
             Self::InvalidId { .. } => format!("1 to {MAX_ID_BYTES} visible ASCII characters"),
             Self::UnknownName { found_in, .. } => format!("it is in {}", (*found_in)?),

@@ -51,6 +51,7 @@ trait AnyWorker: Send + Sync + 'static {
 
 impl<W: JobWorker> AnyWorker for W {
     fn start(self: Arc<Self>, job: JobContext) -> BoxFuture<'static, Result<(), HookFailure>> {
+        // The future owns the worker through the `Arc`, so it can outlive the registry during a shutdown.
         Box::pin(async move { self.run(job).await })
     }
 }

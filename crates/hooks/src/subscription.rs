@@ -94,6 +94,7 @@ impl HookSubscription {
 
     /// Sets the contributions to use if the hook fails.
     pub fn fallback(mut self, contributions: impl IntoIterator<Item = Contribution>) -> Self {
+        // The policy is set along with the contributions, because they have no effect under any other one.
         self.failure = FailurePolicy::Fallback;
         self.fallback = contributions.into_iter().collect();
         self

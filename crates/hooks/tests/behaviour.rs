@@ -51,6 +51,7 @@ pub(crate) fn subscription(id: &str, does: impl Hook) -> HookSubscription {
 
 /// Returns the context of a turn without a user.
 pub(crate) fn turn() -> Arc<TurnContext> {
+    // Fresh ids for every turn, so that records of concurrent tests cannot be confused.
     let scope = TurnScope {
         turn_id: Some("turn-1".parse().unwrap()),
         mode: ThreadMode::Agent,

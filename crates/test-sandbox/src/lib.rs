@@ -22,6 +22,7 @@ pub fn processes_with(text: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     ids.filter(|id| {
+        // A process may end between the listing and this read. Its arguments then count as empty.
         let arguments = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
         String::from_utf8_lossy(&arguments).contains(text)
     })
@@ -70,6 +71,8 @@ fn newest(directory: &Path) -> anyhow::Result<SystemTime> {
     for entry in fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))? {
         let entry = entry?;
         let metadata = entry.metadata()?;
+        // The modification time of a directory is ignored, since it does not change when a file in it is
+        // edited.
         let written = if metadata.is_dir() { self::newest(&entry.path())? } else { metadata.modified()? };
         newest = newest.max(written);
     }
@@ -78,6 +81,7 @@ fn newest(directory: &Path) -> anyhow::Result<SystemTime> {
 
 fn build(directory: &Path) -> anyhow::Result<()> {
     let profile = match directory.file_name().and_then(|name| name.to_str()) {
+        // Cargo names the directory of the profile `dev` differently from the profile itself.
         None | Some("debug") => "dev",
         Some(profile) => profile,
     };

@@ -12,6 +12,8 @@ pub(crate) struct Hash {
 /// Mixes eight bytes at a time. The table is fixed, so collisions cannot be provoked by inserting keys.
 pub(crate) fn hash(bytes: &[u8]) -> Hash {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    // The length is mixed in first: a token that ends in zero bytes would otherwise collide with its
+    // shorter form.
     let mut mixed = (bytes.len() as u64).wrapping_mul(FACTOR);
     for chunk in bytes.chunks(8) {
         let mut word = [0; 8];

@@ -59,6 +59,8 @@ impl Counter {
         // Counted without the lock, which other threads need. Counting the same text twice is rare and harmless.
         let tokens = count(encoding, text);
         let mut known = self.known.lock();
+        // Starting over is simpler than evicting the oldest text and costs one count per text that is still
+        // in use.
         if known.len() >= REMEMBERED {
             known.clear();
         }

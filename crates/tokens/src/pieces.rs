@@ -23,6 +23,8 @@ pub(crate) fn split(text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let found = PATTERN.find(Input::new(rest).anchored(Anchored::Yes))?;
         let mut end = found.end();
+        // The last white space belongs to the following word: a token usually begins with the blank before
+        // it.
         if found.pattern().as_usize() == GIVES_BACK {
             end -= rest[..end].chars().next_back().map_or(0, char::len_utf8);
         }

@@ -112,6 +112,8 @@ impl RunningTurn {
 
     /// Sends a piece of the answer to all listeners; only the one that started the turn applies backpressure.
     pub(crate) async fn broadcast_delta(&self, text: &str) {
+        // The index and the list of watchers are taken together, so that a watcher who joins now misses no
+        // piece and gets none twice.
         let (index, watchers) = self.handle.next_piece(text);
         for watcher in watchers {
             watcher.delta(self.id(), index, text).await;
@@ -161,6 +163,8 @@ impl RunningTurn {
     pub(crate) async fn add(&self, items: Vec<TurnItem>, events: Vec<TurnEvent>) -> Result<(), AgentError> {
         let agent = Arc::clone(&self.agent);
         let turn = self.stored.clone();
+        // The lock is held until the commit has ended. Another commit in between would store the items in a
+        // different order.
         let mut pending = Arc::clone(&self.pending).lock_owned().await;
         self.write(async move {
             let all: Vec<TurnItem> = pending.iter().cloned().chain(items).collect();
@@ -217,6 +221,7 @@ impl RunningTurn {
 
     /// Returns the number of rounds before the model must answer.
     pub(crate) fn max_rounds(&self) -> u32 {
+        // At least one round, because a turn without any could not answer.
         let configured = self.agent.settings.turns.max_rounds.max(1);
         self.subject.limits.max_rounds.map_or(configured, |limit| limit.clamp(1, configured))
     }

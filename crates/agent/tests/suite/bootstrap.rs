@@ -27,6 +27,7 @@ async fn an_unreadable_file_is_left_out_with_a_diagnostic() {
     fs::remove_file(&soul).unwrap();
     for (code, spoil) in spoil {
         spoil();
+        // Opening a pipe without a writer blocks forever, so the time limit is what the last case checks.
         let prompt = tokio::time::timeout(Duration::from_secs(10), world.prompt());
         let compiled = prompt.await.unwrap().unwrap();
         assert_eq!(codes(&compiled.manifest, "soul_core"), [code]);
@@ -59,6 +60,7 @@ async fn only_the_usable_part_of_a_gigabyte_is_read() {
     let world = World::new().await;
     for name in ["SOUL.md", "USER.md"] {
         let path = world.path("home").join(name);
+        // Two-byte characters reveal a limit that counts bytes where characters are meant.
         fs::write(&path, "é\n".repeat(40_000)).unwrap();
         fs::File::options().write(true).open(&path).unwrap().set_len(1 << 30).unwrap();
     }

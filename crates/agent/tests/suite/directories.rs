@@ -49,6 +49,7 @@ async fn markers_apply_only_without_a_configured_root() {
         assert!(["At the root.", "In a.", "In b."].iter().all(|text| chain.contains(text)), "{chain}");
         assert!(!chain.contains("secret"), "{chain}");
     }
+    // Codex searches for its markers even in a workspace, because its own rules define the root.
     for (markers, expected) in [
         (json!(["project.toml"]), &["In a.", "In b."][..]),
         (json!([]), &["In b."]),
@@ -83,6 +84,7 @@ async fn a_configured_root_must_be_inside_the_workspace() {
     let error = world.refused(None).await;
     assert!(matches!(error, AgentError::Files(_)), "the workspace's directory is not inside it: {error}");
     let above = world.path("");
+    // The last path shares a prefix with the root as text, but is another directory.
     for path in ["..", "/", above.to_str().unwrap(), "a/../..", "../outside", "../repo-beside"] {
         world.configure(json!({ "root": { "projectRootOverride": path } })).await;
         let error = world.refused(Some("a")).await;
@@ -109,6 +111,7 @@ async fn a_path_leaving_and_reentering_the_root_is_rejected() {
     let world = World::nested().await;
     symlink(world.path("outside"), world.path("repo/link")).unwrap();
     symlink(world.path("repo/a"), world.path("outside/back")).unwrap();
+    // Two of these end inside the root again. The way there leads outside, where files would be read.
     for cwd in ["link", "link/back", "link/back/b", "link/nowhere"] {
         let error = world.refused(Some(cwd)).await;
         assert!(matches!(error, AgentError::OutsideWorkspace { .. }), "{cwd}: {error}");
@@ -123,6 +126,7 @@ async fn a_path_leaving_and_reentering_the_root_is_rejected() {
 #[tokio::test]
 async fn dots_in_a_directory_do_not_widen_its_bounds() {
     let world = World::nested().await;
+    // The only marker is now above the workspace, so a search that left its directory would find it.
     std::fs::remove_dir_all(world.path("repo/.git")).unwrap();
     world.write(".git/HEAD", "");
     for name in ["repo/", "repo/.", "outside/../repo", "repo/a/.."] {

@@ -72,6 +72,8 @@ impl World {
     /// Moves the last use of every prompt text into the past.
     pub(crate) fn age_texts(&self, age: Duration) {
         let database = rusqlite::Connection::open(self.path("foreword.db")).unwrap();
+        // The agent may be writing to the same file. Without a timeout, SQLite reports a busy database
+        // immediately.
         database.busy_timeout(Duration::from_secs(5)).unwrap();
         let milliseconds = i64::try_from(age.as_millis()).unwrap();
         let aged =
@@ -129,6 +131,7 @@ impl World {
     /// Creates a thread in which a turn runs.
     pub(crate) async fn turn(&self) -> (PromptRequest, TurnId) {
         let mut request = self.thread().await;
+        // Ten minutes are longer than any test, so the lease never expires in the middle of one.
         let expires_at = Timestamp::from_milliseconds(Timestamp::now().milliseconds() + 600_000);
         let start = TurnStartParams::new(&request.scope.workspace_id, &request.scope.thread_id, "hello");
         let lease = Lease { owner: OWNER.to_owned(), expires_at };
@@ -159,6 +162,7 @@ impl World {
 
     /// Returns the records of a turn's hooks, once all are written.
     pub(crate) async fn hook_runs(&self, agent: &Agent, turn: &TurnId) -> Vec<HookRun> {
+        // Records are written in the background. Shutting down waits for them.
         agent.shutdown(Duration::from_secs(30)).await;
         self.store.hook_runs(&self.workspace, turn).await.unwrap()
     }

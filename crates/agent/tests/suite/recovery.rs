@@ -8,6 +8,8 @@ use crate::stage::{Setting, Stage};
 #[tokio::test]
 async fn repeatedly_truncated_calls_end_the_turn() {
     let stage = Stage::agent(&[]).await;
+    // The JSON ends inside a key, as it does when the answer reaches its maximum length. Running such a
+    // call could write half a file.
     stage.model.answer_by(|_| {
         Answer::empty().tool_call("c", "write_file", r#"{"path":"a.txt","con"#).stop(Stop::MaxOutputTokens)
     });
@@ -32,6 +34,7 @@ async fn a_busy_provider_gets_the_same_request_again() {
             stage.model.answer(trouble);
             stage.model.answer(Answer::text("at last"));
             let answer = stage.ask("hello").await;
+            // Equal bodies also keep the provider's cache valid for the second attempt.
             let bodies = stage.bodies();
             assert_eq!((bodies.len(), &bodies[0]), (2, &bodies[1]), "{wire:?}");
             assert_eq!(answer["steps"].as_array().unwrap().len(), 2);
@@ -66,6 +69,8 @@ async fn the_next_turn_knows_why_the_last_one_failed() {
 #[tokio::test]
 async fn an_answer_that_stays_truncated_is_marked() {
     let stage = Stage::chat().await;
+    // Each part reaches the maximum length and asks for a continuation. The turn has to give up at some
+    // point and must not look complete.
     for part in ["The total is 12", "34", "56", "78"] {
         stage.model.answer(Answer::text(part).stop(Stop::MaxOutputTokens));
     }
@@ -89,6 +94,7 @@ async fn whitespace_is_not_an_answer() {
 #[tokio::test]
 async fn call_ids_differ_between_turns() {
     let stage = Stage::agent(&[("a.txt", "text\n")]).await;
+    // Some providers restart their ids in every answer, but reject a history in which two calls share one.
     for _ in 0..2 {
         stage.model.answer(Answer::empty().tool_call("same", "read_file", r#"{"path":"a.txt"}"#));
         stage.model.answer(Answer::text("Read."));

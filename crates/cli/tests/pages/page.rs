@@ -149,6 +149,7 @@ fn a_block_says_what_it_is_for() {
             (13, "d\n".to_owned(), Role::Output(Precision::Like)),
         ]
     );
+    // A typo in an info string must fail the test. Otherwise a block would silently stop being run.
     for unclear in ["text", "sh not-run", "bash", "sh exits-one", "console: why"] {
         assert!(Role::parse(unclear).is_err(), "{unclear}");
     }

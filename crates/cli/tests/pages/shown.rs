@@ -50,6 +50,7 @@ fn fits(shown: &[String], said: &[String], at: usize, furthest: &mut usize) -> b
     *furthest = (*furthest).max(at);
     let Some((first, rest)) = shown.split_first() else { return said.is_empty() };
     if first.trim() == ANYTHING {
+        // Trying every length is exponential for many ellipses, but a block has only a few of them.
         return (0..=said.len()).any(|from| fits(rest, &said[from..], at + 1, furthest));
     }
     match said.split_first() {
@@ -61,6 +62,7 @@ fn fits(shown: &[String], said: &[String], at: usize, furthest: &mut usize) -> b
 fn line_fits(shown: &str, said: &str) -> bool {
     let Some((begin, rest)) = shown.split_once(ANYTHING) else { return shown == said };
     let Some(said) = said.strip_prefix(begin) else { return false };
+    // Only character boundaries are tried, because slicing inside a character would panic.
     (0..=said.len()).filter(|at| said.is_char_boundary(*at)).any(|at| line_fits(rest, &said[at..]))
 }
 
@@ -71,6 +73,7 @@ fn dots_stand_for_what_varies() {
     assert!(fits("a …, c\n", "a b, c"));
     assert!(fits("…\nc\n", "a\nb\nc\n"));
     assert!(fits("a\n…\nc\n…\n", "a\nc\n"));
+    // Output beyond the page's last line counts as a difference, or a page could hide a warning.
     assert!(!fits("a\n", "a\nb\n"));
     assert!(!fits("a …, c\n", "a b c"));
     assert!(!fits("…\nc\n", "a\nb\nc\nd\n"));
@@ -87,6 +90,7 @@ fn figures_may_differ_where_a_page_says_so() {
         "stable  environment  ███   76 tokens, 1.5 %",
         "stable  environment  █████████  176 tokens, 12 %"
     ));
+    // Sizes of built-in sections are the same on every machine, so a changed text must show up in the page.
     let ours = |bar: &str, size: &str| format!("stable  identity  {bar}   {size} characters");
     assert!(fits(&ours("███", "84 tokens, 300"), &ours("█████", "84 tokens, 300")));
     assert!(!fits(&ours("███", "84 tokens, 300"), &ours("███", "84 tokens, 301")));

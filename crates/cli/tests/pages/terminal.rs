@@ -22,6 +22,8 @@ pub(super) struct Terminal {
 
 impl Terminal {
     pub(super) fn open(mut command: Command, scripts: &Path) -> Self {
+        // The reader's own startup files are skipped: an alias or prompt there would change what a page
+        // prints.
         command.args(["--noprofile", "--norc"]).stdin(Stdio::piped());
         let (mut shell, lines) = start(command);
         let stdin = shell.stdin.as_mut().expect("standard input");
@@ -41,6 +43,7 @@ impl Terminal {
     pub(super) fn run_to_failure(&mut self, block: &str) -> (i32, String) {
         std::fs::write(&self.script, block).expect("write a script");
         let script = self.script.display();
+        // The failing command must not end the shell, which later blocks of the page still need.
         self.say(&format!("set +e\n. '{script}' </dev/null\necho \"{DONE}$?\"\nset -e"))
     }
 
@@ -104,6 +107,7 @@ impl Busy {
     pub(super) fn interrupt(&mut self) -> ExitStatus {
         assert!(signal_group(&self.shell), "could not interrupt {}", self.shell.id());
         let shell = &mut self.shell;
+        // A gateway finishes accepted requests before it ends, so the end may take a moment.
         let status = eventually("Ctrl-C to end it", || shell.try_wait().expect("wait for the shell"));
         // Read the rest of the output.
         while let Ok(line) = self.lines.recv_timeout(Duration::from_secs(1)) {

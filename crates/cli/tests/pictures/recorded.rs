@@ -28,6 +28,8 @@ pub(super) fn session() -> String {
         command.current_dir(machine.root().join("shop"));
         let said = finish(command, b"");
         session.push_str(&format!("\u{1b}[32m$\u{1b}[0m \u{1b}[1mforeword {words}\u{1b}[0m\n"));
+        // The temporary directory is replaced by a fixed one, so that the picture is the same on every
+        // machine.
         let text =
             format!("{}{}", said.err, said.out).replace(&machine.root().display().to_string(), "/home/ada");
         session.push_str(text.trim_end());

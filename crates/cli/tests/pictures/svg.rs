@@ -48,6 +48,7 @@ pub(super) fn terminal(text: &str) -> String {
 pub(super) fn lines(picture: &str) -> Vec<String> {
     let lines = picture.lines().filter(|line| line.starts_with("<text"));
     let text = lines.map(|line| {
+        // Text is compared without positions: figures may differ in length, and columns shift with them.
         let parts =
             line.split('<').filter_map(|tag| tag.starts_with("tspan").then(|| tag.split_once('>')).flatten());
         parts.map(|(_, text)| text).collect::<Vec<_>>().join(" ")
@@ -56,6 +57,7 @@ pub(super) fn lines(picture: &str) -> Vec<String> {
 }
 
 pub(super) fn escape(text: &str) -> String {
+    // The ampersand comes first, as the other replacements insert more of them.
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
@@ -87,6 +89,8 @@ fn runs(line: &str) -> Vec<Run> {
             }
         }
         let class = [if bold { "b" } else { "" }, colour].join(" ").trim().to_owned();
+        // A gap of two spaces begins a new part with its own position. Viewers may render runs of spaces in
+        // different widths.
         for word in text.split_inclusive("  ") {
             let shown = word.trim_end_matches(' ');
             let indent = shown.chars().count() - shown.trim_start_matches(' ').chars().count();

@@ -33,6 +33,7 @@ fn run() -> Result<serde_json::Value, Box<dyn std::error::Error>> {
     let cancel = std::env::args_os().nth(2).filter(|file| !file.is_empty());
     let program = std::env::args_os().nth(3).map_or_else(Program::this, Program::at);
     let (mut guarded, mut output) = Guarded::start(&program, &request)?;
+    // The output is read on another thread, because this one must keep sending signs of life to the guard.
     let reading = std::thread::spawn(move || {
         let mut printed = Vec::new();
         output.read_to_end(&mut printed).map(|_| String::from_utf8_lossy(&printed).into_owned())
