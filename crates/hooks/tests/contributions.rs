@@ -51,6 +51,7 @@ async fn an_undeclared_kind_is_refused() {
 
 #[tokio::test]
 async fn a_repeated_id_is_refused() {
+    // Ids are unique per kind, so the section with the id of a policy is accepted.
     let does = Does::Return(vec![policy("p", 1), section("p", "another kind"), policy("p", 2)]);
     let bench = bench([subscription("hook", does)]);
     let outcome = bench.run().await.unwrap();
@@ -116,6 +117,8 @@ async fn exceeding_the_total_budget_fails_the_hook() {
 async fn a_long_section_is_cut_with_a_mark() {
     let budget = Budget { text_chars: 200, ..Budget::default() };
     let text = "a line of its own\n".repeat(100);
+    // The wide section consists of two-byte characters: the budget counts characters, and a cut between
+    // bytes would panic.
     let does =
         Does::Return(vec![section("s", &text), section("wide", &"é".repeat(300)), section("short", "")]);
     let bench = bench([subscription("hook", does).budget(budget).failure(FailurePolicy::FailClosed)]);

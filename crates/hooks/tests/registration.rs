@@ -23,6 +23,8 @@ fn refused(subscriptions: impl IntoIterator<Item = HookSubscription>) -> String 
     let mut registry = HookRegistry::new();
     registry.register(package("first", [hook("there")])).unwrap();
     let error = registry.register(package("second", subscriptions)).unwrap_err();
+    // Half a package would be worse than none: its hooks may rely on each other. The registry must be as it
+    // was.
     assert_eq!(registry.packages().collect::<Vec<_>>(), [("first", "domain")]);
     assert_eq!(registry.subscriptions(PHASE).collect::<Vec<_>>(), ["there"]);
     error.with_hint()
@@ -143,6 +145,8 @@ fn a_hook_id_names_all_subscriptions_of_the_hook() {
     let mut registry = HookRegistry::new();
     let many =
         [hook("many").id("many.1"), hook("many").id("many.2"), hook("z").before("many").before("many.1")];
+    // One subscription is named twice, by its hook and by its own id. The repeated edge must not keep it waiting
+    // forever.
     registry.register(package("a", many)).unwrap();
     assert_eq!(registry.subscriptions(PHASE).collect::<Vec<_>>(), ["z", "many.1", "many.2"]);
 }

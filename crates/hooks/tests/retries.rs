@@ -13,6 +13,7 @@ use crate::behaviour::{bench, section, status, subscription};
 fn failing(times: u32, tried: &Arc<AtomicU32>) -> impl hooks::Hook + use<> {
     let tried = Arc::clone(tried);
     move |_: HookContext| {
+        // Counted before the future is polled, so that an attempt that is never awaited is noticed.
         let attempt = tried.fetch_add(1, Ordering::SeqCst);
         async move {
             if attempt < times { Err(HookFailure::new("not yet")) } else { Ok(vec![section("s", "text")]) }
@@ -38,6 +39,7 @@ async fn a_hook_that_fails_is_tried_again_after_a_pause() {
 async fn it_is_tried_no_more_often_than_it_asks_for() {
     for (retries, expected) in [(Retries::default(), 1), (THREE, 3)] {
         let tried = Arc::default();
+        // The timeout allows several more attempts, so only the limit can end them.
         let hook = subscription("h", failing(9, &tried)).retries(retries).timeout(Duration::from_secs(60));
         let bench = bench([hook]);
         assert_eq!(bench.run().await.unwrap().sections().count(), 0);

@@ -135,6 +135,8 @@ async fn no_more_run_than_may() {
 #[tokio::test(start_paused = true)]
 async fn a_hook_starts_when_those_before_it_have_ended() {
     let first = Does::ReturnAfter(Duration::from_secs(1), vec![]);
+    // The higher priority must not move `b` before `a`. Time is paused, so the duration reveals the batches
+    // exactly.
     let bench = bench([
         subscription("b", Does::ReturnAfter(Duration::from_secs(1), vec![])).after("a").priority(9),
         subscription("a", first),

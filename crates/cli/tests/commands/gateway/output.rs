@@ -7,6 +7,7 @@ use crate::support::{Machine, finish};
 #[test]
 fn a_reader_that_closes_its_pipe_is_no_failure() {
     let (machine, _server) = Machine::with_workspace();
+    // The text is far larger than a pipe's buffer, so the command is still writing when `head` has gone.
     machine.run_with("doc save", "line\n".repeat(10_000)).done();
     for words in ["doc get", "doc get --format json", "doc diff", "completions bash", "config"] {
         // The shell of `set -o pipefail` is not everywhere, so the code is written where it can be read.
@@ -23,6 +24,8 @@ fn a_reader_that_closes_its_pipe_is_no_failure() {
 fn standard_output_that_cannot_be_written_is_a_failure() {
     let (machine, _server) = Machine::with_workspace();
     machine.run_with("doc save", "text").done();
+    // Every write to `/dev/full` fails as on a full disk. Unlike a closed pipe, this loses data that a user
+    // wanted to keep.
     let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else { return };
     let mut command = machine.command("doc get");
     let output = command.stdout(full).stderr(Stdio::piped()).output().unwrap();
@@ -36,6 +39,8 @@ fn standard_output_that_cannot_be_written_is_a_failure() {
 #[test]
 fn a_document_comes_out_of_a_pipe_byte_for_byte() {
     let (machine, _server) = Machine::with_workspace();
+    // Escapes protect a terminal, but in a pipe they would damage the document: `doc get | doc save` must
+    // change nothing.
     let text = "a \u{1b}[31mred\u{1b}[0m word, a \u{7} bell, \u{1} and \u{feff}\tthe rest\n";
     machine.run_with("doc save", text).done();
     assert_eq!(machine.run("doc get").done(), text);
@@ -54,6 +59,8 @@ fn colours_are_for_terminals_or_for_who_asks() {
     assert_eq!(machine.run("doc diff").done(), plain);
     assert_eq!(machine.run("doc diff --color never").done(), plain);
     assert_eq!(machine.run("doc diff --color always").done(), coloured);
+    // `NO_COLOR` and `CLICOLOR_FORCE` are conventions that many tools share, and users set them once for
+    // all of them.
     let with = |words: &str, variable: &str| {
         let mut command = machine.command(words);
         command.env(variable, "1");
@@ -109,6 +116,7 @@ fn help_and_version_are_data() {
     ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
     }
+    // The order of the groups is that of a first visit: files work without a gateway and come first.
     let headings =
         ["Files:", "Other agents:", "Skills:", "Documents:", "Turns:", "Gateway:", "Tools:", "Options:"];
     let found: Vec<&str> =

@@ -20,6 +20,8 @@ fn a_provider_is_shown_without_its_secrets() {
     assert!(line("providers.local.headers ").contains("{ \"X-Team\" = \"***\" }"), "{text}");
     assert!(line("providers.local.base_url ").contains("?key=***\""), "{text}");
     assert!(line("providers.local.api_key_env ").contains("\"LOCAL_KEY\""), "{text}");
+    // Both formats are checked, since they are printed by different code and either may end up in a bug
+    // report.
     let json = machine.run("config --format json").done();
     assert!(!text.contains("secret") && !json.contains("secret"), "{json}");
 }
@@ -48,6 +50,7 @@ fn a_provider_that_cannot_be_used_stops_the_start() {
     assert!(error.starts_with("error: provider `local`: the base URL is not an address"), "{error}");
     machine.write("home/config.toml", "[providers.openai]\napi_key_file = 'openai.key'\n");
     let key = machine.write("home/openai.key", "sk-secret\n");
+    // Readable by the group is already too much: on many systems all users share one group.
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o640)).unwrap();
     machine.check_code(
         "serve --listen 127.0.0.1:0",
@@ -70,6 +73,8 @@ fn bad_settings_of_turns_stop_the_start() {
         ("[providers.x]\nkind = 'x'\n", "`providers.x.kind` must be one of `anthropic`, `openai`"),
         ("[model]\ndefault = 'x/y'\n", "names provider `x`, which is not configured"),
     ] {
+        // Rejected at the start, because a gateway that fails with its first turn fails when its operator
+        // has left.
         let machine = Machine::new();
         machine.write("home/config.toml", text);
         let error = machine.run("serve --listen 127.0.0.1:0").failed(2);
@@ -83,6 +88,7 @@ fn a_key_in_a_file_reaches_its_provider_and_nobody_else() {
     let machine = Machine::new();
     let runtime = Runtime::new().unwrap();
     let model = runtime.block_on(ScriptedModel::start()).unwrap();
+    // The model rejects every other key, so the answer proves that this one arrived without its line end.
     model.require_key(KEY);
     model.answer(Answer::text("Hello."));
     machine.write(

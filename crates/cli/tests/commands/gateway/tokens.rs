@@ -17,6 +17,8 @@ fn tokens_are_made_listed_and_revoked() {
         "made token `bob` with the role reader; this is the only time its secret is shown\n"
     );
     let secret = said.word();
+    // Without a role, a token is a reader. The weakest role is the default, so a forgotten flag grants too
+    // little.
     machine.run("token create ann").done();
     let listed = machine.run("token list").done();
     assert!(!listed.contains(&secret));
@@ -53,6 +55,7 @@ fn commands_show_the_token_they_are_given() {
         "error: `thread/agents_doc/archive` needs the role editor, this token has reader\n\
          hint: use a token with a stronger role, or ask an owner for one\n"
     );
+    // The author in the history proves that the configured token was sent and not the owner's.
     let editor = machine.run("token create ann --role editor").word();
     machine.write("home/ann.token", format!("{editor}\n"));
     machine.write("home/config.toml", "client.token_file = 'ann.token'");
@@ -94,6 +97,7 @@ fn the_audit_says_who_did_what_without_secrets() {
     assert!(position("gateway started") < position("bob, editor"), "oldest first: {out}");
     assert!(position("bob, editor") < position("token revoked"), "{out}");
     assert!(position("from 127.0.0.1: revoked token, 1 time") > 0, "{out}");
+    // The log records settings that differ from the default, since they decide what the other entries mean.
     let started = lines[position("gateway started")];
     assert!(
         started.contains("retention.audit = \"2 years\"") && started.contains("rate_limit_per_second = 1000"),
@@ -109,6 +113,7 @@ fn the_audit_says_who_did_what_without_secrets() {
         .filter_map(|entry| entry["event"]["kind"].as_str())
         .collect();
     assert!(kinds.contains(&"token_created") && kinds.contains(&"authentication_failed"), "{kinds:?}");
+    // A time in the future is valid input with an empty answer, unlike a word that is no time.
     let later = machine.run("audit --since 2999-01-01T00:00:00Z --format json").object();
     assert_eq!(later["entries"].as_array().unwrap().len(), 0);
     let err = machine.run("audit --since yesterday").failed(2);
