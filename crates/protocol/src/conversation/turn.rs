@@ -293,7 +293,7 @@ pub struct ExplainedFile {
     /// Delivery of the file.
     pub delivery: FileDelivery,
     /// SHA-256 of the delivered content.
-    // Absent for a file that was only named or removed: its text was not delivered.
+    // Absent for a removed file, of which no content is left to prove.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<ContentHash>,
     /// Modification time in milliseconds since 1970, if the model received it.

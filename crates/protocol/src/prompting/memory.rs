@@ -139,7 +139,7 @@ pub struct MemoryRemoved {
 }
 
 impl std::ops::AddAssign for MemoryRemoved {
-    // Texts are removed in several steps, one per kind of place, and reported together.
+    // The removals of all affected turns are added up into one report.
     fn add_assign(&mut self, more: Self) {
         self.prompt_texts += more.prompt_texts;
         self.openings += more.openings;

@@ -111,8 +111,8 @@ macro_rules! methods {
         )*
 
         /// All methods, in the order of the reference.
-        // Dispatch, reference and schemas are all made from this table. A method that is missing here does
-        // not exist anywhere.
+        // The reference, the schemas and the capabilities are made from this table. A test of the gateway
+        // compares it with the registered handlers.
         pub const METHODS: &[MethodSpec] = &[$(
             MethodSpec {
                 name: $name,
