@@ -19,6 +19,8 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
     match command {
         Command::Show { path, .. } => files::explain::show(&context, path.as_deref()),
         Command::Explain { path, all, check, .. } => {
+            // Named variants instead of booleans: two flags of the same type could be swapped in a call without an
+            // error of the compiler.
             let absent = if all { Absent::Listed } else { Absent::LeftOut };
             let lost_text = if check { LostText::Fails } else { LostText::IsReported };
             files::explain::run(&context, path.as_deref(), absent, lost_text)

@@ -126,6 +126,7 @@ impl Output {
         }
         let mut stderr = anstream::stderr();
         if self.is_json() {
+            // Every message is one object on one line, so that a program can read standard error line by line.
             let _ = writeln!(stderr, "{}", json!({ "warning": { "message": message, "hint": hint } }));
             return;
         }
@@ -141,6 +142,7 @@ impl Output {
         if self.is_json() {
             let mut error = json!({ "message": failure.message });
             if !failure.hints.is_empty() {
+                // `hint` is a single string in JSON, so several hints are joined.
                 error["hint"] = failure.hints.join("; ").into();
             }
             if let Some(data) = &failure.data {
@@ -179,6 +181,8 @@ fn table_within(
 ) -> String {
     let headings: Vec<String> = headings.iter().map(|heading| heading.to_uppercase()).collect();
     let rows: Vec<Vec<String>> = rows.into_iter().collect();
+    // The widths are measured before the table is built, because the table itself would break words in order
+    // to fit.
     let least = least_widths(&headings, &rows);
     let gaps = GAP * headings.len().saturating_sub(1);
     // Columns this narrow would break words that users copy, so every row becomes a block of lines.
@@ -198,12 +202,14 @@ fn table_within(
     }
     let last = least.len().saturating_sub(1);
     for (index, (column, least)) in table.column_iter_mut().zip(least).enumerate() {
+        // The gap belongs to the column before it, so the last column has none.
         let gap = if index == last { 0 } else { GAP };
         let least = u16::try_from(least + gap).unwrap_or(u16::MAX);
         column
             .set_padding((0, u16::try_from(gap).unwrap_or_default()))
             .set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
     }
+    // The padding of the last cells would leave spaces at the ends of lines, which is noise in a file.
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     format!("{}\n", lines.join("\n"))
 }
@@ -261,6 +267,7 @@ pub(crate) fn print(text: &str) -> Result<Reader, Failure> {
     };
     match written {
         Ok(()) => Ok(Reader::Listening),
+        // A reader like `head` ends early on purpose, so a broken pipe is not an error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
         Err(error) => Err(Failure::caused_by(Exit::Failed, "could not write to standard output", error)),
     }
@@ -340,6 +347,8 @@ pub(crate) fn plain(text: impl AsRef<str>) -> String {
     let text = text.as_ref();
     text.chars().fold(String::with_capacity(text.len()), |mut plain, character| {
         if character.is_control() || instructions::reorders_text(character) {
+            // `escape_default` uses the short form of well-known characters, such as `\n`, which is easier to read
+            // within a path.
             plain.extend(character.escape_default());
         } else {
             plain.push(character);

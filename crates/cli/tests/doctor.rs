@@ -131,7 +131,7 @@ fn a_root_that_has_come_to_hold_private_files_is_reported() {
     assert_eq!(message, unsafe_root);
     assert_eq!(server.stop("TERM").code(), Some(0));
     let server = machine.serve();
-    // Said after it listens.
+    // The check of the roots only runs once the gateway listens, so the warning may appear late.
     let warning = format!("warning: {unsafe_root}\nhint: ");
     eventually("the warning", || machine.tidy(&server.log()).contains(&warning).then_some(()));
 }

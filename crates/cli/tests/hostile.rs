@@ -1,5 +1,5 @@
-//! A malicious repository against everything that reads files: each command ends soon, says a bounded amount, shows nothing of
-//! what is outside, and passes on no order in disguise.
+//! A malicious repository against everything that reads files: each command ends soon, prints a bounded amount, shows
+//! no file from outside the repository, and passes on no disguised order.
 //!
 //! `FOREWORD_TEST_FILES=100000` makes the repository as large as the largest that it is meant for.
 

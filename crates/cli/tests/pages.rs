@@ -2,23 +2,23 @@
 //!
 //! A page is followed twice in the same home: it must work again after itself, so it must put everything back at its end.
 //! Then it is followed in a home that already has a configuration, skills and backups, which it must leave unchanged.
-//! What a block is for is said after its language, where a reader of the page does not see it:
+//! The purpose of a block follows its language, which readers of the page do not see:
 //!
 //! | block | what happens |
 //! | --- | --- |
 //! | `sh` | runs in the page's shell; every command must end with 0 |
 //! | `sh exits-1` | the same, but its last command must end with 1 |
 //! | `sh serve` | runs in a terminal of its own until the next such block or the end; the one before it gets Ctrl-C |
-//! | `sh until-interrupted` | runs in a terminal of its own, gets Ctrl-C once it has said something |
+//! | `sh until-interrupted` | runs in a terminal of its own, gets Ctrl-C after its first output |
 //! | `sh not-run: why` | is not run |
-//! | `console` | `$` begins a command, what follows is what it says |
-//! | `text output` | what the block before it said; `…` is anything in a line, and a line of it alone any lines |
+//! | `console` | `$` begins a command, and its output follows |
+//! | `text output` | the output of the previous block; `…` is anything in a line, and a line of it alone any lines |
 //! | `text output-like` | the same, where figures, dates, bars and the width of columns may be others |
 //! | `text not-checked: why` | is not looked at |
 //! | `toml`, `toml project` | must be a configuration file that is accepted |
 //! | `json` | must be JSON |
 //!
-//! In a command, `…` is what a reader fills in. Whoever follows a page is called ada, and lives in `/home/ada`.
+//! In a command, `…` is what a reader fills in. The reader of a page is called ada and lives in `/home/ada`.
 
 #![expect(
     clippy::print_stdout,
@@ -113,7 +113,7 @@ fn every_page_is_followed_or_recorded() {
     assert_eq!(known, found, "a new page needs a line in `pages!`");
 }
 
-/// What is left out must stay the exception, and each time for a reason that is written beside it.
+/// Skipped commands must remain the exception, each with a reason beside it.
 #[test]
 fn most_commands_of_the_pages_are_run() {
     let pages: Vec<Page> = PAGES.iter().map(|path| Page::read(path)).collect();

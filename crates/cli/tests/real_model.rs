@@ -36,7 +36,7 @@ const ALTERNATING: &str = "\
 {%- endfor -%}
 <|im_start|>assistant\n";
 
-/// How the model ends its answers.
+/// Way in which the model ends its answers.
 #[derive(Clone, Copy)]
 enum Ending {
     Natural,
@@ -178,7 +178,7 @@ fn a_full_context_ends_the_turn_and_not_the_thread() {
         let turns = conversation.turns();
         println!("{api}: answers of {:?} bytes", answers.iter().map(String::len).collect::<Vec<_>>());
         assert!(turns.iter().all(|turn| turn["status"] == "completed"), "{api}: {turns:?}");
-        // What was printed stays in the history of the thread.
+        // The printed answers stay in the history of the thread.
         for (turn, answer) in turns.iter().zip(&answers) {
             let id = turn["id"].as_str().expect("an id");
             let shown: Value =
@@ -256,7 +256,7 @@ fn a_killed_gateway_continues_its_threads() {
         conversation.server.take().expect("a gateway").kill();
         child.kill().expect("end the command");
         child.wait().expect("wait for the command");
-        // The model may still be writing the answer that nobody reads any more.
+        // The model may still be writing the answer, which has no reader any more.
         std::thread::sleep(Duration::from_secs(1));
         conversation.server = Some(serve(&conversation.machine));
         eventually("the killed turn to be failed", || {

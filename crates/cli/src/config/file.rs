@@ -121,6 +121,7 @@ impl ConfigurationFile {
             let position = name.span().start;
             let place = self.place(position);
             let path = join(prefix, name);
+            // A known key comes first, even if its value is a table, such as the headers of a provider.
             if let Some(key) = Key::find(&path) {
                 let directory = self.path.parent().unwrap_or(Path::new(""));
                 let statement = Statement { key, path, origin: place, value: value.get_ref(), directory };
@@ -190,6 +191,7 @@ fn unknown_key(place: &Origin, path: String, value: &DeValue<'_>) -> Failure {
         DeValue::Table(_) => key::sections(),
         _ => KEYS.iter().map(|key| key.path).collect(),
     };
+    // Suggestions contain the user's own names instead of the placeholder, so that they can be copied.
     let known: Vec<String> = known.into_iter().map(|known| key::with_name_of(known, &path)).collect();
     let failure = Failure::usage(format!("{place}: unknown key `{path}`"));
     match protocol::plausible(&path, known.iter().map(String::as_str)) {

@@ -28,6 +28,7 @@ impl Fixture {
         let named = None;
         let start = PathBuf::from(".");
         let fixture = Fixture { directory, named, start, environment: Vec::new(), flags: Vec::new() };
+        // The marker makes the directory a project root, so that the search never leaves the temporary directory.
         std::fs::create_dir_all(fixture.path("project/.git")).unwrap();
         fixture
     }

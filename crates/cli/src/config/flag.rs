@@ -67,6 +67,7 @@ impl FlagSpec {
 
     fn read(&self, key: &'static Key, matches: &ArgMatches) -> Option<Flag> {
         if let Some(empty) = self.empty.filter(|empty| matches.get_flag(empty)) {
+            // The origin is the flag as it was typed, so that a message about the value matches the command line.
             return Some(Flag { name: format!("--{empty}"), key, value: Value::List(Vec::new()) });
         }
         let long = self.long;

@@ -82,6 +82,7 @@ impl Key {
     }
 
     fn name_in<'a>(&self, path: &'a str) -> &'a str {
+        // A path has as many parts as its pattern, so the name is at the position of the placeholder.
         let mut parts = self.path.split('.').zip(path.split('.'));
         parts.find(|(part, _)| *part == ANY_NAME).map_or("", |(_, name)| name)
     }

@@ -78,6 +78,7 @@ impl Layers {
     pub(crate) fn apply(&mut self, assignment: Assignment) {
         let Assignment { key, path, value, origin } = assignment;
         key.store(&mut self.sections, &path, Some(value));
+        // Only the origin of the highest layer is kept, because a higher layer replaces the whole value.
         self.set.insert(path, (key, origin));
     }
 

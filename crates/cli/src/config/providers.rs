@@ -33,6 +33,7 @@ fn check_provider(layers: &Layers, name: &str, settings: &ProviderSettings) -> R
     let Some(kind) = settings.kind_of(name) else {
         return needs("kind", "kind = \"openai_compatible\"");
     };
+    // A kind with a well-known address needs no other. For all others there is nothing to fall back to.
     if settings.base_url.is_none() && BuiltIn::address_of(kind).is_none() {
         return needs("base_url", "base_url = \"http://127.0.0.1:11434/v1\"");
     }
@@ -65,6 +66,7 @@ fn check_model(layers: &Layers, key: &str, model: Option<&str>) -> Result<(), Fa
 
 /// Records the default address of each provider without one: from the vendor's variable, else the vendor's own.
 pub(super) fn note_addresses(layers: &mut Layers, environment: impl Fn(&str) -> Option<String>) {
+    // The names are copied, because the loop records addresses in the same layers.
     let names: Vec<String> = known_names(&layers.sections).into_iter().map(str::to_owned).collect();
     for name in names {
         let settings = layers.sections.providers.get(&name).cloned().unwrap_or_default();
@@ -127,6 +129,7 @@ pub(crate) fn missing_key(
 ) -> Option<String> {
     let config = match configuration.sections().providers.get(provider) {
         Some(settings) => settings.config(provider, &environment).ok()?,
+        // A name that is neither configured nor built in has been reported as an error of the configuration.
         None => ProviderConfig::built_in(provider, &environment)?,
     };
     config.missing_key().map(str::to_owned)
@@ -265,6 +268,7 @@ mod tests {
             hint,
             "name an environment variable with `api_key_env`, or a file of mode 0600 with `api_key_file`"
         );
+        // A key that was pasted into the wrong field must not appear in the message either.
         for text in ["api_key_env = 'sk-secret'", "headers = 'sk-secret'", "headers = { a = ['sk-secret'] }"]
         {
             let (message, _) = load(&format!("[providers.local]\n{text}\n")).refused();
@@ -337,6 +341,7 @@ mod tests {
     #[test]
     fn layers_complete_each_other() {
         let mut fixture = Fixture::new();
+        // The user's table sets only some keys, so the others must remain those of the system's table.
         fixture.system("[providers.local]\nkind = 'openai_compatible'\nbase_url = 'http://a.example'\n");
         fixture.user("[providers.local]\nbase_url = 'http://b.example'\nheaders = { X-Team = 'secret' }\n");
         let (configuration, _) = fixture.load().unwrap();

@@ -102,6 +102,8 @@ pub(crate) const KEYS: &[Key] = &[
         gateway.rate_limit as ZeroIsNone,
         "Maximum requests per second of one token; 0 means no limit."
     ),
+    // Both limits protect the gateway from a client that connects but does not read: its queue would grow
+    // without bound and hold memory for as long as the connection lasts.
     key!(
         "gateway.outgoing_queue_bytes",
         gateway.limits.outgoing_bytes as Positive,
@@ -133,6 +135,8 @@ pub(crate) const KEYS: &[Key] = &[
         gateway.listener.of_token as Positive,
         "Maximum simultaneous connections with the same token."
     ),
+    // Connections without a token have a limit of their own, so that strangers cannot use up the connections
+    // of users.
     key!(
         "limits.connections_without_token",
         gateway.listener.unauthenticated as Positive,
@@ -174,7 +178,10 @@ pub(crate) const KEYS: &[Key] = &[
         .otherwise("`owner.token` in the data directory, if `client.url` is not set"),
     key!("client.workspace", client.workspace, "Default workspace of commands.")
         .variable_name("FOREWORD_WORKSPACE"),
+    // `of_agents` also accepts the variables of the agent whose profile is active, because its users may have
+    // set them already.
     key!("agents.enabled", files.agents.enabled, "Read instruction files on disk.").of_agents(),
+    // A project may choose the profile, because that only decides which of its own files are read.
     key!("agents.profile", profile, "Profile: the rules for finding instruction files.")
         .project(ProjectRule::Free)
         .flag(FlagSpec::new(FlagGroup::Files, "profile", "NAME")),
@@ -186,6 +193,7 @@ pub(crate) const KEYS: &[Key] = &[
     .otherwise(PROFILES_OWN)
     .project(ProjectRule::Free)
     .flag(FlagSpec::new(FlagGroup::Files, "fallback", "NAME")),
+    // A project must not set this: its links could otherwise bring private files from outside into prompts.
     key!(
         "agents.follow_external_links",
         files.agents.follow_external_links,
@@ -219,6 +227,7 @@ pub(crate) const KEYS: &[Key] = &[
         files.agents.root.stop_at_fs_root,
         "Search for markers up to the file system's root; false stops at your home directory."
     ),
+    // A project may ask for less of its own text, but never for more than the user or the profile allows.
     key!(
         "agents.initial.max_files",
         files.agents.initial.max_files,
@@ -257,6 +266,7 @@ pub(crate) const KEYS: &[Key] = &[
         "Announce a file by its path, with its text, or with its text if it is short."
     )
     .project(ProjectRule::Free),
+    // A project decides how its own files are checked, because the result has no effect beyond the report.
     key!("check.agents", check.agents, "Agents whose rules `foreword check` applies, by profile name.")
         .otherwise("agents with verified rules, and foreword")
         .project(ProjectRule::Free),
@@ -372,6 +382,8 @@ pub(crate) const KEYS: &[Key] = &[
         turns.approval_time as Minutes,
         "Minutes that a call waits for approval before it is denied."
     ),
+    // This is a minimum: a machine that only supports a weaker sandbox runs no commands, instead of running
+    // them less confined than the user expects.
     key!(
         "permissions.shell_sandbox",
         shell.sandbox,
@@ -455,6 +467,7 @@ pub(crate) const KEYS: &[Key] = &[
         "Address without the path of a method, such as `http://127.0.0.1:11434/v1`."
     )
     .otherwise("the vendor's own; required for `openai_compatible`"),
+    // Keys are never settings themselves, because `foreword config` and the audit log show every setting.
     key!(
         "providers.NAME.api_key_env",
         providers[NAME].api_key_env as Variable,

@@ -89,6 +89,8 @@ impl Kind {
             DeValue::String(text) => Value::Text(text.clone().into_owned()),
             DeValue::Boolean(on) => Value::Switch(*on),
             DeValue::Integer(number) => {
+                // TOML integers may be negative or larger than 64 bits. Both are values of the wrong kind and not parse
+                // errors.
                 Value::Integer(u64::from_str_radix(number.as_str(), number.radix()).map_err(|_| found())?)
             }
             DeValue::Array(elements) => {
@@ -101,6 +103,7 @@ impl Kind {
             DeValue::Table(table) => {
                 let texts = table.iter().map(|(name, element)| match element.get_ref() {
                     DeValue::String(text) => Ok((name.get_ref().to_string(), text.clone().into_owned())),
+                    // The value is not described, because a header may contain a secret.
                     _ => Err(found()),
                 });
                 Value::Headers(texts.collect::<Result<_, _>>()?)
@@ -193,6 +196,7 @@ impl Kind {
         match (self, value) {
             (Kind::Url, Value::Text(url)) => Value::Text(without_password(url)),
             (_, Value::Headers(headers)) => {
+                // The names of headers are harmless and help to find a mistake, but their values may be secrets.
                 Value::Headers(headers.keys().map(|name| (name.clone(), HIDDEN.to_owned())).collect())
             }
             _ => value.clone(),

@@ -131,6 +131,7 @@ fn assign(key: &'static Key, name: String, value: &OsStr) -> Result<Assignment, 
 
 fn unknown(name: &str) -> Warning {
     let mut known: Vec<String> = KEYS.iter().filter_map(Key::variable).collect();
+    // A prefix is not a complete name, so it would be a useless suggestion.
     known.extend(PROCESS_VARIABLES.iter().filter_map(|variable| match variable.name {
         VariableName::Exact(name) => Some(name.to_owned()),
         VariableName::Prefix(_) => None,
@@ -138,6 +139,8 @@ fn unknown(name: &str) -> Warning {
     let hint = protocol::nearest(name, known.iter().map(String::as_str))
         .map(|nearest| format!("the nearest known variable is `{nearest}`"));
     Warning {
+        // Any program may set variables, so the name may contain control characters that must not reach the
+        // terminal.
         message: format!("environment variable `{}` is unknown and has no effect", name.escape_debug()),
         hint,
     }

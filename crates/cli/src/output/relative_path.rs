@@ -38,6 +38,7 @@ impl<'a> Viewpoint<'a> {
         if self.is_everything() {
             return plain(text);
         }
+        // The replaced text ends with a slash, so only whole components match.
         plain(text.replace(&format!("{}/", self.0.display()), "./"))
     }
 

@@ -265,7 +265,7 @@ fn bad_addresses_and_databases_are_refused() {
     machine.write("home/config.toml", "");
     let err =
         machine.run("serve --listen 127.0.0.1:0 --database postgres://me:secret@127.0.0.1:1/x").failed(3);
-    // Said before it is waited for.
+    // The note is printed before the wait, so that the user knows the reason for it.
     let err = err.strip_prefix("waiting for the database postgres://me@127.0.0.1:1/x\n").expect(&err);
     assert!(err.starts_with("error: could not open the database postgres://me@127.0.0.1:1/x: "), "{err}");
     assert!(!err.contains("secret"), "{err}");

@@ -34,7 +34,7 @@ const READERS_FILES: &[(&str, &str)] = &[
     (".local/share/bash-completion/completions/foreword", "# installed earlier\n"),
 ];
 
-/// Whether the output of a page's commands must be what the page shows.
+/// Treatment of the output of a page's commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outputs {
     Compared,
@@ -328,7 +328,8 @@ fn shown_after(blocks: &[Block]) -> Option<&str> {
     blocks.first().filter(|block| matches!(block.role, Role::Output(_))).map(|block| block.text.as_str())
 }
 
-/// Answers of the scripted model: it searches for issues and totals when asked about them, and writes files when told to.
+/// Answers of the scripted model: it searches for issues and totals if the question is about them, and writes
+/// files on request.
 fn answer(request: &RecordedRequest) -> Answer {
     let messages = ["messages", "input"].iter().find_map(|key| request.body[*key].as_array());
     let messages = messages.map(Vec::as_slice).unwrap_or_default();

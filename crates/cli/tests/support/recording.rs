@@ -1,7 +1,8 @@
 //! Golden recordings: commands with all they print, as people see it, in `tests/transcripts/NAME.txt`.
 //!
-//! Standard output is quoted by `|`, standard error by `!`. What differs from run to run (ids, times, digests, numbers that
-//! depend on how long a path is) is replaced, so a recording shows what is said, and other tests check the figures.
+//! Standard output is quoted by `|`, standard error by `!`. Values that differ from run to run (ids, times, digests,
+//! numbers that depend on the length of a path) are replaced. A recording shows the wording; other tests check
+//! the figures.
 //!
 //! `UPDATE_TRANSCRIPTS=1 cargo nextest run -p foreword recording` writes them anew; read them before they are committed.
 
@@ -20,7 +21,7 @@ impl<'a> Recording<'a> {
         Self { machine, text: String::new() }
     }
 
-    /// Says what happens between two commands.
+    /// Records an event between two commands.
     pub(crate) fn happens(&mut self, what: &str) {
         writeln!(self.text, "{}# {what}", if self.text.is_empty() { "" } else { "\n" }).unwrap();
     }

@@ -229,6 +229,7 @@ fn describe(candidate: &TrustCandidate, trust_file: &TrustFile, only_differences
     match state {
         State::Changed => add_block(&mut text, &diff(candidate, trust_file)),
         State::New if !only_differences => {
+            // Every file of the skill is listed, even one that cannot be shown, so that none can be trusted unnoticed.
             for (path, bytes, sha256) in candidate.files() {
                 let size = count(bytes.len() as u64, "byte");
                 text.push_str(&format!("  {}  {size}  {sha256}\n", shown_path(path)));

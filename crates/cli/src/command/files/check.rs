@@ -32,6 +32,7 @@ pub(crate) fn run(context: &Context, arguments: &Check) -> Result<Exit, Failure>
         if !fixed.is_empty() {
             report = examine(context, arguments, &directory)?;
         }
+        // Fixes that succeeded remain even if another one failed, so they have been reported first.
         if let Some(error) = errors.first() {
             return Err(Failure::new(Exit::Failed, plain(error.to_string())));
         }

@@ -186,6 +186,8 @@ fn nothing_applies(resolution: &Resolution) -> String {
     if let Some(reason) = &resolution.switched_off {
         return format!("nothing applies: {}", plain(reason));
     }
+    // An unreadable file is a more likely cause than a missing one, and searching for other names would not
+    // help.
     if resolution.decisions.iter().any(|decision| decision.outcome == Outcome::Unreadable) {
         return "nothing applies, because a file or directory cannot be read".to_owned();
     }
@@ -193,6 +195,7 @@ fn nothing_applies(resolution: &Resolution) -> String {
     let mut directories = Vec::new();
     for decision in resolution.decisions.iter().filter(|decision| decision.outcome == Outcome::Absent) {
         let directory = plain(decision.path.parent().unwrap_or(&decision.path).to_string_lossy());
+        // Every directory has a decision for every name, so each name and each directory is listed only once.
         for (list, value) in [(&mut names, name(decision)), (&mut directories, directory)] {
             if !list.contains(&value) {
                 list.push(value);
@@ -231,6 +234,7 @@ fn heading(resolution: &Resolution) -> String {
 
 fn share(bytes: u64, limit: u64) -> String {
     match (bytes * 100).checked_div(limit) {
+        // Some text is more than nothing, so a tiny share must not be rounded down to 0 %.
         Some(0) if bytes > 0 => " (under 1 %)".to_owned(),
         Some(percent) => format!(" ({percent} %)"),
         None => String::new(),
@@ -298,6 +302,8 @@ pub(super) fn line(resolution: &Resolution, decision: &Decision, name: &str, col
         facts.push(size(resolution, file));
     }
     if let Some(by) = &decision.by {
+        // A file in the same directory is named without its path, because the reader sees that directory in the
+        // heading.
         let here = by.parent() == decision.path.parent();
         let by = match by.file_name().filter(|_| here) {
             Some(name) => plain(name.to_string_lossy()),
@@ -312,6 +318,7 @@ pub(super) fn line(resolution: &Resolution, decision: &Decision, name: &str, col
     let Columns { name: width, outcome } = columns;
     let word = paint(style, &format!("{word:outcome$}"));
     let line = format!("  {sign} {name:width$}  {word}  {}", facts.join("; "));
+    // Without facts, the padding of the outcome would leave spaces at the end of the line.
     line.trim_end().to_owned()
 }
 

@@ -92,6 +92,8 @@ fn page(
         } else {
             match self::map(files, tree, profile, counter) {
                 Ok(other) => maps.push(other),
+                // An agent that would refuse to start here is missing on the page, but the maps of the others are still
+                // useful.
                 Err(failure) => {
                     let title = profile.agent.title;
                     context.output.warning(&format!("the page omits {title}: {failure}"), None);

@@ -18,6 +18,7 @@ pub(crate) async fn run(context: Context, since: Option<Since>) -> Result<Exit, 
         Some(since) => all_since(&client, since.from(Timestamp::now())).await?,
         None => client.call::<AuditList>(&AuditListParams::default()).await?.entries,
     };
+    // The gateway lists the newest entry first, but a log is read from the oldest entry on.
     entries.reverse();
     let result = AuditListResult { entries };
     context.output.data(&result, || {

@@ -38,6 +38,7 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
     checks.push(files::secrets(&context.directories.home));
     checks.push(gateway(data).await);
     checks.extend(running::roots(context).await);
+    // Only the check of the database may take long, so only it shows progress.
     let progress = Progress::start(context.output, "checking the database");
     match context.database() {
         Ok(Database::Sqlite(path)) => {
@@ -89,6 +90,8 @@ fn of_failure(name: &'static str, failure: &Failure) -> Check {
 }
 
 fn configuration(context: &Context) -> Check {
+    // Building the providers also reads their key files, which finds problems that parsing the configuration
+    // cannot find.
     match providers::build(&context.configuration, |name| std::env::var(name).ok()) {
         Ok(_) => {
             default_model(context).unwrap_or_else(|| Check::ok("configuration", "every value can be used"))
@@ -140,6 +143,7 @@ async fn embedded(data: &Path, path: &Path) -> Check {
     }
     let restore = "stop the gateway, move the file away, and restore a backup with `foreword restore`";
     match gateway::check_sqlite(path.to_owned()).await {
+        // Damage matters more than an old schema, because a migration must not start on a damaged file.
         Ok(found) if !found.problems.is_empty() => {
             Check::fail("database", format!("{}: {}", path.display(), found.problems.join("; ")))
                 .hint(restore)
@@ -241,6 +245,8 @@ fn sandbox(context: &Context) -> Check {
         Err(reason) if sections.shell_enabled => {
             Check::fail("sandbox", format!("no command will run: {reason}")).hint(sandbox_hint())
         }
+        // As long as no command may run, a missing sandbox does not matter. The reason helps a user who wants to
+        // enable commands.
         Err(reason) => Check::ok("sandbox", format!("shell.enabled is false; if it were true: {reason}")),
     }
 }

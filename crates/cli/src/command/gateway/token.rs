@@ -29,6 +29,7 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
             let expires_at = expires.map(|expiry| expiry.from(Timestamp::now()));
             let params = TokenCreateParams { name, role, workspace_id, expires_at };
             let result = client.call::<TokenCreate>(&params).await?;
+            // The secret is the only data on standard output, so that a script can capture it.
             output.data(&result, || format!("{}\n", result.secret))?;
             output.note(format!(
                 "made token `{}` with the role {}; this is the only time its secret is shown",

@@ -19,7 +19,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    /// None where there is no `script`, which gives a command a terminal.
+    /// Starts a turn on a terminal. `None` if the machine lacks `script`, which provides the terminal.
     fn new(talk: &Talk, words: &str) -> Option<Self> {
         let has_script = std::process::Command::new("script").arg("--version").output().is_ok();
         if !has_script {

@@ -41,7 +41,7 @@ fn the_tools_are_printed_as_the_model_gets_them() {
     let expected: Vec<(&Value, &Value, &Value)> =
         sent.iter().map(|tool| (&tool["name"], &tool["description"], &tool["input_schema"])).collect();
     assert_eq!(schemas, expected);
-    // The mode decides which tools exist. A chat has none for files, and only the one that asks for more.
+    // The mode decides which tools exist. A chat only has the tool that requests further tools.
     talk.machine.run("thread create Chat --mode chat").done();
     let chat = talk.machine.run("prompt show Chat --tools").done();
     assert!(chat.starts_with("request_tools\n") && !chat.contains("read_file"), "{chat}");

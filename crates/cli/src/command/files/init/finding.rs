@@ -43,6 +43,8 @@ impl Subject {
     /// Returns the subject of a script, target or command, if the proposal lists it.
     pub(super) fn of(command: &str) -> Option<Self> {
         let has = |wanted: &[&str]| {
+            // Words are compared as a whole, so that `latest` is not taken for a test and `format-version` not for a
+            // formatter.
             command.split([' ', ':', '/']).any(|word| wanted.contains(&word.trim_start_matches('-')))
         };
         WORDS.iter().find(|(_, words)| has(words)).map(|(subject, _)| *subject)
@@ -80,6 +82,7 @@ pub(super) fn proposal(title: &str, findings: &[Finding]) -> Option<String> {
     for subject in [Subject::Language, Subject::Build, Subject::Test, Subject::Lint] {
         let mut is_first = true;
         for finding in findings.iter().filter(|finding| finding.subject == subject) {
+            // CI files usually repeat the commands of a manifest, which comes first and is listed as the source.
             if listed.contains(&finding.text.as_str()) {
                 continue;
             }

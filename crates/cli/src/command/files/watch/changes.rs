@@ -52,6 +52,7 @@ fn describe_size(last: &Resolution, now: &Resolution) -> String {
 
 /// Returns the changed candidates in the order of the explanation, with their decisions if they still exist.
 fn changed<'a>(last: &'a Resolution, now: &'a Resolution) -> Vec<(String, Option<&'a Decision>)> {
+    // A candidate that was absent before and still is has not changed.
     let there = |decision: &&Decision| decision.outcome != Outcome::Absent;
     let before =
         |decision: &Decision| last.decisions.iter().filter(there).find(|before| before.path == decision.path);

@@ -76,6 +76,8 @@ fn holds_secret(path: &Path) -> bool {
     let mut bytes = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(SEARCHED_BYTES).read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes);
+    // Three kinds of secrets are recognized: keys by their prefix, credentials of headers, and passwords in
+    // addresses.
     read.is_ok()
         && (after(&text, SECRET_PREFIXES).any(|rest| secret_end(rest) >= SECRET_LENGTH)
             || after(&text, CREDENTIALS).any(|rest| {

@@ -62,6 +62,7 @@ pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>, scre
         let rest = format!("{}{summary}", count(history.turns, "earlier turn"));
         rows.push(Row { stability: "", name: "(history)", tokens: history.tokens, rest });
     }
+    // At least 1, because an empty prompt must not cause a division by zero.
     let largest = rows.iter().map(|row| row.tokens).max().unwrap_or(0).max(1);
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let token_width = digits(largest);
@@ -69,6 +70,7 @@ pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>, scre
     let beside = INDENT + width + 2 + 2 + token_width + " tokens, ".len() + char_width + " characters".len();
     let room = screen.map_or(BAR, |screen| BAR.min(screen.saturating_sub(beside) as u64));
     for row in rows {
+        // Rounded up, so that every section with any text has a visible bar.
         let filled = (row.tokens * room).div_ceil(largest);
         let bar = "█".repeat(usize::try_from(filled).unwrap_or(0));
         let bar = if room < MIN_BAR { String::new() } else { format!("{bar:<0$}  ", room as usize) };
@@ -87,6 +89,7 @@ pub(super) fn chart(manifest: &PromptManifest, sizes: Option<&PromptSizes>, scre
     }
     let mut sums = String::new();
     let of = |stability: Stability| -> u64 {
+        // Sections that an earlier turn contains are listed but not sent, so they do not count.
         let sections =
             sections.iter().filter(|section| section.stability == stability && !section.said_earlier);
         sections.map(|section| section.tokens).sum()

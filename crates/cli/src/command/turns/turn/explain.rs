@@ -92,6 +92,7 @@ fn describe_hook(hook: &HookRun) -> String {
 
 fn describe_tool(tool: &ExplainedTool) -> String {
     let result = match tool.is_error {
+        // A call without a result was interrupted, or it is still running.
         Some(is_error) => outcome(is_error, tool.reminders.iter().copied()),
         None => "no result",
     };
@@ -124,6 +125,7 @@ fn describe_delegated(number: usize, turn: &Turn, all: &[Turn]) -> String {
 /// Formats a job that runs after the turn.
 fn describe_job(job: &ExplainedJob) -> String {
     let mut words = format!("{}  {}", one_line(&job.kind, WIDTH), enum_str(&job.status));
+    // A first attempt that succeeded is the usual case and not worth a remark.
     if job.attempts > 1 || job.error.is_some() {
         words.push_str(&format!(", tried {}", count(u64::from(job.attempts), "time")));
     }

@@ -141,6 +141,8 @@ impl Steps<'_> {
 
 /// Formats a call's arguments, one below the other.
 fn arguments(call: &ToolCall) -> String {
+    // Some models send arguments that are not JSON. The user should see exactly these, because they explain
+    // the failure.
     let Ok(arguments) = serde_json::from_str::<Map<String, Value>>(&call.arguments) else {
         return call.arguments.clone();
     };
@@ -171,6 +173,7 @@ pub(super) fn outcome(
 pub(super) fn add_lines(text: &mut String, lines: &str, limit: usize) {
     let mut rest = lines.trim_end().lines();
     for line in rest.by_ref().take(limit) {
+        // A text without a limit keeps its lines unchanged. Its control characters are escaped when it is printed.
         let line = if limit == usize::MAX { line.to_owned() } else { one_line_kept(line) };
         text.push_str(format!("  {line}").trim_end());
         text.push('\n');
@@ -197,6 +200,7 @@ pub(super) fn calls(steps: &[TurnStep]) -> impl Iterator<Item = &ToolCall> {
 pub(super) fn describe_call(call: &ToolCall) -> String {
     let arguments: Option<Map<String, Value>> = serde_json::from_str(&call.arguments).ok();
     let what = match &arguments {
+        // Without a telling argument, the raw JSON still distinguishes this call from others of the same tool.
         Some(arguments) => telling_argument(arguments).unwrap_or_else(|| call.arguments.clone()),
         None => call.arguments.clone(),
     };
