@@ -120,6 +120,7 @@ fn folders() -> Vec<CompletionCandidate> {
         let params = ThreadTreeParams::without_threads(workspace(&context, &client).await?);
         let tree = TreeModel::from(client.call::<ThreadTree>(&params).await?);
         let mut paths: Vec<String> = tree.folders().map(|folder| tree.path(&folder.id)).collect();
+        // Sorted paths keep the folders of one parent together.
         paths.sort();
         Ok(paths.iter().map(|path| candidate(path)).collect())
     })

@@ -91,6 +91,8 @@ impl Configuration {
             None => project::ProjectLimits::default(),
         };
 
+        // The environment is collected because it is read three times: for our variables, for those of the active
+        // agent, and for the addresses of providers.
         let environment: Vec<(OsString, OsString)> = sources.environment.collect();
         let (variables, mut warnings) = variable::read(&environment)?;
         let flags: Vec<Assignment> = sources.flags.into_iter().map(assign).collect::<Result<_, _>>()?;

@@ -89,6 +89,8 @@ impl Draft {
 
     /// Sets the origin that the text is compared with from now on.
     pub(crate) fn set_origin(&mut self, origin: DraftOrigin) -> Result<(), Failure> {
+        // The origin is written before anything is edited, so that even a draft that survives a crash can be
+        // resumed.
         let path = origin_path(&self.path);
         let text = serde_json::to_vec(&origin)
             .map_err(|error| Failure::caused_by(Exit::Failed, "could not write a draft's origin", error))?;
@@ -136,6 +138,7 @@ impl Draft {
             .status()
             .map_err(|error| Failure::caused_by(Exit::Failed, "could not start the editor", error))?;
         let kept = format!("the text is kept in {}", self.path.display());
+        // Exiting with an error, such as by `:cq` in vi, is the way to abandon an edit, so nothing is saved.
         if !status.success() {
             let message =
                 format!("the editor `{}` exited with {status}; nothing was saved", editor.to_string_lossy());

@@ -41,6 +41,7 @@ impl Files {
     pub(crate) fn failure(&self, error: &instructions::ResolveError) -> Failure {
         use instructions::{ResolveError, SettingsError};
         let exit = match error {
+            // A missing directory is a mistake on the command line, but one that cannot be read is a failure.
             ResolveError::Directory { source, .. } if source.kind() != std::io::ErrorKind::NotFound => {
                 Exit::Failed
             }

@@ -121,6 +121,7 @@ impl Output {
 
     /// Prints a warning.
     pub(crate) fn warning(self, message: &str, hint: Option<&str>) {
+        // Completion must print nothing, because the shell would mix it into the line that is being edited.
         if self.is_silent {
             return;
         }

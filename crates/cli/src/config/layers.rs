@@ -109,6 +109,7 @@ impl Layers {
     /// Returns every key in table order, then those with user-chosen names, sorted by name.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let known = KEYS.iter().filter(|key| !key.is_named_by_user()).map(|key| self.entry(key, key.path));
+        // Keys with user-chosen names only exist if a layer sets them, so the table alone cannot list them.
         let set = self.set.iter().filter(|(_, (key, _))| key.is_named_by_user());
         let set = set.map(|(path, (key, _))| (*key, self.entry(key, path)));
         let addresses = self.addresses.iter().filter_map(|(path, (address, origin))| {

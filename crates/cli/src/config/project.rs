@@ -30,6 +30,7 @@ pub(crate) fn find_file(start: &Path, others: &[&Path]) -> Result<Option<PathBuf
     let path = root.join(".foreword").join("config.toml");
     let is_other = |other: &&Path| same_file(&path, other);
     match path.metadata() {
+        // One file must not be read as two layers with different rights.
         Ok(_) if others.iter().any(is_other) => Ok(None),
         // Opening a pipe could block forever.
         Ok(metadata) if !metadata.is_file() => {
@@ -98,6 +99,8 @@ fn lower(
     if let (Some(current), Value::Integer(wanted)) = (current, &limit.value)
         && *wanted > current
     {
+        // The message names both numbers, because the current one may come from a file that the reader has never
+        // seen.
         let message = format!("{place}: a project cannot raise `{}` from {current} to {wanted}", key.path);
         return Err(Failure::usage(message).hint(format!(
             "a project may only lower limits; to raise this one, set it in {} or with the variable {}",

@@ -139,6 +139,7 @@ impl Kind {
             | Kind::Model
             | Kind::Period
             | Kind::Variable => Value::Text(text.to_owned()),
+            // Switches accept the words that are usual in shells, whereas TOML only knows true and false.
             Kind::Switch => Value::Switch(switch(text).ok_or_else(found)?),
             Kind::NonNegative | Kind::Positive => Value::Integer(text.trim().parse().map_err(|_| found())?),
             // Empty items are dropped, so that a lone comma is the empty list.

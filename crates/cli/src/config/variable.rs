@@ -112,6 +112,7 @@ pub(crate) fn read(environment: &[(OsString, OsString)]) -> Result<(Vec<Assignme
     let mut warnings = Vec::new();
     for (name, value) in variables {
         match KEYS.iter().find(|key| key.variable().as_deref() == Some(&*name)) {
+            // Setting a variable to the empty text is the usual way to disable it for a single command.
             Some(_) if value.is_empty() => {}
             Some(key) => assignments.push(assign(key, name, value)?),
             None if PROCESS_VARIABLES.iter().any(|known| known.name.matches(&name)) => {}

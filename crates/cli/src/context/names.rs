@@ -49,6 +49,8 @@ pub(crate) fn choose<T>(
     named: &str,
     candidates: Vec<Candidate<T>>,
 ) -> Result<Option<T>, Failure> {
+    // The first kind of match ends the search, so an item that is named in full is found even if ids of others
+    // begin alike.
     let stages: [Stage<'_, T>; 4] = [
         &|candidate| candidate.id == named,
         &|candidate| candidate.name == named,

@@ -48,6 +48,7 @@ impl Progress {
         let drawn = Drawn { message: message.into(), since: None, frame: 0, is_shown: false };
         let drawn = Arc::new(Mutex::new(drawn));
         let drawing = Arc::clone(&drawn);
+        // A task draws the line, so that it moves even while the operation waits for a single answer.
         let task = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(FRAME_TIME).await;

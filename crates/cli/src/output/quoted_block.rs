@@ -20,6 +20,8 @@ pub(crate) fn add_block(rows: &mut Vec<String>, text: &str, columns: Option<usiz
         let mut used = 0;
         for character in visible(line).chars() {
             let needed = columns_of(character);
+            // The width is rounded up, so that the terminal never breaks a row itself and starts its rest without a
+            // margin.
             if used + needed > room {
                 rows.push(format!("{margin}{row}").trim_end().to_owned());
                 (row, used, margin) = (String::new(), 0, CONTINUED);

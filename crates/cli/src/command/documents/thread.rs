@@ -94,6 +94,7 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
             output.data(&result, || {
                 result.session.as_ref().map_or_else(String::new, |session| describe_session(&session.state))
             })?;
+            // A thread without a session is a normal state, but a script that looks for one gets exit code 1.
             if result.session.is_none() {
                 output.note(
                     "the thread has no session: it gets one with its first completed turn, where its workspace has \

@@ -94,6 +94,7 @@ async fn workspace(
         Err(error) => return Err(error.into()),
     };
     let there = client.call::<WorkspaceList>(&WorkspaceListParams::default()).await?.workspaces;
+    // A second workspace with the same root would make every command in this directory ambiguous.
     if let Some(taken) = there.into_iter().find(|workspace| workspace.root_path.as_deref() == Some(root)) {
         context.output.note(format!("workspace `{}` already has the root {root}", taken.name));
         return Ok(Some((taken, false)));

@@ -43,6 +43,8 @@ pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, 
     let mut last: Option<Resolution> = None;
     let mut last_error: Option<String> = None;
     loop {
+        // The directory is resolved again as a whole: an event does not reveal which rules it affects, and
+        // resolving is fast.
         match instructions::survey(&files.request(&cwd)) {
             Ok(resolution) => {
                 watch(&mut watcher, &mut watched, &resolution, &files);
@@ -75,6 +77,8 @@ pub(crate) async fn run(context: &Context, path: Option<&Path>) -> Result<Exit, 
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
         };
+        // The wait is a future of its own, so that a signal ends it immediately, even during the pause for further
+        // events.
         tokio::select! {
             () = wait => {}
             () = stop.next() => return Ok(Exit::Done),
@@ -117,6 +121,7 @@ fn watch(
     let imports = resolution.files.iter().filter_map(|file| file.path.parent());
     let directories = resolution.directories.iter().map(PathBuf::as_path).chain(files.settings.homes.all());
     let directories = directories.chain(imports);
+    // Directories are watched instead of files, so that new candidates are noticed as well as replaced ones.
     let wanted: HashSet<PathBuf> = directories.filter(|path| path.is_dir()).map(Path::to_owned).collect();
     // Failures are ignored: a directory may vanish at any time, and the regular look finds changes without
     // events.

@@ -132,6 +132,7 @@ fn settings(context: &Context, arguments: &Serve) -> Result<GatewaySettings, Fai
         // The parent process uses stdio; the address only lets other commands find this gateway.
         settings.listen = "127.0.0.1:0".to_owned();
     }
+    // Without a setting, the database is in the data directory, which the gateway finds without help.
     if sections.database.is_some() {
         settings.database = Some(context.database()?);
     }

@@ -65,6 +65,8 @@ pub(crate) async fn run(context: &Context) -> Result<Exit, Failure> {
     let target = context.target()?;
     match target.locate() {
         Ok(located) => {
+            // Locating only proves that a gateway holds the lock, so an answer is awaited before it is reported as
+            // running.
             let client = client::Client::connect(&target).await?;
             let InitializeResult { server, instance, .. } =
                 client.call::<Initialize>(&InitializeParams::default()).await?;

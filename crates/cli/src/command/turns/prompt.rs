@@ -286,6 +286,8 @@ fn print_prompt(output: Output, loaded: &Loaded, section: Option<&str>) -> Resul
         let (_, text) = found.ok_or_else(|| no_section(manifest, id))?;
         print_text(output, &json!({ "id": id, "text": text }), text)?;
         let about = |diagnostic: &PromptDiagnostic| diagnostic.section_id.as_deref() == Some(id);
+        // Only sections with a frozen start can differ from the files on disk, so the note would be wrong for any
+        // other.
         if let Some(frozen) = result.frozen.as_ref().filter(|_| FROZEN_SECTIONS.contains(&id)) {
             tell_frozen(output, frozen);
         }
@@ -335,6 +337,8 @@ impl Loaded {
 }
 
 fn no_section(manifest: &PromptManifest, id: &str) -> Failure {
+    // The section is part of the conversation, only not of this request, so "no such section" would be
+    // misleading.
     if manifest.sections.iter().any(|section| section.id == id && section.said_earlier) {
         let failure =
             Failure::usage(format!("section `{id}` is not sent again: an earlier turn contains it"));

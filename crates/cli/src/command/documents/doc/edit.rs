@@ -148,6 +148,7 @@ fn merge_into(context: &Context, draft: &mut Draft, mine: &str, theirs: &ErrorDa
     let other = theirs.current.as_ref();
     let text = other.map_or("", |document| document.content.as_str());
     let version = Version(theirs.actual.unwrap_or_default());
+    // The last common version is the base, so that edits of different lines by both sides survive.
     let merged = client::merge(&origin.base, mine, text);
     // Keep the user's own text in any case, because a merge may be unwanted.
     let own = draft.keep_own(mine)?;
@@ -156,6 +157,8 @@ fn merge_into(context: &Context, draft: &mut Draft, mine: &str, theirs: &ErrorDa
     if let Merged::Marked { marks: new, .. } = &merged {
         marks.push(*new);
     }
+    // The version of the other user is the new base: saving now replaces exactly that version and no later
+    // one.
     draft.set_origin(DraftOrigin { version, base: text.to_owned(), marks, ..origin })?;
     let author = other.and_then(|document| document.updated_by.as_deref());
     let author = author.map_or_else(|| "another user".to_owned(), shown_name);

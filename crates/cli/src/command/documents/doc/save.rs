@@ -14,6 +14,8 @@ use crate::output::shown_name;
 
 pub(super) async fn run(context: &Context, client: &Client, arguments: DocSave) -> Result<Exit, Failure> {
     let DocSave { file, expected_version, force, allow_empty, message, scope } = arguments;
+    // The input is read to its end before anything is asked, because it may come from a program that is still
+    // writing.
     let content = read_text(file.as_deref(), context.output)?;
     // An empty input is usually the result of a failed command in a pipe, and would silently disable the
     // document.

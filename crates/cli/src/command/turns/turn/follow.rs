@@ -130,6 +130,8 @@ impl<'a> Live<'a> {
         let workspace_id = params.workspace_id.clone();
         let mut live = Self::new(context, client, stop, policy, workspace_id.clone());
         let subscription = EventsSubscribeParams { workspace_id, since: None };
+        // The position at the time of the subscription. A lost connection resumes from here, even if no
+        // notification arrived.
         live.cursor = live.call::<EventsSubscribe>(&subscription).await?.seq;
         live.begin(&params).await?;
         Ok(live)
@@ -223,6 +225,7 @@ impl<'a> Live<'a> {
 
     /// Starts the turn, which may have to wait for another one. A waiting turn is dropped with its connection.
     async fn begin(&mut self, params: &TurnStartParams) -> Result<(), Failure> {
+        // The call stays open for as long as the thread is busy, so signals must be noticed beside it.
         let mut started = std::pin::pin!(self.client.call::<TurnStart>(params));
         let mut soon = std::pin::pin!(tokio::time::sleep(BEGINS_WITHIN));
         let mut is_waiting = false;
@@ -395,6 +398,7 @@ impl<'a> Live<'a> {
             self.tell_unread();
             return Ok(Next::End(Exit::Done));
         }
+        // Nothing else may arrive until the activity ends, so the progress line names it.
         self.progress.say(describe_activity(method, params));
         self.tell(method, params).await?;
         Ok(Next::More)
@@ -493,6 +497,7 @@ impl<'a> Live<'a> {
             self.steps = result.steps.clone();
             self.tell_reminders(|_| true);
         }
+        // The last message of the model decides, because an earlier one that was cut off has been continued.
         let is_cut =
             result.steps.iter().rfind(|step| step.role == MessageRole::Assistant).is_some_and(|it| it.cut);
         if is_cut && turn.status == TurnStatus::Completed {
@@ -502,6 +507,8 @@ impl<'a> Live<'a> {
         let spent = describe_spent(turn).map(|spent| format!(", tokens: {spent}")).unwrap_or_default();
         self.note(format!("turn {}{spent}", turn.ordinal));
         match (turn.status, &turn.error) {
+            // The error of the turn is the result of the command, so it is printed and decides the exit code like any
+            // other failure.
             (TurnStatus::Failed, Some(error)) => Err(failure(error)),
             (TurnStatus::Failed, None) => Err(Failure::new(Exit::Failed, "the turn failed")),
             (TurnStatus::Cancelled, _) => {

@@ -41,6 +41,7 @@ impl Live<'_> {
                 } else {
                     (Verdict::Deny, "refused", "deny")
                 };
+                // A flag decides without the user, so the call is at least mentioned.
                 self.note(format!("{word} {} (--{flag}-writes)", steps::describe_approval(&approval)));
                 self.approve(&approval, verdict, HowDecided::Flag).await
             }

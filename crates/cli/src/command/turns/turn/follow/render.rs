@@ -109,6 +109,7 @@ impl Live<'_> {
     pub(super) fn tell_reminders(&mut self, is_meant: impl Fn(&Place) -> bool) {
         let mut lines = Vec::new();
         for (place, reminders) in places(&self.steps).filter(|(place, _)| is_meant(place)) {
+            // The same steps may be loaded more than once, so printed reminders are remembered.
             if !reminders.is_empty() && self.told.insert(place) {
                 let described =
                     reminders.iter().map(|reminder| steps::describe_reminder(reminder, self.root.as_deref()));
