@@ -49,7 +49,6 @@ fn every_value_of_a_kind_reaches_its_field() {
         }
         if let Kind::NonNegative | Kind::Positive = key.kind() {
             // The largest number must neither wrap around nor be rejected: it is clamped to the range of the field.
-            // limit".
             let mut sections = Sections::default();
             key.store(&mut sections, &path, Some(Value::Integer(u64::MAX)));
             let kept = match key.load(&sections, &path) {

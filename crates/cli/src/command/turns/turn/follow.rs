@@ -318,8 +318,8 @@ impl<'a> Live<'a> {
                 answer = &mut answer => return answer,
                 () = self.stop.next() => self.interrupts += 1,
             }
-            // The answer is abandoned as if the connection had been lost. Callers check the number of interrupts
-            // first.
+            // The answer is abandoned as if the connection had been lost. Callers that would reconnect check the
+            // number of interrupts first.
             if self.interrupts > 1 {
                 return Err(ClientError::Lost);
             }
