@@ -148,7 +148,7 @@ impl Chain<'_> {
                     format!("link it (ln -s {name} {link}), or name it {flag}in {setting}")
                 }
             };
-            let reason = DecisionReason::OtherAgent { agent: *agent, profile: profile.name, remedy };
+            let reason = DecisionReason::OtherAgent { agent, profile: profile.name, remedy };
             self.decisions.push(Decision::new(path, Outcome::Ignored).because(reason));
         }
         let Ok(entries) = std::fs::read_dir(directory) else { return };

@@ -309,5 +309,4 @@ pub static CLAUDE_CODE: Profile = Profile {
         }),
         ..BASE.session
     },
-    ..BASE
 };

@@ -199,5 +199,4 @@ pub static COPILOT: Profile = Profile {
         }),
         ..BASE.session
     },
-    ..BASE
 };

@@ -192,5 +192,4 @@ pub static GEMINI_CLI: Profile = Profile {
         on_reading: OnReading::Nested(NestedFiles { names: &["GEMINI.md"], ..NestedFiles::RULES_ONLY }),
         ..BASE.session
     },
-    ..BASE
 };

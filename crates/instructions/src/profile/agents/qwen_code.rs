@@ -176,5 +176,4 @@ pub static QWEN_CODE: Profile = Profile {
         ..BASE.render
     },
     session: SessionRules { on_reading: OnReading::Nested(NestedFiles::RULES_ONLY), ..BASE.session },
-    ..BASE
 };
