@@ -3,6 +3,8 @@
 //! `cargo xtask real-model` installs the server and the weights and runs these tests. A scripted model accepts every
 //! request; a real one has a context that ends, a template that rejects some messages, and a cache that misses.
 
+#![expect(clippy::print_stdout, reason = "the figures are what the tests are run for")]
+
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};

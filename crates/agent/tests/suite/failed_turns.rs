@@ -104,7 +104,7 @@ async fn note_after(calls: Answer, cwd: &str) -> String {
     stage.ask_with(json!({ "input": "And again.", "cwd": cwd })).await;
     let messages = stage.last_body()["messages"].to_string();
     let messages = messages.replace(stage.path("").to_str().unwrap().trim_end_matches('/'), "/project");
-    let begin = messages.find("## Turns Without").expect("a note");
+    let begin = messages.find("## Turns Without").unwrap();
     messages[begin..].split('"').next().unwrap().replace("\\n", "\n")
 }
 

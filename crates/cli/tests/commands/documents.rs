@@ -1,6 +1,6 @@
 //! Tests of the commands for workspaces, threads and documents.
 
-mod documents;
+mod editing;
 mod events;
 mod folders;
 mod memory;

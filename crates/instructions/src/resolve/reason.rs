@@ -194,7 +194,9 @@ impl fmt::Display for DecisionReason {
             Self::BlankAfterCut => {
                 f.write_str("what fits of it is only white space; it still hides the names after it")
             }
-            Self::BlankAfterTransform => f.write_str("empty after removing comments and front matter"),
+            Self::BlankAfterTransform => {
+                f.write_str("nothing is left of it after the agent's transformations")
+            }
             Self::NotRegular { kind } => write!(f, "it is a {kind}; only regular files are read"),
             Self::DanglingLink { target } => {
                 write!(

@@ -19,8 +19,10 @@ use crate::turns::turn::{read_turn, turn_columns};
 use crate::write::workspace_write::LogEntry;
 use crate::{Store, StoreError};
 
-/// not_null_violation, foreign_key_violation and unique_violation: the errors of a statement whose conditions do not hold.
-const REFUSED: [&str; 3] = ["23502", "23503", "23505"];
+/// not_null_violation, foreign_key_violation and unique_violation: the errors of a statement whose conditions do not
+/// hold. untranslatable_character: PostgreSQL does not take apart JSON with an escaped zero byte, such as a tool's name
+/// that a model has made up; the statements one by one store such a body as it is.
+const REFUSED: [&str; 4] = ["23502", "23503", "23505", "22P05"];
 
 /// Events of a turn, before their sequence numbers and the turn's thread are known.
 pub(crate) struct PendingEvents {
@@ -142,7 +144,7 @@ impl<'a> JoinedStatements<'a> {
         }
         let rows = rows.join(", ");
         // The thread's id is only known here. It is added as the second member, as in bodies that are complete from the
-        // beginning. The functions for `json` and not for `jsonb`, which rejects an escaped zero byte.
+        // beginning. The functions for `json` keep the order of the members, which those for `jsonb` do not.
         let _ = write!(
             all.sql,
             ", log AS (INSERT INTO change_log (workspace_id, seq, changed_at, actor, method, params)

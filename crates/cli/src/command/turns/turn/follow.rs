@@ -96,7 +96,7 @@ enum About {
     Other,
 }
 
-/// Reason for following a turn.
+/// The user's relation to the turn.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Interest {
     /// The user started the turn, so a stop signal cancels it.
@@ -112,7 +112,7 @@ enum Heard {
     Stop,
 }
 
-/// Selects between continuing and ending.
+/// The next step after an input.
 enum Next {
     More,
     End(Exit),
@@ -534,7 +534,7 @@ fn describe_activity(method: &str, params: &str) -> String {
     }
 }
 
-/// Creates the failure for a lost connection.
+/// Converts a turn's error into the command's failure.
 fn failure(error: &TurnError) -> Failure {
     let failure = Failure::new(Exit::Failed, &*error.message).hints(error.hint.as_deref());
     if error.retryable { failure.hint("the same question may succeed later: ask again") } else { failure }
