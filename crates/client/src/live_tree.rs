@@ -10,6 +10,7 @@ mod events;
 mod failures;
 mod fetching;
 mod place;
+mod placement;
 mod rows;
 mod selection;
 

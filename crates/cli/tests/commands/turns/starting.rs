@@ -97,8 +97,7 @@ fn the_question_can_come_from_standard_input() {
         let said = talk.machine.run_with(&format!("turn start {} {words}", talk.thread), "What is\nthis?\n");
         assert_eq!(said.done(), "Read.\n");
         let body = talk.model.requests().last().unwrap().body["messages"].to_string();
-        // The line end of the piped text is dropped, since `echo` adds it and it is no part of the
-        // question.
+        // The line end of the piped text is dropped, since `echo` adds it and it is no part of the question.
         assert!(body.contains(r"What is\nthis?") && !body.contains(r"this?\n\"), "{body}");
     }
     let error = talk.ask("").failed(2);
@@ -271,8 +270,7 @@ fn without_a_terminal_another_command_answers_what_asks() {
     let whole = "  diff:\n  │ --- /dev/null\n  │ +++ made.txt\n  │ @@ -0,0 +1,2 @@\n  │ +one\n  │ +two\n";
     let short = |text: &str| text.replace(&file.display().to_string(), "made.txt");
     assert!(!file.exists());
-    // A wrong digest stands for a call that changed after it was shown. An approval covers only what a
-    // person has seen.
+    // A wrong digest stands for a call that changed after it was shown. An approval covers only what a person has seen.
     let said = talk.machine.run(&format!("turn approve {turn} call_1 --digest {}", "0".repeat(64)));
     assert!(said.err.contains("is not what was decided about"), "{}", said.err);
     assert_eq!(said.code, Some(2));
@@ -308,8 +306,7 @@ fn a_turn_can_be_watched_from_elsewhere() {
         let turn = talk.machine.run(&shown).object();
         turn["approvals"].as_array().is_some_and(|open| !open.is_empty()).then_some(())
     });
-    // The pending approval holds the turn open, so that the second command certainly joins in the middle of
-    // it.
+    // The pending approval holds the turn open, so that the second command certainly joins in the middle of it.
     let mut watching = start(talk.machine.command(&format!("turn watch {turn}")));
     let mut out = BufReader::new(watching.stdout.take().unwrap());
     let mut text = String::new();
@@ -460,8 +457,7 @@ fn a_turn_survives_whoever_asked() {
 #[test]
 fn a_turn_goes_on_when_nobody_reads_it() {
     let talk = Talk::new("chat");
-    // The pieces arrive slowly enough for the closed pipe to be noticed while the answer is still on its
-    // way.
+    // The pieces arrive slowly enough for the closed pipe to be noticed while the answer is still on its way.
     let pause = std::time::Duration::from_millis(50);
     for format in ["text", "json"] {
         talk.model.answer(Answer::text("Slowly but surely.").in_deltas(8).drip(pause));

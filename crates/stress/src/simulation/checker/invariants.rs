@@ -147,7 +147,7 @@ pub(super) fn dates(request: &Request, today: &str, new: usize) -> Result<(), Vi
         let message = message.to_string();
         for date in message.split("Date: ").skip(1).filter_map(|rest| rest.get(..10)) {
             if index >= new && last.as_deref() == Some(date) {
-                return violated("the date is text once", date);
+                return violated("the date appears once", date);
             }
             last = Some(date.to_owned());
         }

@@ -105,7 +105,7 @@ fn lost_facts_dates_and_pairs_are_found() {
     assert_eq!(scene.check(&json!([user("FACT-7.")])), Some("the date is in the request"));
     scene.begin(7);
     let twice = json!([opening(), user(&format!("Date: {TODAY}"))]);
-    assert_eq!(scene.check(&twice), Some("the date is said once"));
+    assert_eq!(scene.check(&twice), Some("the date appears once"));
     scene.begin(7);
     let call = json!({ "role": "assistant", "content": [{ "type": "tool_use", "id": "1", "name": "f" }] });
     assert_eq!(scene.check(&json!([opening(), call])), Some("calls and results are paired"));
