@@ -25,6 +25,13 @@ const KEPT: &[&str] = &[".config", ".local"];
 const READERS_FILES: &[(&str, &str)] = &[
     ("backups/monday.db", "a backup of another program\n"),
     ("memory.json", "[]\n"),
+    ("shop/mine.txt", "mine\n"),
+    ("library/mine.txt", "mine\n"),
+    ("rules/mine.txt", "mine\n"),
+    ("ledger/mine.txt", "mine\n"),
+    ("bank/mine.txt", "mine\n"),
+    ("concepts/mine.txt", "mine\n"),
+    ("everything/mine.txt", "mine\n"),
     (".claude/settings.json", "{\n  \"model\": \"opus\" // mine\n}\n"),
     (".config/foreword/config.toml", "[retention]\naudit = \"2 years\"\n"),
     (
