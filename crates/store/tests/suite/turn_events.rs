@@ -108,16 +108,16 @@ both_databases!(only_the_owner_of_a_running_turn_logs_events, async |given| {
 
 // A model may call a tool by any name. PostgreSQL reads the body as JSON to add the thread, and rejects this one.
 both_databases!(names_with_a_zero_byte_are_logged, async |given| {
-    let turn = given.turn(&given.thread(None, "thread").await).await.id;
+    let turn = given.turn(&given.thread(None, "thread").await).await;
     let seq = given.seq().await;
     let call = || TurnEvent::ToolStarted { call_id: "call-1".to_owned(), tool: "a\0b".to_owned() };
-    given.store.log_turn_events(&given.workspace, &turn, OWNER, vec![call()]).await.unwrap();
+    given.store.log_turn_events(&given.workspace, &turn.id, OWNER, vec![call()]).await.unwrap();
     given
         .store
-        .add_turn_items(&given.workspace, &turn, OWNER, &[message("text")], vec![call()])
+        .add_turn_items(&given.workspace, &turn.id, OWNER, &[message("text")], vec![call()])
         .await
         .unwrap();
-    assert_eq!(given.told_after(seq).await, [call(), call()]);
+    assert_eq!(given.told_after(seq).await, told(given, &turn, seq, vec![call(), call()]));
 });
 
 both_databases!(items_and_events_are_one_change, async |given| {
