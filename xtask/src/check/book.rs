@@ -64,8 +64,11 @@ pub(crate) fn check(root: &Path) -> Result<CheckOutcome> {
     for name in COPIED {
         copy(&root.join(name), &source.join(name))?;
     }
-    // The copy in `docs/` would become a page with links that lead nowhere.
+    // The table of contents is the site's sidebar and no page of its own, so README links to all pages at once instead.
     fs::remove_file(source.join(CONTENTS))?;
+    let readme = source.join("README.md");
+    let text = fs::read_to_string(&readme).with_context(|| format!("failed to read {}", readme.display()))?;
+    fs::write(&readme, text.replace(&format!("({CONTENTS})"), "(print.html)"))?;
     run_command(Command::new(mdbook).arg("build").arg(&source))?;
     let (pages, broken) = check_links(&site)?;
     for link in &broken {
