@@ -5,7 +5,7 @@ use std::process::Command;
 use gpui_kit::component::{Theme, ThemeMode};
 use gpui_kit::{App, Window, px};
 
-use crate::settings::{Appearance, Settings};
+use crate::state::settings::{Appearance, Settings};
 
 /// Default sizes of the toolkit, in pixels; all other sizes are multiples of them.
 const TEXT: f32 = 16.;

@@ -28,11 +28,11 @@ use protocol::{ErrorKind, Method, WorkspaceId};
 use self::find::FindBar;
 use self::inherited::Inherited;
 use crate::actions::{self, *};
-use crate::drafts::DraftFile;
 use crate::hidden;
 use crate::icons::IconName;
 use crate::notices;
 use crate::session::{PageId, Session, SessionEvent, Subject};
+use crate::state::drafts::DraftFile;
 use crate::strings::{self, editor as words};
 
 pub struct DocumentEditor {

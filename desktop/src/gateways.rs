@@ -13,8 +13,8 @@ use secrecy::SecretString;
 
 use crate::icons::IconName;
 use crate::session::Session;
+use crate::state::tokens::{self, TokenStorage};
 use crate::strings::{gateways as words, link};
-use crate::tokens::{self, TokenStorage};
 use crate::workbench::Workbench;
 
 pub struct GatewaysView {

@@ -7,19 +7,15 @@ pub mod appearance;
 pub mod bridge;
 pub mod dialogs;
 pub mod document;
-pub mod drafts;
-pub mod files;
 pub mod gateways;
 pub mod hidden;
 pub mod icons;
 pub mod local_gateway;
 pub mod notices;
-pub mod paths;
 pub mod session;
-pub mod settings;
 pub mod sidebar;
+pub mod state;
 pub mod strings;
-pub mod tokens;
 pub mod views;
 pub mod workbench;
 
@@ -29,9 +25,9 @@ use gpui_kit::{AnyWindowHandle, App, Bounds, Entity, WindowBounds, WindowOptions
 
 pub use bridge::{Gateway, Link};
 pub use document::DocumentEditor;
-pub use paths::{DesktopArguments, Paths, UsageError};
 pub use session::{PageId, Session, SessionEvent, Subject};
-pub use settings::{Appearance, Settings};
+pub use state::paths::{DesktopArguments, Paths, UsageError};
+pub use state::settings::{Appearance, Settings};
 pub use workbench::Workbench;
 
 /// Opens the application and returns when its last window is closed.

@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::files;
-use crate::paths::{self, Paths};
+use crate::state::files;
+use crate::state::paths::{self, Paths};
 use crate::strings::link as words;
 
 /// Last lines of a gateway's log to show: the error, its hints, and the context.

@@ -13,8 +13,8 @@ use protocol::{InstanceId, Method, ThreadId, Workspace, WorkspaceId};
 use tokio::sync::mpsc;
 
 use crate::bridge::{Gateway, Incoming, Link};
-use crate::drafts::Drafts;
-use crate::paths::Paths;
+use crate::state::drafts::Drafts;
+use crate::state::paths::Paths;
 
 /// Pause before the list of workspaces is requested again.
 const WORKSPACES_RETRY_PAUSE: Duration = Duration::from_secs(1);

@@ -26,12 +26,12 @@ use crate::hidden;
 use crate::icons::IconName;
 use crate::local_gateway;
 use crate::notices;
-use crate::paths::Paths;
 use crate::session::{PageId, Session, SessionEvent};
-use crate::settings::{Appearance, Settings};
 use crate::sidebar::Sidebar;
+use crate::state::paths::Paths;
+use crate::state::settings::{Appearance, Settings};
+use crate::state::tokens;
 use crate::strings::{self, link as link_words};
-use crate::tokens;
 
 pub struct Workbench {
     session: Entity<Session>,

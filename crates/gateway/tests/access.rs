@@ -1,5 +1,11 @@
 //! Access control: every method in every role and workspace, and the data visible to a token bound to a workspace.
 
+mod audit;
+mod authentication;
+mod expiry;
+mod rate_limit;
+mod secrets;
+
 use std::collections::BTreeSet;
 
 use gateway::GatewaySettings;

@@ -1,5 +1,13 @@
 //! Connections that exceed their share of slots, time or answers.
 
+mod addresses;
+mod events;
+mod malformed;
+mod outage;
+mod shutdown;
+mod slow;
+mod traffic;
+
 use std::time::{Duration, Instant};
 
 use protocol::Role;

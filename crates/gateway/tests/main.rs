@@ -8,25 +8,13 @@
 )]
 
 mod access;
-mod addresses;
-mod audit;
-mod authentication;
 mod compare;
 mod connections;
 mod documents;
-mod events;
-mod expiry;
-mod malformed;
 mod mcp_endpoint;
 mod memory;
-mod outage;
 mod prompts;
-mod rate_limit;
-mod secrets;
-mod shutdown;
-mod slow;
 mod support;
-mod traffic;
 mod transcript;
 mod tree;
 mod turns;

@@ -1,5 +1,7 @@
 //! Earlier turns under a budget of tokens.
 
+mod long_history;
+
 use agent::TurnSettings;
 use protocol::message::{Block, Message, TurnItem, TurnMessage};
 use protocol::method::TurnStartParams;

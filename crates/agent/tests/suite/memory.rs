@@ -1,5 +1,8 @@
 //! Memory: recall, the tools, and everything that forgetting an item removes.
 
+mod extraction;
+mod jobs;
+
 use agent::{AgentError, AgentSettings};
 use memory::MemorySettings;
 use prompt::RebuildError;

@@ -1,5 +1,10 @@
 //! Failures of models, and of clients.
 
+mod cancelling;
+mod caps;
+mod failed_turns;
+mod recovery;
+
 use std::time::Duration;
 
 use agent::WhenBusy;

@@ -2,6 +2,14 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p foreword-gateway --test main golden` writes the files again.
 
+mod domains;
+mod environment;
+mod history;
+mod instructions;
+mod previews;
+mod turn_sections;
+mod wording;
+
 use std::path::Path;
 
 use scripted_model::{Answer, Wire};

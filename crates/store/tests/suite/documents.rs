@@ -1,5 +1,12 @@
 //! Effects of a save on a scope's document.
 
+mod actors;
+mod history;
+mod resolution;
+mod resolution_property;
+mod restore;
+mod versions;
+
 use protocol::limits::MAX_DOCUMENT_BYTES;
 use protocol::method::DocumentSaveParams;
 use protocol::{ContentHash, DocumentStatus, RevisionReason, SaveReason};

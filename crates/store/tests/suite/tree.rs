@@ -1,5 +1,11 @@
 //! The whole tree of a workspace.
 
+mod archive;
+mod deleted_folders;
+mod folders;
+mod names;
+mod threads;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use protocol::method::{ThreadListParams, ThreadTreeParams, ThreadTreeResult, TreeMore};

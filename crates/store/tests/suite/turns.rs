@@ -1,5 +1,19 @@
 //! Turns: numbered by thread, one at a time, ended once.
 
+mod approvals;
+mod delegation;
+pub(crate) mod hook_runs;
+mod leases;
+mod manifests;
+mod prompt_texts;
+mod rounds;
+mod sessions;
+mod stops;
+mod thread_contexts;
+mod turn_events;
+mod turn_items;
+mod turn_sessions;
+
 use protocol::method::TurnStartParams;
 use protocol::notification::TurnStarted;
 use protocol::{Sequence, TokenUsage, TurnStatus};

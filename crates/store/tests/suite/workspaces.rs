@@ -1,5 +1,11 @@
 //! Workspaces.
 
+mod audit;
+mod changes;
+mod refusals;
+mod retention;
+mod tokens;
+
 use protocol::method::{WorkspaceCreateParams, WorkspaceUpdateParams};
 use protocol::{AgentsConfig, WorkspaceId};
 

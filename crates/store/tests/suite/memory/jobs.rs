@@ -8,7 +8,7 @@ use serde_json::json;
 use store::{ClaimedJob, JobFailure, JobRetries, MemoryFilter, MemoryPlace, MemoryView, NewJob, NewMemory};
 
 use crate::fixture::{Fixture, from_now};
-use crate::memories::new;
+use crate::memory::new;
 
 const LEASE: Duration = Duration::from_secs(60);
 

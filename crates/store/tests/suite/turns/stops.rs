@@ -4,8 +4,8 @@ use protocol::Timestamp;
 use protocol::TurnId;
 use store::{TurnEnd, Wake};
 
+use crate::engine::wakes::{another_that_listens, heard};
 use crate::fixture::{Engine, Fixture, OWNER, completed, failed, lease, run};
-use crate::wakes::{another_that_listens, heard};
 
 async fn requested_at(given: &Fixture, turn: &TurnId) -> Option<Timestamp> {
     given.store.turn_hold(&given.workspace, turn).await.unwrap().stop_requested_at

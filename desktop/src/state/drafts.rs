@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use client::{LocalDraft, Scope};
 use protocol::{InstanceId, WorkspaceId};
 
-use crate::files::{self, FileError};
+use crate::state::files::{self, FileError};
 
 /// Limit of folders, far above the number of windows in practice.
 const MOST_FOLDERS: u32 = 1000;

@@ -8,9 +8,9 @@ use protocol::method::WorkspaceCreateParams;
 use store::{Database, Scope, Store, StoreError, Wake};
 use test_postgres::{Options, test_cluster};
 
+use crate::engine::wakes::heard;
 use crate::fixture::{Engine, assert_unavailable, run};
 use crate::params::text;
-use crate::wakes::heard;
 
 // SQLite continues to write to the open file descriptor. Those writes would be acknowledged and lost.
 #[test]

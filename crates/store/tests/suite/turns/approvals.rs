@@ -5,11 +5,11 @@ use protocol::{ApprovalRequest, ContentHash, HowDecided, Timestamp, Turn, TurnAp
 use serde_json::{Map, json};
 use store::{ApprovalAnswer, StoreError, TurnEnd, TurnEvent, Wake};
 
+use crate::engine::wakes::{another_that_listens, heard};
 use crate::fixture::{
     Engine, Fixture, OWNER, Told, assert_ended, assert_invalid, assert_invalid_state, assert_not_found,
     assert_not_holder, completed, from_now, run,
 };
-use crate::wakes::{another_that_listens, heard};
 
 /// Returns a request and its deadline.
 fn approval(call_id: &str, milliseconds: i64) -> (ApprovalRequest, Timestamp) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use gpui_kit::{App, Task};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::files;
+use crate::state::files;
 
 /// User name of the keyring entries.
 const USER: &str = "foreword";

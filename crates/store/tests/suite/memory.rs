@@ -1,5 +1,8 @@
 //! Memory: items are stored once in each place, visible to the right callers, and found by their words in every script.
 
+mod forgetting;
+mod jobs;
+
 use memory::QueryTerms;
 use protocol::limits::MAX_MEMORY_BYTES;
 use protocol::{MemoryItem, MemoryScope, MemoryStatus, ThreadId};

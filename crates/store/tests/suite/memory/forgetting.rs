@@ -10,7 +10,7 @@ use protocol::{
 use store::{AuditFilter, BeginRound, Database, MemoryView, PromptText, WordMatch};
 
 use crate::fixture::{Fixture, OWNER, bare_round, completed, from_now};
-use crate::memories::remember;
+use crate::memory::remember;
 
 const SECRET: &str = "the code is swordfish";
 const SECTION: &str = "## Memory Recall\n- fact: the code is swordfish";

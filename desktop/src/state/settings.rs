@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use client::GatewayList;
 use serde::{Deserialize, Serialize};
 
-use crate::files::{self, FileError};
+use crate::state::files::{self, FileError};
 
 /// Light, dark, or the system's choice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,11 +4,11 @@ use protocol::notification::TurnStarted;
 use protocol::{Sequence, SystemReminderType, Turn};
 use store::{BeginRound, StoreError, TurnEvent, Wake};
 
+use crate::engine::wakes::heard;
 use crate::fixture::{
     Fixture, OWNER, Told, assert_ended, assert_invalid_state, assert_not_holder, bare_round, completed,
     failure, lease, message, minute, new_turn, said,
 };
-use crate::wakes::heard;
 
 fn started(call_id: &str) -> TurnEvent {
     TurnEvent::ToolStarted { call_id: call_id.to_owned(), tool: "bash".to_owned() }

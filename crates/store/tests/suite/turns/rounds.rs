@@ -7,7 +7,7 @@ use crate::fixture::{
     Fixture, OWNER, Told, assert_ended, assert_invalid, assert_invalid_state, assert_not_found,
     assert_not_holder, completed, failed, from_now, manifest, message, minute, new_turn,
 };
-use crate::hook_runs::run_of;
+use crate::turns::hook_runs::run_of;
 
 fn round(turn: &Turn) -> BeginRound {
     BeginRound {
