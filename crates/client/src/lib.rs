@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), client::ClientError> {
-//! use client::{Client, Events, Target};
+//! use client::{Client, Target, WorkspaceFollower};
 //! use protocol::method::{WorkspaceList, WorkspaceListParams};
 //!
 //! // The gateway on this machine, as its owner.
@@ -13,8 +13,8 @@
 //! let client = Client::connect(&target).await?;
 //! for workspace in client.call::<WorkspaceList>(&WorkspaceListParams::default()).await?.workspaces {
 //!     println!("{}", workspace.name);
-//!     let mut events = Events::follow(target.clone(), workspace.id, None).await?;
-//!     println!("the next change: {}", events.next().await?.method);
+//!     let mut follower = WorkspaceFollower::follow(target.clone(), workspace.id, None).await?;
+//!     println!("the next change: {}", follower.next_change().await?.method);
 //! }
 //! # Ok(()) }
 //! ```
@@ -22,7 +22,8 @@
 //! [`TreeModel`] arranges a result of `thread/tree`; [`DeletedFolders`] finds folders that are no longer in it.
 //!
 //! The state machines have no clock, connection or screen: their owner reports events and the time, and they return the
-//! next request. [`Connection`] decides when to connect and where to resume, [`LiveTree`] is a workspace's tree while
+//! next request. [`Connection`] decides when to connect and where to resume (a program that follows one workspace lets a
+//! [`WorkspaceFollower`] drive it), [`LiveTree`] is a workspace's tree while
 //! others change it, [`Editing`] is one edited document, [`WatchedTurn`] a running turn, and [`GatewayList`] the user's
 //! gateways.
 //!
@@ -54,8 +55,8 @@ mod connection;
 mod deleted;
 mod editing;
 mod error;
-mod events;
 mod failure;
+mod follower;
 mod gateways;
 mod live_tree;
 mod merge;
@@ -72,8 +73,8 @@ pub use editing::{
     LocalDraft, Save,
 };
 pub use error::ClientError;
-pub use events::{Event, Events};
 pub use failure::Failure;
+pub use follower::{Event, Update, WorkspaceFollower};
 pub use gateways::{GatewayEntry, GatewayList, GatewayPlace, InvalidGateway};
 pub use live_tree::{
     DocumentRow, DocumentState, FolderRow, LiveTree, RowKey, Scope, TreeRequest, TreeRow, TreeRowKind,
