@@ -19,8 +19,6 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`TreeModel`] arranges a result of `thread/tree`; [`DeletedFolders`] finds folders that are no longer in it.
-//!
 //! The state machines have no clock, connection or screen: their owner reports events and the time, and they return the
 //! next request. [`Connection`] decides when to connect and where to resume (a program that follows one workspace lets a
 //! [`WorkspaceFollower`] drive it), [`LiveTree`] is a workspace's tree while
@@ -52,7 +50,6 @@
 mod backoff;
 mod client;
 mod connection;
-mod deleted;
 mod editing;
 mod error;
 mod failure;
@@ -62,12 +59,10 @@ mod live_tree;
 mod merge;
 mod request;
 mod target;
-mod tree;
 mod watched_turn;
 
 pub use client::Client;
 pub use connection::{Connection, ConnectionRequest, ConnectionState};
-pub use deleted::DeletedFolders;
 pub use editing::{
     AUTOSAVE_AFTER, CharacterCount, DraftChange, Editing, EditingCall, EditingRequest, EditingStatus,
     LocalDraft, Save,
@@ -83,5 +78,4 @@ pub use merge::{Marks, Merged, merge};
 pub use request::RequestNumber;
 pub use rpc::{Caller, Notification};
 pub use target::{Located, Target};
-pub use tree::{TreeModel, TreeNode};
 pub use watched_turn::{CallState, TurnCall, TurnItem, TurnRequest, WatchedTurn};

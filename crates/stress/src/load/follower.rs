@@ -23,7 +23,8 @@ impl Follower {
         since: Sequence,
         ended: watch::Receiver<Option<Sequence>>,
     ) -> Result<Self, ClientError> {
-        let changes = WorkspaceFollower::follow(place.target.clone(), place.workspace_id.clone(), Some(since)).await?;
+        let changes =
+            WorkspaceFollower::follow(place.target.clone(), place.workspace_id.clone(), Some(since)).await?;
         Ok(Self { changes, since, ended })
     }
 

@@ -44,9 +44,7 @@ impl TurnFollower<'_> {
                 self.approve(&approval, verdict, HowDecided::Flag).await
             }
             Policy::Nobody => self.deny_unasked(&approval).await,
-            Policy::Terminal if self.questions.is_standing(&approval) => {
-                self.allow_standing(&approval).await
-            }
+            Policy::Terminal if self.questions.is_standing(&approval) => self.allow_standing(&approval).await,
             Policy::Terminal => {
                 self.ask(approval);
                 Ok(())

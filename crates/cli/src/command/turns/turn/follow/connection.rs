@@ -107,8 +107,7 @@ mod tests {
         let workspace_id = WorkspaceId::new();
         let target = context.target().unwrap();
         let changes = WorkspaceFollower::unconnected(target, workspace_id.clone(), Sequence(0));
-        let mut follower =
-            TurnFollower::over(&context, changes, stop, Policy::Elsewhere, workspace_id, None);
+        let mut follower = TurnFollower::over(&context, changes, stop, Policy::Elsewhere, workspace_id, None);
         let patience = Duration::from_millis(400);
         let turn_id = follower.turn.id().clone();
         let begun = Instant::now();

@@ -6,8 +6,8 @@ use protocol::notification::{
     TurnToolFinished,
 };
 
-use super::render::TOOL_WIDTH;
 use super::TurnFollower;
+use super::render::TOOL_WIDTH;
 use crate::command::turns::turn::question_view::GOAL_WIDTH;
 use crate::command::turns::turn::{explain, steps};
 use crate::failure::Failure;

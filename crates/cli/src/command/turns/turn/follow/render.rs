@@ -122,8 +122,9 @@ impl TurnFollower<'_> {
         for (place, reminders) in places(self.turn.steps()).filter(|(place, _)| is_meant(place)) {
             // The same steps may be loaded more than once, so printed reminders are remembered.
             if !reminders.is_empty() && self.notes.told.insert(place) {
-                let described =
-                    reminders.iter().map(|reminder| steps::describe_reminder(reminder, self.notes.root.as_deref()));
+                let described = reminders
+                    .iter()
+                    .map(|reminder| steps::describe_reminder(reminder, self.notes.root.as_deref()));
                 lines.extend(described.map(|reminder| format!("reminder {reminder}")));
             }
         }
