@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Command, Parser as _};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
-use client::{Client, TreeModel};
+use client::{Client, LiveTree};
 use protocol::WorkspaceId;
 use protocol::method::{ThreadTree, ThreadTreeParams, WorkspaceList, WorkspaceListParams};
 
@@ -111,15 +111,15 @@ fn deleted_folders() -> Vec<CompletionCandidate> {
     ask(async |client: Client, context: Context| {
         let workspace_id = workspace(&context, &client).await?;
         let folders = context.deleted_folders(&client, &workspace_id).await?;
-        Ok(folders.iter().map(|deleted| candidate(&folders.path(deleted))).collect())
+        Ok(folders.iter().map(|(_, path)| candidate(path)).collect())
     })
 }
 
 fn folders() -> Vec<CompletionCandidate> {
     ask(async |client: Client, context: Context| {
         let params = ThreadTreeParams::without_threads(workspace(&context, &client).await?);
-        let tree = TreeModel::from(client.call::<ThreadTree>(&params).await?);
-        let mut paths: Vec<String> = tree.folders().map(|folder| tree.path(&folder.id)).collect();
+        let tree = LiveTree::of(client.call::<ThreadTree>(&params).await?, None);
+        let mut paths: Vec<String> = tree.folders().map(|folder| tree.folder_path(&folder.id)).collect();
         // Sorted paths keep the folders of one parent together.
         paths.sort();
         Ok(paths.iter().map(|path| candidate(path)).collect())
@@ -132,7 +132,7 @@ fn threads() -> Vec<CompletionCandidate> {
         let params =
             // More titles than fit a screen would not help, and loading them could exceed the time limit.
             ThreadTreeParams { thread_limit: Some(THREADS), ..ThreadTreeParams::whole(workspace_id) };
-        let tree = TreeModel::from(client.call::<ThreadTree>(&params).await?);
+        let tree = LiveTree::of(client.call::<ThreadTree>(&params).await?, None);
         let titles = tree.threads().map(|(thread, _)| candidate(&thread.title));
         let last = CompletionCandidate::new("last").help(Some("the thread with the latest turn".into()));
         Ok(std::iter::once(last).chain(titles).collect())

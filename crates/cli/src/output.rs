@@ -12,6 +12,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 use serde::Serialize;
 use serde_json::json;
+use textwrap::core::display_width;
 
 use crate::failure::{Exit, Failure};
 use crate::output::terminal::{columns, columns_of, wrap};
@@ -222,12 +223,12 @@ fn least_widths(headings: &[String], rows: &[Vec<String>]) -> Vec<usize> {
         let cells = rows.iter().filter_map(move |row| row.get(index));
         headings.get(index).into_iter().chain(cells)
     };
-    let length = |text: &str| text.chars().count();
     let columns = 0..headings.len();
     columns
         .map(|index| {
-            let longest = cells(index).map(|cell| length(cell)).max().unwrap_or(0);
-            let word = cells(index).flat_map(|cell| cell.split_whitespace()).map(length).max().unwrap_or(0);
+            let longest = cells(index).map(|cell| display_width(cell)).max().unwrap_or(0);
+            let word =
+                cells(index).flat_map(|cell| cell.split_whitespace()).map(display_width).max().unwrap_or(0);
             word.max(longest.min(READABLE))
         })
         .collect()
@@ -235,7 +236,7 @@ fn least_widths(headings: &[String], rows: &[Vec<String>]) -> Vec<usize> {
 
 /// Returns the rows as blocks of lines, for a terminal that is too narrow for the table.
 fn records(columns: Option<usize>, headings: &[String], rows: &[Vec<String>]) -> String {
-    let width = headings.iter().map(|heading| heading.chars().count()).max().unwrap_or(0);
+    let width = headings.iter().map(|heading| display_width(heading)).max().unwrap_or(0);
     let records = rows.iter().map(|row| {
         let cells = headings.iter().zip(row).filter(|(_, cell)| !cell.is_empty());
         let lines = cells.map(|(heading, cell)| {

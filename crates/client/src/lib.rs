@@ -5,7 +5,7 @@
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), client::ClientError> {
-//! use client::{Client, Events, Target};
+//! use client::{Client, Target, WorkspaceFollower};
 //! use protocol::method::{WorkspaceList, WorkspaceListParams};
 //!
 //! // The gateway on this machine, as its owner.
@@ -13,16 +13,15 @@
 //! let client = Client::connect(&target).await?;
 //! for workspace in client.call::<WorkspaceList>(&WorkspaceListParams::default()).await?.workspaces {
 //!     println!("{}", workspace.name);
-//!     let mut events = Events::follow(target.clone(), workspace.id, None).await?;
-//!     println!("the next change: {}", events.next().await?.method);
+//!     let mut follower = WorkspaceFollower::follow(target.clone(), workspace.id, None).await?;
+//!     println!("the next change: {}", follower.next_change().await?.method);
 //! }
 //! # Ok(()) }
 //! ```
 //!
-//! [`TreeModel`] arranges a result of `thread/tree`; [`DeletedFolders`] finds folders that are no longer in it.
-//!
 //! The state machines have no clock, connection or screen: their owner reports events and the time, and they return the
-//! next request. [`Connection`] decides when to connect and where to resume, [`LiveTree`] is a workspace's tree while
+//! next request. [`Connection`] decides when to connect and where to resume (a program that follows one workspace lets a
+//! [`WorkspaceFollower`] drive it), [`LiveTree`] is a workspace's tree while
 //! others change it, [`Editing`] is one edited document, [`WatchedTurn`] a running turn, and [`GatewayList`] the user's
 //! gateways.
 //!
@@ -51,29 +50,26 @@
 mod backoff;
 mod client;
 mod connection;
-mod deleted;
 mod editing;
 mod error;
-mod events;
 mod failure;
+mod follower;
 mod gateways;
 mod live_tree;
 mod merge;
 mod request;
 mod target;
-mod tree;
 mod watched_turn;
 
 pub use client::Client;
 pub use connection::{Connection, ConnectionRequest, ConnectionState};
-pub use deleted::DeletedFolders;
 pub use editing::{
     AUTOSAVE_AFTER, CharacterCount, DraftChange, Editing, EditingCall, EditingRequest, EditingStatus,
     LocalDraft, Save,
 };
 pub use error::ClientError;
-pub use events::{Event, Events};
 pub use failure::Failure;
+pub use follower::{Event, Update, WorkspaceFollower};
 pub use gateways::{GatewayEntry, GatewayList, GatewayPlace, InvalidGateway};
 pub use live_tree::{
     DocumentRow, DocumentState, FolderRow, LiveTree, RowKey, Scope, TreeRequest, TreeRow, TreeRowKind,
@@ -82,5 +78,4 @@ pub use merge::{Marks, Merged, merge};
 pub use request::RequestNumber;
 pub use rpc::{Caller, Notification};
 pub use target::{Located, Target};
-pub use tree::{TreeModel, TreeNode};
 pub use watched_turn::{CallState, TurnCall, TurnItem, TurnRequest, WatchedTurn};

@@ -4,8 +4,9 @@
 //! and visible rows are looked up by index. All threads of a folder form one run of rows, so a change costs as much as the
 //! number of visible folders, not the number of threads.
 //!
-//! [`TreeModel`](crate::TreeModel) is separate because it arranges one complete answer for a command that ends after it.
+//! A program that needs a tree only once creates it with [`LiveTree::of`] from a single answer.
 
+mod complete;
 mod events;
 mod failures;
 mod fetching;
@@ -32,6 +33,8 @@ pub type Scope = Option<FolderId>;
 #[derive(Debug, Clone)]
 pub struct LiveTree {
     workspace_id: WorkspaceId,
+    /// Scope of the first row.
+    top: Scope,
     places: HashMap<Scope, Place>,
     thread_places: HashMap<ThreadId, Scope>,
     /// Newest change contained in the first part.
@@ -50,6 +53,7 @@ impl LiveTree {
     pub fn new(workspace_id: WorkspaceId) -> Self {
         let mut tree = Self {
             workspace_id,
+            top: None,
             places: HashMap::from([(None, Place::root())]),
             thread_places: HashMap::new(),
             seq: None,

@@ -174,6 +174,16 @@ impl WatchedTurn {
         &self.children
     }
 
+    /// Returns the streamed text of all rounds.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns the loaded steps.
+    pub fn steps(&self) -> &[TurnStep] {
+        &self.steps
+    }
+
     /// Returns the pending retry of the provider request.
     pub fn retrying(&self) -> Option<&TurnRetrying> {
         self.retrying.as_ref()

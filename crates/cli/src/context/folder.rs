@@ -1,6 +1,6 @@
 //! Folders, named by path or id.
 
-use client::{Client, DeletedFolders, TreeModel};
+use client::{Client, LiveTree};
 use protocol::method::{FolderDeleted, FolderDeletedParams, ThreadTree, ThreadTreeParams};
 use protocol::{DeletedFolder, FolderId, WorkspaceId};
 
@@ -9,6 +9,9 @@ use crate::arguments::InScope;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::shell_quote::shell_word;
+
+/// Deleted folders, most recently deleted first, with the path they had.
+pub(crate) type DeletedFolders = Vec<(DeletedFolder, String)>;
 
 /// Scope of a command about history, possibly of a deleted folder.
 pub(crate) struct PastScope {
@@ -46,7 +49,7 @@ impl Context {
         }
         // Suggesting a similar name would be misleading if a deleted folder matches exactly.
         match deleted_folders(client, workspace_id, tree.clone()).await {
-            Ok(deleted) if !deleted.find(named).is_empty() => Err(is_deleted(&deleted, named)),
+            Ok(deleted) if !matching(&deleted, named).is_empty() => Err(is_deleted(&deleted, named)),
             _ => Err(unknown(&tree, named)),
         }
     }
@@ -100,27 +103,29 @@ fn is_root(named: &str) -> bool {
     !named.is_empty() && named.chars().all(|character| character == '/')
 }
 
-async fn tree(client: &Client, workspace_id: &WorkspaceId) -> Result<TreeModel, Failure> {
+async fn tree(client: &Client, workspace_id: &WorkspaceId) -> Result<LiveTree, Failure> {
     let params = ThreadTreeParams::without_threads(workspace_id.clone());
-    Ok(TreeModel::from(client.call::<ThreadTree>(&params).await?))
+    Ok(LiveTree::of(client.call::<ThreadTree>(&params).await?, None))
 }
 
 async fn deleted_folders(
     client: &Client,
     workspace_id: &WorkspaceId,
-    tree: TreeModel,
+    mut tree: LiveTree,
 ) -> Result<DeletedFolders, Failure> {
     let params = FolderDeletedParams { workspace_id: workspace_id.clone() };
     let folders = client.call::<FolderDeleted>(&params).await?.folders;
-    Ok(DeletedFolders::new(tree, folders))
+    tree.add_deleted(&folders);
+    let path = |deleted: &DeletedFolder| tree.folder_path(&deleted.folder.id);
+    Ok(folders.iter().map(|deleted| (deleted.clone(), path(deleted))).collect())
 }
 
-fn find(tree: &TreeModel, named: &str) -> Result<Option<FolderId>, Failure> {
-    let path = named.split('/').filter(|name| !name.is_empty()).collect::<Vec<_>>().join("/");
+fn find(tree: &LiveTree, named: &str) -> Result<Option<FolderId>, Failure> {
+    let path = normal_path(named);
     let candidates = tree.folders().map(|folder| Candidate {
         value: folder.id.clone(),
         id: folder.id.to_string(),
-        name: tree.path(&folder.id),
+        name: tree.folder_path(&folder.id),
         title: None,
         about: None,
     });
@@ -132,8 +137,23 @@ fn find(tree: &TreeModel, named: &str) -> Result<Option<FolderId>, Failure> {
     }
 }
 
+/// Returns the deleted folders with this id or path. Several can match, because names may repeat.
+fn matching<'a>(deleted: &'a DeletedFolders, named: &str) -> Vec<&'a DeletedFolder> {
+    // An id is tried first: it identifies one folder, whereas a path may match several.
+    if let Some((folder, _)) = deleted.iter().find(|(deleted, _)| deleted.folder.id.as_str() == named) {
+        return vec![folder];
+    }
+    let named = normal_path(named);
+    deleted.iter().filter(|(_, path)| *path == named).map(|(folder, _)| folder).collect()
+}
+
+/// Returns a path without empty components: `a/b` for `/a/b/`.
+fn normal_path(named: &str) -> String {
+    named.split('/').filter(|name| !name.is_empty()).collect::<Vec<_>>().join("/")
+}
+
 fn find_deleted(deleted: &DeletedFolders, named: &str) -> Result<Option<DeletedFolder>, Failure> {
-    match deleted.find(named).as_slice() {
+    match matching(deleted, named).as_slice() {
         [] => Ok(None),
         [folder] => Ok(Some(DeletedFolder::clone(folder))),
         several => {
@@ -151,12 +171,43 @@ fn is_deleted(deleted: &DeletedFolders, named: &str) -> Failure {
     }
 }
 
-fn unknown(tree: &TreeModel, named: &str) -> Failure {
-    let paths: Vec<String> = tree.folders().map(|folder| tree.path(&folder.id)).collect();
+fn unknown(tree: &LiveTree, named: &str) -> Failure {
+    let paths: Vec<String> = tree.folders().map(|folder| tree.folder_path(&folder.id)).collect();
     names::unknown(FOLDER, named, paths.iter().map(String::as_str))
 }
 
 fn ambiguous<'a>(message: String, ids: impl Iterator<Item = &'a FolderId>) -> Failure {
     let ids: Vec<&str> = ids.map(FolderId::as_str).collect();
     Failure::usage(message).hint(format!("use one of the ids: {}", ids.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{Folder, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn deleted_folders_are_found_by_former_path() {
+        let now = Timestamp::now();
+        let deleted = |id: &str, path: &str| {
+            let folder = Folder {
+                id: id.parse().unwrap(),
+                workspace_id: "w".parse().unwrap(),
+                parent_folder_id: None,
+                name: path.to_owned(),
+                created_at: now,
+                updated_at: now,
+            };
+            (DeletedFolder { folder, deleted_at: now, doc: None }, path.to_owned())
+        };
+        let folders = vec![deleted("3", "services/api/v1"), deleted("4", "old"), deleted("5", "old")];
+        let found = |named: &str| -> Vec<String> {
+            matching(&folders, named).iter().map(|deleted| deleted.folder.id.to_string()).collect()
+        };
+        assert_eq!(found("/services/api/v1/"), ["3"]);
+        assert_eq!(found("old"), ["4", "5"]);
+        assert_eq!(found("5"), ["5"]);
+        assert!(found("services").is_empty() && found("/").is_empty() && found("v1").is_empty());
+    }
 }

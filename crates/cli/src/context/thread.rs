@@ -1,6 +1,6 @@
 //! Lookup of threads and turns.
 
-use client::{Client, TreeModel};
+use client::{Client, LiveTree};
 use protocol::method::{ThreadGet, ThreadGetParams, ThreadTree, ThreadTreeParams, TurnList, TurnListParams};
 use protocol::{ThreadId, Turn, TurnId, WorkspaceId};
 
@@ -23,13 +23,13 @@ pub(crate) async fn find_thread(
         return Ok(id);
     }
     let params = ThreadTreeParams::whole(workspace_id.clone());
-    let tree = TreeModel::from(client.call::<ThreadTree>(&params).await?);
+    let tree = LiveTree::of(client.call::<ThreadTree>(&params).await?, None);
     let candidates: Vec<Candidate<ThreadId>> = tree
         .threads()
         .map(|(thread, folder)| {
             let title = thread.title.clone();
             let name = match folder {
-                Some(folder) => format!("{}/{title}", tree.path(folder)),
+                Some(folder) => format!("{}/{title}", tree.folder_path(folder)),
                 None => title.clone(),
             };
             let id = thread.id.to_string();

@@ -114,7 +114,14 @@ impl Drawn {
 fn line(frame: char, message: &str, elapsed: Duration, columns: Option<usize>) -> String {
     let line = format!("{frame} {message} ({} s)", elapsed.as_secs());
     match columns {
-        Some(columns) => line.chars().take(columns - 1).collect(),
+        Some(columns) => {
+            let mut used = 0;
+            let fits = |character: &char| {
+                used += terminal::max_columns(*character);
+                used < columns
+            };
+            line.chars().take_while(fits).collect()
+        }
         None => line,
     }
 }

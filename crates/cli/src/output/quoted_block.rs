@@ -1,6 +1,7 @@
 //! Untrusted text on a screen: every row starts with a margin, so that no text can imitate a line of our output.
 
 use crate::output::seen_line as visible;
+use crate::output::terminal::{max_columns, max_width};
 
 /// Margins of new lines and of continued lines.
 pub(crate) const MARGIN: &str = "  │ ";
@@ -13,34 +14,27 @@ const MIN_COLUMNS: usize = 10;
 pub(crate) fn add_block(rows: &mut Vec<String>, text: &str, columns: Option<usize>) {
     // The final newline ends the last line and must not add an empty row.
     let text = text.strip_suffix('\n').unwrap_or(text);
-    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(width(MARGIN)).max(MIN_COLUMNS));
+    let room =
+        columns.map_or(usize::MAX, |columns| columns.saturating_sub(max_width(MARGIN)).max(MIN_COLUMNS));
     for line in text.split('\n') {
         let mut margin = MARGIN;
         let mut row = String::new();
         let mut used = 0;
         for character in visible(line).chars() {
-            let needed = columns_of(character);
+            let needed = max_columns(character);
             // The width is rounded up, so that the terminal never breaks a row itself and starts its rest without a
             // margin.
             if used + needed > room {
                 rows.push(format!("{margin}{row}").trim_end().to_owned());
-                (row, used, margin) = (String::new(), 0, CONTINUED);
+                row.clear();
+                used = 0;
+                margin = CONTINUED;
             }
             row.push(character);
             used += needed;
         }
         rows.push(format!("{margin}{row}").trim_end().to_owned());
     }
-}
-
-/// Returns the maximum number of columns that a text may occupy.
-pub(crate) fn width(text: &str) -> usize {
-    text.chars().map(columns_of).sum()
-}
-
-/// Returns the width of a character, rounded up where terminals differ, so that no row exceeds the screen.
-fn columns_of(character: char) -> usize {
-    if character.is_ascii() || matches!(character, '│' | '┊' | '→' | '⏎') { 1 } else { 2 }
 }
 
 #[cfg(test)]

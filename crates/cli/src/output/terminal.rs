@@ -4,6 +4,9 @@ use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 
 use protocol::Timestamp;
+use textwrap::core::{Word, display_width};
+use textwrap::wrap_algorithms::wrap_first_fit;
+use unicode_width::UnicodeWidthChar as _;
 
 use crate::output::count;
 
@@ -76,25 +79,20 @@ fn relative(at: Timestamp, now: Timestamp) -> String {
 /// to be copied.
 pub(crate) fn wrap(text: &str, columns: Option<usize>, indent: usize) -> String {
     let Some(columns) = columns else { return text.to_owned() };
-    let mut wrapped = String::new();
-    let mut used = 0;
-    // Spaces belong to the word after them, so that aligned columns survive.
-    for piece in pieces(text, columns.saturating_sub(indent)) {
-        let width = seen_width(piece);
-        let word = piece.trim_start_matches(' ');
-        // Breaking before a word that already starts at the indent gains nothing.
-        let is_at_indent = used + piece.len() - word.len() == indent;
-        if used + width > columns && used > 0 && !is_at_indent {
-            wrapped.push('\n');
-            wrapped.push_str(&" ".repeat(indent));
-            wrapped.push_str(word);
-            used = indent + seen_width(word);
-        } else {
-            wrapped.push_str(piece);
-            used += width;
-        }
+    let beside = columns.saturating_sub(indent);
+    let mut ends = word_ends(text, beside);
+    // Breaking before a word that already starts at the indent gains nothing, so it belongs to the words before it.
+    if let Some(at) = ends.iter().position(|end| display_width(&text[..*end]) == indent) {
+        ends.drain(..=at);
     }
-    wrapped
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let words: Vec<Word<'_>> = starts.zip(&ends).map(|(start, end)| Word::from(&text[start..*end])).collect();
+    let lines = wrap_first_fit(&words, &[columns as f64, beside as f64]);
+    let line = |words: &&[Word<'_>]| {
+        let pieces = words.iter().flat_map(|word| [word.word, word.whitespace]);
+        pieces.collect::<String>().trim_end_matches(' ').to_owned()
+    };
+    lines.iter().map(line).collect::<Vec<_>>().join(&format!("\n{:indent$}", ""))
 }
 
 /// Wraps each line of a text to the terminal, keeping its indentation.
@@ -111,48 +109,49 @@ fn fit_within(columns: Option<usize>, text: &str) -> String {
     lines.collect()
 }
 
-/// Splits a text into words with the spaces before them. A command in backticks counts as one word if it fits a line, so
-/// that it can be copied; a percent sign stays with its number.
-fn pieces(text: &str, room: usize) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let word = rest.find(|character| character != ' ').unwrap_or(rest.len());
-        let end_of_word = |from: usize| rest[from..].find(' ').map_or(rest.len(), |length| from + length);
+/// Returns the ends of the words of a text, each with the spaces after it. A command in backticks counts as one word if it
+/// fits a line, so that it can be copied; a percent sign stays with its number.
+fn word_ends(text: &str, room: usize) -> Vec<usize> {
+    let end_of_word = |from: usize| text[from..].find(' ').map_or(text.len(), |length| from + length);
+    let skip_spaces = |from: usize| text.len() - text[from..].trim_start_matches(' ').len();
+    let mut ends = Vec::new();
+    let mut word = skip_spaces(0);
+    if word > 0 {
+        ends.push(word);
+    }
+    while word < text.len() {
         let mut end = end_of_word(word);
-        let begins_command = rest[word..end].trim_start_matches('(').starts_with('`');
+        let begins_command = text[word..end].trim_start_matches('(').starts_with('`');
         if begins_command
-            && rest[word..end].matches('`').count() % 2 == 1
-            && let Some(closing) = rest[end..].find('`')
-            && seen_width(&rest[word..end_of_word(end + closing)]) <= room
+            && text[word..end].matches('`').count() % 2 == 1
+            && let Some(closing) = text[end..].find('`')
+            && display_width(&text[word..end_of_word(end + closing)]) <= room
         {
             end = end_of_word(end + closing);
         }
-        if rest[end..].starts_with(" %") {
+        if text[end..].starts_with(" %") {
             end = end_of_word(end + 1);
         }
-        let (piece, after) = rest.split_at(end);
-        rest = after;
-        Some(piece)
-    })
+        word = skip_spaces(end);
+        ends.push(word);
+    }
+    ends
 }
 
-/// Returns the visible width of a text; color codes have none.
-fn seen_width(text: &str) -> usize {
-    let mut width = 0;
-    let mut is_escape = false;
-    for character in text.chars() {
-        match character {
-            '\u{1b}' => is_escape = true,
-            // The only escape sequences in our own text are color codes, which end with `m`.
-            'm' if is_escape => is_escape = false,
-            _ if is_escape => {}
-            _ => width += 1,
-        }
+/// Returns the maximum number of columns that a text may occupy. It is rounded up where terminals differ, so that no row
+/// exceeds the screen.
+pub(crate) fn max_width(text: &str) -> usize {
+    text.chars().map(max_columns).sum()
+}
+
+/// Returns the maximum number of columns that a character may occupy.
+pub(crate) fn max_columns(character: char) -> usize {
+    match character {
+        // Our own marks, which are ambiguous like every character of a box.
+        '│' | '┊' | '→' | '⏎' => 1,
+        // Ambiguous characters count as wide, and combining ones as a column of their own.
+        _ => character.width_cjk().unwrap_or(1).max(1),
     }
-    width
 }
 
 #[cfg(test)]

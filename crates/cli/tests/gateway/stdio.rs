@@ -224,7 +224,7 @@ fn beside_a_gateway_that_is_still_starting_it_waits() {
 }
 
 #[test]
-fn two_at_once_share_one_gateway() {
+fn two_concurrent_commands_share_one_gateway() {
     let machine = Machine::new();
     let mut first = Parent::start(&machine);
     // Editors start one such process per window. Whichever takes the lock first becomes the gateway, and

@@ -283,7 +283,7 @@ impl LiveTree {
         self.arrange();
     }
 
-    fn take_part(&mut self, params: &ThreadTreeParams, part: ThreadTreeResult) {
+    pub(super) fn take_part(&mut self, params: &ThreadTreeParams, part: ThreadTreeResult) {
         let ThreadTreeResult { seq, folders, threads, placements, agents_docs, more, .. } = part;
         let mut inside: HashMap<Scope, Vec<FolderId>> = HashMap::new();
         let mut covered: Vec<Scope> = vec![params.folder_id.clone()];

@@ -45,6 +45,8 @@ pub enum TreeRowKind<'a> {
         scope: &'a Scope,
         /// Number of threads.
         threads: u64,
+        /// Number of folders.
+        folders: u64,
     },
 }
 
@@ -141,7 +143,7 @@ impl Runs {
         let filter = Filter::of(tree);
         let mut runs = Self::default();
         let mut waiting = Vec::new();
-        runs.open(tree, filter.as_ref(), None, 0, false, &mut waiting);
+        runs.open(tree, filter.as_ref(), tree.top.clone(), 0, false, &mut waiting);
         while let Some(next) = waiting.pop() {
             match next {
                 Waiting::Folder { id, depth, is_inside_match } => {
@@ -316,7 +318,10 @@ impl LiveTree {
             RunKind::MatchingThreads(matching) => {
                 TreeRowKind::Thread(place.threads.get(*matching.get(offset)? as usize)?)
             }
-            RunKind::More => TreeRowKind::More { scope, threads: place.missing_threads },
+            RunKind::More => {
+                let threads = place.missing_threads;
+                TreeRowKind::More { scope, threads, folders: place.missing_folders }
+            }
         };
         Some(TreeRow { depth: run.depth, kind })
     }

@@ -42,12 +42,12 @@ pub(crate) struct Gateway {
     pub(crate) log: Vec<Event>,
     made: u64,
     /// Maximum number of threads of a place in an answer, whatever the request's limit.
-    pub(crate) threads_at_once: usize,
+    pub(crate) max_threads: usize,
 }
 
 impl Gateway {
-    pub(crate) fn new(threads_at_once: usize) -> Self {
-        Self { threads_at_once, ..Self::default() }
+    pub(crate) fn new(max_threads: usize) -> Self {
+        Self { max_threads, ..Self::default() }
     }
 
     pub(crate) fn seq(&self) -> Sequence {
@@ -228,7 +228,7 @@ impl Gateway {
         let folders = self.folders_in(&params.folder_id);
         let mut places: Vec<Scope> = vec![params.folder_id.clone()];
         places.extend(folders.iter().map(|folder| Some(folder.id.clone())));
-        let limit = self.threads_at_once.min(params.thread_limit.unwrap() as usize);
+        let limit = self.max_threads.min(params.thread_limit.unwrap() as usize);
         let mut threads = Vec::new();
         let mut placements = Vec::new();
         let mut more = Vec::new();
@@ -266,7 +266,7 @@ impl Gateway {
     fn page(&self, params: &ThreadListParams) -> ThreadListResult {
         let mut threads = self.threads_in(&params.folder_id);
         threads.retain(|thread| Some(&thread.id) > params.after.as_ref());
-        let limit = self.threads_at_once.min(params.limit as usize);
+        let limit = self.max_threads.min(params.limit as usize);
         let is_last = threads.len() <= limit;
         threads.truncate(limit);
         let next = threads.last().filter(|_| !is_last).map(|thread| thread.id.clone());

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use anyhow::ensure;
-use client::{ClientError, Events};
+use client::{ClientError, WorkspaceFollower};
 use protocol::Sequence;
 use tokio::sync::watch;
 
 use crate::load::stage::LoadedWorkspace;
 
 pub(crate) struct Follower {
-    events: Events,
+    changes: WorkspaceFollower,
     /// Last change before the subscription.
     since: Sequence,
     /// Last change to wait for, once it is known.
@@ -23,8 +23,9 @@ impl Follower {
         since: Sequence,
         ended: watch::Receiver<Option<Sequence>>,
     ) -> Result<Self, ClientError> {
-        let events = Events::follow(place.target.clone(), place.workspace_id.clone(), Some(since)).await?;
-        Ok(Self { events, since, ended })
+        let changes =
+            WorkspaceFollower::follow(place.target.clone(), place.workspace_id.clone(), Some(since)).await?;
+        Ok(Self { changes, since, ended })
     }
 
     /// Receives changes up to the last one and returns their number.
@@ -35,7 +36,7 @@ impl Follower {
                 return Ok(newest.0 - self.since.0);
             }
             let event = tokio::select! {
-                event = self.events.next() => event?,
+                event = self.changes.next_change() => event?,
                 changed = self.ended.changed() => {
                     changed?;
                     continue;

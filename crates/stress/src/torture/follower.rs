@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use anyhow::ensure;
-use client::{Events, Target};
+use client::{Target, WorkspaceFollower};
 use protocol::notification::{DocumentChanged, Notification as _};
 use protocol::{Sequence, WorkspaceId};
 use tokio::sync::watch;
@@ -29,7 +29,7 @@ pub(crate) async fn follow(
     workspace_id: WorkspaceId,
     mut ended: watch::Receiver<Option<Sequence>>,
 ) -> anyhow::Result<Followed> {
-    let mut events = Events::follow(target, workspace_id.clone(), Some(Sequence(0))).await?;
+    let mut changes = WorkspaceFollower::follow(target, workspace_id.clone(), Some(Sequence(0))).await?;
     let mut received = 0;
     let mut saves = 0;
     // A digest instead of the notifications themselves, which would fill the memory in a long run.
@@ -40,7 +40,7 @@ pub(crate) async fn follow(
             return Ok(Followed { workspace_id, received, saves, digest: hasher.finish() });
         }
         let event = tokio::select! {
-            event = events.next() => event?,
+            event = changes.next_change() => event?,
             changed = ended.changed() => {
                 changed?;
                 continue;

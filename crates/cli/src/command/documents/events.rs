@@ -3,7 +3,7 @@
 mod line;
 mod names;
 
-use client::Events as Following;
+use client::WorkspaceFollower;
 use protocol::Sequence;
 use serde_json::json;
 
@@ -20,15 +20,14 @@ pub(crate) async fn run(context: Context, arguments: Events) -> Result<Exit, Fai
     let output = context.output;
     let client = context.connect().await?;
     let workspace = context.workspace(&client, &arguments.scope).await?;
-    // This connection serves the lookup of names; the changes arrive over a connection of their own.
-    let mut names = Names::new(client, context.target()?, workspace.id.clone());
     let since = arguments.since.map(Sequence);
-    let mut events = Following::follow(context.target()?, workspace.id, since).await?;
+    let changes = WorkspaceFollower::over(client, context.target()?, workspace.id.clone(), since).await?;
+    let mut names = Names::new(changes, workspace.id);
     output.note(format!("following workspace `{}`; stop with Ctrl-C", workspace.name));
     let mut left = arguments.limit.unwrap_or(u64::MAX);
     while left > 0 {
         let event = tokio::select! {
-            event = events.next() => event?,
+            event = names.changes.next_change() => event?,
             () = stop.next() => break,
         };
         let reader = if output.is_json() {

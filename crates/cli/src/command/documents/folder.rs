@@ -1,6 +1,6 @@
 //! `foreword folder`.
 
-use client::{Client, TreeModel, TreeNode};
+use client::{Client, FolderRow, LiveTree, TreeRowKind};
 use protocol::method::{
     DocumentGet, DocumentScopeParams, FolderCreate, FolderCreateParams, FolderDelete, FolderDeletedResult,
     FolderGet, FolderGetParams, FolderMove, FolderMoveParams, FolderRename, FolderRenameParams,
@@ -84,10 +84,12 @@ impl Folders {
         let params = ThreadTreeParams::without_threads(self.workspace_id.clone());
         let result = self.client.call::<ThreadTree>(&params).await?;
         let folders = result.folders.clone();
-        let tree = TreeModel::from(result);
+        let tree = LiveTree::of(result, None);
         self.context.output.data(&json!({ "folders": folders }), || {
-            let folders = tree.nodes().into_iter().filter_map(|(_, node)| match node {
-                TreeNode::Folder(folder) => Some(vec![tree.path(&folder.id), folder.id.to_string()]),
+            let folders = tree.rows().filter_map(|row| match row.kind {
+                TreeRowKind::Folder(FolderRow { folder, .. }) => {
+                    Some(vec![tree.folder_path(&folder.id), folder.id.to_string()])
+                }
                 _ => None,
             });
             table(&["path", "id"], folders)
@@ -152,16 +154,17 @@ impl Folders {
 
     async fn list_deleted(&self) -> Result<(), Failure> {
         let folders = self.context.deleted_folders(&self.client, &self.workspace_id).await?;
-        let result = FolderDeletedResult { folders: folders.iter().cloned().collect() };
+        let result =
+            FolderDeletedResult { folders: folders.iter().map(|(deleted, _)| deleted.clone()).collect() };
         self.context.output.data(&result, || {
-            let rows = folders.iter().map(|deleted| {
+            let rows = folders.iter().map(|(deleted, path)| {
                 let document = match &deleted.doc {
                     Some(doc) => format!("{} characters", doc.char_count),
                     None => "-".to_owned(),
                 };
                 let deleted_at = time(deleted.deleted_at);
                 let id = deleted.folder.id.to_string();
-                vec![folders.path(deleted), deleted_at, document, id]
+                vec![path.clone(), deleted_at, document, id]
             });
             table(&["path", "deleted", "document", "id"], rows)
         })?;

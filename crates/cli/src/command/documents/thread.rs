@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use client::{TreeModel, TreeNode};
+use client::{LiveTree, TreeRow, TreeRowKind};
 use protocol::method::{
     SessionGet, SessionGetParams, ThreadArchive, ThreadCreate, ThreadCreateParams, ThreadGet,
     ThreadGetParams, ThreadMove, ThreadMoveParams, ThreadRename, ThreadRenameParams, ThreadTree,
     ThreadTreeParams,
 };
-use protocol::{DocumentStatus, FolderId, Thread as ThreadRecord, ThreadId, ThreadSummary};
+use protocol::{DocumentStatus, Thread as ThreadRecord, ThreadId, ThreadSummary};
 
 use crate::arguments::{InWorkspace, Thread};
 use crate::command::files::session::describe as describe_session;
@@ -47,8 +47,7 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
                 ThreadTreeParams { workspace_id: workspace.id, folder_id, depth, thread_limit: threads };
             let result = client.call::<ThreadTree>(&params).await?;
             let name = folder.filter(|_| params.folder_id.is_some()).unwrap_or(workspace.name);
-            output
-                .data(&result, || draw(&name, params.folder_id.as_ref(), &TreeModel::from(result.clone())))?;
+            output.data(&result, || draw(&name, &LiveTree::of(result.clone(), params.folder_id.clone())))?;
         }
         Thread::Get { thread, scope } => {
             let workspace_id = workspace(&scope).await?.id;
@@ -109,14 +108,8 @@ pub(crate) async fn run(context: Context, command: Thread) -> Result<Exit, Failu
 
 /// Formats the tree with two spaces per level: documents as files, folders with a slash, threads with their ids. Threads of
 /// delegated work are below the thread that delegated it.
-fn draw(name: &str, folder_id: Option<&FolderId>, tree: &TreeModel) -> String {
-    let nodes = tree.nodes_in(folder_id);
-    let threads = || {
-        nodes.iter().filter_map(|(_, node)| match node {
-            TreeNode::Thread(thread) => Some(*thread),
-            _ => None,
-        })
-    };
+fn draw(name: &str, tree: &LiveTree) -> String {
+    let threads = || tree.threads().map(|(thread, _)| thread);
     let shown: HashSet<&ThreadId> = threads().map(|thread| &thread.id).collect();
     let mut delegated: HashMap<&ThreadId, Vec<&ThreadSummary>> = HashMap::new();
     for thread in threads() {
@@ -129,31 +122,34 @@ fn draw(name: &str, folder_id: Option<&FolderId>, tree: &TreeModel) -> String {
     // Ids are ordered by time, so delegated threads appear in the order of delegation.
     delegated.values_mut().for_each(|children| children.sort_by(|one, other| one.id.cmp(&other.id)));
     let mut text = format!("{name}\n");
-    let mut waiting: Vec<(usize, TreeNode<'_>)> = nodes.iter().rev().cloned().collect();
-    waiting.retain(|(_, node)| {
-        !matches!(node, TreeNode::Thread(thread)
+    let mut waiting: Vec<TreeRow<'_>> = tree.rows().collect();
+    waiting.retain(|row| {
+        !matches!(row.kind, TreeRowKind::Thread(thread)
             if thread.parent_thread_id.as_ref().is_some_and(|parent| shown.contains(parent)))
     });
-    while let Some((depth, node)) = waiting.pop() {
-        if let TreeNode::Thread(thread) = node {
+    waiting.reverse();
+    while let Some(TreeRow { depth, kind }) = waiting.pop() {
+        if let TreeRowKind::Thread(thread) = kind {
             let children = delegated.get(&thread.id).into_iter().flatten().rev();
-            waiting.extend(children.map(|child| (depth + 1, TreeNode::Thread(child))));
+            waiting
+                .extend(children.map(|child| TreeRow { depth: depth + 1, kind: TreeRowKind::Thread(child) }));
         }
-        let line = match node {
-            TreeNode::Document(document) => {
+        let line = match kind {
+            TreeRowKind::Document(row) => {
+                let Some(document) = row.summary else { continue };
                 let draft = if document.status == DocumentStatus::Draft { ", draft" } else { "" };
                 format!(
                     "AGENTS.md  (version {}, {} characters{draft})",
                     document.version, document.char_count
                 )
             }
-            TreeNode::Folder(folder) => format!("{}/", folder.name),
-            TreeNode::Thread(thread) => {
+            TreeRowKind::Folder(row) => format!("{}/", row.folder.name),
+            TreeRowKind::Thread(thread) => {
                 let by = if thread.parent_thread_id.is_some() { "delegated: " } else { "" };
                 format!("{by}{}  [{}]", one_line(&thread.title, TITLE_WIDTH), thread.id)
             }
-            TreeNode::More(more) => {
-                let counts = [(more.folders, "folder"), (more.threads, "thread")].into_iter();
+            TreeRowKind::More { threads, folders, .. } => {
+                let counts = [(folders, "folder"), (threads, "thread")].into_iter();
                 let counts: Vec<String> = counts
                     .filter(|(count, _)| *count > 0)
                     .map(|(count, what)| format!("{count} more {what}{}", if count == 1 { "" } else { "s" }))

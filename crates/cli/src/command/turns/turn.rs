@@ -9,7 +9,7 @@ mod start;
 mod steps;
 
 use client::Client;
-use follow::Live;
+use follow::TurnFollower;
 use protocol::method::{
     TurnApprove, TurnApproveParams, TurnCancel, TurnExplain, TurnGet, TurnGetParams, TurnGetResult, TurnList,
     TurnListParams, TurnPageParams,
@@ -62,7 +62,11 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
             // Listening starts before the turn is looked up, so that Ctrl-C in between is not lost.
             let stop = StopSignals::listen()?;
             let (client, params, root) = find_with_root(&context, &named).await?;
-            Live::watch(&context, client, stop, params, root).await
+            let TurnGetParams { workspace_id, turn_id } = params;
+            // The command that started the turn asks for approval; this one only reports it.
+            let policy = approval::Policy::Elsewhere;
+            let follower = TurnFollower::new(&context, client, stop, policy, workspace_id, root).await?;
+            follower.watch(turn_id).await
         }
         Turn::Cancel(named) => {
             let (client, params) = find(&context, &named).await?;

@@ -328,7 +328,7 @@ fn a_turn_can_be_watched_from_elsewhere() {
 }
 
 #[test]
-fn without_a_terminal_what_asks_is_denied_at_once() {
+fn without_a_terminal_pending_calls_are_denied_immediately() {
     let talk = Talk::new("agent");
     talk.model.answer(Answer::empty().tool_call("call_1", "write_file", WRITE));
     talk.model.answer(Answer::text("Then not."));

@@ -1,20 +1,15 @@
-//! Printing of a streamed answer: delta by delta, and complete at the end.
+//! Printing of a streamed answer: as it grows, and complete at the end.
 
 use std::io::IsTerminal as _;
 
-use protocol::notification::TurnDelta;
-
 /// State of a partially printed answer.
 ///
-/// The answer is the concatenation of the deltas of all rounds. A later round starts with an empty line that separates it from
-/// the previous text. Trailing newlines are held back until more text follows, so that the answer ends with exactly one.
+/// The answer is the text of all rounds. A later round starts with an empty line that separates it from the previous text.
+/// Trailing newlines are held back until more text follows, so that the answer ends with exactly one.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
-    /// Deltas received so far.
+    /// Text taken so far.
     text: String,
-    next_index: u64,
-    /// True if a delta is missing, so that the rest must come from the stored answer.
-    has_gap: bool,
     held_line_ends: usize,
     is_line_open: bool,
     /// True if notes are printed on the same screen. The answer is then formatted for people: after a note that ended its line,
@@ -30,35 +25,12 @@ impl Answer {
         Self { is_among_others, ..Self::default() }
     }
 
-    /// Returns the text to print for the next delta.
-    pub(super) fn take(&mut self, delta: &TurnDelta) -> String {
-        // Indexes are consecutive over all rounds. Text printed after a gap would look complete although its
-        // middle is missing.
-        if delta.index != self.next_index {
-            self.has_gap = true;
-        }
-        if self.has_gap {
-            return String::new();
-        }
-        self.next_index += 1;
-        self.text.push_str(&delta.text);
-        self.feed(&delta.text)
-    }
-
-    /// Returns the text to print for an answer that is already running. Without the index of the next delta, no deltas will
-    /// arrive, and the rest is printed at the end.
-    pub(super) fn join(&mut self, text: &str, next_index: Option<u64>) -> String {
-        match next_index {
-            Some(next_index) => self.next_index = next_index,
-            None => self.has_gap = true,
-        }
-        self.text.push_str(text);
-        self.feed(text)
-    }
-
-    /// Records that deltas may be missing from now on.
-    pub(super) fn lose(&mut self) {
-        self.has_gap = true;
+    /// Returns the text to print once `text` is known of the answer.
+    pub(super) fn take(&mut self, text: &str) -> String {
+        // A text that does not continue the printed one would repeat it. The stored answer decides at the end.
+        let Some(rest) = text.strip_prefix(self.text.as_str()) else { return String::new() };
+        self.text.push_str(rest);
+        self.feed(rest)
     }
 
     /// Interrupts the answer for a note. Returns true if the answer's line must be ended first.
@@ -103,7 +75,8 @@ impl Answer {
             return String::new();
         }
         let printed = "\n".repeat(self.held_line_ends) + visible;
-        (self.held_line_ends, self.is_line_open) = (line_ends, true);
+        self.held_line_ends = line_ends;
+        self.is_line_open = true;
         printed
     }
 
@@ -121,80 +94,81 @@ fn bare(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use protocol::TurnId;
 
-    fn piece(index: u64, text: &str) -> TurnDelta {
-        TurnDelta { turn_id: TurnId::new(), index, text: text.to_owned() }
-    }
-
-    /// Returns everything that is printed for these deltas and this stored answer.
-    fn printed(pieces: &[(u64, &str)], answer: Option<&str>) -> String {
+    /// Returns everything that is printed while these pieces arrive, and for this stored answer.
+    fn printed(pieces: &[&str], answer: Option<&str>) -> String {
         let mut taken = Answer::default();
-        let text: String = pieces.iter().map(|(index, text)| taken.take(&piece(*index, text))).collect();
+        let mut known = String::new();
+        let text: String = pieces
+            .iter()
+            .map(|piece| {
+                known.push_str(piece);
+                taken.take(&known)
+            })
+            .collect();
         text + &taken.end(answer)
     }
 
     #[test]
     fn an_answer_ends_with_exactly_one_newline() {
-        assert_eq!(printed(&[(0, "Hello, "), (1, "world.")], Some("Hello, world.")), "Hello, world.\n");
-        assert_eq!(printed(&[(0, "a\n"), (1, "\nb\n"), (2, "\n")], Some("a\n\nb\n\n")), "a\n\nb\n");
+        assert_eq!(printed(&["Hello, ", "world."], Some("Hello, world.")), "Hello, world.\n");
+        assert_eq!(printed(&["a\n", "\nb\n", "\n"], Some("a\n\nb\n\n")), "a\n\nb\n");
         assert_eq!(printed(&[], Some("not streamed\n\n")), "not streamed\n");
         assert_eq!(printed(&[], None), "");
-        assert_eq!(printed(&[(0, "\n\n")], Some("")), "");
+        assert_eq!(printed(&["\n\n"], Some("")), "");
     }
 
     #[test]
-    fn deltas_of_all_rounds_form_the_answer() {
-        let pieces = [(0, "Let me "), (1, "look."), (2, "\n\nIt is"), (3, " 4.")];
+    fn text_of_all_rounds_forms_the_answer() {
+        let pieces = ["Let me ", "look.", "\n\nIt is", " 4."];
         assert_eq!(printed(&pieces, Some("Let me look.\n\nIt is 4.")), "Let me look.\n\nIt is 4.\n");
-        // A delta with index 0 again does not belong to this answer.
-        assert_eq!(printed(&[(0, "one"), (0, "one"), (1, " two")], Some("one two")), "one two\n");
     }
 
     #[test]
     fn a_line_ends_once_on_a_screen() {
         let mut answer = Answer { is_among_others: true, ..Answer::default() };
-        assert_eq!(answer.take(&piece(0, "\nLet me look.\n")), "Let me look.");
+        assert_eq!(answer.take("\nLet me look.\n"), "Let me look.");
         assert!(answer.break_line(), "a tool is told");
         assert!(!answer.break_line(), "and a reminder");
-        assert_eq!(answer.take(&piece(1, "\n\n")), "");
-        assert_eq!(answer.take(&piece(2, "It is\n\n4.")), "It is\n\n4.");
-        assert_eq!(answer.take(&piece(3, "\n\nThat is all.")), "\n\nThat is all.", "nothing was told");
+        assert_eq!(answer.take("\nLet me look.\n\n\n"), "");
+        assert_eq!(answer.take("\nLet me look.\n\n\nIt is\n\n4."), "It is\n\n4.");
+        let whole = "\nLet me look.\n\n\nIt is\n\n4.\n\nThat is all.";
+        assert_eq!(answer.take(whole), "\n\nThat is all.", "nothing was told");
         assert!(answer.break_line());
-        assert_eq!(answer.end(Some("\nLet me look.\n\n\nIt is\n\n4.\n\nThat is all.")), "");
+        assert_eq!(answer.end(Some(whole)), "");
     }
 
     #[test]
     fn the_answer_is_unchanged_in_a_pipe() {
         let mut answer = Answer::default();
-        assert_eq!(answer.take(&piece(0, "Let me look.")), "Let me look.");
+        assert_eq!(answer.take("Let me look."), "Let me look.");
         assert!(!answer.break_line());
-        assert_eq!(answer.take(&piece(1, "\n\nIt is 4.")), "\n\nIt is 4.");
+        assert_eq!(answer.take("Let me look.\n\nIt is 4."), "\n\nIt is 4.");
         assert_eq!(answer.end(Some("Let me look.\n\nIt is 4.")), "\n");
     }
 
     #[test]
     fn missing_text_comes_from_the_stored_answer() {
-        assert_eq!(printed(&[(0, "one "), (2, "three")], Some("one two three")), "one two three\n");
-        assert_eq!(printed(&[(3, "late")], Some("early and late")), "early and late\n");
+        assert_eq!(printed(&["one "], Some("one two three")), "one two three\n");
         let mut answer = Answer::default();
-        assert_eq!(answer.take(&piece(0, "Let me look.")), "Let me look.");
-        answer.lose();
-        assert_eq!(answer.take(&piece(1, " Wait.")), "");
+        assert_eq!(answer.take("Let me look."), "Let me look.");
+        // Another gateway runs the turn and knows less of it.
+        assert_eq!(answer.take(""), "");
+        assert_eq!(answer.take("Let me"), "");
         assert_eq!(answer.end(Some("Let me look. Wait.\n\nIt is 4.")), " Wait.\n\nIt is 4.\n");
     }
 
     #[test]
-    fn what_was_not_kept_is_not_followed_by_what_was() {
+    fn text_that_was_not_stored_is_not_repeated() {
         assert_eq!(
-            printed(&[(0, "Let me look."), (1, "\n\nand so")], Some("Let me look.")),
+            printed(&["Let me look.", "\n\nand so"], Some("Let me look.")),
             "Let me look.\n\nand so\n"
         );
-        assert_eq!(printed(&[(0, "one")], Some("another")), "one\nanother\n");
+        assert_eq!(printed(&["one"], Some("another")), "one\nanother\n");
     }
 
     #[test]
     fn an_interrupted_answer_ends_its_line() {
-        assert_eq!(printed(&[(0, "half an ans")], None), "half an ans\n");
+        assert_eq!(printed(&["half an ans"], None), "half an ans\n");
     }
 }

@@ -42,6 +42,8 @@ pub(super) struct Questions {
     unseen: Vec<String>,
     /// Calls that were asked about, by turn and call id.
     asked: HashSet<(Option<TurnId>, String)>,
+    /// Standing approvals until the turn ends.
+    standing: HashSet<Standing>,
 }
 
 /// A pending call and the delegated turn that makes it, if any.
@@ -168,14 +170,20 @@ impl Questions {
         }
     }
 
-    /// Takes out later questions that a standing approval covers.
-    pub(super) fn take_others(&mut self, standing: &Standing) -> Vec<Question> {
+    /// Returns true if a standing approval covers a call.
+    pub(super) fn is_standing(&self, approval: &TurnApproval) -> bool {
+        self.standing.iter().any(|standing| standing.covers(approval))
+    }
+
+    /// Adds a standing approval and takes out the later questions that it covers.
+    pub(super) fn stand(&mut self, standing: Standing) -> Vec<Question> {
         // The first question has just been answered and is removed by `answered`, so only the later ones are
         // searched.
         let behind = self.waiting.split_off(self.waiting.len().min(1));
         let (taken, left): (Vec<_>, Vec<_>) =
             behind.into_iter().partition(|question| standing.covers(&question.approval));
         self.waiting.extend(left);
+        self.standing.insert(standing);
         taken
     }
 

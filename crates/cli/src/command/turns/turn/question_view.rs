@@ -6,7 +6,8 @@ use protocol::{ApprovalRequest, Turn, TurnApproval};
 use serde_json::Value;
 
 use crate::output::count;
-use crate::output::quoted_block::{add_block, width};
+use crate::output::quoted_block::add_block;
+use crate::output::terminal::{max_width, wrap};
 use crate::output::{one_line, seen_line as visible};
 
 /// Arguments that are already shown as file names and diff.
@@ -115,30 +116,21 @@ fn effect(request: &ApprovalRequest) -> String {
 
 /// Wraps a line of our own between words, without the margin of untrusted text.
 fn add_words(rows: &mut Vec<String>, text: &str, columns: usize) {
-    const INDENT: &str = "    ";
+    const INDENT: usize = 4;
     let text = visible(text);
-    // A long word must not be cut, and its continuation must not look like a line of ours, so it gets margins.
-    if text.split(' ').any(|word| width(INDENT) + width(word) > columns) {
+    // A long word must not be cut, and its continuation must not look like a line of ours, so it gets margins. Where
+    // terminals differ in the width of a character, only the margins keep every row on the screen.
+    if !text.is_ascii() || text.split(' ').any(|word| INDENT + word.len() > columns) {
         return add_block(rows, &text, Some(columns));
     }
-    let mut row = String::new();
-    for word in text.split(' ') {
-        if row.is_empty() {
-            row = word.to_owned();
-        } else if width(&row) + 1 + width(word) <= columns {
-            row = format!("{row} {word}");
-        } else {
-            rows.push(std::mem::replace(&mut row, format!("{INDENT}{word}")));
-        }
-    }
-    rows.push(row);
+    rows.extend(wrap(&text, Some(columns), INDENT).lines().map(str::to_owned));
 }
 
 /// Formats a text behind its label if it fits one row, and below it otherwise.
 fn add(rows: &mut Vec<String>, label: &str, text: &str, columns: usize) {
     let is_one_line = !text.contains('\n');
     let row = format!("{label}{}", if is_one_line { visible(text) } else { String::new() });
-    if is_one_line && width(&row) <= columns {
+    if is_one_line && max_width(&row) <= columns {
         rows.push(row.trim_end_matches(' ').to_owned());
         return;
     }
@@ -246,7 +238,7 @@ mod tests {
         let mut asked = asked("tool", json!({ "text": text, "name\u{202e}": 7 }));
         asked.request.cwd = Some(format!("/{}", "long/".repeat(60)));
         for row in rows(&asked, None, 40) {
-            assert!(width(&row) <= 40, "{row}");
+            assert!(max_width(&row) <= 40, "{row}");
         }
         assert!(rows(&asked, None, 80).contains(&"  name\\u{202e}: 7".to_owned()));
     }

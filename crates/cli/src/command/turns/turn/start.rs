@@ -7,7 +7,7 @@ use protocol::{Hint as _, ThreadMode};
 use provider::ModelName;
 
 use super::approval::{Policy, is_attended};
-use super::follow::Live;
+use super::follow::TurnFollower;
 use crate::arguments::TurnStart;
 use crate::config::providers::known_names;
 use crate::context::{Context, find_thread};
@@ -51,7 +51,7 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
         () = stop.next() => return Err(Failure::new(Exit::Failed, "stopped before the turn began")),
     };
     let params = TurnStartParams {
-        workspace_id: workspace.id,
+        workspace_id: workspace.id.clone(),
         thread_id,
         input,
         cwd: arguments.cwd.clone(),
@@ -59,8 +59,9 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
         skills: arguments.skills.clone(),
         mcp: arguments.mcp.clone(),
     };
-    let live = Live::start(&context, client, stop, policy, params).await?;
-    live.below(workspace.root_path).follow().await
+    let follower =
+        TurnFollower::new(&context, client, stop, policy, workspace.id, workspace.root_path).await?;
+    follower.start(&params).await
 }
 
 /// Checks the form of a model's name locally. Only the gateway knows whether its provider exists.

@@ -3,9 +3,9 @@
 use client::ClientError;
 use protocol::method::{TurnApprove, TurnApproveParams};
 use protocol::notification::TurnApprovalRequested;
-use protocol::{HowDecided, TurnApproval};
+use protocol::{HowDecided, TurnApproval, TurnId};
 
-use super::Live;
+use super::TurnFollower;
 use crate::command::turns::turn::approval::{
     Answer, Policy, Question, Reply, Standing, Verdict, is_attended,
 };
@@ -14,17 +14,15 @@ use crate::command::turns::turn::steps;
 use crate::failure::Failure;
 use crate::output::one_line;
 
-impl Live<'_> {
+impl TurnFollower<'_> {
     pub(super) async fn decide(&mut self, requested: &TurnApprovalRequested) -> Result<(), Failure> {
-        // The notification only announces a request, so the call itself is loaded with everything that must be
-        // shown.
-        let waiting = self.catch_up().await?;
+        // The notification only announces a request, and the watched turn has loaded the call itself with everything
+        // that must be shown.
+        let is_meant = |it: &&TurnApproval| {
+            it.request.call_id == requested.call_id && *self.turn_of(it) == requested.turn_id
+        };
         // A call that is no longer pending was decided elsewhere.
-        let of = |it: &TurnApproval| it.turn_id.clone().unwrap_or_else(|| self.turn_id.clone());
-        let is_meant =
-            |it: &TurnApproval| it.request.call_id == requested.call_id && of(it) == requested.turn_id;
-        let Some(approval) = waiting.into_iter().find(is_meant) else { return Ok(()) };
-        let asker = self.asker(&approval);
+        let Some(approval) = self.turn.approvals().iter().find(is_meant).cloned() else { return Ok(()) };
         match self.policy {
             // Files shared by all workspaces are exempt from the flags about writes.
             Policy::Allow if approval.request.identity => {
@@ -32,7 +30,7 @@ impl Live<'_> {
                 if self.output.is_json() || !is_attended() {
                     return self.deny_unasked(&approval).await;
                 }
-                self.ask(Question { approval, asker });
+                self.ask(approval);
                 Ok(())
             }
             Policy::Allow | Policy::Deny => {
@@ -46,11 +44,9 @@ impl Live<'_> {
                 self.approve(&approval, verdict, HowDecided::Flag).await
             }
             Policy::Nobody => self.deny_unasked(&approval).await,
-            Policy::Terminal if self.standing.iter().any(|it| it.covers(&approval)) => {
-                self.allow_standing(&approval).await
-            }
+            Policy::Terminal if self.questions.is_standing(&approval) => self.allow_standing(&approval).await,
             Policy::Terminal => {
-                self.ask(Question { approval, asker });
+                self.ask(approval);
                 Ok(())
             }
             Policy::Elsewhere => {
@@ -61,18 +57,21 @@ impl Live<'_> {
     }
 
     /// Asks about a call, now or after the earlier questions.
-    fn ask(&mut self, question: Question) {
+    fn ask(&mut self, approval: TurnApproval) {
+        let asker = self.asker(&approval);
         if !self.questions.is_asking() {
             self.speak();
         }
-        self.questions.ask(self.output, question);
+        self.questions.ask(self.output, Question { approval, asker });
     }
 
-    /// Returns the delegated turn that makes a call, with the number used in its progress notes.
     fn asker(&self, approval: &TurnApproval) -> Option<Asker> {
-        let turn_id = approval.turn_id.as_ref()?;
-        let index = self.delegated.iter().position(|known| known == turn_id)?;
-        Some(Asker { number: index + 1, goal: self.goal(turn_id).unwrap_or_default() })
+        Asker::of(approval, self.turn.children())
+    }
+
+    /// Returns the turn that makes a call: a delegated one, or the followed one.
+    fn turn_of<'a>(&'a self, approval: &'a TurnApproval) -> &'a TurnId {
+        approval.turn_id.as_ref().unwrap_or(self.turn.id())
     }
 
     /// Prints a whole call for a user who reads it immediately.
@@ -90,7 +89,7 @@ impl Live<'_> {
             "waiting until {}: `foreword{} turn approve {} {}{}` allows it, with --deny refuses it",
             approval.expires_at,
             self.context.repeated_flags,
-            approval.turn_id.as_ref().unwrap_or(&self.turn_id),
+            self.turn_of(approval),
             crate::shell_quote::shell_word(&approval.request.call_id),
             digest.map_or_else(String::new, |digest| format!(" --digest {digest}")),
         );
@@ -122,10 +121,7 @@ impl Live<'_> {
                 // Questions that are already queued are covered as well. Without this, the user would be asked again
                 // about the same tool.
                 if answer == Answer::AllowAll {
-                    let standing = Standing::of(approval);
-                    let others = self.questions.take_others(&standing);
-                    self.standing.insert(standing);
-                    for other in others {
+                    for other in self.questions.stand(Standing::of(approval)) {
                         self.allow_standing(&other.approval).await?;
                     }
                 }
@@ -151,28 +147,21 @@ impl Live<'_> {
     ) -> Result<(), Failure> {
         let params = TurnApproveParams {
             workspace_id: self.workspace_id.clone(),
-            turn_id: shown.turn_id.clone().unwrap_or_else(|| self.turn_id.clone()),
+            turn_id: self.turn_of(shown).clone(),
             call_id: shown.request.call_id.clone(),
             allow: verdict == Verdict::Allow,
             digest: shown.request.digest.clone(),
             how,
         };
-        loop {
-            return match self.call::<TurnApprove>(&params).await {
-                Err(_) if self.interrupts > 1 => Err(self.left()),
-                // It is unknown whether the decision arrived, and sending it twice is harmless.
-                Err(error) if error.is_transient() => {
-                    self.reconnect().await?;
-                    continue;
-                }
-                // The call may have been decided elsewhere or have expired; the turn continues either way.
-                Err(ClientError::Refused(refused)) => {
-                    self.speak();
-                    self.output.warning(&refused.message, None);
-                    Ok(())
-                }
-                answer => answer.map(|_| ()).map_err(Failure::from),
-            };
+        // The decision may be sent twice, which is harmless.
+        match self.call::<TurnApprove>(&params).await? {
+            // The call may have been decided elsewhere or have expired; the turn continues either way.
+            Err(ClientError::Refused(refused)) => {
+                self.speak();
+                self.output.warning(&refused.message, None);
+                Ok(())
+            }
+            answer => answer.map(|_| ()).map_err(Failure::from),
         }
     }
 }

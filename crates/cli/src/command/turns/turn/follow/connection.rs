@@ -1,67 +1,74 @@
-//! Reconnection to the gateway.
+//! Calls to the gateway that survive a lost connection.
 
 use std::time::Duration;
 
-use client::{Client, ClientError};
-use protocol::method::{EventsSubscribe, EventsSubscribeParams};
-use tokio::time::Instant;
+use client::{ClientError, Update};
+use protocol::Method;
 
-use super::Live;
+use super::TurnFollower;
 use crate::failure::{Exit, Failure};
 
 /// Time limit for reconnecting, long enough for a gateway to restart.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+/// Pause before a call that failed for another temporary reason is repeated.
+const PAUSE: Duration = Duration::from_secs(1);
 
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-
-impl Live<'_> {
-    /// Reconnects and resumes after the last change. Deltas were only sent over the old connection.
-    pub(super) async fn reconnect(&mut self) -> Result<(), Failure> {
-        // Deltas sent in the meantime are lost. The rest of the answer is printed from the stored one at the end.
-        self.answer.lose();
-        self.note("the connection to the gateway was lost; connecting again");
-        let end = Instant::now() + self.patience;
-        let mut pause = FIRST_PAUSE;
+impl TurnFollower<'_> {
+    /// Calls a method while counting stop signals, which may abandon the call. The call is repeated after temporary
+    /// failures, so it must have the same effect if it is executed twice. The inner error is a lasting one.
+    pub(super) async fn call<M: Method>(
+        &mut self,
+        params: &M::Params,
+    ) -> Result<Result<M::Result, ClientError>, Failure> {
         loop {
-            // Connecting and subscribing are one attempt, because a connection without a subscription would miss the
-            // end of the turn.
-            let connect = async {
-                let client = Client::connect(&self.context.target()?).await?;
-                let params = EventsSubscribeParams {
-                    workspace_id: self.workspace_id.clone(),
-                    since: Some(self.cursor),
-                };
-                client.call::<EventsSubscribe>(&params).await?;
-                Ok::<_, Lost>(client)
-            };
-            tokio::select! {
-                connected = tokio::time::timeout_at(end, connect) => match connected {
-                    Ok(Ok(client)) => {
-                        self.client = client;
-                        return Ok(());
+            let answer = {
+                let mut answer = std::pin::pin!(self.changes.call::<M>(params));
+                loop {
+                    tokio::select! {
+                        answer = &mut answer => break answer,
+                        () = self.stop.signals.next() => self.stop.count += 1,
                     }
-                    Ok(Err(Lost::For(failure))) => return Err(failure),
-                    Ok(Err(Lost::Passing)) => {}
-                    Err(_) => return Err(self.given_up()),
-                },
-                // No request to cancel could reach the gateway now, so a signal can only mean leaving.
-                () = self.stop.next() => return Err(self.left()),
-            }
-            if Instant::now() >= end {
-                return Err(self.given_up());
-            }
-            tokio::select! {
-                () = tokio::time::sleep_until(end.min(Instant::now() + pause)) => {
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    if self.stop.is_leaving() {
+                        return Err(self.left());
+                    }
                 }
-                () = self.stop.next() => return Err(self.left()),
+            };
+            match answer {
+                Err(ClientError::Lost | ClientError::NotConnected) => self.reconnect(PATIENCE).await?,
+                Err(error) if error.is_transient() => tokio::select! {
+                    () = tokio::time::sleep(PAUSE) => {}
+                    () = self.stop.signals.next() => return Err(self.left()),
+                },
+                answer => return Ok(answer),
             }
         }
     }
 
-    fn given_up(&self) -> Failure {
-        let message = format!("no gateway could be reached for {} seconds", self.patience.as_secs());
+    /// Waits until the connection is open again and resumes after the last change.
+    pub(super) async fn reconnect(&mut self, patience: Duration) -> Result<(), Failure> {
+        self.turn.disconnected();
+        self.note("the connection to the gateway was lost; connecting again");
+        let resumed = async {
+            loop {
+                match self.changes.next().await? {
+                    Update::Resumed => return Ok::<_, Failure>(()),
+                    Update::Notification(notification) => self.arrived.push_back(notification),
+                    Update::Disconnected => {}
+                }
+            }
+        };
+        let resumed = tokio::select! {
+            resumed = tokio::time::timeout(patience, resumed) => resumed,
+            // No request to cancel could reach the gateway now, so a signal can only mean leaving.
+            () = self.stop.signals.next() => return Err(self.left()),
+        };
+        resumed.map_err(|_| self.given_up(patience))??;
+        self.turn.reconnected();
+        Ok(())
+    }
+
+    fn given_up(&self, patience: Duration) -> Failure {
+        let message = format!("no gateway could be reached for {} seconds", patience.as_secs());
         Failure::new(Exit::Failed, message)
             .hint(format!("{} once a gateway runs again", self.how_to_see_its_end()))
     }
@@ -71,27 +78,7 @@ impl Live<'_> {
     }
 
     fn how_to_see_its_end(&self) -> String {
-        format!("`foreword{} turn show {}` shows how it ended", self.context.repeated_flags, self.turn_id)
-    }
-}
-
-/// Reason for a failed reconnection.
-enum Lost {
-    /// A retry may succeed.
-    Passing,
-    /// A user action is required.
-    For(Failure),
-}
-
-impl From<ClientError> for Lost {
-    fn from(error: ClientError) -> Self {
-        if error.is_transient() { Lost::Passing } else { Lost::For(error.into()) }
-    }
-}
-
-impl From<Failure> for Lost {
-    fn from(failure: Failure) -> Self {
-        Lost::For(failure)
+        format!("`foreword{} turn show {}` shows how it ended", self.context.repeated_flags, self.turn.id())
     }
 }
 
@@ -99,7 +86,9 @@ impl From<Failure> for Lost {
 mod tests {
     use super::*;
     use clap::Parser as _;
-    use protocol::WorkspaceId;
+    use client::WorkspaceFollower;
+    use protocol::{Sequence, WorkspaceId};
+    use tokio::time::Instant;
 
     use crate::arguments::Arguments;
     use crate::command::turns::turn::approval::Policy;
@@ -113,16 +102,17 @@ mod tests {
         let path = directory.path().to_str().unwrap();
         let words = ["foreword", "--home", path, "--data", path, "turn", "list", "thread"];
         let context = Context::new(&Arguments::parse_from(words), Output::new(Format::Json)).unwrap();
-        // The far end is closed, so the connection counts as lost, and no gateway runs on the empty directory.
-        let (near, far) = rpc::memory::pair();
-        drop(far);
+        // No gateway runs on the empty directory.
         let stop = StopSignals::listen().unwrap();
-        let mut live = Live::new(&context, Client::over(near), stop, Policy::Elsewhere, WorkspaceId::new());
-        live.patience = FIRST_PAUSE * 2;
-        let turn_id = live.turn_id.clone();
+        let workspace_id = WorkspaceId::new();
+        let target = context.target().unwrap();
+        let changes = WorkspaceFollower::unconnected(target, workspace_id.clone(), Sequence(0));
+        let mut follower = TurnFollower::over(&context, changes, stop, Policy::Elsewhere, workspace_id, None);
+        let patience = Duration::from_millis(400);
+        let turn_id = follower.turn.id().clone();
         let begun = Instant::now();
-        let failure = live.follow().await.unwrap_err();
-        assert!(begun.elapsed() >= FIRST_PAUSE * 2);
+        let failure = follower.reconnect(patience).await.unwrap_err();
+        assert!(begun.elapsed() >= patience);
         assert_eq!(failure.exit, Exit::Failed);
         assert_eq!(failure.message, "no gateway could be reached for 0 seconds");
         let hint = format!(" turn show {turn_id}` shows how it ended once a gateway runs again");

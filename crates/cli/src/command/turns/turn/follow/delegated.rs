@@ -6,32 +6,31 @@ use protocol::notification::{
     TurnToolFinished,
 };
 
+use super::TurnFollower;
 use super::render::TOOL_WIDTH;
-use super::{Live, Next};
 use crate::command::turns::turn::question_view::GOAL_WIDTH;
 use crate::command::turns::turn::{explain, steps};
 use crate::failure::Failure;
-use crate::output::{Reader, one_line};
+use crate::output::one_line;
 
-impl Live<'_> {
+impl TurnFollower<'_> {
     /// Handles a notification of a delegated turn.
     pub(super) async fn hear_delegated(
         &mut self,
-        number: usize,
+        turn_id: &TurnId,
         method: &str,
         params: &str,
-    ) -> Result<Next, Failure> {
-        if self.output.is_json() && self.print_event(method, params)? == Reader::Gone {
-            self.tell_unread();
-            return Ok(Next::End(crate::failure::Exit::Done));
-        }
+    ) -> Result<(), Failure> {
+        // The position is the number shown to the user. It is stable, because the gateway lists delegated turns in the
+        // order of their start.
+        let Some(index) = self.turn.children().iter().position(|turn| turn.id == *turn_id) else {
+            return Ok(());
+        };
+        let number = index + 1;
         match method {
             TurnStarted::NAME if !self.output.is_json() => {
-                // The notification does not contain the task, so the record of the new turn is loaded before it is
-                // announced.
-                self.catch_up().await?;
-                let goal = self.delegated.get(number - 1).and_then(|turn_id| self.goal(turn_id));
-                self.tell_progress(number, goal.unwrap_or_else(|| "begun".to_owned()));
+                let goal = one_line(&self.turn.children()[index].input, GOAL_WIDTH);
+                self.tell_progress(number, goal);
             }
             TurnToolFinished::NAME => {
                 if let Ok(finished) = serde_json::from_str::<TurnToolFinished>(params) {
@@ -60,18 +59,12 @@ impl Live<'_> {
             }
             _ => {}
         }
-        Ok(Next::More)
-    }
-
-    /// Returns the task of a delegated turn.
-    pub(super) fn goal(&self, turn_id: &TurnId) -> Option<String> {
-        let turn = self.delegated_turns.iter().find(|turn| turn.id == *turn_id)?;
-        Some(one_line(&turn.input, GOAL_WIDTH))
+        Ok(())
     }
 
     /// Prints progress of a delegated turn, or holds it back while a question is open.
     fn tell_progress(&mut self, number: usize, progress: String) {
-        self.held_back.push(format!("delegated {number}: {progress}"));
+        self.notes.held_back.push(format!("delegated {number}: {progress}"));
         if !self.questions.is_asking() {
             self.tell_held_back();
         }
@@ -79,7 +72,7 @@ impl Live<'_> {
 
     /// Prints the notes that were held back.
     pub(super) fn tell_held_back(&mut self) {
-        for line in std::mem::take(&mut self.held_back) {
+        for line in std::mem::take(&mut self.notes.held_back) {
             self.note(line);
         }
     }

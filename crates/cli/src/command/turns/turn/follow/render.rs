@@ -1,15 +1,16 @@
 //! Notes printed beside the answer.
 
+use std::collections::HashSet;
 use std::iter::once;
 
-use protocol::method::{TurnGetParams, TurnManifest};
+use protocol::method::TurnManifest;
 use protocol::notification::{ContextCompressed, TurnRetrying, TurnToolFinished};
 use protocol::prompt::PromptDiagnosticCode;
 use protocol::turn::{TurnReminder, TurnStep};
 
-use super::Live;
+use super::TurnFollower;
 use crate::command::turns::turn::{explain, steps};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::output::one_line;
 
 /// Maximum length of a tool's name.
@@ -18,9 +19,29 @@ pub(super) const TOOL_WIDTH: usize = 100;
 const MESSAGE_WIDTH: usize = 300;
 
 /// Location of reminders: the step's index, and the call's id if they are at the end of its result.
-pub(super) type Place = (usize, Option<String>);
+type Place = (usize, Option<String>);
 
-impl Live<'_> {
+/// Notes that were printed or are still to be printed.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    /// The workspace's directory, the base of printed paths.
+    root: Option<String>,
+    /// Notes held back while a question is being asked.
+    pub(super) held_back: Vec<String>,
+    /// Reminders that were already printed.
+    told: HashSet<Place>,
+    /// True once the first prompt was checked for missing tools.
+    is_prompt_known: bool,
+}
+
+impl Notes {
+    /// Creates notes with paths relative to a directory.
+    pub(super) fn below(root: Option<String>) -> Self {
+        Self { root, ..Self::default() }
+    }
+}
+
+impl TurnFollower<'_> {
     /// Prints a note on its own line.
     pub(super) fn note(&mut self, message: impl AsRef<str>) {
         self.speak();
@@ -37,65 +58,55 @@ impl Live<'_> {
     }
 
     /// Prints a completed tool call and the reminders in its result.
-    pub(super) async fn tell_tool(&mut self, finished: &TurnToolFinished) -> Result<(), Failure> {
+    pub(super) fn tell_tool(&mut self, finished: &TurnToolFinished) {
         self.questions.forget(self.output, None, &finished.call_id);
         if self.output.is_json() {
-            return Ok(());
+            return;
         }
-        // All results of a round are stored together, so one request usually loads them all.
-        let mut place = self.untold_result(&finished.call_id);
-        if place.is_none() {
-            self.catch_up().await?;
-            place = self.untold_result(&finished.call_id);
-        }
-        let before = place.as_ref().map_or(self.steps.len(), |place| place.0);
-        let earlier = self.steps[..before].iter().rev();
+        let place = self.untold_result(&finished.call_id);
+        let steps = self.turn.steps();
+        let before = place.as_ref().map_or(steps.len(), |place| place.0);
+        let earlier = steps[..before].iter().rev();
         let call = earlier.flat_map(|step| &step.calls).find(|call| call.id == finished.call_id);
         let call = call.map_or_else(|| one_line(&finished.tool, TOOL_WIDTH), steps::describe_call);
         let outcome = steps::outcome(finished.is_error, finished.reminders.iter().copied());
         self.note(format!("tool {call} {outcome}{}", explain::describe_effects(&finished.effects)));
         if let Some(place) = place {
             self.tell_reminders(|it| *it == place);
-            self.told.insert(place);
+            self.notes.told.insert(place);
         }
-        Ok(())
     }
 
     /// Returns the location of a call's result. Some models reuse call ids, so take the first one that was not printed.
     fn untold_result(&self, call_id: &str) -> Option<Place> {
         let of_call = |step: &TurnStep| step.results.iter().any(|result| result.call_id == call_id);
-        let places = self.steps.iter().enumerate().filter(|(_, step)| of_call(step));
+        let places = self.turn.steps().iter().enumerate().filter(|(_, step)| of_call(step));
         let mut places = places.map(|(number, _)| (number, Some(call_id.to_owned())));
-        places.find(|place| !self.told.contains(place))
+        places.find(|place| !self.notes.told.contains(place))
     }
 
     /// Prints earlier reminders outside tool results, for a user who starts watching late. Those in results are omitted without
     /// their calls.
-    pub(super) async fn tell_so_far(&mut self) -> Result<(), Failure> {
-        self.catch_up().await?;
+    pub(super) fn tell_so_far(&mut self) {
         self.tell_reminders(|(_, call_id)| call_id.is_none());
         // Reminders in earlier results count as printed, because the calls before them are not shown.
-        self.told.extend(places(&self.steps).map(|(place, _)| place));
-        Ok(())
+        self.notes.told.extend(places(self.turn.steps()).map(|(place, _)| place));
     }
 
     /// Prints the reminders beside the question.
-    pub(super) async fn tell_opening(&mut self) -> Result<(), Failure> {
+    pub(super) fn tell_opening(&mut self) {
         if !self.output.is_json() {
-            self.catch_up().await?;
             self.tell_reminders(|(_, call_id)| call_id.is_none());
         }
-        Ok(())
     }
 
     /// Warns about missing tools, such as those of a failed server, once the first prompt is known.
     pub(super) async fn tell_missing_tools(&mut self) -> Result<(), Failure> {
-        if self.output.is_json() || std::mem::replace(&mut self.is_prompt_known, true) {
+        if self.output.is_json() || std::mem::replace(&mut self.notes.is_prompt_known, true) {
             return Ok(());
         }
-        let params = TurnGetParams { workspace_id: self.workspace_id.clone(), turn_id: self.turn_id.clone() };
         // A failed query only costs the warning; `turn explain` shows it later.
-        let Ok(kept) = self.call::<TurnManifest>(&params).await else { return Ok(()) };
+        let Ok(kept) = self.call::<TurnManifest>(&self.params()).await? else { return Ok(()) };
         // Only the first prompt is examined, because a warning in every round would repeat itself.
         let diagnostics = kept.manifests.into_iter().take(1).flat_map(|round| round.manifest.diagnostics);
         for missing in diagnostics.filter(|it| it.code == PromptDiagnosticCode::ToolsOmitted) {
@@ -108,11 +119,12 @@ impl Live<'_> {
     /// Prints reminders from the turn's steps, because notifications only report that there are some.
     pub(super) fn tell_reminders(&mut self, is_meant: impl Fn(&Place) -> bool) {
         let mut lines = Vec::new();
-        for (place, reminders) in places(&self.steps).filter(|(place, _)| is_meant(place)) {
+        for (place, reminders) in places(self.turn.steps()).filter(|(place, _)| is_meant(place)) {
             // The same steps may be loaded more than once, so printed reminders are remembered.
-            if !reminders.is_empty() && self.told.insert(place) {
-                let described =
-                    reminders.iter().map(|reminder| steps::describe_reminder(reminder, self.root.as_deref()));
+            if !reminders.is_empty() && self.notes.told.insert(place) {
+                let described = reminders
+                    .iter()
+                    .map(|reminder| steps::describe_reminder(reminder, self.notes.root.as_deref()));
                 lines.extend(described.map(|reminder| format!("reminder {reminder}")));
             }
         }
@@ -135,13 +147,14 @@ impl Live<'_> {
     }
 
     /// Warns that standard output was closed; the answer is stored all the same.
-    pub(super) fn tell_unread(&mut self) {
+    pub(super) fn tell_unread(&self) -> Exit {
         let flags = &self.context.repeated_flags;
-        let turn_id = &self.turn_id;
+        let turn_id = self.turn.id();
         let hint = format!(
             "`foreword{flags} turn show {turn_id}` has its answer, `foreword{flags} turn cancel {turn_id}` stops it"
         );
         self.output.warning("standard output was closed; the turn continues", Some(&hint));
+        Exit::Done
     }
 }
 
