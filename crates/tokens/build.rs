@@ -17,7 +17,8 @@ fn main() {
     println!("cargo::rerun-if-changed=src/hash.rs");
     let tokenizer = tiktoken_rs::cl100k_base().expect("the encoding");
     let mut slots = vec![0_u64; SLOTS];
-    let (mut ends, mut bytes) = (Vec::new(), Vec::new());
+    let mut ends = Vec::new();
+    let mut bytes = Vec::new();
     for rank in 0..TOKENS {
         let token = tokenizer.decode_bytes(&[rank]).expect("ranks without a gap");
         let hash = hash(&token);

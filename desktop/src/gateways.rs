@@ -44,8 +44,9 @@ impl GatewaysView {
         let mut field = |label: &'static str, masked: bool| {
             cx.new(|cx| InputState::new(window, cx).placeholder(label).masked(masked))
         };
-        let (name, address, token) =
-            (field(words::NAME, false), field(words::ADDRESS, false), field(words::TOKEN, true));
+        let name = field(words::NAME, false);
+        let address = field(words::ADDRESS, false);
+        let token = field(words::TOKEN, true);
         Self { session, workbench, name, address, token, note: None, focus: cx.focus_handle() }
     }
 

@@ -25,7 +25,9 @@ const TAGS: &[&str] = &["agents_md", "agents_context", "system-reminder", "instr
 fuzz_target!(|input: Input<'_>| {
     let directory = tempfile::tempdir().expect("a directory");
     let top = directory.path().canonicalize().expect("a path");
-    let (root, cwd, home) = (top.join("r"), top.join("r/d"), top.join("h"));
+    let root = top.join("r");
+    let cwd = top.join("r/d");
+    let home = top.join("h");
     for directory in [&cwd, &home, &root.join(".git")] {
         std::fs::create_dir_all(directory).expect("a directory");
     }

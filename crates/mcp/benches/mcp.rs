@@ -94,7 +94,8 @@ impl Bare {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let (input, output) = (child.stdin.take(), child.stdout.take());
+        let input = child.stdin.take();
+        let output = child.stdout.take();
         let (Some(input), Some(output)) = (input, output) else { anyhow::bail!("a process without pipes") };
         Ok(Self { child, input, output: BufReader::new(output) })
     }

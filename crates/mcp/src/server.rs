@@ -381,7 +381,8 @@ impl Server {
     async fn learn(&self, listed: ToolList) {
         let ToolList { tools, mut problems } = listed;
         let mut definitions: Vec<Definition> = Vec::new();
-        let (mut bytes, mut too_many) = (0, 0);
+        let mut bytes = 0;
+        let mut too_many = 0;
         for tool in tools.iter().filter(|tool| self.is_wanted(&tool.name)) {
             match Definition::new(tool, &self.secrets) {
                 Ok(definition) if definitions.iter().any(|known| known.name == definition.name) => {
@@ -468,7 +469,8 @@ impl Server {
 
     async fn save(&self) {
         let Some(cached) = self.state().cached.clone() else { return };
-        let (memory, name) = (self.memory.clone(), self.name.clone());
+        let memory = self.memory.clone();
+        let name = self.name.clone();
         let saved = tokio::task::spawn_blocking(move || cached.save(&memory, &name)).await;
         let saved = saved.unwrap_or_else(|panicked| Err(std::io::Error::other(panicked)));
         if let Err(error) = saved {
@@ -507,7 +509,9 @@ fn wait_after(failures: u32) -> Duration {
 /// Lists the tools again after every change notification, until the server ends, and then records its end.
 async fn follow(server: Weak<Server>, connection: Weak<ServerConnection>) {
     let Some(held) = connection.upgrade() else { return };
-    let (peer, changed, end) = (held.peer(), held.changed(), held.end().clone());
+    let peer = held.peer();
+    let changed = held.changed();
+    let end = held.end().clone();
     // The task must not keep the connection alive.
     drop(held);
     loop {

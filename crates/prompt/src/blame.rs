@@ -25,10 +25,12 @@ pub fn blame(
         .zip(&after.sections)
         .take_while(|(one, other)| one.id == other.id && one.sha256 == other.sha256)
         .count();
-    let (old, new) = (before.sections.get(same), after.sections.get(same));
+    let old = before.sections.get(same);
+    let new = after.sections.get(same);
     // A section that was sent before and is now left out as repeated is neither reused nor lost, so the two sums are
     // kept apart: one over the tokens of `after`, one over those of `before`.
-    let (mut reused, mut kept) = (tokens(&after.sections[..same]), tokens(&before.sections[..same]));
+    let mut reused = tokens(&after.sections[..same]);
+    let mut kept = tokens(&before.sections[..same]);
     let first_difference = first(old, new, before, after).map(|mut difference| {
         if let (PromptChange::Edited, Some(old), Some(new)) = (difference.change, old, new)
             && let (Some(old), Some(new)) = (text_of(&old.sha256), text_of(&new.sha256))
@@ -91,7 +93,8 @@ fn first(
     };
     let sources =
         |section: Option<&PromptManifestSection>| section.map_or_else(Vec::new, |it| it.sources.clone());
-    let (mut sources_before, mut sources_after) = (sources(old), sources(new));
+    let mut sources_before = sources(old);
+    let mut sources_after = sources(new);
     // Sources that both versions share cannot explain the difference, so only those that are new or gone are reported.
     let unchanged: Vec<PromptSource> =
         sources_before.iter().filter(|source| sources_after.contains(source)).cloned().collect();

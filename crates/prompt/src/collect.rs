@@ -126,7 +126,8 @@ impl<'a> Collected<'a> {
         // Unknown sections are ordered by priority and then by name, so that the order of the hooks, which may run
         // concurrently, never changes the text.
         accepted.sort_by(|one, other| {
-            let (one, other) = (&one.section, &other.section);
+            let one = &one.section;
+            let other = &other.section;
             other.priority.cmp(&one.priority).then_with(|| one.section_id.cmp(&other.section_id))
         });
         accepted

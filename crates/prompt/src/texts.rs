@@ -234,7 +234,8 @@ fn names_only(domain: &HiddenDomain, max_chars: usize) -> (String, usize) {
 }
 
 fn cut_words(domain: &HiddenDomain, unnamed: usize) -> String {
-    let (name, all) = (&domain.name, domain.tools.len());
+    let name = &domain.name;
+    let all = domain.tools.len();
     if unnamed == 0 {
         return format!(
             "the {all} tools of `{name}` are listed without descriptions: there is no room for these"

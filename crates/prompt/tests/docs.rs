@@ -63,7 +63,8 @@ fn docs_page_is_up_to_date() -> anyhow::Result<()> {
     let mut page = std::fs::read_to_string(PAGE)?.replace("\r\n", "\n");
     // Each table is between two HTML comments, so that the prose around it is edited by hand.
     for (name, table) in [("sections", sections()), ("budgets", budgets())] {
-        let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n"));
+        let begin = format!("<!-- {name} -->\n");
+        let end = format!("<!-- end of {name} -->\n");
         let parts =
             page.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
         let (before, after) = parts.ok_or_else(|| anyhow::anyhow!("{PAGE} has no place for its {name}"))?;

@@ -214,7 +214,8 @@ mod tests {
         #[test]
         fn no_event_makes_a_decoder_panic(events in proptest::collection::vec(prop_oneof![event(), value()], 0..12)) {
             for kind in [ProviderKind::Anthropic, ProviderKind::Openai, ProviderKind::OpenaiCompatible] {
-                let (mut decoder, mut assembly) = (of(kind).decoder(), Assembly::new(kind, "m".to_owned(), 1_000));
+                let mut decoder = of(kind).decoder();
+                let mut assembly = Assembly::new(kind, "m".to_owned(), 1_000);
                 let mut whole = String::new();
                 for event in &events {
                     let event = SseEvent { name: String::new(), data: event.to_string() };

@@ -21,7 +21,8 @@
 //! let provider = Provider::new(config)?;
 //!
 //! let request = ChatRequest::new("claude-opus-5", vec![Message::user("Say hello.")]);
-//! let (mut stream, mut text) = (provider.chat(&request), String::new());
+//! let mut stream = provider.chat(&request);
+//! let mut text = String::new();
 //! while let Some(event) = stream.next().await {
 //!     match event? {
 //!         ChatEvent::TextDelta { text: delta } => text.push_str(&delta),

@@ -101,8 +101,8 @@ fn request() -> impl Strategy<Value = ChatRequest> {
     let models = prop_oneof![Just("claude-opus-5"), Just("claude-haiku-4-5"), Just("claude-next")];
     let tool =
         text().prop_map(|description| ToolSpec { name: "f".to_owned(), description, schema: json!({}) });
-    let (tools, messages) =
-        (proptest::collection::vec(tool, 0..3), proptest::collection::vec(message(), 0..9));
+    let tools = proptest::collection::vec(tool, 0..3);
+    let messages = proptest::collection::vec(message(), 0..9);
     (models, text(), text(), text(), tools, messages).prop_map(
         |(model, stable, session, preamble, tools, messages)| ChatRequest {
             system: SystemParts { stable, session },
@@ -157,10 +157,12 @@ proptest! {
         shorter.messages = shorter.messages.into_iter().map(plain).collect();
         let mut longer = shorter.clone();
         longer.messages.extend(more.into_iter().map(plain));
-        let (shorter, longer) = (unmarked(sent(&shorter)), unmarked(sent(&longer)));
+        let shorter = unmarked(sent(&shorter));
+        let longer = unmarked(sent(&longer));
         prop_assert_eq!(&shorter["system"], &longer["system"]);
         prop_assert_eq!(&shorter["tools"], &longer["tools"]);
-        let (before, after) = (shorter["messages"].as_array().unwrap(), longer["messages"].as_array().unwrap());
+        let before = shorter["messages"].as_array().unwrap();
+        let after = longer["messages"].as_array().unwrap();
         prop_assert_eq!(&before[..], &after[..before.len()]);
     }
 }

@@ -55,7 +55,8 @@ async fn reasoning_is_sent_back_in_later_turns() {
         for proof in ["signature-1", "sealed-1"] {
             assert!(within.to_string().contains(proof), "{kind:?} {within}");
         }
-        let (within, after) = (within.as_array().unwrap(), without_marks(messages(&sent[2])));
+        let within = within.as_array().unwrap();
+        let after = without_marks(messages(&sent[2]));
         assert_eq!(within[..], after.as_array().unwrap()[..within.len()], "{kind:?}");
     }
 }

@@ -78,7 +78,8 @@ pub(crate) fn hello() -> ChatRequest {
 
 /// Collects a round to its end.
 pub(crate) async fn outcome(provider: &Provider, request: &ChatRequest) -> Outcome {
-    let (mut stream, mut events) = (provider.chat(request), Vec::new());
+    let mut stream = provider.chat(request);
+    let mut events = Vec::new();
     let mut result = None;
     while let Some(event) = stream.next().await {
         assert!(result.is_none(), "something came after the end: {event:?}");

@@ -37,7 +37,8 @@ async fn parallel_calls_stay_separate_and_ordered() {
         name: "read_file".to_owned(),
         arguments: arguments.to_owned(),
     };
-    let (first, second) = (call("call_a", r#"{"path":"a.rs"}"#), call("call_b", r#"{"path":"b.rs"}"#));
+    let first = call("call_a", r#"{"path":"a.rs"}"#);
+    let second = call("call_b", r#"{"path":"b.rs"}"#);
     for &kind in KINDS {
         let answer = Answer::text("Reading.").tool_call(&first.id, &first.name, &first.arguments).tool_call(
             &second.id,
@@ -133,7 +134,8 @@ async fn dropping_the_stream_ends_the_request() {
         drop(stream);
         abandoned(&stage, 1).await;
 
-        let (provider, request) = (stage.provider(), hello());
+        let provider = stage.provider();
+        let request = hello();
         tokio::select! {
             result = provider.complete(&request) => unreachable!("{result:?}"),
             () = until(|| stage.model.requests().len() == 2) => {}

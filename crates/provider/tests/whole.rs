@@ -20,8 +20,10 @@ async fn whole_answer_equals_a_stream() {
     for &kind in KINDS {
         for answer in &answers {
             let stage = Stage::with(kind, [answer.clone(), answer.clone().whole()]).await;
-            let (streamed, whole) = (stage.ask().await, stage.ask().await);
-            let (streamed, told) = (streamed.response(), &whole);
+            let streamed = stage.ask().await;
+            let whole = stage.ask().await;
+            let streamed = streamed.response();
+            let told = &whole;
             let whole = whole.response();
             assert_eq!(whole.message.text(), streamed.message.text(), "{kind:?}");
             let calls = |response: &provider::ChatResponse| -> Vec<ToolCall> {

@@ -71,7 +71,8 @@ impl Task {
     }
 
     fn new(request: &CommandRequest, network: Network, work: Work) -> Self {
-        let (root, cwd) = (request.root.clone(), request.cwd.clone());
+        let root = request.root.clone();
+        let cwd = request.cwd.clone();
         Self { limits: request.limits, network, root, cwd, pins: Vec::new(), reach: None, work }
     }
 

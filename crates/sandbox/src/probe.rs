@@ -145,7 +145,9 @@ mod linux {
     fn try_attacks(program: &Program, level: SandboxLevel) -> io::Result<Vec<String>> {
         let directory = tempfile::Builder::new().prefix("foreword-sandbox-").tempdir()?;
         let path = directory.path().canonicalize()?;
-        let (root, temporary, outside) = (path.join("root"), path.join("temporary"), path.join("outside"));
+        let root = path.join("root");
+        let temporary = path.join("temporary");
+        let outside = path.join("outside");
         // Only an isolated command can be kept out of a hidden directory inside the root.
         let is_isolated = level == SandboxLevel::Isolated;
         let hidden = if is_isolated { root.join("hidden") } else { path.join("hidden") };

@@ -44,7 +44,8 @@ impl CommandRequest {
         }
         let root = self.root.path();
         for hidden in &self.hidden {
-            let (hidden_shown, root_shown) = (hidden.display(), root.display());
+            let hidden_shown = hidden.display();
+            let root_shown = root.display();
             if root.starts_with(hidden) {
                 return Some(format!("{root_shown} is in {hidden_shown}, which no command may see"));
             }

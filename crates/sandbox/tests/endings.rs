@@ -31,7 +31,8 @@ fn signal(child: &Child, signal: Signal) {
 #[test]
 fn setsid_child_is_gone_after_the_command() {
     for level in LEVELS {
-        let (trial, mark) = (Trial::new(), mark(level, 1));
+        let trial = Trial::new();
+        let mark = mark(level, 1);
         trial.output(level, &format!("{} until [ -e left ]; do sleep 0.01; done", deserter(&mark)));
         assert!(processes_with(&format!("1000{mark}")).is_empty(), "{level:?}");
     }
@@ -40,7 +41,8 @@ fn setsid_child_is_gone_after_the_command() {
 #[test]
 fn setsid_child_is_gone_after_cancelling() {
     for level in LEVELS {
-        let (trial, mark) = (Trial::new(), mark(level, 5));
+        let trial = Trial::new();
+        let mark = mark(level, 5);
         let cancel = trial.path("cancel");
         let request = trial.request(level, &format!("{}\ntouch begun; sleep 300", deserter(&mark)));
         let mut gateway = trial.command(&request).arg(&cancel).stdout(Stdio::piped()).spawn().unwrap();
@@ -56,7 +58,8 @@ fn setsid_child_is_gone_after_cancelling() {
 #[test]
 fn setsid_child_is_gone_after_the_gateway_is_killed() {
     for level in LEVELS {
-        let (trial, mark) = (Trial::new(), mark(level, 2));
+        let trial = Trial::new();
+        let mark = mark(level, 2);
         let mut gateway = trial.begin(level, &deserter(&mark));
         eventually("the child", || !processes_with(&format!("sleep\u{0}1000{mark}")).is_empty());
         signal(&gateway, Signal::KILL);
@@ -68,7 +71,8 @@ fn setsid_child_is_gone_after_the_gateway_is_killed() {
 #[test]
 fn setsid_child_is_gone_after_the_gateway_is_frozen() {
     for level in LEVELS {
-        let (trial, mark) = (Trial::new(), mark(level, 3));
+        let trial = Trial::new();
+        let mark = mark(level, 3);
         let mut gateway = trial.begin(level, &deserter(&mark));
         signal(&gateway, Signal::STOP);
         eventually("the end of all", || processes_with(&format!("1000{mark}")).len() <= 1);
@@ -94,7 +98,8 @@ fn command_cannot_forge_a_failed_start() {
 #[test]
 fn command_that_has_just_begun_is_gone_too() {
     for level in [SandboxLevel::Isolated, SandboxLevel::Confined] {
-        let (trial, mark) = (Trial::new(), mark(level, 4));
+        let trial = Trial::new();
+        let mark = mark(level, 4);
         let request = trial.request(level, &deserter(&mark));
         for round in 0..40 {
             let mut gateway = trial.command(&request).stdout(Stdio::null()).spawn().unwrap();

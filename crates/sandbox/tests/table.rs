@@ -15,7 +15,8 @@ fn table() -> String {
     let mut table = String::from("| attack | `isolated` | `confined` |\n| --- | --- | --- |\n");
     let word = |holds| if holds == Holds::Yes { "held" } else { "**not held**" };
     for attack in ATTACKS {
-        let (isolated, confined) = (word(attack.isolated), word(attack.confined));
+        let isolated = word(attack.isolated);
+        let confined = word(attack.confined);
         let _ = writeln!(table, "| {} | {isolated} | {confined} |", attack.shown);
     }
     for (shown, levels) in

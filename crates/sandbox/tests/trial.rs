@@ -44,7 +44,9 @@ impl Trial {
         let built = test_sandbox::guard_program().unwrap();
         fs::hard_link(&built, &program).or_else(|_| fs::copy(&built, &program).map(|_| ())).unwrap();
         let limits = ResourceLimits { time: Duration::from_secs(30), ..ResourceLimits::default() };
-        let (hidden, protected, environment) = (Vec::new(), Vec::new(), passed());
+        let hidden = Vec::new();
+        let protected = Vec::new();
+        let environment = passed();
         let user = OTHER_USER;
         let trial = Self { directory, program, hidden, protected, limits, environment, user };
         trial.make_directory("");

@@ -175,7 +175,9 @@ impl Answer {
 
     /// Adds a tool call; several are parallel ones.
     pub fn tool_call(self, id: &str, name: &str, arguments: &str) -> Self {
-        let (id, name, arguments) = (id.to_owned(), name.to_owned(), arguments.to_owned());
+        let id = id.to_owned();
+        let name = name.to_owned();
+        let arguments = arguments.to_owned();
         self.part(ScriptPart::ToolCall { id, name, arguments })
     }
 
@@ -283,7 +285,8 @@ impl Script {
         // split characters cut the bytes of the body instead.
         let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).chain([text.len()]).collect();
         let count = self.deltas.min(ends.len());
-        let (mut pieces, mut from) = (Vec::new(), 0);
+        let mut pieces = Vec::new();
+        let mut from = 0;
         for piece in 1..=count {
             let to = ends[piece * ends.len() / count - 1];
             pieces.push(&text[from..to]);

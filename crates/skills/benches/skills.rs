@@ -22,7 +22,8 @@ fn main() -> anyhow::Result<()> {
     // Longer than the age from which file times are trusted.
     std::thread::sleep(Duration::from_millis(2_100));
     println!("## {} skills of the user, resolved\n", show_count(count as u64));
-    let (cache, request) = (SkillCache::new(), SkillRequest::new(directory.path()));
+    let cache = SkillCache::new();
+    let request = SkillRequest::new(directory.path());
     let comparison = Comparison::against("a stat of each SKILL.md", async || {
         for file in &files {
             rustix::fs::stat(file)?;

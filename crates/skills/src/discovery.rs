@@ -14,7 +14,8 @@ pub(crate) fn skill_folders(
     place: &SkillFolder<'_>,
     room: &mut usize,
 ) -> (Vec<PathBuf>, Vec<(PathBuf, Stamp)>) {
-    let (mut found, mut listed) = (Vec::new(), Vec::new());
+    let mut found = Vec::new();
+    let mut listed = Vec::new();
     search(place, Path::new(""), 0, room, &mut found, &mut listed);
     (found, listed)
 }

@@ -166,7 +166,8 @@ impl<'a> SkillFolder<'a> {
     ) -> Result<(), SkillProblem> {
         let too_large = |what: String| Err(SkillProblem::new(SkillReason::TooLarge, what));
         let (stamp, names) = self.list(relative).map_err(|errno| {
-            let (path, error) = (self.path.join(relative), std::io::Error::from(errno));
+            let path = self.path.join(relative);
+            let error = std::io::Error::from(errno);
             SkillProblem::new(SkillReason::Unreadable, format!("cannot list {}: {error}", path.display()))
         })?;
         contents.directories.push((self.path.join(relative), stamp));

@@ -132,7 +132,8 @@ impl Skill {
     }
 
     fn read_content(&self, relative: &Path, max_bytes: u64) -> Result<Arc<Content>, ReadError> {
-        let (slug, file) = (self.slug.clone(), relative.to_string_lossy().into_owned());
+        let slug = self.slug.clone();
+        let file = relative.to_string_lossy().into_owned();
         let bounds = Bounds::default();
         let folder = match self.open(&bounds) {
             Ok(folder) => folder,

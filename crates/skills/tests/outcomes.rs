@@ -88,7 +88,8 @@ fn paths_names_and_settings_select() {
     tree.skill("home/skills/source", "source", "paths: src/**\n");
     tree.skill("home/skills/asked", "asked", "disable-model-invocation: true\n");
     let outcomes = |situation: &Situation<'_>| lines(&tree.activate(situation).summaries());
-    let (root, src) = (tree.path("project"), tree.path("project/src"));
+    let root = tree.path("project");
+    let src = tree.path("project/src");
     assert_eq!(
         outcomes(&Situation { cwd: Some(&root), ..Default::default() }),
         [

@@ -19,7 +19,8 @@ pub(crate) fn rank(token: &[u8]) -> Option<u32> {
     let wanted = hash(token);
     let mut slot = wanted.slot;
     loop {
-        let (check, rank) = (number(SLOT, 2 * slot + 1), number(SLOT, 2 * slot).checked_sub(1)?);
+        let check = number(SLOT, 2 * slot + 1);
+        let rank = number(SLOT, 2 * slot).checked_sub(1)?;
         if check == wanted.check && bytes(rank as usize) == token {
             return Some(rank);
         }

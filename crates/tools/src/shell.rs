@@ -217,7 +217,8 @@ impl Tool for Shell {
         let stop = CancellationToken::new();
         let _stop_when_dropped = stop.clone().drop_guard();
         let (sender, answer) = oneshot::channel();
-        let (shell, unreported) = (self.clone(), context.unreported().clone());
+        let shell = self.clone();
+        let unreported = context.unreported().clone();
         unreported.spawn(async move {
             let output = shell.run(&context, parameters, stop).await;
             context.report_effects(&output.effects);

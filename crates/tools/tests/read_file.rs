@@ -39,7 +39,9 @@ async fn lines_are_read_unchanged() {
 async fn long_file_is_read_in_parts() {
     let text: String = (1..=5000).map(|line| format!("line {line}\n")).collect();
     let bench = bench(&[("file", &text)]).limits(|limits| limits.output_chars = 1000);
-    let (mut offset, mut read, mut calls) = (1, String::new(), 0);
+    let mut offset = 1;
+    let mut read = String::new();
+    let mut calls = 0;
     loop {
         let output = bench.call("read_file", json!({ "path": "file", "offset": offset })).await;
         read.push_str(&output.text);

@@ -206,7 +206,8 @@ async fn concurrent_edits_of_one_file_all_succeed() {
         // Half of the calls use the link, because a lock by the path as written would let both halves overwrite each
         // other.
         let path = if line % 2 == 0 { "file" } else { "link" };
-        let (old, new) = (format!("old {line};"), format!("new {line};"));
+        let old = format!("old {line};");
+        let new = format!("new {line};");
         let router = router.clone();
         tokio::spawn(async move {
             router.call(call("edit_file", json!({ "path": path, "old_text": old, "new_text": new }))).await

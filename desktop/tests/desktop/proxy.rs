@@ -35,8 +35,8 @@ impl Proxy {
                 let mut is_cut = is_cut.subscribe();
                 tokio::spawn(async move {
                     let Ok(far) = TcpStream::connect(gateway).await else { return };
-                    let ((near_read, near_write), (far_read, far_write)) =
-                        (near.into_split(), far.into_split());
+                    let (near_read, near_write) = near.into_split();
+                    let (far_read, far_write) = far.into_split();
                     tokio::select! {
                         () = pass(near_read, far_write, None) => {}
                         () = pass(far_read, near_write, Some(is_held)) => {}

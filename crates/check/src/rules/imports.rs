@@ -86,7 +86,8 @@ fn lead_nowhere(project: &Project, document: &Document, import: &Import, finding
                 push(format!("{written} leads nowhere: there is no {}", project.shown(target)));
             } else if without.is_file() {
                 let verbs = if agents.len() == 1 { ("takes", "imports") } else { ("take", "import") };
-                let ((takes, imports), who) = (verbs, titles(agents));
+                let (takes, imports) = verbs;
+                let who = titles(agents);
                 push(format!(
                     "{who} {takes} the punctuation behind {written} for a part of the path, and {imports} nothing"
                 ));

@@ -106,7 +106,8 @@ mod tests {
     use super::*;
 
     fn definition(name: &str, description: &str) -> Definition {
-        let (name, description) = (name.to_owned(), description.to_owned());
+        let name = name.to_owned();
+        let description = description.to_owned();
         Definition { name, description, schema: serde_json::json!({ "type": "object" }), read_only: false }
     }
 
@@ -136,7 +137,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("mcp");
         let configuration = ContentHash::of("one");
-        let (one, other) = (definition("a", "reads"), definition("a", "deletes everything"));
+        let one = definition("a", "reads");
+        let other = definition("a", "deletes everything");
         let first = ToolCache::first(&configuration, vec![one.clone()]);
         let mut now = first.changed(vec![other.clone(), definition("b", "new")]);
         assert!(first.is_accepted(&one) && !now.is_accepted(&other));

@@ -75,7 +75,8 @@ impl ServerConnection {
         if settings.command.is_some() {
             let (Pipes { reader, writer }, process) =
                 process::start(settings, secrets, sandbox_context).await?;
-            let (end, allowance) = (process.end.clone(), Allowance::default());
+            let end = process.end.clone();
+            let allowance = Allowance::default();
             // Lines are counted before parsing: the library drops anything that is not a message, so a flood of noise would
             // otherwise go unnoticed.
             let reader = ServerLines::new(reader, MAX_MESSAGE_BYTES, allowance.clone(), end.clone());

@@ -121,7 +121,8 @@ mod tests {
 
     #[test]
     fn answers_are_always_accepted() {
-        let (now, allowance) = (Instant::now(), Allowance::default());
+        let now = Instant::now();
+        let allowance = Allowance::default();
         (0..10_000).for_each(|_| allowance.grant());
         assert!((0..12_000).all(|_| allowance.take(now)));
         assert!(!allowance.take(now));

@@ -37,7 +37,8 @@ pub(crate) struct ServerLines<R> {
 
 impl<R> ServerLines<R> {
     pub(crate) fn new(inner: R, max_bytes: usize, allowance: Allowance, end: ServerEnd) -> Self {
-        let (line, ready) = (Vec::new(), Vec::new());
+        let line = Vec::new();
+        let ready = Vec::new();
         Self { inner, allowance, end, max_bytes, line, is_too_long: false, ready, given: 0 }
     }
 

@@ -100,8 +100,9 @@ pub(crate) async fn start(
     secrets: &Secrets,
     sandbox_context: &SandboxContext,
 ) -> Result<(Pipes, Process), String> {
-    let (settings, secrets_of, sandbox_context) =
-        (settings.clone(), secrets.clone(), sandbox_context.clone());
+    let settings = settings.clone();
+    let secrets_of = secrets.clone();
+    let sandbox_context = sandbox_context.clone();
     let runtime = tokio::runtime::Handle::current();
     // Starting waits for a guard, and the first start probes the sandbox: both block.
     let started = tokio::task::spawn_blocking(move || {
@@ -110,7 +111,8 @@ pub(crate) async fn start(
     });
     let started = started.await.map_err(|_| "it was given up".to_owned())??;
     let StartedServer { guarded, printed, report, pipes, directory } = started;
-    let (stop, end) = (CancellationToken::new(), ServerEnd::default());
+    let stop = CancellationToken::new();
+    let end = ServerEnd::default();
     // A task of its own holds the guard. Dropping the connection then only cancels a token, while the process is ended
     // and its directory removed without blocking the caller.
     tokio::spawn(keep(guarded, printed, report, directory, stop.clone(), end.clone(), secrets.clone()));
@@ -128,9 +130,12 @@ async fn keep(
     secrets: Secrets,
 ) {
     let mut heartbeat = tokio::time::interval(HEARTBEAT);
-    let (mut buffer, mut said_buffer) = (vec![0; 4_096], [0; 256]);
-    let (mut said, mut last_words) = (Vec::new(), Vec::new());
-    let (mut is_open, mut is_held) = (true, true);
+    let mut buffer = vec![0; 4_096];
+    let mut said_buffer = [0; 256];
+    let mut said = Vec::new();
+    let mut last_words = Vec::new();
+    let mut is_open = true;
+    let mut is_held = true;
     let mut next_read = Instant::now();
     loop {
         tokio::select! {
@@ -214,13 +219,16 @@ fn start_blocking(
     SWEPT.call_once(|| remove_left_behind(directory.path()));
     // A sandbox mounts by resolved paths, and the temporary directory may be reached through a link.
     let inside = directory.path().canonicalize().map_err(failed)?;
-    let (work, ways, temporary) = (inside.join("work"), inside.join("pipes"), inside.join("tmp"));
+    let work = inside.join("work");
+    let ways = inside.join("pipes");
+    let temporary = inside.join("tmp");
     for part in [&work, &ways, &temporary] {
         // Separate directories, so that files that the server creates in its working or temporary directory cannot
         // collide with the pipes.
         std::fs::create_dir(part).map_err(failed)?;
     }
-    let (input, output) = (ways.join("in"), ways.join("out"));
+    let input = ways.join("in");
+    let output = ways.join("out");
     // Opened before the program opens them: opening a pipe blocks until its other end is open.
     let writer = open_pipe(&input).and_then(pipe::Sender::from_owned_fd).map_err(failed)?;
     let reader = open_pipe(&output).and_then(pipe::Receiver::from_owned_fd).map_err(failed)?;

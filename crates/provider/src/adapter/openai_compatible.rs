@@ -205,7 +205,8 @@ impl CompatibleDecoder {
 
     /// Assigns a piece to its call by number, else by id, else to the last call.
     fn call(&mut self, piece: &Value, assembly: &mut Assembly) -> Result<(), Fault> {
-        let (index, id) = (number(piece, "/index"), text(piece, "/id"));
+        let index = number(piece, "/index");
+        let id = text(piece, "/id");
         let name = text(piece, "/function/name");
         let fits = |(other, known): &(Option<u64>, String)| {
             // Some servers number every call zero but give each an id.

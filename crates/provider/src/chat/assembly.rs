@@ -197,7 +197,8 @@ impl Assembly {
     }
 
     pub(crate) fn into_response(self) -> ChatResponse {
-        let (stop, usage) = (self.stop.clone().unwrap_or(StopReason::EndTurn), self.usage);
+        let stop = self.stop.clone().unwrap_or(StopReason::EndTurn);
+        let usage = self.usage;
         let model = self.model.clone().unwrap_or_else(|| self.requested_model.clone());
         let (message, unfinished_calls) = self.into_message();
         ChatResponse { message, unfinished_calls, stop, usage, model, cache_marks: Vec::new() }
@@ -208,13 +209,15 @@ impl Assembly {
         if self.is_empty() {
             return None;
         }
-        let (usage, model) = (self.usage, self.model.clone());
+        let usage = self.usage;
+        let model = self.model.clone();
         let (message, unfinished_calls) = self.into_message();
         Some(PartialResponse { message, unfinished_calls, usage, model })
     }
 
     fn into_message(self) -> (Message, Vec<ToolCall>) {
-        let (mut blocks, mut unfinished) = (Vec::new(), Vec::new());
+        let mut blocks = Vec::new();
+        let mut unfinished = Vec::new();
         for (_, slot) in self.slots {
             match slot {
                 Slot::Text(text) => blocks.push(Block::Text { text }),
@@ -262,7 +265,8 @@ impl Assembly {
         {
             return Ok(change(text, value));
         }
-        let (mut text, mut value) = (String::new(), Value::Null);
+        let mut text = String::new();
+        let mut value = Value::Null;
         let result = change(&mut text, &mut value);
         self.add(key, Slot::Reasoning { text, value })?;
         Ok(result)

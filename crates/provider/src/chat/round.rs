@@ -50,7 +50,8 @@ impl Round {
         body: Vec<u8>,
         marks: Vec<CacheMark>,
     ) -> Self {
-        let (model, max_tokens) = (request.model.clone(), request.max_output_tokens);
+        let model = request.model.clone();
+        let max_tokens = request.max_output_tokens;
         Self {
             shared,
             model,

@@ -168,7 +168,8 @@ impl HttpAnswer {
 
     /// Reads an error answer.
     async fn into_fault(mut self) -> Fault {
-        let (status, asked) = (self.response.status().as_u16(), retry::asked_delay(self.response.headers()));
+        let status = self.response.status().as_u16();
+        let asked = retry::asked_delay(self.response.headers());
         let mut body = Vec::new();
         // An error while reading only shortens the message.
         while let Ok(Ok(Some(chunk))) = timeout(self.timeouts.idle, self.response.chunk()).await {

@@ -101,7 +101,8 @@ mod tests {
     use super::*;
 
     fn read(pieces: &[&[u8]]) -> Result<Vec<(String, String)>, Fault> {
-        let (mut reader, mut events) = (SseReader::new(64), Vec::new());
+        let mut reader = SseReader::new(64);
+        let mut events = Vec::new();
         for piece in pieces {
             reader.push(piece, &mut events)?;
         }

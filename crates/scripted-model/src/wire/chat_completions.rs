@@ -53,8 +53,10 @@ pub(super) fn events(script: &Script) -> Vec<Vec<u8>> {
 }
 
 pub(super) fn whole(script: &Script) -> Value {
-    let (mut text, mut calls, mut thought, mut details) =
-        (String::new(), Vec::new(), String::new(), Vec::new());
+    let mut text = String::new();
+    let mut calls = Vec::new();
+    let mut thought = String::new();
+    let mut details = Vec::new();
     for part in &script.parts {
         match part {
             ScriptPart::Text(more) => text.push_str(more),

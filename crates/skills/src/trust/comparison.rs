@@ -54,7 +54,8 @@ pub(crate) fn compare(pins: &PinnedSkill, files: &[FolderFile]) -> Vec<TrustChan
             Some(_) => TrustChangeKind::Changed,
             None => TrustChangeKind::Removed,
         };
-        let (path, old) = (pinned.path.clone(), Some(pinned.sha256.clone()));
+        let path = pinned.path.clone();
+        let old = Some(pinned.sha256.clone());
         changes.push(TrustChange { path, difference, old, new: new.cloned() });
     }
     for file in files.iter().filter(|file| pins.file(&file.path).is_none()) {

@@ -79,7 +79,9 @@ impl Tree {
     }
 
     pub(crate) fn resolve_in(&self, cwd: &str, cache: Option<&SkillCache>) -> Arc<Catalogue> {
-        let (home, root, cwd) = (self.path("home"), self.path("project"), self.path(cwd));
+        let home = self.path("home");
+        let root = self.path("project");
+        let cwd = self.path(cwd);
         let request = SkillRequest {
             root: Some(&root),
             cwd: Some(&cwd),

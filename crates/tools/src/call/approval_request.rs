@@ -123,7 +123,8 @@ impl WritePreview {
 
 /// Returns a unified diff, if it can be shown, and the number of lines of `old` that are removed.
 fn unified(path: &Path, is_new: bool, old: &[u8], new: &[u8]) -> (Option<String>, u64) {
-    let (old_text, new_text) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
+    let old_text = String::from_utf8_lossy(old);
+    let new_text = String::from_utf8_lossy(new);
     let diff = LineDiff::new(&old_text, &new_text);
     let name = path.to_string_lossy();
     let before = if is_new { "/dev/null" } else { &name };

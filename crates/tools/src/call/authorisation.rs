@@ -138,9 +138,13 @@ async fn ask(
     tool: &Arc<dyn AnyTool>,
 ) -> Result<Vec<PathBuf>, Box<ToolOutput>> {
     let current = || {
-        let (context, call, arguments) = (context.clone(), call.clone(), arguments.clone());
-        let (text, identity) = (rule.text.clone(), rule.is_about_identity);
-        let (targets, tool) = (targets.clone(), Arc::clone(tool));
+        let context = context.clone();
+        let call = call.clone();
+        let arguments = arguments.clone();
+        let text = rule.text.clone();
+        let identity = rule.is_about_identity;
+        let targets = targets.clone();
+        let tool = Arc::clone(tool);
         let asking = move || ApprovalRequest {
             identity,
             ..question(&context, &call, &arguments, &*tool, &targets, &text)

@@ -79,7 +79,8 @@ impl ToolContext {
     ///
     /// By default writes require approval, and every approval is denied.
     pub fn open(root: impl AsRef<Path>, cwd: impl AsRef<Path>) -> Result<Self, ContextError> {
-        let (root, cwd) = (root.as_ref(), cwd.as_ref());
+        let root = root.as_ref();
+        let cwd = cwd.as_ref();
         let opened = Arc::new(
             ContainedRoot::open(root)
                 .map_err(|source| ContextError::Unusable { path: root.to_owned(), source })?,
@@ -89,7 +90,8 @@ impl ToolContext {
         let Some(inside) = inside.filter(Location::is_directory) else {
             return Err(ContextError::OutsideRoot { cwd: cwd.to_owned(), root: root.to_owned() });
         };
-        let (cwd, real_cwd) = (cwd.to_owned(), inside.real());
+        let cwd = cwd.to_owned();
+        let real_cwd = inside.real();
         Ok(Self { root: Some(opened), cwd, real_cwd, ..Self::without_directory() })
     }
 
@@ -321,7 +323,8 @@ impl ToolContext {
     /// Reports the effects of this call, which are kept until its result is stored.
     pub(crate) fn report_effects(&self, effects: &CallEffects) {
         if let Some(call) = &self.call {
-            let (call_id, tool) = (call.0.clone(), call.1.clone());
+            let call_id = call.0.clone();
+            let tool = call.1.clone();
             self.unreported.add(UnreportedCall { call_id, tool, effects: effects.clone() });
         }
     }

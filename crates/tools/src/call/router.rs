@@ -202,7 +202,8 @@ impl Router {
     fn ready(&self, call: &ToolCall) -> Result<Ready, ToolCallError> {
         let entry = self.callable.iter().find(|entry| entry.spec().name == call.name);
         let entry = entry.ok_or_else(|| self.unknown(&call.name))?;
-        let (actual, limit) = (call.arguments.len(), self.context.limits().argument_bytes);
+        let actual = call.arguments.len();
+        let limit = self.context.limits().argument_bytes;
         // Checked before parsing, which would need several times the size of the text in memory.
         if actual > limit {
             return Err(ToolCallError::TooLong { actual, limit });

@@ -39,7 +39,8 @@ impl Tool for EditFile {
     }
 
     fn preview(&self, arguments: &ToolArguments, current: &[u8]) -> Option<Vec<u8>> {
-        let (old, new) = (arguments.text("old_text")?, arguments.text("new_text")?);
+        let old = arguments.text("old_text")?;
+        let new = arguments.text("new_text")?;
         replace(current, old, new).ok().map(|replaced| replaced.content)
     }
 

@@ -109,8 +109,8 @@ fn show(
     }
     let whole = output.text.matches('\n').count();
     let kept = after_line(&taken.bytes, whole);
-    let (mut missing_lines, mut missing_bytes) =
-        (count(&taken.bytes[kept..]), (taken.bytes.len() - kept) as u64);
+    let mut missing_lines = count(&taken.bytes[kept..]);
+    let mut missing_bytes = (taken.bytes.len() - kept) as u64;
     let mut remedy = if output.text.ends_with('\n') {
         format!("Read on with offset {}.", first + whole as u64)
     } else {

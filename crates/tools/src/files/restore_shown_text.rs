@@ -334,7 +334,8 @@ mod tests {
         fn edit_changes_only_the_edited_part(content in odd_text(), before in 0usize..40, after in 0usize..40) {
             let shown = neutralise(&content).into_owned();
             let positions: Vec<usize> = shown.char_indices().map(|(at, _)| at).chain([shown.len()]).collect();
-            let (start, end) = (before.min(positions.len() - 1), positions.len().saturating_sub(after + 1));
+            let start = before.min(positions.len() - 1);
+            let end = positions.len().saturating_sub(after + 1);
             if start >= end {
                 return Ok(());
             }

@@ -103,7 +103,8 @@ fn places(content: &[u8], shown: Option<&EscapedContent>, old: &str) -> Vec<Occu
     if let Some(shown) = shown {
         let as_shown = occurrences(shown.bytes(), old.as_bytes()).filter_map(|from| {
             let range = from..from + old.len();
-            let (start, end) = (shown.origin(range.start)?, shown.origin(range.end)?);
+            let start = shown.origin(range.start)?;
+            let end = shown.origin(range.end)?;
             Some(Occurrence { start, end, shown: Some(range) })
         });
         for place in as_shown {
@@ -170,7 +171,8 @@ fn nearest_line(content: &[u8], old: &str) -> Option<String> {
     let scored = text.lines().enumerate().filter_map(|(number, line)| {
         let line = short(line.trim());
         // Comparing costs the product of the lengths, and lines of very different length are not similar.
-        let (a, b) = (line.len().max(1), wanted.len().max(1));
+        let a = line.len().max(1);
+        let b = wanted.len().max(1);
         if a > b * 2 || b > a * 2 {
             return None;
         }

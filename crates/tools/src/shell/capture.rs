@@ -45,7 +45,8 @@ impl Capture {
             return ToolOutput { keep: Keep::Ends, ..ToolOutput::text(String::from_utf8_lossy(&self.start)) };
         }
         let (start, end) = self.at_lines();
-        let (start, end) = (String::from_utf8_lossy(&start), String::from_utf8_lossy(&end));
+        let start = String::from_utf8_lossy(&start);
+        let end = String::from_utf8_lossy(&end);
         let line = if start.ends_with('\n') { "" } else { "\n" };
         let text = format!("{start}{line}[foreword: {} bytes left out here]\n{end}", self.left_out);
         let output = ToolOutput { keep: Keep::Ends, ..ToolOutput::text(text) };

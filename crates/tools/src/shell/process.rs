@@ -55,7 +55,8 @@ pub(super) async fn run(
         return Err(FileError::Cancelled);
     }
     let timeout = order.timeout;
-    let (its_context, settings) = (context.clone(), settings.clone());
+    let its_context = context.clone();
+    let settings = settings.clone();
     let runtime = tokio::runtime::Handle::current();
     // `Guarded::start` registers pipes with the reactor, which a blocking thread does not know by default.
     let started = tokio::task::spawn_blocking(move || {
@@ -100,8 +101,10 @@ async fn listen(
     stop: CancellationToken,
 ) -> Option<Vec<u8>> {
     let mut buffer = vec![0; crate::files::content::BLOCK];
-    let (mut said, mut said_buffer) = (Vec::new(), [0; 256]);
-    let (mut is_open, mut is_held) = (true, true);
+    let mut said = Vec::new();
+    let mut said_buffer = [0; 256];
+    let mut is_open = true;
+    let mut is_held = true;
     let mut heartbeat = tokio::time::interval(HEARTBEAT);
     loop {
         tokio::select! {

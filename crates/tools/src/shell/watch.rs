@@ -57,7 +57,8 @@ impl ProtectedFiles {
         // Registered before anything is read: a file that another command restores in between is then updated here, too.
         let (baseline, others) = baselines.begin(context);
         let watch = Self { context: context.clone(), guarding, baselines: Arc::clone(baselines), baseline };
-        let (looked, baselines) = (context.clone(), Arc::clone(baselines));
+        let looked = context.clone();
+        let baselines = Arc::clone(baselines);
         let baseline = Arc::clone(&watch.baseline);
         let looked = tokio::task::spawn_blocking(move || {
             let snapshot = snapshot::before(&looked, guarding);

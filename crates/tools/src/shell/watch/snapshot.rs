@@ -139,7 +139,8 @@ pub(super) fn after(context: &ToolContext, mounted: BTreeSet<PathBuf>) -> Snapsh
 
 fn walk(context: &ToolContext, purpose: SnapshotPurpose) -> Snapshot {
     let deadline = Instant::now() + context.limits().watch_time;
-    let (snapshot, waiting) = (Snapshot::default(), VecDeque::from([PathBuf::new()]));
+    let snapshot = Snapshot::default();
+    let waiting = VecDeque::from([PathBuf::new()]);
     let mut walk = SnapshotWalk { context, purpose, deadline, snapshot, waiting };
     while let Some(below) = walk.waiting.pop_front() {
         if walk.is_over() {
