@@ -1,41 +1,39 @@
-//! An MCP server, independent of its transport.
+//! An MCP server: rmcp's, with our tools and resources.
 //!
-//! A [`Session`] handles the messages of one client; [`serve`] runs it over two streams. The content comes from an
-//! [`McpCatalog`]; [`Toolbox`] is Foreword's catalog, based on a [`Source`].
+//! A [`Server`] answers one client from an [`McpCatalog`]; [`serve`] runs it over two streams, and the gateway over HTTP.
+//! [`Toolbox`] is Foreword's catalog, based on a [`Source`].
 
 mod address;
+mod lines;
+mod message;
+mod server;
 mod session;
-mod stdio;
 mod toolbox;
 
-use serde::Serialize;
+use rmcp::model::{Resource, ResourceTemplate, Tool};
 use serde_json::Value;
 
 pub use address::{Address, DocumentAddress};
-pub use session::{INVALID_REQUEST, PARSE_ERROR, Session, VERSIONS, failure};
-pub use stdio::serve;
+pub use lines::serve;
+pub use message::{INVALID_REQUEST, PARSE_ERROR, Received, Sent, failure};
+pub use server::{Server, ServerSettings};
+pub use session::Session;
 pub use toolbox::{CompareAsked, PlaceAsked, SaveAsked, Saving, Source, Toolbox};
 
-/// Tools and resources of a server.
-pub trait McpCatalog: Sync {
+/// Tools and resources of a server. Its functions may block.
+pub trait McpCatalog: Send + Sync + 'static {
     fn tools(&self) -> Vec<Tool>;
     /// Runs a tool for the client named `client`. A refusal is shown to the model, which may try again.
     fn call(&self, client: &str, tool: &str, arguments: &Value) -> Result<ToolAnswer, Refusal>;
     fn resources(&self) -> Vec<Resource>;
-    /// Templates for addresses that are not listed.
-    fn templates(&self) -> Vec<Resource>;
+    /// Returns templates for addresses that are not listed.
+    fn templates(&self) -> Vec<ResourceTemplate>;
     /// Returns the text of a resource.
     fn read(&self, uri: &str) -> Result<String, Refusal>;
-}
-
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Tool {
-    pub name: &'static str,
-    pub description: &'static str,
-    pub input_schema: Value,
-    /// Hints for clients that ask for confirmation.
-    pub annotations: Value,
+    /// Returns false once the client may not use the catalog any longer, which ends its subscriptions.
+    fn is_open(&self) -> bool {
+        true
+    }
 }
 
 /// Result of a tool, as text for the model and as data for programs.
@@ -64,12 +62,4 @@ impl From<String> for Refusal {
     fn from(message: String) -> Self {
         Self::new(message)
     }
-}
-
-/// A resource, or a template for addresses.
-#[derive(Debug, Clone)]
-pub struct Resource {
-    pub uri: String,
-    pub name: String,
-    pub description: &'static str,
 }

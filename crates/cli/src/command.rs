@@ -36,7 +36,7 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Install(arguments) => agents::install::run(&context, &arguments),
         Command::Mcp(arguments) => match arguments.command {
             Some(McpCommand::Status) => agents::mcp_status::run(&context).await,
-            None => agents::mcp::run(&context, &arguments).await,
+            None => agents::mcp::run(context, &arguments).await,
         },
         Command::Sync(arguments) => agents::sync::run(&context, &arguments),
         Command::Skill(command) => agents::skill::run(&context, &command),

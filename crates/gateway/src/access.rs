@@ -2,6 +2,7 @@
 
 pub(crate) mod counts;
 pub(crate) mod owner;
+pub(crate) mod per_token;
 pub(crate) mod secret;
 
 use std::collections::HashMap;

@@ -4,6 +4,7 @@
 mod front_page;
 pub(crate) mod listener;
 mod origin;
+pub(crate) mod unread;
 
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ use crate::access::Actor;
 use crate::connection::peer::Peer;
 use crate::error::{from_store, unauthenticated};
 use crate::http::listener::{AdmissionError, ConnectionSlot};
-use crate::mcp_server::{self, McpSessions};
+use crate::mcp_server;
 use crate::service::Service;
 
 /// State shared by all routes.
@@ -34,7 +35,6 @@ pub(crate) struct AppState {
     pub(crate) service: Arc<Service>,
     pub(crate) shutdown: CancellationToken,
     pub(crate) tasks: TaskTracker,
-    pub(crate) mcp: Arc<McpSessions>,
 }
 
 /// Multiple of the size limit up to which a body is read, so that its sender receives an error instead of a connection
@@ -157,10 +157,10 @@ async fn post(
     };
     // Runs as a separate task, so that a write completes even if the client disconnects.
     let service = Arc::clone(&state.service);
-    let peer = Arc::new(Peer::one_shot(actor));
+    let peer = Arc::new(Peer::one_shot(Arc::clone(&actor)));
     let answer = state.tasks.spawn(async move { rpc::dispatch(&*service, &peer, &text).await.frame }).await;
     match answer {
-        Ok(Some(frame)) => ([(CONTENT_TYPE, "application/json")], frame.into_bytes()).into_response(),
+        Ok(Some(frame)) => state.service.shared.unread.respond(&actor, StatusCode::OK, frame.into_bytes()),
         Ok(None) => StatusCode::NO_CONTENT.into_response(),
         Err(_) => failure(StatusCode::INTERNAL_SERVER_ERROR, &rpc::panicked("rpc")),
     }

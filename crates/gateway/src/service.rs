@@ -18,6 +18,8 @@ use crate::connection::Connections;
 use crate::connection::peer::Peer;
 use crate::error::{from_store, unauthenticated};
 use crate::feed::Feeds;
+use crate::http::unread::UnreadAnswers;
+use crate::mcp_server::McpSessions;
 use crate::metrics::Metrics;
 use crate::readiness::Readiness;
 use crate::router::{Context, Router};
@@ -35,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) instance: InstanceId,
     pub(crate) readiness: Readiness,
+    pub(crate) mcp: McpSessions,
+    pub(crate) unread: UnreadAnswers,
     limiter: Option<DefaultKeyedRateLimiter<String>>,
 }
 
@@ -53,6 +57,8 @@ impl Shared {
             connections: Connections::default(),
             instance,
             readiness: Readiness::default(),
+            mcp: McpSessions::default(),
+            unread: UnreadAnswers::default(),
             metrics,
             limiter: settings
                 .rate_limit

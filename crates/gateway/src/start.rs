@@ -202,12 +202,8 @@ impl Gateway {
         let service = Arc::new(Service::new(shared));
         let shutdown = CancellationToken::new();
         let tasks = TaskTracker::new();
-        let state = AppState {
-            service: Arc::clone(&service),
-            shutdown: shutdown.clone(),
-            tasks: tasks.clone(),
-            mcp: Arc::default(),
-        };
+        let state =
+            AppState { service: Arc::clone(&service), shutdown: shutdown.clone(), tasks: tasks.clone() };
         let limits = service.shared.settings.listener.clone();
         let serving =
             crate::http::listener::serve(listener, routes(state), limits, shutdown.clone(), tasks.clone());

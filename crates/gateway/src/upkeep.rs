@@ -77,9 +77,13 @@ async fn close_connections_of_invalid_tokens(shared: &Arc<Shared>) -> Result<(),
     let now = shared.store.now();
     // Expiry is known locally, so these connections close even while the database is unavailable.
     shared.connections.close_expired(now);
-    let tokens = shared.connections.tokens();
+    shared.mcp.end_expired(now);
+    let mut tokens = shared.connections.tokens();
+    tokens.extend(shared.mcp.tokens());
     if !tokens.is_empty() {
-        shared.connections.close_with(&shared.store.invalid_tokens(tokens, now).await?);
+        let invalid = shared.store.invalid_tokens(tokens, now).await?;
+        shared.connections.close_with(&invalid);
+        shared.mcp.end_with(&invalid);
     }
     Ok(())
 }

@@ -79,7 +79,7 @@ const WRAPPED: &[Wrapped] = &[
     Wrapped { dependency: "sqlx", crates: &["store"], tests: Tests::Bound },
     Wrapped { dependency: "axum", crates: &["gateway", "scripted-model"], tests: Tests::Free },
     Wrapped { dependency: "reqwest", crates: &["provider", "mcp"], tests: Tests::Free },
-    Wrapped { dependency: "rmcp", crates: &["mcp"], tests: Tests::Bound },
+    Wrapped { dependency: "rmcp", crates: &["bridge", "gateway", "mcp"], tests: Tests::Bound },
     Wrapped { dependency: "landlock", crates: &["sandbox"], tests: Tests::Free },
     Wrapped { dependency: "seccompiler", crates: &["sandbox"], tests: Tests::Free },
     Wrapped { dependency: "imara-diff", crates: &["diff"], tests: Tests::Bound },

@@ -6,11 +6,13 @@ use compare::{Absent, Explained, Shown};
 use instructions::{Profile, Resolution};
 use protocol::method::{DocumentGetResult, DocumentSaveResult};
 use protocol::{Comparison, Version, mcp_author, similar};
+use rmcp::model::{Resource, ResourceTemplate, Tool, ToolAnnotations};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::address::{Address, DocumentAddress};
-use super::{McpCatalog, Refusal, Resource, Tool, ToolAnswer};
+use super::server::MARKDOWN;
+use super::{McpCatalog, Refusal, ToolAnswer};
 
 /// Permission to save documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +60,7 @@ pub struct SaveAsked {
 }
 
 /// Backend of the toolbox.
-pub trait Source: Sync {
+pub trait Source: Send + Sync + 'static {
     /// Returns whether this client may save.
     fn saving(&self) -> Saving;
     /// Describes for models how paths are resolved.
@@ -72,6 +74,10 @@ pub trait Source: Sync {
     fn save(&self, author: &str, save: SaveAsked) -> Result<DocumentSaveResult, Refusal>;
     /// Returns addresses of resources to list.
     fn addresses(&self) -> Vec<Address>;
+    /// Returns false once the client may not use the source any longer.
+    fn is_open(&self) -> bool {
+        true
+    }
 }
 
 /// Foreword's catalog over a source.
@@ -92,7 +98,7 @@ impl<S: Source> Toolbox<S> {
         };
         let tools = self.tools();
         let taken = tools.iter().find(|known| known.name == tool);
-        let taken = taken.and_then(|tool| tool.input_schema["properties"].as_object());
+        let taken = taken.and_then(|tool| tool.input_schema.get("properties")?.as_object());
         // Models misspell arguments. Ignoring an unknown one would answer for another directory than the model meant,
         // without any sign of it.
         for name in given.keys() {
@@ -128,13 +134,17 @@ impl<S: Source> McpCatalog for Toolbox<S> {
             "workspace": workspace,
             "folder": { "type": "string", "description": "Path or id; the workspace's root when absent" },
         });
-        let schema = |properties: &Value, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
-        let reading = json!({ "readOnlyHint": true, "openWorldHint": false });
-        let tool = |name, description, input_schema| Tool {
-            name,
-            description,
-            input_schema,
-            annotations: reading.clone(),
+        let schema = |properties: &Value, required: &[&str]| {
+            Map::from_iter([
+                ("type".to_owned(), json!("object")),
+                ("properties".to_owned(), properties.clone()),
+                ("required".to_owned(), json!(required)),
+                ("additionalProperties".to_owned(), json!(false)),
+            ])
+        };
+        let reading = ToolAnnotations::new().read_only(true).open_world(false);
+        let tool = |name: &'static str, description: &'static str, input_schema| {
+            Tool::new(name, description, input_schema).with_annotations(reading.clone())
         };
         let mut tools = vec![
             tool(
@@ -165,12 +175,13 @@ impl<S: Source> McpCatalog for Toolbox<S> {
             properties["allow_empty"] =
                 json!({ "type": "boolean", "description": "Whether the text may be empty" });
             properties["message"] = json!({ "type": "string", "description": "What the change is for" });
-            tools.push(Tool {
-                name: "document_save",
-                description: "Saves the document of a workspace or a folder, if nobody has saved another version since.",
-                input_schema: schema(&properties, &["content", "expected_version"]),
-                annotations: json!({ "readOnlyHint": false, "destructiveHint": false, "openWorldHint": false }),
-            });
+            let saving = ToolAnnotations::new().read_only(false).destructive(false).open_world(false);
+            let save = tool(
+                "document_save",
+                "Saves the document of a workspace or a folder, unless another version was saved since.",
+                schema(&properties, &["content", "expected_version"]),
+            );
+            tools.push(save.with_annotations(saving));
         }
         tools
     }
@@ -209,27 +220,23 @@ impl<S: Source> McpCatalog for Toolbox<S> {
     fn resources(&self) -> Vec<Resource> {
         let listed = |address: Address| {
             let uri = address.to_string();
-            match address {
-                Address::Effective(_) => Resource {
-                    uri,
-                    name: "effective instructions".to_owned(),
-                    description: "The instructions that apply to this directory.",
-                },
-                Address::Document(DocumentAddress { workspace, .. }) => Resource {
-                    uri,
-                    name: format!("document of {}", workspace.unwrap_or_default()),
-                    description: "The AGENTS.md document that people keep for this workspace.",
-                },
-            }
+            let (name, description) = match address {
+                Address::Effective(_) => {
+                    ("effective instructions".to_owned(), "The instructions that apply to this directory.")
+                }
+                Address::Document(DocumentAddress { workspace, .. }) => (
+                    format!("document of {}", workspace.unwrap_or_default()),
+                    "The AGENTS.md document that people keep for this workspace.",
+                ),
+            };
+            Resource::new(uri, name).with_description(description).with_mime_type(MARKDOWN)
         };
         self.0.addresses().into_iter().map(listed).collect()
     }
 
-    fn templates(&self) -> Vec<Resource> {
-        let template = |uri: &str, name: &str, description| Resource {
-            uri: uri.to_owned(),
-            name: name.to_owned(),
-            description,
+    fn templates(&self) -> Vec<ResourceTemplate> {
+        let template = |uri: &str, name: &str, description: &str| {
+            ResourceTemplate::new(uri, name).with_description(description).with_mime_type(MARKDOWN)
         };
         vec![
             template(
@@ -240,6 +247,10 @@ impl<S: Source> McpCatalog for Toolbox<S> {
             template(Address::OF_WORKSPACES, "document", "The document of a workspace."),
             template(Address::OF_FOLDERS, "document of a folder", "The document of a folder, by its path."),
         ]
+    }
+
+    fn is_open(&self) -> bool {
+        self.0.is_open()
     }
 
     fn read(&self, uri: &str) -> Result<String, Refusal> {

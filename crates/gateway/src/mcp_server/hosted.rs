@@ -200,6 +200,12 @@ impl Source for Hosted {
         )
     }
 
+    fn is_open(&self) -> bool {
+        // An error means that the database is unavailable, which is no reason to end a subscription.
+        let valid = self.service.shared.access.is_still_valid(&self.actor);
+        self.runtime.block_on(valid).unwrap_or(true)
+    }
+
     fn addresses(&self) -> Vec<Address> {
         // A token that may not read workspaces has none to list.
         let workspaces = self.workspaces().unwrap_or_default();

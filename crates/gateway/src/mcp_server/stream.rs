@@ -6,17 +6,16 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
-use bridge::mcp::Toolbox;
+use bridge::mcp::{Server, ServerSettings, Toolbox};
 use futures_util::stream;
+use serde_json::json;
 
-use super::EVENTS;
 use super::hosted::Hosted;
 use super::sessions::{Listener, McpSession};
+use super::{EVENTS, LOOK_EVERY};
 use crate::access::Actor;
 use crate::http::AppState;
 
-/// Interval for checking subscribed resources.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Checks may take at most 1/SHARE of the time, however slow files and database are.
 const SHARE: u32 = 20;
 /// Silence after which a comment is sent, so that a dead connection is detected.
@@ -60,7 +59,7 @@ impl Stream {
             self.pause = LOOK_EVERY;
             // An error means that the database is unavailable, which is no reason to end the session.
             if let Ok(false) = self.state.service.shared.access.is_still_valid(&self.actor).await {
-                self.state.mcp.end(&self.session);
+                self.state.service.shared.mcp.end(&self.session);
                 return None;
             }
             self.session.touch();
@@ -76,19 +75,21 @@ impl Stream {
 
     /// Returns the events for changed resources.
     async fn look(&mut self) -> String {
-        if self.session.session.follows_nothing() {
-            return String::new();
-        }
-        let working = self.state.mcp.working().await;
         let begun = Instant::now();
+        let settings = ServerSettings {
+            version: env!("CARGO_PKG_VERSION"),
+            look_every: LOOK_EVERY,
+            working: self.state.service.shared.mcp.working(&self.actor),
+        };
         let toolbox = Toolbox(Hosted::new(Arc::clone(&self.state.service), Arc::clone(&self.actor)));
-        let session = Arc::clone(&self.session);
-        let looking = self.state.tasks.spawn_blocking(move || {
-            let _working = working;
-            session.session.changes(&toolbox)
-        });
-        let told = looking.await.unwrap_or_default();
+        let changed = Server::new(toolbox, Arc::clone(&self.session.session), settings).changes().await;
         self.pause = LOOK_EVERY.max(begun.elapsed() * SHARE);
-        told.iter().map(|message| format!("event: message\ndata: {message}\n\n")).collect()
+        changed.iter().map(|uri| event(uri)).collect()
     }
+}
+
+fn event(uri: &str) -> String {
+    let method = "notifications/resources/updated";
+    let message = json!({ "jsonrpc": "2.0", "method": method, "params": { "uri": uri } });
+    format!("event: message\ndata: {message}\n\n")
 }

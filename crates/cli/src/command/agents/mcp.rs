@@ -2,10 +2,12 @@
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bridge::mcp::{
-    Address, CompareAsked, DocumentAddress, PlaceAsked, Refusal, SaveAsked, Saving, Source, Toolbox, serve,
+    Address, CompareAsked, DocumentAddress, PlaceAsked, Refusal, SaveAsked, Saving, Server, ServerSettings,
+    Session, Source, Toolbox, serve,
 };
 use instructions::path::normalise;
 use instructions::{FileSettings, Request, Resolution, survey, survey_for};
@@ -23,28 +25,28 @@ use crate::files::{Files, directory};
 
 /// Polling interval of subscribed resources.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Maximum number of resources a client can subscribe to.
+const MAX_FOLLOWED: usize = 64;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-pub(crate) async fn run(context: &Context, arguments: &Mcp) -> Result<Exit, Failure> {
-    let toolbox = Toolbox(Local {
-        context,
-        settings: Files::new(context)?.settings,
-        here: directory(None)?,
-        saving: if arguments.allow_save { Saving::Allowed } else { Saving::Refused },
-        runtime: Handle::current(),
-    });
+pub(crate) async fn run(context: Context, arguments: &Mcp) -> Result<Exit, Failure> {
     // A user who runs this on a terminal probably expects something else than silence.
     if std::io::stdin().is_terminal() {
         context.output.note(
             "serving MCP on standard input and output; see `foreword mcp status` for the servers that turns use",
         );
     }
-    let serving = || {
-        let input = std::io::BufReader::new(std::io::stdin());
-        serve(&toolbox, VERSION, LOOK_EVERY, input, std::io::stdout())
-    };
-    // The server reads standard input with blocking calls, so it must not occupy a worker of the runtime.
-    match tokio::task::block_in_place(serving) {
+    let toolbox = Toolbox(Local {
+        settings: Files::new(&context)?.settings,
+        context,
+        here: directory(None)?,
+        saving: if arguments.allow_save { Saving::Allowed } else { Saving::Refused },
+        runtime: Handle::current(),
+    });
+    let settings = ServerSettings { version: VERSION, look_every: LOOK_EVERY, working: Vec::new() };
+    let server = Server::new(toolbox, Arc::new(Session::new(MAX_FOLLOWED)), settings);
+    let input = tokio::io::BufReader::new(tokio::io::stdin());
+    match serve(server, input, tokio::io::stdout()).await {
         Ok(()) => Ok(Exit::Done),
         // A client that disconnects has ended the session, which is not a failure.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::Done),
@@ -53,15 +55,15 @@ pub(crate) async fn run(context: &Context, arguments: &Mcp) -> Result<Exit, Fail
 }
 
 /// Files of this machine, and documents of the gateway that other commands use.
-struct Local<'a> {
-    context: &'a Context,
+struct Local {
+    context: Context,
     settings: FileSettings,
     here: PathBuf,
     saving: Saving,
     runtime: Handle,
 }
 
-impl Local<'_> {
+impl Local {
     /// Returns the named directory, or the directory of a named file, even if the file does not exist yet.
     fn directory(&self, path: Option<&Path>) -> PathBuf {
         let Some(path) = path else { return self.here.clone() };
@@ -100,7 +102,7 @@ impl Local<'_> {
     }
 }
 
-impl Source for Local<'_> {
+impl Source for Local {
     fn saving(&self) -> Saving {
         self.saving
     }
