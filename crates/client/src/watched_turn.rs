@@ -199,13 +199,15 @@ impl WatchedTurn {
         if self.is_offline || self.in_flight.is_some() {
             return None;
         }
-        // The timer is both the backoff after a failure and the polling interval, so it holds back every request.
-        if let Some(at) = self.polls_at {
-            if at > now {
-                return None;
+        // The timer is both the backoff after a failure and the polling interval. Only the backoff holds back requests:
+        // the end of the turn may be announced between two polls and must be read before it is shown.
+        match self.polls_at {
+            Some(at) if at > now && self.failures > 0 => return None,
+            Some(at) if at <= now => {
+                self.polls_at = None;
+                self.wants_steps = true;
             }
-            self.polls_at = None;
-            self.wants_steps = true;
+            _ => {}
         }
         // Watching goes first: deltas only arrive after it, and steps that are read later leave no gap before
         // them.
@@ -308,6 +310,8 @@ impl WatchedTurn {
 
     fn answered(&mut self) {
         self.in_flight = None;
+        // The answer is at least as new as the one that the next poll would have brought.
+        self.polls_at = None;
         self.failures = 0;
         self.problem = None;
     }

@@ -250,6 +250,21 @@ fn a_turn_of_another_gateway_is_polled() {
 }
 
 #[test]
+fn an_announced_end_is_read_between_two_polls() {
+    let now = Instant::now();
+    let mut turn = Watcher::new();
+    assert_eq!(turn.poll(now), Some(TurnCall::Watch));
+    turn.watched(watch_answer("", None), now);
+    assert_eq!(turn.poll(now), Some(TurnCall::Steps { after: 0 }));
+    turn.steps_loaded(get_answer(TurnStatus::Running, vec![]), now);
+    assert_eq!(turn.poll(now), None);
+    assert!(turn.turn.notification("turn/failed", r#"{"turn_id":"t"}"#));
+    assert_eq!(turn.poll(now), Some(TurnCall::Steps { after: 0 }));
+    turn.steps_loaded(get_answer(TurnStatus::Failed, vec![]), now);
+    assert_eq!((turn.is_running(), turn.wake_at()), (false, None));
+}
+
+#[test]
 fn failures_are_retried_or_shown() {
     let now = Instant::now();
     let mut turn = Watcher::new();
