@@ -1,6 +1,6 @@
 //! Messages before rmcp reads them: batches, and errors for what is not a message.
 
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, ProtocolVersion};
 use serde_json::{Value, json};
 
 /// Maximum number of messages in a batch.
@@ -67,8 +67,13 @@ impl Received {
         }
         if is_initialize && let Some(Value::Object(params)) = message.get_mut("params") {
             // Some small clients leave out what we do not need to answer them.
+            params.entry("protocolVersion").or_insert_with(|| json!(ProtocolVersion::LATEST_WITH_INITIALIZE));
             params.entry("capabilities").or_insert_with(|| json!({}));
-            params.entry("clientInfo").or_insert_with(|| json!({ "name": "", "version": "" }));
+            let client = params.entry("clientInfo").or_insert_with(|| json!({}));
+            if let Value::Object(client) = client {
+                client.entry("name").or_insert_with(|| json!(""));
+                client.entry("version").or_insert_with(|| json!(""));
+            }
         }
         message["jsonrpc"] = json!("2.0");
         match serde_json::from_value(message) {

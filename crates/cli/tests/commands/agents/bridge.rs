@@ -193,7 +193,9 @@ fn instructions_are_served_over_mcp() {
     // An unknown argument is an error and not ignored: a model that misspells `path` would otherwise
     // receive the instructions of the wrong directory and trust them.
     assert!(text(10).contains("has no argument `directory`"), "{}", text(10));
-    assert!(text(11).contains("must be an object"), "{}", text(11));
+    // A request that violates the protocol is an error of the protocol, not a result of the tool.
+    assert_eq!(answers[11]["error"]["code"], -32602, "{}", answers[11]);
+    assert!(answers[11]["error"]["message"].as_str().unwrap().contains("do not fit `tools/call`"));
 }
 
 #[test]
