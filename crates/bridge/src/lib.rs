@@ -2,8 +2,7 @@
 //!
 //! [`hook`] answers command hooks: it returns what newly applies to a path that a tool touched and that the agent does
 //! not load on its own. [`install`] adds that hook to an agent's settings and removes it again. [`sync`] writes the
-//! files that agents with other conventions need next to a tree of AGENTS.md files. [`mcp`] has the tools of our MCP
-//! server.
+//! files that agents with other conventions need next to a tree of AGENTS.md files.
 //!
 //! Every file operation is a [`Change`]: previewed, applied, recorded, and undone byte for byte if the file has not
 //! been changed since.
@@ -13,7 +12,6 @@ mod change;
 pub mod hook;
 pub mod install;
 mod json_text;
-pub mod mcp;
 pub mod sync;
 
 pub use agent::{AGENTS, Connected};

@@ -16,7 +16,7 @@ use axum::extract::{Extension, State};
 use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
-use bridge::mcp::{PARSE_ERROR, Received, Sent, Server, ServerSettings, Session, Toolbox};
+use mcp_server::{PARSE_ERROR, Received, Sent, Server, ServerSettings, Session, Toolbox};
 use protocol::error::{ErrorKind, ErrorObject, ErrorSubject};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta as _, ProtocolVersion};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;

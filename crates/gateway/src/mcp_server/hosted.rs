@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::SurveyTarget;
-use bridge::mcp::{Address, CompareAsked, DocumentAddress, PlaceAsked, Refusal, SaveAsked, Saving, Source};
+use mcp_server::{Address, CompareAsked, DocumentAddress, PlaceAsked, Refusal, SaveAsked, Saving, Source};
 use instructions::Resolution;
 use instructions::path::normalise;
 use protocol::error::{ErrorKind, ErrorObject};

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use bridge::mcp::Session;
+use mcp_server::Session;
 use parking_lot::Mutex;
 use protocol::{Role, Timestamp, TokenId, hex};
 use tokio::runtime::Handle;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
-use bridge::mcp::{Server, ServerSettings, Toolbox};
+use mcp_server::{Server, ServerSettings, Toolbox};
 use futures_util::stream;
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bridge::mcp::{
+use mcp_server::{
     Address, CompareAsked, DocumentAddress, PlaceAsked, Refusal, SaveAsked, Saving, Server, ServerSettings,
     Session, Source, Toolbox, serve,
 };

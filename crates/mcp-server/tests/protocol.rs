@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bridge::mcp::{McpCatalog, Refusal, Server, ServerSettings, Session, ToolAnswer, serve};
+use mcp_server::{McpCatalog, Refusal, Server, ServerSettings, Session, ToolAnswer, serve};
 use rmcp::model::{Resource, ResourceTemplate, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
