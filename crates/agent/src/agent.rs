@@ -18,6 +18,7 @@ use crate::hook_run_writer::HookRunWriter;
 use crate::settings::AgentSettings;
 use crate::turn::handles::RunningTurns;
 use crate::turn::queue::Queues;
+use crate::turn::window::Windows;
 
 /// Prepares prompts, runs turns, and keeps a record of both.
 pub struct Agent {
@@ -27,6 +28,8 @@ pub struct Agent {
     pub(crate) records: Arc<HookRunWriter>,
     pub(crate) cache: Arc<Cache>,
     pub(crate) counter: Arc<Counter>,
+    /// Sizes of models' windows, as far as their servers have reported them.
+    pub(crate) windows: Windows,
     pub(crate) running: RunningTurns,
     pub(crate) queues: Queues,
     /// Sources of the tools that turns can call, in order of precedence.
@@ -75,6 +78,7 @@ impl Agent {
             records,
             cache,
             counter,
+            windows: Windows::default(),
             running,
             queues,
             sources,

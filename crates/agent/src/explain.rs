@@ -91,7 +91,7 @@ fn diagnostics(manifests: &[RoundManifest]) -> Vec<PromptDiagnostic> {
 fn sent_history(items: &[StoredItem]) -> Option<ExplainedHistory> {
     items.iter().rev().find_map(|stored| match &stored.item {
         TurnItem::Context(history) => Some(history.clone()),
-        TurnItem::Message(_) | TurnItem::Round(_) => None,
+        TurnItem::Message(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) => None,
     })
 }
 

@@ -11,7 +11,7 @@ use prompt::notes;
 use protocol::message::{TurnItem, TurnMessage};
 use protocol::turn::ExplainedHistory;
 use protocol::{Session, ThreadId, TokenUsage, Turn, TurnId, Version, WorkspaceId};
-use provider::Message;
+use provider::{Message, MessageRole};
 use store::{StoredHistory, StoredItem, TurnRange};
 
 use crate::agent::Agent;
@@ -52,6 +52,17 @@ impl PastTurn {
     /// Counts the question and, if there is one, the answer, but no tool calls.
     pub(crate) fn entry_count(&self) -> usize {
         1 + usize::from(message::answer(&self.entries).is_some())
+    }
+
+    /// Removes a note at the end that no model has answered, such as the request to continue when no room was left. The
+    /// next question would otherwise follow it as if it were a part of it.
+    fn drop_unanswered_notes(&mut self) {
+        let is_note = |entry: &TurnMessage| {
+            entry.message.role == MessageRole::User && entry.message.blocks.is_empty() && entry.reminders.is_empty()
+        };
+        while self.entries.len() > 1 && self.entries.last().is_some_and(is_note) {
+            self.entries.pop();
+        }
     }
 }
 
@@ -186,13 +197,22 @@ impl Agent {
     fn past_turns(&self, items: Vec<(u64, StoredItem)>, reader: Option<&str>) -> Vec<PastTurn> {
         let mut turns: Vec<PastTurn> = Vec::new();
         for (ordinal, item) in items {
-            let (TurnItem::Message(entry), turn_id) = (item.item, item.turn_id) else { continue };
-            match turns.last_mut().filter(|turn| turn.ordinal == ordinal) {
-                Some(turn) => turn.entries.push(entry),
-                None => turns.push(PastTurn { id: turn_id, ordinal, entries: vec![entry], tokens: 0 }),
+            let turn = turns.last_mut().filter(|turn| turn.ordinal == ordinal);
+            match (item.item, turn) {
+                (TurnItem::Message(entry), Some(turn)) => turn.entries.push(entry),
+                (TurnItem::Message(entry), None) => {
+                    turns.push(PastTurn { id: item.turn_id, ordinal, entries: vec![entry], tokens: 0 });
+                }
+                (TurnItem::Trimmed(trimmed), Some(turn)) => {
+                    for entry in &mut turn.entries {
+                        trimmed.results.iter().for_each(|result| entry.trim_result(result));
+                    }
+                }
+                (TurnItem::Trimmed(_) | TurnItem::Context(_) | TurnItem::Round(_), _) => {}
             }
         }
         for turn in &mut turns {
+            turn.drop_unanswered_notes();
             // Redact before counting: the replacement text is what will be sent.
             hide_memory_of_others(&mut turn.entries, reader);
             turn.tokens = turn.entries.iter().map(|entry| sent_tokens(&self.counter, entry)).sum();

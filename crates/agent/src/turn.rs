@@ -19,3 +19,4 @@ pub(crate) mod running;
 pub(crate) mod start;
 pub(crate) mod token_limit;
 pub(crate) mod tools;
+pub(crate) mod window;

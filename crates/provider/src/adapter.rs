@@ -11,7 +11,9 @@ use serde_json::Value;
 use crate::chat::assembly::Assembly;
 use crate::error::Fault;
 use crate::transport::sse::SseEvent;
-use crate::{Block, ChatRequest, MessageRole, ModelRules, ProviderKind, Reasoning, ToolCall, ToolResult};
+use crate::{
+    Block, ChatRequest, MessageRole, ModelRules, ProviderKind, Reasoning, ToolCall, ToolResult, fault,
+};
 
 pub(crate) trait Adapter: Send + Sync {
     /// Returns the path after the base URL.
@@ -51,10 +53,20 @@ pub(crate) fn of(kind: ProviderKind) -> &'static dyn Adapter {
     }
 }
 
-/// Parses an event's data as JSON.
+/// Parses an event's data as JSON, or returns the error that it reports.
 fn parse(event: &SseEvent) -> Result<Value, Fault> {
-    serde_json::from_str(&event.data)
-        .map_err(|error| Fault::malformed(format!("an event of the answer is not JSON: {error}")))
+    let is_error = event.name == "error";
+    let value: Value = match serde_json::from_str(&event.data) {
+        Ok(value) => value,
+        // Proxies report failures of the server behind them as plain text.
+        Err(_) if is_error => Value::String(event.data.clone()),
+        Err(error) => {
+            return Err(Fault::malformed(format!("an event of the answer is not JSON: {error}")));
+        }
+    };
+    // Each API has an event for errors, but proxies in front of it send the error alone.
+    let is_bare = value.get("type").is_none() && value.get("error").is_some_and(|error| !error.is_null());
+    if is_error || is_bare { Err(fault::of_event(&value)) } else { Ok(value) }
 }
 
 /// Returns the text at a JSON pointer, or an empty one.
@@ -87,15 +99,12 @@ enum MessagePart<'a> {
     Reasoning(&'a Value),
 }
 
-/// Returns the messages to send, each with its parts.
+/// Returns the messages to send, each with its parts. Neighboring messages of one side are joined.
 ///
 /// Empty texts are left out, because APIs reject them. Reasoning is sent only if it can be used: to the API and the model
 /// that it came from, and if something follows it. It is sent in later turns, too: leaving it out then would break the
 /// prefix that a provider has cached.
-fn outgoing(
-    request: &ChatRequest,
-    kind: ProviderKind,
-) -> impl Iterator<Item = (MessageRole, Vec<MessagePart<'_>>)> {
+fn outgoing(request: &ChatRequest, kind: ProviderKind) -> Vec<(MessageRole, Vec<MessagePart<'_>>)> {
     // Reasoning blocks are signed or encrypted by the model that wrote them. Another API cannot parse them, and another
     // model of the same API rejects the signature.
     let own = move |reasoning: &Reasoning| {
@@ -116,9 +125,27 @@ fn outgoing(
         while let Some(MessagePart::Reasoning(_)) = parts.last() {
             parts.pop();
         }
+        // APIs require the results of calls directly after the calls.
+        parts.sort_by_key(|part| message.role == MessageRole::Tool && !matches!(part, MessagePart::Result(_)));
         (!parts.is_empty()).then_some((message.role, parts))
     });
-    preamble.into_iter().chain(messages)
+    let mut joined: Vec<(MessageRole, Vec<MessagePart<'_>>)> = Vec::new();
+    for (role, parts) in preamble.into_iter().chain(messages) {
+        match joined.last_mut() {
+            // The templates of some models reject two messages of one side in a row, such as a summary and a question.
+            // Results belong to the calls before them, so they always begin a message.
+            Some((last, earlier)) if is_same_side(*last, role) && results(&parts[..1]).next().is_none() => {
+                earlier.extend(parts);
+            }
+            _ => joined.push((role, parts)),
+        }
+    }
+    joined
+}
+
+/// Returns true if both roles are of the model, or both of the user, who also sends the results of calls.
+fn is_same_side(one: MessageRole, other: MessageRole) -> bool {
+    (one == MessageRole::Assistant) == (other == MessageRole::Assistant)
 }
 
 /// Returns the texts among parts.

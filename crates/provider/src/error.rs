@@ -29,6 +29,17 @@ pub struct ProviderError {
     /// Advice for the user.
     pub hint: Option<String>,
     pub partial: Option<Box<PartialResponse>>,
+    /// Sizes that the provider named, if the request was too long.
+    pub overrun: Option<ContextOverrun>,
+}
+
+/// Sizes of a request that exceeds a model's context, as its provider counts them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextOverrun {
+    /// Tokens that the model accepts.
+    pub limit: u64,
+    /// Tokens of the request, if they were named.
+    pub request: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -125,11 +136,12 @@ pub(crate) struct Fault {
     pub(crate) retry_after: Option<Duration>,
     pub(crate) message: String,
     pub(crate) hint: Option<&'static str>,
+    pub(crate) overrun: Option<ContextOverrun>,
 }
 
 impl Fault {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, status: None, retry_after: None, message: message.into(), hint: None }
+        Self { kind, status: None, retry_after: None, message: message.into(), hint: None, overrun: None }
     }
 
     pub(crate) fn with_hint(self, hint: &'static str) -> Self {

@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
-use crate::ErrorKind;
 use crate::error::Fault;
+use crate::{ContextOverrun, ErrorKind};
 
 /// Most characters kept of a provider's message.
 const MAX_MESSAGE_CHARS: usize = 600;
@@ -45,7 +45,17 @@ const TOO_LONG: &[&str] = &[
     "exceeds the model's context",
     "exceed the context window",
     "context length exceeded",
+    // LiteLLM puts the name of its exception before the message of the server behind it.
+    "contextwindowexceedederror",
 ];
+
+/// Phrases before the number of tokens that a model accepts.
+const BEFORE_LIMIT: &[&str] = &["maximum context length is ", "available context size (", "tokens > ", " > "];
+/// Phrases before the number of tokens of the rejected request.
+const BEFORE_REQUEST: &[&str] = &["too long: ", "request (", "resulted in ", "context limit: "];
+
+/// Deepest nesting of errors inside the text of an error.
+const MAX_NESTED: usize = 3;
 
 /// Description of each kind, followed by the provider's message.
 const TITLES: &[(ErrorKind, &str)] = &[
@@ -62,10 +72,17 @@ const TITLES: &[(ErrorKind, &str)] = &[
 /// Classifies an answer with an error status.
 pub(crate) fn of_answer(status: u16, body: &[u8]) -> Fault {
     let text = String::from_utf8_lossy(body);
-    let value = serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.into_owned()));
+    let value = serde_json::from_str(&text).ok().or_else(|| streamed(&text));
+    let value = value.unwrap_or_else(|| Value::String(text.into_owned()));
     let mut fault = classify(Some(status), &value);
     fault.status = Some(status);
     fault
+}
+
+/// Returns the error in a body of events, which proxies send even with an error status.
+fn streamed(text: &str) -> Option<Value> {
+    let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    data.filter_map(|data| serde_json::from_str(data.trim()).ok()).find(Value::is_object)
 }
 
 /// Classifies an error inside an answer.
@@ -91,15 +108,37 @@ fn classify(status: Option<u16>, value: &Value) -> Fault {
         let matches_phrase = TOO_LONG.iter().any(|phrase| lowercase.contains(phrase));
         (possible && matches_phrase).then_some(ErrorKind::ContextTooLong)
     };
-    let kind = word("code").or_else(|| word("type")).or_else(too_long).unwrap_or_else(|| of_status(status));
-    // A code for a general failure is less precise than these statuses.
+    let kind = word("code").or_else(|| word("type"));
+    // A code for a general failure is less precise than the message of the server behind a proxy.
+    let kind = kind.filter(|kind| *kind != ErrorKind::Server).or_else(too_long).or(kind);
+    let kind = kind.unwrap_or_else(|| of_status(status));
+    // These statuses are more precise as well.
     let kind = match (kind, of_status(status)) {
         (ErrorKind::Server, busy @ (ErrorKind::Overloaded | ErrorKind::RateLimited)) => busy,
         _ => kind,
     };
     let title =
         TITLES.iter().find(|(titled, _)| *titled == kind).map_or("the provider failed", |(_, title)| title);
-    if message.is_empty() { Fault::new(kind, title) } else { Fault::new(kind, format!("{title}: {message}")) }
+    let fault =
+        if message.is_empty() { Fault::new(kind, title) } else { Fault::new(kind, format!("{title}: {message}")) };
+    if kind != ErrorKind::ContextTooLong {
+        return fault;
+    }
+    Fault { overrun: overrun(error, &lowercase), ..fault }
+}
+
+/// Returns the sizes that a server names for a request that is too long.
+fn overrun(error: &Value, message: &str) -> Option<ContextOverrun> {
+    let field = |name: &str| error.get(name).and_then(Value::as_u64);
+    let limit = field("n_ctx").or_else(|| BEFORE_LIMIT.iter().find_map(|phrase| number_after(message, phrase)))?;
+    let request = BEFORE_REQUEST.iter().find_map(|phrase| number_after(message, phrase));
+    Some(ContextOverrun { limit, request: field("n_prompt_tokens").or(request) })
+}
+
+fn number_after(text: &str, phrase: &str) -> Option<u64> {
+    let (_, rest) = text.split_once(phrase)?;
+    let end = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..end].parse().ok()
 }
 
 fn of_status(status: Option<u16>) -> ErrorKind {
@@ -123,11 +162,28 @@ fn message(error: &Value, whole: &Value) -> String {
     // servers are built.
     let places = [error.get("message"), Some(error), error.get("detail"), whole.get("message")];
     let text = places.into_iter().flatten().find_map(Value::as_str).unwrap_or_default();
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = unwrapped(text, MAX_NESTED).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MAX_MESSAGE_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }
+}
+
+/// Returns a message with the text of the error that it quotes, instead of the raw event or JSON.
+fn unwrapped(text: &str, depth: usize) -> String {
+    let quoted = || {
+        let start = text.find('{')?;
+        // The error may be followed by the rest of the event.
+        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+        let value = values.next()?.ok()?;
+        let error = value.get("error").filter(|error| !error.is_null()).unwrap_or(&value);
+        let inner = error.get("message").or(Some(error)).and_then(Value::as_str)?;
+        let before = text[..start].trim_end().trim_end_matches("data:").trim_end();
+        let before = before.trim_end_matches("event: error").trim_end();
+        let inner = if depth == 0 { inner.to_owned() } else { unwrapped(inner, depth - 1) };
+        Some(if before.is_empty() { inner } else { format!("{before} {inner}") })
+    };
+    quoted().unwrap_or_else(|| text.to_owned())
 }
 
 #[cfg(test)]
@@ -168,6 +224,11 @@ mod tests {
                 r#"{"object":"error","message":"This model's maximum context length is 16384 tokens. However, you requested 122946 tokens","type":"BadRequestError","code":400}"#,
                 ContextTooLong,
             ),
+            (
+                500,
+                r#"{"error":{"message":"litellm.ContextWindowExceededError: OpenAIException - too much","type":"api_error","code":"500"}}"#,
+                ContextTooLong,
+            ),
             (400, r#"{"error":"tools are not supported"}"#, InvalidRequest),
             (401, r#"{"error":{"code":"invalid_api_key"}}"#, Authentication),
             (403, "", Authentication),
@@ -192,6 +253,42 @@ mod tests {
         assert_eq!(of(r#"{"error":{"code":429,"message":"upstream"}}"#), ErrorKind::RateLimited);
         assert_eq!(of(r#"{"code":"server_error","message":"x"}"#), ErrorKind::Server);
         assert_eq!(of("{}"), ErrorKind::Server);
+    }
+
+    #[test]
+    fn sizes_of_requests_that_are_too_long_are_read() {
+        let of = |message: &str| {
+            let body = serde_json::json!({ "error": { "message": message } });
+            of_answer(400, body.to_string().as_bytes()).overrun.map(|it| (it.request, it.limit))
+        };
+        for (message, expected) in [
+            ("prompt is too long: 200251 tokens > 200000 maximum", Some((Some(200_251), 200_000))),
+            (
+                "request (4476 tokens) exceeds the available context size (4096 tokens)",
+                Some((Some(4_476), 4_096)),
+            ),
+            (
+                "This model's maximum context length is 16384 tokens. However, your messages resulted in 20000 tokens",
+                Some((Some(20_000), 16_384)),
+            ),
+            ("Your input exceeds the context window of this model.", None),
+        ] {
+            assert_eq!(of(message), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn errors_of_proxies_are_shown_as_text() {
+        let said = |body: &str| of_answer(500, body.as_bytes()).message;
+        assert_eq!(
+            said("event: error\ndata: {\"error\":{\"message\":\"no such tool\"}}\n\n"),
+            "the provider failed: no such tool"
+        );
+        assert_eq!(
+            said(r#"{"error":{"message":"litellm.APIError: data: {\"error\":{\"message\":\"no such tool\"}}\n\n"}}"#),
+            "the provider failed: litellm.APIError: no such tool"
+        );
+        assert_eq!(said("a { b"), "the provider failed: a { b");
     }
 
     #[test]

@@ -44,7 +44,7 @@ mod transport;
 
 pub use chat::request::{ChatRequest, DEFAULT_MAX_OUTPUT_TOKENS, ReasoningEffort, SystemParts};
 pub use chat::response::{ChatEvent, ChatResponse, PartialResponse, StopReason};
-pub use error::{ErrorKind, ProviderError};
+pub use error::{ContextOverrun, ErrorKind, ProviderError};
 /// Message types, which the store keeps.
 pub use protocol::message::{Block, Message, ProviderKind, Reasoning, ToolResult};
 pub use protocol::prompt::ToolChoice;

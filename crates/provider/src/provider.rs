@@ -71,6 +71,7 @@ impl Provider {
             message: format!("there is no key: {variable} is not set"),
             hint: Some(format!("set {variable} where the gateway runs, and start the gateway again")),
             partial: None,
+            overrun: None,
         })
     }
 
@@ -147,6 +148,7 @@ fn error(
         message: secrets.scrub(&fault.message),
         hint,
         partial: partial.map(Box::new),
+        overrun: fault.overrun,
     }
 }
 

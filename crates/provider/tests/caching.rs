@@ -116,8 +116,10 @@ fn request() -> impl Strategy<Value = ChatRequest> {
 #[test]
 fn session_part_may_end_with_the_preamble() {
     let long = "word ".repeat(4_000);
-    let messages = ["question", "more"].map(|text| Message::user(format!("{text} {long}")));
-    let mut request = ChatRequest::new("claude-opus-5", messages.into());
+    let question = Message::user(format!("question {long}"));
+    let answer = Message::assistant(vec![Block::text("answer")]);
+    let messages = vec![question, answer, Message::user(format!("more {long}"))];
+    let mut request = ChatRequest::new("claude-opus-5", messages);
     request.system = SystemParts { stable: long.clone(), session: "session".to_owned() };
     request.preamble = "# Instructions".to_owned();
     let body = sent(&request);
@@ -129,7 +131,7 @@ fn session_part_may_end_with_the_preamble() {
     request.preamble.clear();
     let body = sent(&request);
     assert!(body["system"][1].get("cache_control").is_some());
-    assert_eq!(body["messages"].as_array().unwrap().len(), 2);
+    assert_eq!(body["messages"].as_array().unwrap().len(), 3);
 }
 
 proptest! {
@@ -163,7 +165,22 @@ proptest! {
         prop_assert_eq!(&shorter["tools"], &longer["tools"]);
         let before = shorter["messages"].as_array().unwrap();
         let after = longer["messages"].as_array().unwrap();
-        prop_assert_eq!(&before[..], &after[..before.len()]);
+        let Some((last, before)) = before.split_last() else { return Ok(()) };
+        prop_assert_eq!(before, &after[..before.len()]);
+        // A message of the same side continues the last one.
+        let blocks = |message: &Value| message["content"].as_array().unwrap().clone();
+        let continued = blocks(&after[before.len()]);
+        prop_assert!(continued.starts_with(&blocks(last)), "{last:#} {continued:#?}");
+    }
+
+    #[test]
+    fn roles_alternate(request in request()) {
+        let body = sent(&request);
+        let messages = body["messages"].as_array().unwrap();
+        let is_result = |message: &Value| message["content"][0]["type"] == "tool_result";
+        for pair in messages.windows(2) {
+            prop_assert!(pair[0]["role"] != pair[1]["role"] || is_result(&pair[1]), "{pair:#?}");
+        }
     }
 }
 

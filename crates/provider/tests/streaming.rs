@@ -130,7 +130,13 @@ async fn dropping_the_stream_ends_the_request() {
         let answers = [Answer::text("Hello, world.").in_deltas(5).stall_after_events(4), Answer::silence()];
         let stage = Stage::with(kind, answers).await;
         let mut stream = stage.provider().chat(&hello());
-        assert!(matches!(stream.next().await, Some(Ok(ChatEvent::TextDelta { .. }))), "{kind:?}");
+        let mut event = stream.next().await;
+        if kind.0 == provider::ProviderKind::Anthropic {
+            // The only API that reports the input before the answer, which a caller pays for even if it stops now.
+            assert!(matches!(event, Some(Ok(ChatEvent::Usage(usage))) if usage.input == 100), "{event:?}");
+            event = stream.next().await;
+        }
+        assert!(matches!(event, Some(Ok(ChatEvent::TextDelta { .. }))), "{kind:?}");
         drop(stream);
         abandoned(&stage, 1).await;
 

@@ -94,6 +94,8 @@ pub(crate) fn explained_rounds(
                     round.approvals.extend(own.cloned());
                 }
             }
+            // The reminders that models receive about it are computed and not stored.
+            TurnItem::Trimmed(_) => {}
             TurnItem::Message(message) => {
                 if let Some(round) = find(&mut rounds, place.next_request()) {
                     round.notes.extend(message.notes.iter().cloned());

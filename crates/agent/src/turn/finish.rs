@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use protocol::message::{AttachedEffects, TurnItem, TurnMessage};
+use protocol::round::RoundOutcome;
 use protocol::{Session, TurnStatus, Version};
 use provider::{Block, Message};
 use store::{FinishTurn, StoreError, TurnEnd, TurnEvent};
+use tokens::Encoding;
 use tools::UnreportedCall;
 
 use crate::error::AgentError;
@@ -118,7 +120,7 @@ impl RunningTurn {
         let is_stored = |call: &UnreportedCall| {
             let messages = stored.iter().filter_map(|item| match &item.item {
                 TurnItem::Message(message) => Some(message),
-                TurnItem::Context(_) | TurnItem::Round(_) => None,
+                TurnItem::Context(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) => None,
             });
             messages.flat_map(|message| &message.effects).any(|attached| attached.call_id == call.call_id)
         };
@@ -135,7 +137,9 @@ impl RunningTurn {
         // Only an interrupted turn can have text that was shown and not stored; a completed one has its whole answer
         // among its items.
         if !matches!(outcome, TurnOutcome::Completed(_)) {
+            let outcome = self.unanswered_round();
             let text = self.pending_text(&last).await;
+            last.extend(outcome);
             last.extend(text);
         }
         last.extend(effects);
@@ -166,6 +170,15 @@ impl RunningTurn {
                 }
             }
         }
+    }
+
+    /// Returns the usage of the request that was being answered when the turn was stopped, and adds it to the turn's.
+    fn unanswered_round(&self) -> Option<TurnItem> {
+        let asked = self.handle.take_asked()?;
+        let text = self.handle.pending_text().unwrap_or_default();
+        let usage = asked.usage(self.agent.counter.count(Encoding::Cl100k, &text) as u64);
+        self.handle.spend(usage);
+        Some(TurnItem::Round(RoundOutcome { round: asked.round, usage, cache_marks: Vec::new(), cut: true }))
     }
 
     /// Returns the text that the model was producing when it was stopped.

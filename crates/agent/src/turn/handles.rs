@@ -32,9 +32,34 @@ pub(crate) struct TurnHandle {
     pub(crate) stop: CancellationToken,
     pending_text: Arc<Mutex<String>>,
     usage: Arc<Mutex<TokenUsage>>,
+    /// The request that the provider is answering.
+    asked: Arc<Mutex<Option<AskedRound>>>,
     pieces: Arc<Mutex<Pieces>>,
     /// Recipient that started the turn, and receives every piece anyway.
     starter: Option<u64>,
+}
+
+/// A request without a complete answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AskedRound {
+    pub(crate) round: u32,
+    /// Usage as far as the provider has reported it.
+    usage: TokenUsage,
+    /// Tokens of the request by our count.
+    estimate: u64,
+}
+
+impl AskedRound {
+    pub(crate) fn new(round: u32, estimate: u64) -> Self {
+        Self { round, usage: TokenUsage::default(), estimate }
+    }
+
+    /// Returns the usage of the request, with `output` tokens printed so far. Some providers report nothing before the
+    /// end of an answer; the input is estimated then, because it has to be paid for in any case.
+    pub(crate) fn usage(&self, output: u64) -> TokenUsage {
+        let input = if self.usage.input == 0 { self.estimate } else { self.usage.input };
+        TokenUsage { input, output: self.usage.output.max(output), ..self.usage }
+    }
 }
 
 /// The pieces of an answer and their watchers. One lock guards both, so that a new watcher receives each piece
@@ -95,6 +120,23 @@ impl TurnHandle {
     pub(crate) fn pending_text(&self) -> Option<String> {
         let text = self.lock().clone();
         (!text.is_empty()).then_some(text)
+    }
+
+    /// Notes that a request is about to be sent.
+    pub(crate) fn ask(&self, round: AskedRound) {
+        *self.asked.lock() = Some(round);
+    }
+
+    /// Updates the usage of the request that is being answered.
+    pub(crate) fn report(&self, usage: TokenUsage) {
+        if let Some(asked) = self.asked.lock().as_mut() {
+            asked.usage = usage;
+        }
+    }
+
+    /// Returns the request whose answer has not ended, and forgets it.
+    pub(crate) fn take_asked(&self) -> Option<AskedRound> {
+        self.asked.lock().take()
     }
 
     /// Adds to the cost of the turn.

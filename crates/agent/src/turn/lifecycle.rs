@@ -42,6 +42,9 @@ impl RunningTurn {
             }
             Err(outcome) => outcome,
         };
+        if let TurnOutcome::Failed(error) = &outcome {
+            tracing::warn!(turn = %self.id(), "turn failed: {error}");
+        }
         // Children end first: their cost is part of this turn, and they must not change files after its end.
         self.settle_children().await;
         // Clients may start the next turn as soon as they see the end, and must find the slot free.

@@ -8,7 +8,7 @@ use instructions::{Resolver, git_program_paths};
 use prompt::CompiledPrompt;
 use protocol::message::{TurnItem, TurnMessage};
 use protocol::{ThreadMode, ToolSpec};
-use provider::{ChatRequest, Message, SystemParts};
+use provider::{ChatRequest, DEFAULT_MAX_OUTPUT_TOKENS, Message, SystemParts};
 use store::TurnStart;
 use tokens::Counter;
 use tools::{RoundContext, ToolContext, ToolLimits};
@@ -26,6 +26,7 @@ use crate::turn::finish::ThreadAfter;
 use crate::turn::message::{message_tokens, sent_tokens};
 use crate::turn::running::RunningTurn;
 use crate::turn::tools::RoundTools;
+use crate::turn::window::WindowSize;
 
 /// Time to record that an approval request expired.
 const APPROVAL_MARGIN: Duration = Duration::from_secs(30);
@@ -35,7 +36,9 @@ pub(crate) struct TurnPlan {
     pub(crate) prepared: Prepared,
     pub(crate) tools: RoundTools,
     pub(crate) history: History,
-    /// Token budget of earlier turns.
+    /// Tokens of the prompt, the tools and the opening.
+    pub(crate) fixed: usize,
+    /// Tokens that earlier turns may have, together with the messages that this turn adds.
     pub(crate) budget: usize,
     /// The message that opens the turn.
     pub(crate) opening: TurnMessage,
@@ -67,7 +70,8 @@ impl RunningTurn {
         let ((mut prepared, tools), stored) = tokio::try_join!(prepared, self.stored_history())?;
         self.set_hook_context(prepared.context.as_ref().clone());
         let mut session = agent.open_session(&self.subject, prepared.session.clone());
-        let budget = self.history_budget(&prepared.compiled, &tools.specs())?;
+        let fixed = self.fixed_tokens(&prepared.compiled, &tools.specs())?;
+        let budget = self.window().request.saturating_sub(fixed);
         let history = self.fit_history(stored, budget, CompactionReason::TurnStart).await?;
         self.handle.spend(history.usage);
         if let Some(session) = &mut session {
@@ -92,7 +96,7 @@ impl RunningTurn {
         // reminder counts as delivered from here on.
         session.iter_mut().for_each(ThreadSession::confirm);
         let resolver = session.as_ref().map(|session| session.resolver(agent));
-        Ok(TurnPlan { prepared, tools, history, budget, opening, resolver, session })
+        Ok(TurnPlan { prepared, tools, history, fixed, budget, opening, resolver, session })
     }
 
     /// Returns the context for the sources of tools in a round.
@@ -110,9 +114,18 @@ impl RunningTurn {
         request.tools = tools;
         request.cache_key = Some(self.stored.thread_id.to_string());
         request.reasoning = settings.reasoning;
-        let reserve = u32::try_from(settings.response_reserve_tokens).unwrap_or(u32::MAX);
-        request.max_output_tokens = request.max_output_tokens.min(reserve);
+        request.max_output_tokens = self.max_output_tokens();
         request
+    }
+
+    /// Returns the tokens that a request and its answer may have.
+    pub(crate) fn window(&self) -> WindowSize {
+        self.agent.windows.size(&self.model.name, &self.agent.settings.turns)
+    }
+
+    /// Returns the tokens that an answer may have.
+    pub(crate) fn max_output_tokens(&self) -> u32 {
+        u32::try_from(self.window().answer).unwrap_or(u32::MAX).min(DEFAULT_MAX_OUTPUT_TOKENS)
     }
 
     async fn first_tools(&self, start: &TurnStart) -> Result<RoundTools, AgentError> {
@@ -120,10 +133,11 @@ impl RunningTurn {
         Ok(self.agent.first_tools(&self.subject, start, context, self.delegation()).await)
     }
 
-    /// Returns the tokens left for earlier turns.
-    fn history_budget(&self, compiled: &CompiledPrompt, tools: &[ToolSpec]) -> Result<usize, AgentError> {
+    /// Returns the tokens of a request without earlier turns, or an error if they exceed the configured window. A
+    /// smaller window, as learned from the server, is left to the server to enforce.
+    fn fixed_tokens(&self, compiled: &CompiledPrompt, tools: &[ToolSpec]) -> Result<usize, AgentError> {
         let (fixed, room) = self.agent.fixed_tokens(compiled, tools, &self.stored.input);
-        room.checked_sub(fixed).ok_or(AgentError::TooLong { tokens: fixed, room })
+        if fixed > room { Err(AgentError::TooLong { tokens: fixed, room }) } else { Ok(fixed) }
     }
 
     /// Returns the tool context: where tools run and what they may do. Chats have no file access, whatever their

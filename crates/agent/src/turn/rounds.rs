@@ -1,5 +1,7 @@
 //! Rounds: ask the model, run its calls, ask again, until it answers.
 
+mod fitting;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -16,10 +18,9 @@ use provider::{
 use store::TurnEvent;
 
 use crate::error::AgentError;
-use crate::history::compaction::CompactionReason;
-use crate::prompt::notes::mark_repeated_sections;
 use crate::turn::call_ids;
 use crate::turn::executor::ToolExecutor;
+use crate::turn::handles::AskedRound;
 use crate::turn::message::{self, sent_tokens};
 use crate::turn::plan::TurnPlan;
 use crate::turn::running::RunningTurn;
@@ -39,8 +40,10 @@ pub(crate) struct Rounds<'a> {
     spent: SpentBudget,
     /// Paths that its calls have touched.
     visited: BTreeSet<PathBuf>,
-    /// True once a provider has rejected the request as too long.
+    /// True once earlier turns were left out because a provider has rejected the request as too long.
     shortened: bool,
+    /// True once results of this turn were shortened for the same reason.
+    trimmed: bool,
     /// Notes that the last round leaves for the next one.
     notes: Vec<RoundNote>,
 }
@@ -74,15 +77,23 @@ impl<'a> Rounds<'a> {
         let spent = SpentBudget::default();
         let visited = BTreeSet::new();
         let notes = Vec::new();
-        Self { turn, plan, executor, request, entries, spent, visited, shortened: false, notes }
+        Self { turn, plan, executor, request, entries, spent, visited, shortened: false, trimmed: false, notes }
     }
 
     /// Runs rounds until the model answers, and returns the plan.
     pub(crate) async fn run(mut self) -> Result<TurnPlan, AgentError> {
         loop {
             let kind = self.open_round().await?;
-            let mut response = self.ask().await?;
+            let mut response = match self.ask().await {
+                Ok(response) => response,
+                Err(error) if self.was_continuing(&error) => {
+                    tracing::warn!(%error, turn = %self.turn.id(), "an answer that was cut off could not be continued");
+                    return Ok(self.plan);
+                }
+                Err(error) => return Err(error),
+            };
             self.turn.handle.spend(response.usage);
+            self.learn_usage(self.counted(), response.usage);
             let marks = std::mem::take(&mut response.cache_marks);
             // Record the cost before handling the answer, which may fail; the tokens are spent in any case.
             self.record_outcome(response.usage, marks, is_cut(&response.stop)).await;
@@ -119,7 +130,8 @@ impl<'a> Rounds<'a> {
             self.request.tools = self.plan.tools.specs();
             // More tool descriptions leave less of the window for the history.
             let more = agent.tool_tokens(&self.request.tools).saturating_sub(before);
-            self.plan.budget = self.plan.budget.saturating_sub(more);
+            self.plan.fixed += more;
+            self.update_budget();
         }
         let history = self.turn.agent.history_tokens(&self.plan.history);
         if !self.plan.history.turns.is_empty() && self.own_tokens() + history > self.plan.budget {
@@ -177,6 +189,7 @@ impl<'a> Rounds<'a> {
             self.notes.push(RoundNote::Retry);
             batch.entry.notes.push(note(RETRY_INSTRUCTION, notes::retry_instruction()));
         }
+        self.trim_new_results(&mut batch.entry);
         let events = std::mem::take(&mut batch.events);
         self.add(batch.entry.clone(), events).await?;
         // The effects are stored now, so the end of the turn must not record them again.
@@ -199,6 +212,7 @@ impl<'a> Rounds<'a> {
             _ => false,
         };
         let can_continue = wants_more
+            && self.has_room_to_continue(&response)
             && self.spent.continuations < MAX_CONTINUATIONS
             && !self.is_daily_limit_reached().await?;
         match response.stop {
@@ -260,12 +274,7 @@ impl<'a> Rounds<'a> {
 
     /// Returns true if the turn itself has become so long that only an answer still fits.
     fn is_full(&self, next: &TurnMessage) -> bool {
-        self.own_tokens() + sent_tokens(&self.turn.agent.counter, next) > self.plan.budget
-    }
-
-    /// Returns the tokens that this turn may still add; earlier turns make way for it.
-    fn room(&self) -> usize {
-        self.plan.budget.saturating_sub(self.own_tokens())
+        sent_tokens(&self.turn.agent.counter, next) > self.room()
     }
 
     /// Returns the tokens of this turn's messages. The opening was already deducted from the budget.
@@ -286,20 +295,25 @@ impl<'a> Rounds<'a> {
         message::answer(&self.entries).is_none()
     }
 
-    /// Asks the model. Once per turn, a request that is too long is shortened and sent again.
+    /// Asks the model. A request that is too long is shortened and sent again, as long as anything can be left out.
     async fn ask(&mut self) -> Result<ChatResponse, AgentError> {
         loop {
             let earlier = self.plan.history.messages().into_iter();
             self.request.messages = earlier.chain(self.entries.iter().map(TurnMessage::as_sent)).collect();
-            let error = match self.listen().await {
+            let turn = self.turn;
+            let estimate = turn.agent.windows.reported(&turn.model.name, self.counted());
+            // A turn that is stopped before the answer has ended still has to pay for the request.
+            turn.handle.ask(AskedRound::new(self.spent.rounds, estimate));
+            let listened = self.listen().await;
+            turn.handle.take_asked();
+            let error = match listened {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
-            if error.kind == ErrorKind::ContextTooLong && !self.shortened {
+            if error.kind == ErrorKind::ContextTooLong {
                 // A rejected request is a round of its own: the shorter one differs and gets its own record.
                 self.record_outcome(TokenUsage::default(), Vec::new(), false).await;
-                if self.shorten().await? {
-                    self.shortened = true;
+                if self.make_room(&error).await? {
                     self.spent.rounds += 1;
                     self.record_round().await?;
                     continue;
@@ -313,25 +327,6 @@ impl<'a> Rounds<'a> {
             }
             return Err(AgentError::Provider(Box::new(error)));
         }
-    }
-
-    /// Drops more of the earlier turns; false if there is nothing to drop.
-    async fn shorten(&mut self) -> Result<bool, AgentError> {
-        let stored = self.turn.stored_history().await?;
-        let history = self.turn.fit_history(stored, self.plan.budget, CompactionReason::TooLong).await?;
-        self.turn.handle.spend(history.usage);
-        let is_shorter = history.through > self.plan.history.through;
-        self.plan.history = history;
-        let item = self.turn.agent.context_item(&self.plan.history, self.plan.budget);
-        self.turn.add(vec![item], Vec::new()).await?;
-        if let Some(retold) =
-            self.turn.agent.resend_dropped_context(&self.plan, &self.entries, &self.visited).await?
-        {
-            self.add(retold.message.clone(), Vec::new()).await?;
-            retold.confirm();
-            mark_repeated_sections(&mut self.plan.prepared.compiled.manifest, &self.entries);
-        }
-        Ok(is_shorter)
     }
 
     async fn listen(&mut self) -> Result<ChatResponse, ProviderError> {
@@ -348,8 +343,8 @@ impl<'a> Rounds<'a> {
                     let text = std::mem::take(&mut joint).to_owned() + &text;
                     turn.broadcast_delta(&text).await;
                 }
+                ChatEvent::Usage(usage) => turn.handle.report(usage),
                 ChatEvent::Retrying { attempt, delay, error } => {
-                    tracing::info!(turn = %turn.id(), attempt, ?delay, %error, "retrying the provider");
                     turn.broadcast_retry(attempt, delay, &error.to_string()).await;
                 }
                 ChatEvent::Finished(response) => return Ok(response),

@@ -89,11 +89,12 @@ impl Agent {
             }
             None => (name.clone(), provider.clone()),
         };
+        let window = self.windows.size(&model, settings);
         let summariser = Summariser {
             provider: summary_provider,
             model,
             counter: Arc::clone(&self.counter),
-            context_tokens: settings.max_context_tokens,
+            context_tokens: window.request + window.answer,
             requests: Arc::default(),
         };
         Ok(TurnModel { name, provider, summariser })

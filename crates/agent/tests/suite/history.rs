@@ -226,7 +226,8 @@ async fn a_backlog_of_a_thousand_turns_is_summarised() {
     let (summaries, turns) = requests(&stage);
     // One request for the full page of the backlog, one for the rest of it, and one for the older half of the loaded turns.
     assert_eq!(summaries.len(), 3);
-    assert_eq!(turns[0]["messages"].as_array().unwrap().len(), 102);
+    // The summary and the oldest question are one message.
+    assert_eq!(turns[0]["messages"].as_array().unwrap().len(), 101);
     for number in 1..=1_001 {
         let fact = format!("FACT-{number}.");
         let in_summary = summaries.iter().filter(|body| quoted(body).contains(&fact)).count();

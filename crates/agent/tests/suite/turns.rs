@@ -7,3 +7,4 @@ mod rounds;
 mod sources;
 mod statements;
 mod stopping;
+mod windows;

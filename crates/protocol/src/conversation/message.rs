@@ -147,6 +147,25 @@ pub enum TurnItem {
     Context(ExplainedHistory),
     /// Usage of a round, stored before the round's answer.
     Round(RoundOutcome),
+    /// Results that were shortened after they were stored, because the provider had rejected them as too long.
+    Trimmed(TrimmedResults),
+}
+
+/// Results of earlier messages of a turn that models receive shortened from here on.
+// It names lengths and no texts: a text that is stored twice would have to be forgotten twice.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrimmedResults {
+    /// The results.
+    pub results: Vec<TrimmedResult>,
+}
+
+/// A shortened result of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrimmedResult {
+    /// Id of the call.
+    pub call_id: String,
+    /// Bytes of its text that are left.
+    pub bytes: usize,
 }
 
 /// A stored message. Models receive it as [`TurnMessage::as_sent`] renders it, in this and every later turn.
@@ -269,6 +288,44 @@ impl TurnMessage {
             message.blocks.push(Block::text(notes.join("\n\n")));
         }
         message
+    }
+
+    /// Shortens the text of a call's result to a number of bytes, and tells the model so in a reminder.
+    pub fn trim_result(&mut self, trimmed: &TrimmedResult) {
+        let results = self.message.blocks.iter_mut().filter_map(|block| match block {
+            Block::ToolResult(result) if result.call_id == trimmed.call_id => Some(result),
+            _ => None,
+        });
+        let mut removed = String::new();
+        for result in results {
+            let text = result.blocks.concat();
+            let end = text.floor_char_boundary(trimmed.bytes);
+            removed.push_str(&text[end..]);
+            result.blocks = vec![text[..end].to_owned()];
+        }
+        if removed.is_empty() {
+            return;
+        }
+        // A file that a model has only in part does not count as delivered. It is not known which of the calls has
+        // read it, so the others are announced once more than necessary.
+        self.reads.clear();
+        let of_call = |attached: &&mut AttachedReminder| attached.call_id.as_ref() == Some(&trimmed.call_id);
+        let known = self.reminders.iter_mut().filter(of_call).find_map(|attached| match &mut attached.reminder {
+            Reminder::ToolOutputTrimmed { removed_bytes, removed_lines, .. } => Some((removed_bytes, removed_lines)),
+            _ => None,
+        });
+        let (bytes, lines) = (removed.len() as u64, removed.lines().count() as u64);
+        if let Some((removed_bytes, removed_lines)) = known {
+            *removed_bytes += bytes;
+            *removed_lines += lines;
+            return;
+        }
+        let reminder = Reminder::ToolOutputTrimmed {
+            removed_bytes: bytes,
+            removed_lines: lines,
+            remedy: "The context is nearly full; ask for less at once.".to_owned(),
+        };
+        self.reminders.push(AttachedReminder { call_id: Some(trimmed.call_id.clone()), reminder });
     }
 
     /// Returns the instruction-file texts and pointers that the message delivers. Results come before the

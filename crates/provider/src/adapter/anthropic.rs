@@ -106,9 +106,7 @@ fn thinking(request: &ChatRequest, rules: ReasoningRules) -> Map<String, Value> 
 }
 
 fn messages(request: &ChatRequest) -> Vec<Value> {
-    let messages = outgoing(request, ProviderKind::Anthropic).map(|(role, mut parts)| {
-        // The API requires results at the beginning of the message.
-        parts.sort_by_key(|part| role == MessageRole::Tool && !matches!(part, MessagePart::Result(_)));
+    let messages = outgoing(request, ProviderKind::Anthropic).into_iter().map(|(role, parts)| {
         let role = if role == MessageRole::Assistant { "assistant" } else { "user" };
         json!({ "role": role, "content": parts.into_iter().map(content).collect::<Vec<_>>() })
     });

@@ -108,8 +108,8 @@ fn input(request: &ChatRequest) -> Vec<Value> {
 fn assistant_item(part: MessagePart<'_>) -> Option<Value> {
     match part {
         MessagePart::Text(text) => {
-            let content = json!([{ "type": "output_text", "text": text }]);
-            Some(json!({ "type": "message", "role": "assistant", "content": content }))
+            // A list of `output_text` parts is only valid with ids and annotations that a text of ours does not have.
+            Some(json!({ "type": "message", "role": "assistant", "content": text }))
         }
         MessagePart::Call(call) => {
             Some(json!({ "type": "function_call", "call_id": call.id, "name": call.name,
@@ -216,6 +216,8 @@ impl OpenaiDecoder {
         assembly.stop = Some(match text(response, "/incomplete_details/reason") {
             "max_output_tokens" => StopReason::MaxOutputTokens,
             "content_filter" => StopReason::Refused,
+            // Servers that imitate this API report an answer that they cut as a complete one.
+            "" if assembly.is_at_limit() => StopReason::MaxOutputTokens,
             "" if assembly.has_calls() => StopReason::ToolCalls,
             "" if self.refused => StopReason::Refused,
             "" => StopReason::EndTurn,

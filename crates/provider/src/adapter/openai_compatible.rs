@@ -70,8 +70,14 @@ fn messages(request: &ChatRequest) -> Vec<Value> {
         }));
         // Chat templates of local models often accept only plain text, not a list of parts.
         let text = texts(&parts).collect::<Vec<_>>().join("\n\n");
-        if !text.is_empty() {
-            messages.push(json!({ "role": "user", "content": text }));
+        if text.is_empty() {
+            continue;
+        }
+        match messages.last_mut().filter(|last| last["role"] == "tool") {
+            // Templates that require alternating roles ignore results, so a message of the user after them would follow
+            // the user's question.
+            Some(result) => result["content"] = Value::String(format!("{}\n\n{text}", super::text(result, "/content"))),
+            None => messages.push(json!({ "role": "user", "content": text })),
         }
     }
     messages

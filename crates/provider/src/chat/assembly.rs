@@ -78,6 +78,11 @@ impl Assembly {
         Ok(())
     }
 
+    /// Returns true if the answer has as many tokens as were requested at most.
+    pub(crate) fn is_at_limit(&self) -> bool {
+        self.usage.output >= u64::from(self.max_tokens)
+    }
+
     /// Returns true if there is text in a block.
     pub(crate) fn has_text(&self, key: u64) -> bool {
         self.slots.iter().any(|(other, slot)| *other == key && matches!(slot, Slot::Text(_)))

@@ -1,8 +1,8 @@
 //! Cache breakpoints.
 //!
 //! Anthropic caches up to each marked block, in the order tools, system, messages. Marks are set at the ends of parts that
-//! change at different times: tools with the stable part; the session part, which may end with a first message instead of
-//! system text; the message that opened the turn; and the last message. The opening is marked because the API looks back
+//! change at different times: tools with the stable part; the session part, which may end with the first block of the messages
+//! instead of system text; the message that opened the turn; and the last message. The opening is marked because the API looks back
 //! only about twenty blocks from a mark, which one round of many parallel calls can exceed.
 
 use protocol::round::CacheMark;
@@ -47,22 +47,20 @@ pub(crate) fn marks(body: &Value, session_end: SessionEnd) -> Vec<CacheMark> {
     if list("tools").iter().any(has_mark) || list("system").first().is_some_and(has_mark) {
         marks.push(CacheMark::Stable);
     }
-    let is_marked =
-        |message: &Value| message["content"].as_array().is_some_and(|blocks| blocks.iter().any(has_mark));
-    let mut messages = list("messages");
+    let blocks_of = |message: &Value| message["content"].as_array().cloned().unwrap_or_default();
+    let mut messages: Vec<Vec<Value>> = list("messages").iter().map(blocks_of).collect();
     let mut session = list("system").iter().skip(1).any(has_mark);
-    if let (SessionEnd::FirstMessage, Some((first, rest))) = (session_end, messages.split_first()) {
-        session |= is_marked(first);
-        messages = rest;
+    if let (SessionEnd::FirstMessage, Some(first)) = (session_end, messages.first_mut().filter(|it| !it.is_empty())) {
+        session |= has_mark(&first.remove(0));
     }
     if session {
         marks.push(CacheMark::Session);
     }
     if let Some((last, earlier)) = messages.split_last() {
-        if earlier.iter().any(is_marked) {
+        if earlier.iter().flatten().any(has_mark) {
             marks.push(CacheMark::Opening);
         }
-        if is_marked(last) {
+        if last.iter().any(has_mark) {
             marks.push(CacheMark::LastMessage);
         }
     }
@@ -76,6 +74,7 @@ pub(crate) fn marks(body: &Value, session_end: SessionEnd) -> Vec<CacheMark> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionEnd {
     System,
+    /// The first block of the first message.
     FirstMessage,
 }
 
@@ -109,7 +108,10 @@ impl Sizes {
         let system = size(body.get("tools")) + size(body.get("system"));
         let session = match session_end {
             SessionEnd::System => system,
-            SessionEnd::FirstMessage => system + size(body.get("messages").and_then(|all| all.get(0))),
+            SessionEnd::FirstMessage => {
+                let first = body.get("messages").and_then(|all| all.pointer("/0/content/0"));
+                system + size(first)
+            }
         };
         Self { stable, session, all: system + size(body.get("messages")) }
     }
@@ -135,7 +137,11 @@ fn block(
             return body.get_mut("system")?.as_array_mut()?.first_mut()?.as_object_mut();
         }
         Breakpoint::Stable => return body.get_mut("tools")?.as_array_mut()?.last_mut()?.as_object_mut(),
-        Breakpoint::Session if session_end == SessionEnd::FirstMessage => 0,
+        Breakpoint::Session if session_end == SessionEnd::FirstMessage => {
+            // The question that follows is in the same message, so only the first block ends the session part.
+            let first = body.get_mut("messages")?.as_array_mut()?.first_mut()?.get_mut("content")?;
+            return first.as_array_mut()?.first_mut()?.as_object_mut();
+        }
         Breakpoint::Session => return body.get_mut("system")?.as_array_mut()?.get_mut(1)?.as_object_mut(),
         Breakpoint::LastMessage => body.get("messages")?.as_array()?.len().checked_sub(1)?,
         Breakpoint::Opening => opening(body.get("messages")?.as_array()?)?,

@@ -39,6 +39,8 @@ pub enum ChatEvent {
     },
     /// A tool call is complete. [`ToolCall::input`] returns an error if its arguments are malformed.
     ToolCallFinished { call: ToolCall },
+    /// Usage so far, whenever the provider reports it. A caller that drops the stream still has to pay for it.
+    Usage(TokenUsage),
     /// The round is complete.
     Finished(ChatResponse),
 }

@@ -108,10 +108,16 @@ impl Round {
     }
 
     async fn read(&mut self, mut reading: Box<AnswerReading>) -> RoundState {
+        let reported = reading.assembly.usage;
         let step = reading.step().await;
         self.queue.extend(reading.assembly.take_events());
         match step {
-            Ok(DecodeStep::Continue) => RoundState::AnswerReading(reading),
+            Ok(DecodeStep::Continue) => {
+                if reading.assembly.usage != reported {
+                    self.queue.push_back(ChatEvent::Usage(reading.assembly.usage));
+                }
+                RoundState::AnswerReading(reading)
+            }
             Ok(DecodeStep::Done) => {
                 // The marks move into the response. They describe the one request that all attempts repeat, so they do
                 // not depend on which attempt succeeded.

@@ -107,6 +107,7 @@ impl Providers {
                 message: "there is no such provider".to_owned(),
                 hint: Some(hint),
                 partial: None,
+                overrun: None,
             }
         })
     }

@@ -146,6 +146,11 @@ impl HttpAnswer {
             let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
             self.shape = first.map(|first| if *first == b'{' { Shape::Json } else { Shape::Events });
         }
+        // Some proxies declare JSON and send events, at least for errors.
+        let starts_events = || bytes.starts_with(b"data:") || bytes.starts_with(b"event:");
+        if self.shape == Some(Shape::Json) && self.whole.is_empty() && starts_events() {
+            self.shape = Some(Shape::Events);
+        }
         if self.shape == Some(Shape::Json) {
             self.whole.extend_from_slice(bytes);
             return Ok(());

@@ -18,6 +18,7 @@ use crate::{Store, StoreError};
 const MESSAGE: &str = "message";
 const CONTEXT: &str = "context";
 const ROUND: &str = "round";
+const TRIMMED: &str = "trimmed";
 
 /// The columns that [`read_item`] reads.
 macro_rules! item_columns {
@@ -38,6 +39,7 @@ pub(crate) fn read_item(row: &mut Columns<'_>) -> Result<Option<StoredItem>, Sto
         MESSAGE => TurnItem::Message(row.json("message")?),
         CONTEXT => TurnItem::Context(row.json("context of a turn")?),
         ROUND => TurnItem::Round(row.json("round of a turn")?),
+        TRIMMED => TurnItem::Trimmed(row.json("trimmed results of a turn")?),
         _ => return Ok(None),
     };
     Ok(Some(StoredItem { turn_id, ordinal, created_at, item }))
@@ -222,13 +224,14 @@ pub(crate) fn prepare(items: &[TurnItem]) -> Result<NewItems, StoreError> {
             TurnItem::Message(message) => (MESSAGE, to_json(message)?),
             TurnItem::Context(context) => (CONTEXT, to_json(context)?),
             TurnItem::Round(outcome) => (ROUND, to_json(outcome)?),
+            TurnItem::Trimmed(trimmed) => (TRIMMED, to_json(trimmed)?),
         };
         let summarised = match item {
             TurnItem::Context(context) => context.summary.clone().map(|summary| {
                 let without = ExplainedHistory { summary: None, ..context.clone() };
                 Ok::<_, StoreError>(Summarised { summary, without: to_json(&without)? })
             }),
-            TurnItem::Message(_) | TurnItem::Round(_) => None,
+            TurnItem::Message(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) => None,
         };
         Ok(ItemRow { id: TurnItemId::new(), kind, content, summarised: summarised.transpose()? })
     });
