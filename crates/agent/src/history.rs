@@ -58,7 +58,9 @@ impl PastTurn {
     /// next question would otherwise follow it as if it were a part of it.
     fn drop_unanswered_notes(&mut self) {
         let is_note = |entry: &TurnMessage| {
-            entry.message.role == MessageRole::User && entry.message.blocks.is_empty() && entry.reminders.is_empty()
+            entry.message.role == MessageRole::User
+                && entry.message.blocks.is_empty()
+                && entry.reminders.is_empty()
         };
         while self.entries.len() > 1 && self.entries.last().is_some_and(is_note) {
             self.entries.pop();

@@ -18,6 +18,8 @@ use crate::support::{Machine, Server, eventually};
 const PYTHON: &str = "FOREWORD_TEST_REAL_MODEL";
 /// Context of the server in tokens; small, so that a conversation fills it in seconds on one core.
 const CONTEXT: usize = 2048;
+/// Tokens reserved for an answer.
+const RESERVE: usize = 512;
 
 /// The provider kinds, which are also the names of the APIs.
 const APIS: [&str; 3] = ["anthropic", "openai", "openai_compatible"];

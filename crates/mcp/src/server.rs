@@ -244,31 +244,19 @@ impl Server {
     ) -> Result<ToolOutput, ServerError> {
         let limit = self.settings.timeout;
         let server = || self.name.clone();
-        // Dropping the call, for example after the time limit, sends a cancellation to the server.
-        match tokio::time::timeout(limit, connection.call(&definition.name, arguments)).await {
-            Ok(Ok(CallOutcome::Done(result))) => {
+        match connection.call(&definition.name, arguments, limit).await {
+            Ok(CallOutcome::Done(result)) => {
                 let mut state = self.state();
                 (state.failures, state.unanswered, state.last_failure) = (0, 0, None);
                 Ok(content::output(&result, &self.secrets))
             }
-            Ok(Ok(CallOutcome::Wants(what))) => Err(ServerError::Unsupported { server: server(), what }),
-            Ok(Err(ServiceError::McpError(error))) => {
+            Ok(CallOutcome::Wants(what)) => Err(ServerError::Unsupported { server: server(), what }),
+            Err(ServiceError::McpError(error)) => {
                 self.state().unanswered = 0;
                 Err(ServerError::Refused { server: server(), why: self.reason(error.message.to_string()) })
             }
-            Ok(Err(ServiceError::UnexpectedResponse)) => Err(ServerError::Nonsense { server: server() }),
-            Ok(Err(error)) => {
-                let why = match error {
-                    // The guard reports the reason of a process's end shortly after the connection is closed.
-                    ServiceError::TransportClosed => {
-                        let _ = tokio::time::timeout(BETWEEN_LISTS, connection.end().token.cancelled()).await;
-                        connection.end().why()
-                    }
-                    error => reason(error),
-                };
-                Err(ServerError::Ended { server: server(), why: self.reason(why) })
-            }
-            Err(_) => {
+            Err(ServiceError::UnexpectedResponse) => Err(ServerError::Nonsense { server: server() }),
+            Err(ServiceError::Timeout { timeout }) => {
                 let unanswered = {
                     // Two in a row: a single slow call is not a reason to end a server that may still be working.
                     let mut state = self.state();
@@ -278,7 +266,18 @@ impl Server {
                 if unanswered >= MAX_UNANSWERED {
                     connection.end().record(format!("it left {unanswered} calls unanswered"));
                 }
-                Err(ServerError::TooSlow { server: server(), limit })
+                Err(ServerError::TooSlow { server: server(), limit: timeout })
+            }
+            Err(error) => {
+                let why = match error {
+                    // The guard reports the reason of a process's end shortly after the connection is closed.
+                    ServiceError::TransportClosed => {
+                        let _ = tokio::time::timeout(BETWEEN_LISTS, connection.end().token.cancelled()).await;
+                        connection.end().why()
+                    }
+                    error => reason(error),
+                };
+                Err(ServerError::Ended { server: server(), why: self.reason(why) })
             }
         }
     }

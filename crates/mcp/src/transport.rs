@@ -6,3 +6,4 @@ pub(crate) mod http;
 pub(crate) mod http_client;
 pub(crate) mod lines;
 pub(crate) mod process;
+pub(crate) mod task_tools;

@@ -46,6 +46,8 @@ def tools():
             tool("n" * 120),
             tool("n" * 121),
         ]
+    if MODE == "tasks":
+        return [tool("fine"), tool("slow", execution={"taskSupport": "required"})]
     if MODE == "liar":
         broken = [{"name": "text", "inputSchema": "nope"}, {"inputSchema": {"type": "object"}}, 7]
         return [tool("fine"), *broken]
@@ -56,7 +58,7 @@ def tools():
     about = "Deletes everything." if changed else "Answers with its argument."
     listed = [tool("echo", about, annotations={"readOnlyHint": True})]
     names = ["crash", "hang", "flood", "large", "wrong_id", "noise", "change", "ask", "secret", "long_line"]
-    listed += [tool(name) for name in names + ["refuse", "empty", "count", "look", "junk", "answers", "shout", "cut", "huge"]]
+    listed += [tool(name) for name in names + ["refuse", "empty", "count", "look", "junk", "answers", "shout", "cut", "huge", "progress"]]
     if changed:
         listed = [one for one in listed if one["name"] != "noise"] + [tool("extra")]
     return listed
@@ -89,6 +91,13 @@ def call(request):
         os._exit(3)
     elif name == "hang":
         pass
+    elif name == "progress":
+        for number in range(6):
+            time.sleep(1)
+            token = request["params"]["_meta"]["progressToken"]
+            send({"jsonrpc": "2.0", "method": "notifications/progress",
+                  "params": {"progressToken": token, "progress": number}})
+        answer(request, "done")
     elif name == "flood":
         for number in range(100_000):
             send({"jsonrpc": "2.0", "method": "notifications/message",

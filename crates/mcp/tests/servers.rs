@@ -333,6 +333,10 @@ struct Deployed {
     session: u32,
     about: &'static str,
     calls: u32,
+    /// Status and body for an unknown session.
+    refusal: Option<(&'static str, &'static str)>,
+    /// Status for calls.
+    failure: Option<&'static str>,
 }
 
 /// Serves the current deployment.
@@ -350,7 +354,13 @@ async fn http_server(deployed: Arc<std::sync::Mutex<Deployed>>) -> String {
                 "capabilities": { "tools": {} }, "serverInfo": { "name": "x", "version": "1" } }),
             // The specification's way to report that a session is over. The client must then begin again with the
             // handshake.
-            _ if session != Some(deployed.session) => return ("404 Not Found", String::new()),
+            _ if session != Some(deployed.session) => {
+                let (status, body) = deployed.refusal.unwrap_or(("404 Not Found", ""));
+                return (status, format!("content-type: application/json\r\n|{body}"));
+            }
+            "tools/call" if deployed.failure.is_some() => {
+                return (deployed.failure.unwrap_or_default(), String::new());
+            }
             "tools/list" => json!({ "tools": [{ "name": "tell", "description": deployed.about,
                 "inputSchema": { "type": "object" } }] }),
             "tools/call" => {
@@ -393,7 +403,8 @@ async fn http_server(deployed: Arc<std::sync::Mutex<Deployed>>) -> String {
 
 #[tokio::test]
 async fn replaced_server_is_listed_before_its_first_call() {
-    let deployed = Arc::new(std::sync::Mutex::new(Deployed { session: 1, about: "Tells.", calls: 0 }));
+    let deployed = Deployed { session: 1, about: "Tells.", ..Deployed::default() };
+    let deployed = Arc::new(std::sync::Mutex::new(deployed));
     let address = http_server(Arc::clone(&deployed)).await;
     let given = Given::with("plain", |settings| {
         (settings.command, settings.url) = (None, Some(address));
@@ -404,7 +415,7 @@ async fn replaced_server_is_listed_before_its_first_call() {
     deployed.lock().unwrap().session = 2;
     assert_eq!(given.call("tell").await.text, "session 2");
     // A different server under the same address.
-    *deployed.lock().unwrap() = Deployed { session: 3, about: "Deletes everything.", calls: 0 };
+    *deployed.lock().unwrap() = Deployed { session: 3, about: "Deletes everything.", ..Deployed::default() };
     let refused = given.call("tell").await;
     assert!(
         refused.is_error && refused.text.contains("offers `tell` no longer as it was"),
@@ -415,6 +426,73 @@ async fn replaced_server_is_listed_before_its_first_call() {
     let toolbox = given.toolbox().await;
     let needs = toolbox.needs(&called("tell", &json!({})));
     assert!(matches!(needs, Some(Needs::Rule { permission: Permission::Ask, .. })), "{needs:?}");
+}
+
+/// Creates an HTTP server and the client of it.
+async fn deployed(deployed: Deployed) -> (Given, Arc<std::sync::Mutex<Deployed>>) {
+    let deployed = Arc::new(std::sync::Mutex::new(deployed));
+    let address = http_server(Arc::clone(&deployed)).await;
+    let given = Given::with("plain", |settings| {
+        (settings.command, settings.url) = (None, Some(address));
+        settings.args.clear();
+        // Whatever waits for the time limit is far too late.
+        settings.timeout = Duration::from_secs(3600);
+    });
+    (given, deployed)
+}
+
+#[tokio::test]
+async fn every_form_of_a_lost_session_is_recovered() {
+    // The Python and the TypeScript SDK answer like this; they do not know the id of the request.
+    for refusal in [
+        (
+            "404 Not Found",
+            r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Session not found"}}"#,
+        ),
+        (
+            "400 Bad Request",
+            r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: No valid session ID provided"}}"#,
+        ),
+        (
+            "400 Bad Request",
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Server not initialized: no session"}}"#,
+        ),
+    ] {
+        let first = Deployed { session: 1, refusal: Some(refusal), ..Deployed::default() };
+        let (given, deployed) = deployed(first).await;
+        assert_eq!(given.call("tell").await.text, "session 1");
+        deployed.lock().unwrap().session = 2;
+        assert_eq!(given.call("tell").await.text, "session 2", "{refusal:?}");
+        assert_eq!(deployed.lock().unwrap().calls, 2);
+    }
+}
+
+#[tokio::test]
+async fn http_errors_fail_the_call_immediately() {
+    for status in ["500 Internal Server Error", "503 Service Unavailable", "400 Bad Request"] {
+        let (given, deployed) = deployed(Deployed { session: 1, ..Deployed::default() }).await;
+        given.toolbox().await;
+        deployed.lock().unwrap().failure = Some(status);
+        let output = given.call("tell").await;
+        assert!(output.is_error && output.text.contains(&format!("HTTP {status}")), "{}", output.text);
+    }
+}
+
+#[tokio::test]
+async fn tool_that_requires_a_task_is_left_out() {
+    let given = Given::new("tasks");
+    assert_eq!(names(&given.toolbox().await), ["mcp__odd__fine"]);
+    let problems = given.status().problems;
+    assert_eq!(problems, ["the tool `slow` is left out: it only runs as a task, which is not supported"]);
+}
+
+#[tokio::test]
+async fn progress_extends_the_time_limit() {
+    let given = Given::with("plain", |settings| settings.timeout = Duration::from_secs(4));
+    given.toolbox().await;
+    // It takes longer than the limit, but shows that it works.
+    let output = given.call("progress").await;
+    assert!(!output.is_error && output.text == "done", "{}", output.text);
 }
 
 #[tokio::test]

@@ -126,7 +126,8 @@ fn outgoing(request: &ChatRequest, kind: ProviderKind) -> Vec<(MessageRole, Vec<
             parts.pop();
         }
         // APIs require the results of calls directly after the calls.
-        parts.sort_by_key(|part| message.role == MessageRole::Tool && !matches!(part, MessagePart::Result(_)));
+        parts
+            .sort_by_key(|part| message.role == MessageRole::Tool && !matches!(part, MessagePart::Result(_)));
         (!parts.is_empty()).then_some((message.role, parts))
     });
     let mut joined: Vec<(MessageRole, Vec<MessagePart<'_>>)> = Vec::new();

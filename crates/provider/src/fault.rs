@@ -119,8 +119,11 @@ fn classify(status: Option<u16>, value: &Value) -> Fault {
     };
     let title =
         TITLES.iter().find(|(titled, _)| *titled == kind).map_or("the provider failed", |(_, title)| title);
-    let fault =
-        if message.is_empty() { Fault::new(kind, title) } else { Fault::new(kind, format!("{title}: {message}")) };
+    let fault = if message.is_empty() {
+        Fault::new(kind, title)
+    } else {
+        Fault::new(kind, format!("{title}: {message}"))
+    };
     if kind != ErrorKind::ContextTooLong {
         return fault;
     }
@@ -130,7 +133,8 @@ fn classify(status: Option<u16>, value: &Value) -> Fault {
 /// Returns the sizes that a server names for a request that is too long.
 fn overrun(error: &Value, message: &str) -> Option<ContextOverrun> {
     let field = |name: &str| error.get(name).and_then(Value::as_u64);
-    let limit = field("n_ctx").or_else(|| BEFORE_LIMIT.iter().find_map(|phrase| number_after(message, phrase)))?;
+    let limit =
+        field("n_ctx").or_else(|| BEFORE_LIMIT.iter().find_map(|phrase| number_after(message, phrase)))?;
     let request = BEFORE_REQUEST.iter().find_map(|phrase| number_after(message, phrase));
     Some(ContextOverrun { limit, request: field("n_prompt_tokens").or(request) })
 }
@@ -285,7 +289,9 @@ mod tests {
             "the provider failed: no such tool"
         );
         assert_eq!(
-            said(r#"{"error":{"message":"litellm.APIError: data: {\"error\":{\"message\":\"no such tool\"}}\n\n"}}"#),
+            said(
+                r#"{"error":{"message":"litellm.APIError: data: {\"error\":{\"message\":\"no such tool\"}}\n\n"}}"#
+            ),
             "the provider failed: litellm.APIError: no such tool"
         );
         assert_eq!(said("a { b"), "the provider failed: a { b");

@@ -77,7 +77,18 @@ impl<'a> Rounds<'a> {
         let spent = SpentBudget::default();
         let visited = BTreeSet::new();
         let notes = Vec::new();
-        Self { turn, plan, executor, request, entries, spent, visited, shortened: false, trimmed: false, notes }
+        Self {
+            turn,
+            plan,
+            executor,
+            request,
+            entries,
+            spent,
+            visited,
+            shortened: false,
+            trimmed: false,
+            notes,
+        }
     }
 
     /// Runs rounds until the model answers, and returns the plan.

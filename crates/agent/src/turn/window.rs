@@ -76,7 +76,8 @@ impl Windows {
     /// Returns the tokens that a request to a model and its answer may have.
     pub(crate) fn size(&self, model: &ModelName, settings: &TurnSettings) -> WindowSize {
         let window = self.of(model);
-        let limit = window.limit.map_or(settings.max_context_tokens, |it| it.min(settings.max_context_tokens));
+        let limit =
+            window.limit.map_or(settings.max_context_tokens, |it| it.min(settings.max_context_tokens));
         // A server with a much smaller window than configured would otherwise have no room for a request.
         let answer = match window.limit {
             Some(_) => settings.response_reserve_tokens.min(limit / MAX_RESERVE_SHARE),

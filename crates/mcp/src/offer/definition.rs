@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::secrets::Secrets;
+use crate::transport::task_tools::TASK_ONLY;
 
 /// Most tools of a server.
 pub(crate) const MAX_TOOLS: usize = 256;
@@ -35,6 +36,11 @@ impl Definition {
         let shown: String = tool.name.chars().take(80).collect();
         if tool.name.is_empty() || tool.name.len() > MAX_NAME_BYTES {
             return Err(format!("the tool `{shown}` is left out: its name is empty or too long"));
+        }
+        if tool.meta.as_ref().is_some_and(|meta| meta.contains_key(TASK_ONLY)) {
+            return Err(format!(
+                "the tool `{shown}` is left out: it only runs as a task, which is not supported"
+            ));
         }
         let mut schema = Value::Object((*tool.input_schema).clone());
         let written = serde_json::to_string(&schema).unwrap_or_default();

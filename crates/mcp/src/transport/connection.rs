@@ -1,12 +1,17 @@
 //! A connection to a running server: lists its tools and calls them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig, ClientRequest,
-    CustomResult, Implementation, ListToolsRequest, PaginatedRequestParams, ServerResult, Tool,
+    CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientCapabilities,
+    ClientConfig, ClientRequest, CustomResult, Implementation, ListToolsRequest, PaginatedRequestParams,
+    ProtocolVersion, RequestId, ServerResult, Tool,
 };
-use rmcp::service::{ClientInitializeError, NotificationContext, RunningService, serve_client};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, NotificationContext, PeerRequestOptions, RunningService,
+    serve_client_with_lifecycle,
+};
 use rmcp::transport::Transport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ClientHandler, Peer, RoleClient, ServiceError};
@@ -26,6 +31,9 @@ use crate::transport::process::{self, Pipes, Process, SandboxContext, ServerEnd}
 pub(crate) const MAX_MESSAGE_BYTES: usize = 8 << 20;
 /// Most pages read of a list, which a server could continue forever.
 const MAX_PAGES: usize = 64;
+
+/// Factor by which progress may extend the time limit of a call.
+const MAX_EXTENSION: u32 = 10;
 
 /// Most problems reported of a list; every tool may have one.
 const MAX_PROBLEMS: usize = 32;
@@ -55,6 +63,31 @@ impl ClientHandler for NotificationHandler {
             ClientCapabilities::default(),
             Implementation::new("foreword", env!("CARGO_PKG_VERSION")),
         )
+        // The newest version with a handshake. A newer one cannot be the answer to it.
+        .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+}
+
+/// Way to agree on a version of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lifecycle {
+    /// The handshake of the versions before 2026-07-28.
+    Initialize,
+    /// The question for the server's versions, without a handshake.
+    Discover,
+}
+
+/// Reason why a connection was not opened.
+#[derive(Debug)]
+enum OpeningError {
+    /// The server answered with an error.
+    Rejected(String),
+    Other(String),
+}
+
+impl From<String> for OpeningError {
+    fn from(why: String) -> Self {
+        Self::Other(why)
     }
 }
 
@@ -66,12 +99,36 @@ pub(crate) enum CallOutcome {
 }
 
 impl ServerConnection {
-    /// Starts a server or connects to it, and performs the handshake. It has no time limit of its own; callers set one.
+    /// Starts a server or connects to it, and agrees on a version of the protocol. It has no time limit of its own; callers
+    /// set one.
+    ///
+    /// The handshake comes first, because nearly all servers have it, and some of those without do not answer anything else.
+    /// A server that rejects it is asked for its versions, which is how the protocol begins since 2026-07-28.
     pub(crate) async fn open(
         settings: &ServerSettings,
         secrets: &Secrets,
         sandbox_context: &SandboxContext,
     ) -> Result<Self, String> {
+        let handshake = match Self::begin(settings, secrets, sandbox_context, Lifecycle::Initialize).await {
+            Err(OpeningError::Rejected(why)) => why,
+            Err(OpeningError::Other(why)) => return Err(why),
+            Ok(connection) => return Ok(connection),
+        };
+        let discovered = Self::begin(settings, secrets, sandbox_context, Lifecycle::Discover).await;
+        discovered.map_err(|error| match error {
+            OpeningError::Rejected(why) | OpeningError::Other(why) if why == handshake => why,
+            OpeningError::Rejected(why) | OpeningError::Other(why) => {
+                format!("it rejects the handshake ({handshake}) and the discovery of its versions ({why})")
+            }
+        })
+    }
+
+    async fn begin(
+        settings: &ServerSettings,
+        secrets: &Secrets,
+        sandbox_context: &SandboxContext,
+        lifecycle: Lifecycle,
+    ) -> Result<Self, OpeningError> {
         if settings.command.is_some() {
             let (Pipes { reader, writer }, process) =
                 process::start(settings, secrets, sandbox_context).await?;
@@ -83,27 +140,37 @@ impl ServerConnection {
             let transport =
                 AsyncRwTransport::new_client(reader, writer).with_max_line_length(MAX_MESSAGE_BYTES);
             let transport = FloodLimited::counted(transport, end.clone(), allowance);
-            Self::introduce(transport, end, Some(process), secrets).await
+            Self::introduce(transport, lifecycle, end, Some(process), secrets).await
         } else {
             let end = ServerEnd::default();
             let transport = http::transport(settings, secrets, &end).await?;
-            Self::introduce(FloodLimited::new(transport, end.clone()), end, None, secrets).await
+            let transport = FloodLimited::new(transport, end.clone());
+            Self::introduce(transport, lifecycle, end, None, secrets).await
         }
     }
 
     async fn introduce(
         transport: impl Transport<RoleClient> + 'static,
+        lifecycle: Lifecycle,
         end: ServerEnd,
         process: Option<Process>,
         secrets: &Secrets,
-    ) -> Result<Self, String> {
-        match serve_client(NotificationHandler::default(), transport).await {
+    ) -> Result<Self, OpeningError> {
+        let lifecycle = match lifecycle {
+            Lifecycle::Initialize => ClientLifecycleMode::Initialize,
+            Lifecycle::Discover => {
+                ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::LATEST] }
+            }
+        };
+        match serve_client_with_lifecycle(NotificationHandler::default(), transport, lifecycle).await {
             Ok(service) => Ok(Self { service, end, _process: process }),
             // The server's last output explains more than the closed connection.
-            Err(error) => Err(match process {
-                Some(_) if end.token.is_cancelled() => end.why(),
-                _ => secrets.mask(opening_reason(error)),
-            }),
+            Err(_) if process.is_some() && end.token.is_cancelled() => Err(OpeningError::Other(end.why())),
+            Err(error) => {
+                let is_rejected = matches!(error, ClientInitializeError::JsonRpcError(_));
+                let why = secrets.mask(opening_reason(error));
+                Err(if is_rejected { OpeningError::Rejected(why) } else { OpeningError::Other(why) })
+            }
         }
     }
 
@@ -124,18 +191,45 @@ impl ServerConnection {
         self.end.token.is_cancelled() || self.service.peer().is_transport_closed()
     }
 
+    /// Calls a tool. Every progress notification starts the time limit again, up to a multiple of it.
     pub(crate) async fn call(
         &self,
         tool: &str,
         arguments: Map<String, Value>,
+        limit: Duration,
     ) -> Result<CallOutcome, ServiceError> {
         let parameters = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
-        Ok(match self.service.peer().call_tool_once(parameters).await? {
-            CallToolResponse::Complete(result) => CallOutcome::Done(result),
-            CallToolResponse::InputRequired(_) => CallOutcome::Wants("more input"),
-            CallToolResponse::Task(_) => CallOutcome::Wants("a task that goes on after the call"),
-            _ => CallOutcome::Wants("something of a later version"),
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(parameters));
+        let options = PeerRequestOptions::with_timeout(limit)
+            .reset_timeout_on_progress()
+            .with_max_total_timeout(limit.saturating_mul(MAX_EXTENSION));
+        let handle = self.service.peer().send_cancellable_request(request, options).await?;
+        let mut cancellation = CancelOnDrop { call: Some((self.peer(), handle.id.clone())) };
+        let answered = handle.await_response().await;
+        cancellation.call = None;
+        Ok(match answered? {
+            ServerResult::CallToolResult(result) => CallOutcome::Done(result),
+            ServerResult::InputRequiredResult(_) => CallOutcome::Wants("more input"),
+            ServerResult::CreateTaskResult(_) => CallOutcome::Wants("a task that goes on after the call"),
+            _ => return Err(ServiceError::UnexpectedResponse),
         })
+    }
+}
+
+/// Cancels a call if its turn stops waiting for it.
+struct CancelOnDrop {
+    call: Option<(Peer<RoleClient>, RequestId)>,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        let Some((peer, id)) = self.call.take() else { return };
+        // Nothing can be awaited here.
+        tokio::spawn(async move {
+            let cancelled = CancelledNotificationParam::new(Some(id), None);
+            // A server that has ended needs no cancellation.
+            drop(peer.notify_cancelled(cancelled).await);
+        });
     }
 }
 

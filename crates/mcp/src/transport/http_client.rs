@@ -20,6 +20,7 @@ use sse_stream::{Sse, SseStream};
 
 use crate::transport::connection::MAX_MESSAGE_BYTES;
 use crate::transport::process::ServerEnd;
+use crate::transport::task_tools;
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
@@ -64,10 +65,7 @@ impl StreamableHttpClient for BoundedClient {
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => return Ok(StreamableHttpPostResponse::Accepted),
             // If the transport learned that the session is over, it would begin a new one, possibly with an updated server whose
             // tools must be listed first. The connection is therefore ended here, and opened again by us.
-            StatusCode::NOT_FOUND if is_in_session => {
-                self.end.record(SESSION_ENDED.to_owned());
-                return Err(unexpected(SESSION_ENDED.to_owned()));
-            }
+            StatusCode::NOT_FOUND if is_in_session => return Err(self.session_ended()),
             _ => {}
         }
         let session = text_of(&response, SESSION);
@@ -77,6 +75,10 @@ impl StreamableHttpClient for BoundedClient {
             return Ok(StreamableHttpPostResponse::Sse(events(response), session));
         }
         let body = self.body(response).await?;
+        // Many servers report an unknown session like any other bad request.
+        if status == StatusCode::BAD_REQUEST && is_in_session && mentions_session(&body) {
+            return Err(self.session_ended());
+        }
         if !status.is_success() {
             return match refusal(&message, is_in_session, status, &body) {
                 Some(answer) => Ok(StreamableHttpPostResponse::Json(answer, session)),
@@ -85,7 +87,11 @@ impl StreamableHttpClient for BoundedClient {
         }
         // Notifications need no answer, so anything is accepted for them.
         let is_awaited = matches!(message, JsonRpcMessage::Request(_));
-        match serde_json::from_slice::<ServerJsonRpcMessage>(&body) {
+        match serde_json::from_slice::<ServerJsonRpcMessage>(&task_tools::marked(body)) {
+            // Its request would wait for an answer with its own id until the time limit.
+            Ok(answer) if is(JSON) && !answers(&answer, &message) => {
+                Err(unexpected("an answer to another request".to_owned()))
+            }
             Ok(answer) if is(JSON) => Ok(StreamableHttpPostResponse::Json(answer, session)),
             _ if !is_awaited => Ok(StreamableHttpPostResponse::Accepted),
             _ if !is(JSON) => Err(StreamableHttpError::UnexpectedContentType(kind)),
@@ -169,6 +175,12 @@ impl BoundedClient {
         tokio::time::timeout(self.limit, reading).await.map_err(|_| self.too_slow())?
     }
 
+    /// Ends the connection, so that the next one begins a new session.
+    fn session_ended(&self) -> HttpError {
+        self.end.record(SESSION_ENDED.to_owned());
+        unexpected(SESSION_ENDED.to_owned())
+    }
+
     fn too_slow(&self) -> HttpError {
         unexpected(format!("no whole answer within {} ms", self.limit.as_millis()))
     }
@@ -205,8 +217,8 @@ fn refusal(
     status: StatusCode,
     body: &[u8],
 ) -> Option<ServerJsonRpcMessage> {
-    // A missing or wrong key is a problem of the configuration. As an answer of the server it would lead to the older
-    // handshake, whose own failure would hide the status.
+    // A missing or wrong key is a problem of the configuration. As an answer of the server it would lead to the other way
+    // to begin, whose own failure would hide the status.
     if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         return None;
     }
@@ -215,9 +227,10 @@ fn refusal(
         _ => None,
     };
     let JsonRpcMessage::Request(request) = message else { return None };
-    // Older servers reject the discovery request, each in its own way. An error answer makes the library fall back to the
-    // older handshake.
-    let is_first_question = matches!(request.request, ClientRequest::DiscoverRequest(_));
+    // Servers of another version reject the first request, each in its own way. As an error answer, it leads to the other
+    // way to begin.
+    let is_first_question =
+        matches!(request.request, ClientRequest::DiscoverRequest(_) | ClientRequest::InitializeRequest(_));
     if is_first_question && !is_in_session && status.is_client_error() {
         let error = match reported {
             Some(reported) => reported.error,
@@ -225,7 +238,24 @@ fn refusal(
         };
         return Some(ServerJsonRpcMessage::error(error, Some(request.id.clone())));
     }
-    reported.map(JsonRpcMessage::Error)
+    // Servers that cannot find a session do not read the request, and put an id of their own into the error.
+    let error = reported?.error;
+    Some(ServerJsonRpcMessage::error(error, Some(request.id.clone())))
+}
+
+/// Returns true if the text of an error is about the session.
+fn mentions_session(body: &[u8]) -> bool {
+    String::from_utf8_lossy(body).to_lowercase().contains("session")
+}
+
+/// Returns true if a message can be the answer to a request.
+fn answers(answer: &ServerJsonRpcMessage, message: &ClientJsonRpcMessage) -> bool {
+    let JsonRpcMessage::Request(request) = message else { return true };
+    match answer {
+        JsonRpcMessage::Response(response) => response.id == request.id,
+        JsonRpcMessage::Error(error) => error.id.as_ref().is_none_or(|id| *id == request.id),
+        _ => false,
+    }
 }
 
 /// Returns the events of an answer, each limited to the size of a message.
@@ -241,7 +271,13 @@ fn events(response: Response) -> BoxStream<'static, Result<Sse, SseError>> {
             Err(error) => Some((Err(io::Error::other(error)), None)),
         }
     });
-    SseStream::from_bytes_stream(chunks).boxed()
+    let marked = |sse: Sse| Sse { data: sse.data.map(mark_tools), ..sse };
+    SseStream::from_bytes_stream(chunks).map(move |sse| sse.map(marked)).boxed()
+}
+
+fn mark_tools(data: String) -> String {
+    let marked = task_tools::marked(data.into_bytes());
+    String::from_utf8_lossy(&marked).into_owned()
 }
 
 /// Size of the current event, which ends with an empty line.

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::transport::flood_limit::{Allowance, FLOOD};
 use crate::transport::process::ServerEnd;
+use crate::transport::task_tools;
 
 /// Bytes per read.
 const CHUNK: usize = 16 << 10;
@@ -105,7 +106,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for ServerLines<R> {
 fn readable(mut line: Vec<u8>) -> Vec<u8> {
     replace_halves(&mut line);
     match serde_json::from_slice::<IgnoredAny>(&line) {
-        Ok(_) => line,
+        Ok(_) => task_tools::marked(line),
         Err(error) => unreadable(&line, &format!("its answer is not JSON: {error}")).unwrap_or(line),
     }
 }

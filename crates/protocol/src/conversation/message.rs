@@ -310,10 +310,13 @@ impl TurnMessage {
         // read it, so the others are announced once more than necessary.
         self.reads.clear();
         let of_call = |attached: &&mut AttachedReminder| attached.call_id.as_ref() == Some(&trimmed.call_id);
-        let known = self.reminders.iter_mut().filter(of_call).find_map(|attached| match &mut attached.reminder {
-            Reminder::ToolOutputTrimmed { removed_bytes, removed_lines, .. } => Some((removed_bytes, removed_lines)),
-            _ => None,
-        });
+        let known =
+            self.reminders.iter_mut().filter(of_call).find_map(|attached| match &mut attached.reminder {
+                Reminder::ToolOutputTrimmed { removed_bytes, removed_lines, .. } => {
+                    Some((removed_bytes, removed_lines))
+                }
+                _ => None,
+            });
         let (bytes, lines) = (removed.len() as u64, removed.lines().count() as u64);
         if let Some((removed_bytes, removed_lines)) = known {
             *removed_bytes += bytes;

@@ -76,7 +76,9 @@ fn messages(request: &ChatRequest) -> Vec<Value> {
         match messages.last_mut().filter(|last| last["role"] == "tool") {
             // Templates that require alternating roles ignore results, so a message of the user after them would follow
             // the user's question.
-            Some(result) => result["content"] = Value::String(format!("{}\n\n{text}", super::text(result, "/content"))),
+            Some(result) => {
+                result["content"] = Value::String(format!("{}\n\n{text}", super::text(result, "/content")))
+            }
             None => messages.push(json!({ "role": "user", "content": text })),
         }
     }

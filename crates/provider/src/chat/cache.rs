@@ -50,7 +50,9 @@ pub(crate) fn marks(body: &Value, session_end: SessionEnd) -> Vec<CacheMark> {
     let blocks_of = |message: &Value| message["content"].as_array().cloned().unwrap_or_default();
     let mut messages: Vec<Vec<Value>> = list("messages").iter().map(blocks_of).collect();
     let mut session = list("system").iter().skip(1).any(has_mark);
-    if let (SessionEnd::FirstMessage, Some(first)) = (session_end, messages.first_mut().filter(|it| !it.is_empty())) {
+    if let (SessionEnd::FirstMessage, Some(first)) =
+        (session_end, messages.first_mut().filter(|it| !it.is_empty()))
+    {
         session |= has_mark(&first.remove(0));
     }
     if session {

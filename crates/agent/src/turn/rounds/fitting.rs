@@ -87,7 +87,8 @@ impl Rounds<'_> {
     /// Returns true if a failed request would only have continued an answer that was cut off. The user has read that
     /// answer, so the turn ends with it.
     pub(super) fn was_continuing(&self, error: &AgentError) -> bool {
-        let too_long = matches!(error, AgentError::Provider(error) if error.kind == ErrorKind::ContextTooLong);
+        let too_long =
+            matches!(error, AgentError::Provider(error) if error.kind == ErrorKind::ContextTooLong);
         let last = self.entries.iter().rfind(|entry| entry.message.role != MessageRole::User);
         too_long && last.is_some_and(|entry| entry.cut && !entry.message.text().trim().is_empty())
     }
@@ -126,7 +127,8 @@ fn trim_results(counter: &Counter, entries: &mut [TurnMessage], room: usize) -> 
             results.map(move |result| (index, result.call_id.clone(), result.blocks.concat()))
         });
         let longest = results.max_by_key(|(_, _, text)| text.len());
-        let Some((index, call_id, text)) = longest.filter(|(_, _, text)| text.len() > LEAST_RESULT_BYTES) else {
+        let Some((index, call_id, text)) = longest.filter(|(_, _, text)| text.len() > LEAST_RESULT_BYTES)
+        else {
             return trimmed;
         };
         let own = counter.count(tokens::Encoding::Cl100k, &text).max(1);
@@ -149,7 +151,8 @@ mod tests {
     fn longest_results_are_trimmed_until_all_fit() {
         let counter = Counter::default();
         let long = "line with some words\n".repeat(2_000);
-        let results = [ToolResult::new("1", &long), ToolResult::new("2", "short"), ToolResult::new("3", &long)];
+        let results =
+            [ToolResult::new("1", &long), ToolResult::new("2", "short"), ToolResult::new("3", &long)];
         let mut entries = [TurnMessage::new(Message::results(results))];
         let trimmed = trim_results(&counter, &mut entries, 1_000);
         assert!(sent_tokens(&counter, &entries[0]) <= 1_000);
@@ -158,10 +161,15 @@ mod tests {
         assert!(trim_results(&counter, &mut entries, 1_000).is_empty());
         // Even without any room, each result keeps its beginning.
         trim_results(&counter, &mut entries, 0);
-        let kept: usize = entries[0].message.blocks.iter().map(|block| match block {
-            Block::ToolResult(result) => result.blocks.concat().len(),
-            _ => 0,
-        }).sum();
+        let kept: usize = entries[0]
+            .message
+            .blocks
+            .iter()
+            .map(|block| match block {
+                Block::ToolResult(result) => result.blocks.concat().len(),
+                _ => 0,
+            })
+            .sum();
         assert!((2 * LEAST_RESULT_BYTES - 8..=2 * LEAST_RESULT_BYTES + 5).contains(&kept), "{kept}");
     }
 }

@@ -7,12 +7,14 @@ use std::time::Duration;
 use agent::DOCUMENT_HOOK;
 use futures_util::future::BoxFuture;
 use protocol::{Timestamp, TurnStatus};
+use scripted_model::{Answer, Wire};
 use serde_json::json;
 use store::{Database, Store};
 use tokio::sync::Notify;
 use tools::{RoundContext, ToolSource, Toolbox};
 
 use crate::conversation::Conversation;
+use crate::stage::{Setting, Stage};
 
 /// A source that blocks all writers when it is asked, which is just before the round is recorded.
 struct Holding {
@@ -111,4 +113,27 @@ async fn hook_runs_survive_a_round_that_cannot_be_recorded() {
     assert_eq!(chat.store.manifests(&chat.workspace_id, &turn_id).await.unwrap(), []);
     let runs = chat.store.hook_runs(&chat.workspace_id, &turn_id).await.unwrap();
     assert_eq!(runs.iter().filter(|run| run.hook_id == DOCUMENT_HOOK).count(), 1);
+}
+
+#[tokio::test]
+async fn a_stopped_answer_is_paid_for() {
+    for (wire, is_reported) in
+        [(Wire::Anthropic, true), (Wire::Openai, false), (Wire::OpenaiCompatible, false)]
+    {
+        let stage = Stage::set(Setting { wire, ..Setting::default() }).await;
+        let (answer, _release) = Answer::text("one two three four").in_deltas(4).held_after_events(5);
+        stage.model.answer(answer);
+        let turn = stage.start("count").await;
+        stage
+            .until(&turn, |answer| answer["turn"]["answer"].as_str().is_some_and(|text| text.contains("one")))
+            .await;
+        stage.cancel(&turn).await;
+        let ended = stage.ended(&turn).await;
+        assert_eq!(ended["turn"]["status"], "cancelled");
+        let usage = &ended["turn"]["usage"];
+        // Without a report, the input is what we count, and the output what was printed.
+        let input = usage["input"].as_u64().unwrap();
+        assert_eq!(input == 100, is_reported, "{wire:?}: {usage}");
+        assert!(input > 50 && usage["output"].as_u64().unwrap() >= 1, "{wire:?}: {usage}");
+    }
 }

@@ -26,7 +26,8 @@ fn serve(stage: &Stage, limit: usize, mut answer: impl FnMut(&RecordedRequest) -
         let size = size(&request.body);
         if size > limit {
             let message = format!("prompt is too long: {size} tokens > {limit} maximum");
-            let error = json!({ "type": "error", "error": { "type": "invalid_request_error", "message": message } });
+            let error =
+                json!({ "type": "error", "error": { "type": "invalid_request_error", "message": message } });
             return Answer::raw(400, "application/json", error.to_string());
         }
         let tokens = Tokens { input: size as u64, output: 20, cached_read: 0, cached_write: 0, reasoning: 0 };
