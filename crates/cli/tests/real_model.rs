@@ -17,9 +17,9 @@ use crate::support::{Machine, Server, eventually};
 /// Python of the environment that has the server and the weights.
 const PYTHON: &str = "FOREWORD_TEST_REAL_MODEL";
 /// Context of the server in tokens; small, so that a conversation fills it in seconds on one core.
-const CONTEXT: usize = 2048;
+const CONTEXT: usize = 1024;
 /// Tokens reserved for an answer.
-const RESERVE: usize = 512;
+const RESERVE: usize = 192;
 
 /// The provider kinds, which are also the names of the APIs.
 const APIS: [&str; 3] = ["anthropic", "openai", "openai_compatible"];
@@ -110,7 +110,7 @@ impl Conversation {
                 "[model]\ndefault = 'real/smollm2'\n\
                  [providers.real]\nkind = '{api}'\nbase_url = '{}{path}'\napi_key_env = 'REAL_KEY'\n\
                  [prompt]\nprofile = 'minimal'\n\
-                 [turns]\nmax_context_tokens = {CONTEXT}\nresponse_reserve_tokens = 512\n",
+                 [turns]\nmax_context_tokens = {CONTEXT}\nresponse_reserve_tokens = {RESERVE}\n",
                 model.url
             ),
         );
@@ -176,7 +176,7 @@ fn a_full_context_ends_the_turn_and_not_the_thread() {
     for api in APIS {
         let conversation = Conversation::start(api, None, Ending::Endless);
         let mut answers = Vec::new();
-        for text in ["Count from 1 to 2000.", "Go on.", "What is two plus two?"] {
+        for text in ["Count from 1 to 2000.", "Go on."] {
             answers.push(conversation.ask(text));
         }
         let turns = conversation.turns();
@@ -208,16 +208,16 @@ fn templates_that_require_alternating_roles_are_satisfied() {
 
 /// Fills the context several times, so that summaries are made.
 fn long_history(template: Option<&str>) {
-    // Each question takes a good part of the small context, so six of them certainly exceed it.
-    let story = "Once upon a time there was a gateway that kept every instruction. ".repeat(16);
+    // Each question takes a good part of the small context, so four of them certainly exceed it.
+    let story = "Once upon a time there was a gateway that kept every instruction. ".repeat(10);
     for api in APIS {
         let conversation = Conversation::start(api, template, Ending::Natural);
-        for number in 1..=6 {
+        for number in 1..=4 {
             conversation.ask(&format!("{story} This was part {number}. Say ok."));
         }
         let turns = conversation.turns();
         let inputs: Vec<u64> = turns.iter().map(|turn| tokens(turn, "input")).collect();
-        println!("{api}: input tokens of 6 turns with their summaries: {inputs:?}");
+        println!("{api}: input tokens of 4 turns with their summaries: {inputs:?}");
         assert!(turns.iter().all(|turn| turn["status"] == "completed"), "{api}: {turns:?}");
     }
 }
