@@ -25,30 +25,35 @@ pub use agents::qwen_code::QWEN_CODE;
 pub use agents::zed::ZED;
 pub use rules::budget::{BudgetRules, OverLimit};
 pub use rules::choose::{
-    Blank, ChoiceRules, Fallbacks, HomeFile, LetterCase, Name, NameChoice, NameOwner, NameRole, SameFile,
-    Unreadable,
+    Blank, ChoiceRules, Fallbacks, HomeFile, LetterCase, Name, NameChoice, NameImports, NameOwner, NameRole,
+    SameFile, Unreadable,
 };
 pub use rules::imports::{
     ChainFiles, ImportBounds, ImportPlace, ImportRepeats, ImportRules, ImportSyntax, InPlace, OwnBlock,
-    ZeroByte,
+    RuleImports, ZeroByte,
 };
 pub use rules::render::{
-    BlockForm, BlockRole, ChainOrder, OwnerWords, PartOf, PathForm, Piece, RenderRules, Rendering,
-    SectionForm, WaitingForm,
+    BlockForm, BlockRole, ChainOrder, NewlineRuns, OwnerWords, PartOf, PathForm, Piece, RenderRules,
+    Rendering, SectionForm, WaitingForm,
 };
 pub use rules::rule_folders::{
-    GlobMatching, RuleBody, RuleConditions, RuleFolder, RuleFolderPlace, RuleLinks, RuleOrder,
+    GlobMatching, HeaderReading, HiddenRules, RuleBody, RuleConditions, RuleEncoding, RuleFolder,
+    RuleFolderPlace, RuleLinks, RuleOrder,
 };
 pub use rules::search::{
-    DanglingLink, EmptyMarkers, HomeDirectory, Links, MarkerCheck, Reach, RootMarker, RootOverride,
-    SearchRules, SkippedDirectory, WithoutMarker,
+    CwdSpelling, DanglingLink, EmptyMarkers, HomeDirectory, Links, MarkerCheck, Reach, RootMarker,
+    RootOverride, SearchRules, SkippedDirectory, WithoutMarker,
 };
-pub use rules::session::{Changed, NestedFiles, OnReading, ReminderRules, ReminderTexts, SessionRules};
+pub use rules::session::{
+    Changed, NestedFiles, NestedRules, OnReading, ReminderRules, ReminderTexts, SessionRules,
+};
 pub use rules::settings::{
-    AgentSettings, BrokenSettings, FolderTrust, JsonSettings, NamesSetting, OwnNames, SettingsFile,
-    SettingsPlace,
+    AgentSettings, BrokenSettings, FolderTrust, JsonSettings, NamesHeading, NamesSetting, OwnNames,
+    SettingsFile, SettingsPlace,
 };
-pub use rules::text::{ByteOrderMark, FrontMatterRule, RemovedPart, TextRules, UnsafeText, WhiteSpace};
+pub use rules::text::{
+    ByteOrderMark, FrontMatterRule, NormalForm, RemovedPart, TextRules, UnsafeText, WhiteSpace,
+};
 
 /// Every profile, ours first.
 pub static PROFILES: &[&Profile] = &[
@@ -124,6 +129,7 @@ const BASE: Profile = Profile {
         skipped: &[],
         links: Links::Anywhere,
         dangling_link: DanglingLink::NotAFile,
+        cwd: CwdSpelling::AsIs,
     },
     choose: ChoiceRules {
         names: &[Name::main("AGENTS.md")],
@@ -141,6 +147,7 @@ const BASE: Profile = Profile {
         removed: &[],
         white_space: WhiteSpace::Kept,
         unsafe_text: UnsafeText::Reported,
+        normal_form: NormalForm::AsWritten,
     },
     imports: None,
     budget: BudgetRules { max_bytes: 32_768, max_files: None, over_limit: OverLimit::RootFirst },

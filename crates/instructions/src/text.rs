@@ -11,6 +11,7 @@ pub(crate) mod markup;
 pub(crate) mod mentions;
 pub(crate) mod named_imports;
 pub(crate) mod references;
+pub(crate) mod rule_header;
 pub(crate) mod transform;
 
 pub use cut::common_prefix;

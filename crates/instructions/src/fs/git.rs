@@ -22,7 +22,11 @@ pub(crate) fn marker(dot_git: &Path, check: MarkerCheck) -> Marker {
             }
         }
         MarkerCheck::RepositoryOrFile => match dot_git.metadata() {
-            Ok(metadata) if metadata.is_file() => Marker::Present,
+            // Another file than Git's own ends the search without a root.
+            Ok(metadata) if metadata.is_file() => match names_directory(dot_git) {
+                true => Marker::Present,
+                false => Marker::Refused,
+            },
             Ok(metadata) if metadata.is_dir() && is_repository(dot_git) => Marker::Present,
             _ => Marker::Absent,
         },
@@ -77,6 +81,12 @@ pub(crate) fn directory_of(dot_git: &Path) -> Option<PathBuf> {
     let text = text_of(dot_git)?;
     let named = text.strip_prefix("gitdir:")?.trim();
     Some(crate::fs::path::normalise(Path::new(named), dot_git.parent()?))
+}
+
+/// Returns true if a `.git` file names a directory. Unlike Git, this allows white space before it.
+fn names_directory(dot_git: &Path) -> bool {
+    let text = text_of(dot_git).unwrap_or_default();
+    text.trim().strip_prefix("gitdir:").is_some_and(|named| !named.trim().is_empty())
 }
 
 /// Returns the directory that a worktree's own directory shares with its repository.

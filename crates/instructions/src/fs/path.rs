@@ -52,6 +52,22 @@ pub(crate) fn serialize_option<S: Serializer>(
     path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
 }
 
+/// Returns a path with its percent signs decoded. `None` if that changes nothing, or if one of them is not followed by
+/// two hexadecimal digits of UTF-8.
+pub(crate) fn percent_decoded(path: &Path) -> Option<PathBuf> {
+    let text = path.to_str().filter(|text| text.contains('%'))?;
+    let mut pieces = text.split('%');
+    let mut bytes = pieces.next()?.as_bytes().to_vec();
+    for piece in pieces {
+        let digits = piece.get(..2).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend_from_slice(&piece.as_bytes()[2..]);
+    }
+    let decoded = String::from_utf8(bytes).ok()?;
+    // A decoded `%2F..` can lead to any directory.
+    Some(normalise(Path::new(&decoded), Path::new("/")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

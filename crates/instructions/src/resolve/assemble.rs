@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use super::chain::{Candidate, Chain, Origin, Survey};
-use crate::profile::{Profile, Rendering};
+use crate::profile::{NormalForm, Profile, Rendering};
 use crate::resolve::budget::{self, ChainLimit, Share, SharedFile};
 use crate::resolve::decision::Outcome;
 use crate::resolve::reason::{DecisionReason, LimitEffect};
@@ -14,6 +14,7 @@ use crate::resolve::root::Root;
 use crate::settings::MAX_BYTES;
 use crate::text;
 use crate::text::headings_after;
+use crate::text::transform::composed;
 
 impl Chain<'_> {
     pub(super) fn finish(
@@ -68,6 +69,10 @@ impl Chain<'_> {
         let mut blocks = render::render(profile, place, &parts, &self.waiting);
         if let Some(named) = self.named {
             blocks.iter_mut().for_each(|block| named.name_in_heading(&mut block.text, profile));
+        }
+        if profile.text.normal_form == NormalForm::Composed {
+            // Paths are part of the text, too.
+            blocks.iter_mut().for_each(|block| block.text = composed(std::mem::take(&mut block.text)));
         }
         let text = match blocks.as_slice() {
             [block] => block.text.clone(),

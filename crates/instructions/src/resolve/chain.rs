@@ -12,8 +12,8 @@ use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::fs::file::{BLOCK, Bounds, Content, Found, Stamp};
 use crate::fs::path;
 use crate::profile::{
-    Blank, DanglingLink, FrontMatterRule, NameChoice, NameRole, Profile, RuleFolder, RuleFolderPlace,
-    Unreadable,
+    Blank, DanglingLink, FrontMatterRule, LetterCase, NameChoice, NameRole, Profile, RuleFolder,
+    RuleFolderPlace, Unreadable,
 };
 use crate::resolve::applies_to::Target;
 use crate::resolve::decision::{Decision, Outcome};
@@ -55,6 +55,10 @@ pub(crate) struct Candidate {
     pub(crate) place: ChainPosition,
     /// Folder of rules that contains it.
     pub(crate) folder: Option<&'static RuleFolder>,
+    /// Folder of the rule that imports it, directly or through others.
+    pub(crate) imported_by_rule: Option<&'static RuleFolder>,
+    /// A rule that no path matches yet. It keeps its position only until its imports are followed.
+    pub(crate) waits: bool,
     /// Belongs to one user alone, or is imported by such a file.
     pub(crate) is_private: bool,
 }
@@ -133,6 +137,8 @@ pub(crate) struct Chain<'a> {
     pub(super) switched_off: Option<String>,
     /// An unreadable file discards all project files.
     pub(crate) lost: bool,
+    /// The files of the start are loaded, and a tool reads another file.
+    pub(super) is_reading: bool,
 }
 
 impl<'a> Chain<'a> {
@@ -152,7 +158,7 @@ impl<'a> Chain<'a> {
 
         let mut reader = DirectoryReader::new(cache, &names);
         // A missing working directory is an error of the caller. Without this check the answer would merely be empty.
-        check_directory(request.cwd, &mut reader)?;
+        check_directory(effective.started_in, &mut reader)?;
         let mut diagnostics = effective.notes.to_vec();
         // The root must be known before any project file is read: it bounds which symlinks may be followed.
         let root = root::find(&request, &markers, &mut reader, &mut diagnostics)?;
@@ -185,6 +191,7 @@ impl<'a> Chain<'a> {
         };
         let evidence = std::mem::take(&mut chain.reader.evidence);
         let mut resolution = chain.finish(root, markers, directories, max_bytes);
+        resolution.cwd = effective.started_in.to_owned();
         if let Some(started) = started {
             started.remove_from(&mut resolution);
         }
@@ -265,6 +272,7 @@ impl<'a> Chain<'a> {
             waiting: Vec::new(),
             switched_off: None,
             lost: false,
+            is_reading: false,
         }
     }
 
@@ -283,7 +291,7 @@ impl<'a> Chain<'a> {
         // Later names are still visited after a winner is found: a survey explains why they are hidden.
         let mut winner: Option<PathBuf> = None;
         for index in 0..self.own {
-            let path = directory.join(self.home_file_name(index));
+            let mut path = directory.join(self.home_file_name(index));
             if let Some(winner) = &winner {
                 if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
                     self.decisions.push(Decision::new(path, Outcome::Shadowed).by(winner));
@@ -291,7 +299,21 @@ impl<'a> Chain<'a> {
                 continue;
             }
             let place = self.winning + self.added + index;
-            let found = self.reader.read(directory, place, &Bounds::default(), MAX_HOME_BYTES);
+            let mut found = self.reader.read(directory, place, &Bounds::default(), MAX_HOME_BYTES);
+            if home.letter_case == LetterCase::Any
+                && !matches!(found, Found::File { .. })
+                && let Some(variant) = self.variant(&path)
+            {
+                found = self.reader.read_path(&variant, &Bounds::default(), MAX_HOME_BYTES);
+                path = variant;
+            }
+            if let (true, Found::File { content, .. }) = (home.utf8_only, &found)
+                && std::str::from_utf8(&content.bytes).is_err()
+            {
+                let reason = DecisionReason::NotUtf8;
+                self.decisions.push(Decision::new(path, Outcome::Unreadable).because(reason));
+                continue;
+            }
             self.place = ChainPosition { directory: 0, name: index };
             let is_taken = self.consider_home(&path, found, home.blank);
             self.note_configured_name(self.home_file_name(index), &path);
@@ -430,6 +452,8 @@ impl<'a> Chain<'a> {
                     decision: 0,
                     place: self.place,
                     folder: None,
+                    imported_by_rule: None,
+                    waits: false,
                     is_private,
                 };
                 return match self.check_eligibility(file, None) {

@@ -211,28 +211,33 @@ impl Chain<'_> {
     /// Reads a name in its exact spelling, or else in another letter case.
     fn try_variants(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {
         let path = directory.join(&names[name]);
-        // `exists` follows symlinks, so a symlink without a target does not hide another spelling.
-        if path.exists() {
+        // Neither a symlink without a target nor a directory hides another spelling.
+        if path.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
             return self.try_name(directory, name, names);
         }
-        let (Some(holder), Some(exact)) = (path.parent(), path.file_name()) else { return Effect::TryNext };
-        // A new file in another spelling would not be noticed by the evidence of a cached answer.
-        self.reader.disable_caching();
-        let Ok(entries) = std::fs::read_dir(holder) else { return Effect::TryNext };
-        let is_variant = |entry: &std::fs::DirEntry| {
-            entry.file_name().eq_ignore_ascii_case(exact) && entry.file_name() != exact
+        let Some(variant) = self.variant(&path) else {
+            let is_something = path.symlink_metadata().is_ok();
+            return if is_something { self.try_name(directory, name, names) } else { Effect::TryNext };
         };
-        // The first variant in the order of the file system wins, so with several of them the result may differ between
-        // machines.
-        let Some(variant) = entries.take(MAX_ENTRIES).flatten().find(is_variant) else {
-            let is_dangling = path.symlink_metadata().is_ok();
-            return if is_dangling { self.try_name(directory, name, names) } else { Effect::TryNext };
-        };
-        let found = self.reader.read_path(&variant.path(), &self.bounds, self.max_file_bytes);
-        match self.consider(variant.path(), Origin::Project, found) {
+        let found = self.reader.read_path(&variant, &self.bounds, self.max_file_bytes);
+        match self.consider(variant, Origin::Project, found) {
             true => Effect::Wins,
             false => Effect::TryNext,
         }
+    }
+
+    /// Returns a path in another letter case that exists.
+    pub(super) fn variant(&mut self, path: &Path) -> Option<PathBuf> {
+        // A new file in another spelling would not be noticed by the evidence of a cached answer.
+        self.reader.disable_caching();
+        let exact = path.file_name()?;
+        let is_variant = |entry: &std::fs::DirEntry| {
+            entry.file_name().eq_ignore_ascii_case(exact) && entry.file_name() != exact
+        };
+        let entries = std::fs::read_dir(path.parent()?).ok()?;
+        // The first variant in the order of the file system wins, so with several of them the result may differ between
+        // machines.
+        Some(entries.take(MAX_ENTRIES).flatten().find(is_variant)?.path())
     }
 
     fn try_name(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {

@@ -7,16 +7,20 @@ use std::sync::Arc;
 
 use super::chain::{Candidate, Chain, MAX_HOME_BYTES, Origin, Survey};
 use super::eligibility::Eligibility;
+use super::rules::describe_globs;
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::fs::file::{Bounds, Found};
 use crate::fs::path;
-use crate::profile::{ChainFiles, ImportBounds, ImportPlace, ImportRules, ImportSyntax, OwnBlock, ZeroByte};
+use crate::profile::{
+    ChainFiles, ImportBounds, ImportPlace, ImportRules, ImportSyntax, OwnBlock, RuleFolder, ZeroByte,
+};
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::{FileScope, InstructionFile};
 use crate::text::decode;
 use crate::text::mentions;
 use crate::text::references::Reference;
+use crate::text::rule_header::RuleHeader;
 
 /// Maximum number of paths that are tried, and of files that are imported, for one answer. Both are far above real
 /// use, and low enough that a hostile project costs little time and memory.
@@ -51,6 +55,8 @@ struct ImportingFile {
     depth: usize,
     /// The file of the chain that led here.
     owner: PathBuf,
+    /// Folder of the rule that led here.
+    rules: Option<&'static RuleFolder>,
     is_private: bool,
 }
 
@@ -58,6 +64,11 @@ impl Chain<'_> {
     /// Inserts the imports of each selected file after it, recursively. A file of the chain keeps its own position
     /// even if another imports it, unless the agent moves it to its first import.
     pub(super) fn follow_imports(&mut self) {
+        self.insert_imports();
+        self.dormant.extend(self.chosen.extract_if(.., |file| file.waits));
+    }
+
+    fn insert_imports(&mut self) {
         let settings = self.request.settings;
         let Some(imports) = settings.profile.imports else { return };
         // Imports in place are expanded when the text is made.
@@ -170,6 +181,7 @@ impl Chain<'_> {
             // Of a chain of imports, only the first file belongs to a directory. Sessions need it to know where the
             // import applies.
             owner: chosen.imported_by.clone().unwrap_or_else(|| chosen.path.clone()),
+            rules: chosen.folder.or(chosen.imported_by_rule),
             is_private: chosen.is_private,
         };
         let decision = chosen.decision;
@@ -303,8 +315,13 @@ impl Chain<'_> {
                         decision: 0,
                         place: super::chain::ChainPosition::default(),
                         folder: None,
+                        imported_by_rule: importer.rules,
+                        waits: false,
                         is_private: importer.is_private,
                     };
+                    if let Some(globs) = self.globs_of_import(&file, imports) {
+                        return Some(self.wait_with_import(file, via, globs));
+                    }
                     let Eligibility::Taken(taken) = self.check_eligibility(file, Some(&via)) else {
                         return None;
                     };
@@ -328,6 +345,27 @@ impl Chain<'_> {
         };
         self.decisions.push(decision);
         None
+    }
+
+    /// Returns the globs of a file that a rule imports, if the agent judges such files by their own front matter.
+    fn globs_of_import(&self, file: &Candidate, imports: ImportRules) -> Option<String> {
+        let folder = file.imported_by_rule.filter(|_| imports.judges_imports_of_rules())?;
+        match self.condition(file, folder) {
+            RuleHeader::Globs { globs, .. } => Some(describe_globs(&globs)),
+            RuleHeader::Always | RuleHeader::NotAlways | RuleHeader::Invalid => None,
+        }
+    }
+
+    /// Keeps an imported file that no path matches yet, so that its own imports are followed.
+    fn wait_with_import(&mut self, mut file: Candidate, via: DecisionReason, globs: String) -> Candidate {
+        file.decision = self.decisions.len();
+        let mut decision = Decision::new(file.path.clone(), Outcome::NotApplicable).because(via);
+        decision.add(DecisionReason::WaitsForPath { globs });
+        self.decisions.push(decision.waiting());
+        self.seen.insert(self.identity(&file.path, file.stamp), file.decision);
+        self.imports.files += 1;
+        file.waits = true;
+        file
     }
 
     /// Returns the files that a text imports by another agent's syntax.

@@ -12,15 +12,16 @@ use crate::fs::git;
 use crate::fs::path;
 use crate::profile::{
     Blank, FrontMatterRule, ImportBounds, ImportPlace, ImportRepeats, ImportRules, InPlace, MarkerCheck,
-    Piece, RemovedPart, RuleBody, SameFile, WhiteSpace,
+    NormalForm, Piece, RemovedPart, RuleBody, SameFile, WhiteSpace,
 };
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::reason::DecisionReason;
 use crate::resolve::render::{PieceValues, write_pieces};
 use crate::resolve::resolution::{FileScope, InstructionFile};
+use crate::text::decode::plain_line_ends;
 use crate::text::header::{self, Fence};
 use crate::text::mentions::{self, Mention};
-use crate::text::transform::{without_comment_blocks, without_comments, without_invisible};
+use crate::text::transform::{composed, without_comment_blocks, without_comments, without_invisible};
 use crate::text::{self, decode};
 
 /// The text whose imports are expanded.
@@ -55,7 +56,9 @@ impl Chain<'_> {
             RuleBody::AsOthers => {
                 let text = self.strip_for_agent(text);
                 let text = match profile.imports {
-                    Some(imports) if chosen.folder.is_none() => {
+                    Some(imports)
+                        if chosen.folder.is_none() && profile.choose.follows_imports_of(&chosen.path) =>
+                    {
                         self.expand_imports(chosen, text, &imports, imported)
                     }
                     _ => text,
@@ -73,7 +76,10 @@ impl Chain<'_> {
             Blank::HidesOthers | Blank::Included => false,
         };
         if !is_lost {
-            return Some(text);
+            return Some(match profile.text.normal_form {
+                NormalForm::AsWritten => text,
+                NormalForm::Composed => composed(text),
+            });
         }
         let decision = &mut self.decisions[chosen.decision];
         decision.outcome = Outcome::Blank;
@@ -124,6 +130,7 @@ impl Chain<'_> {
     pub(super) fn is_repeated(&mut self, chosen: &Candidate, text: &str, files: &[InstructionFile]) -> bool {
         if self.request.settings.profile.choose.same_file != SameFile::OncePerPathAndText
             || chosen.folder.is_some()
+            || self.is_reading
         {
             return false;
         }
@@ -307,6 +314,8 @@ impl Chain<'_> {
             decision,
             place: super::chain::ChainPosition::default(),
             folder: None,
+            imported_by_rule: None,
+            waits: false,
             is_private: false,
         };
         imported.push(instruction_file(&file, own.clone(), file.content.bytes.len(), 0));
@@ -364,8 +373,8 @@ fn repository(directory: &Path, check: MarkerCheck) -> PathBuf {
 
 /// Returns the text of a rule without front matter and comments.
 fn bare(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
-    let body = header::find(&text, Fence::Exact).map_or(text.as_str(), |header| header.body);
+    let text = plain_line_ends(text);
+    let body = header::find(&text, Fence::Bare).map_or(&*text, |header| header.body);
     trim(&without_comments(body)).to_owned()
 }
 

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use super::chain::{Candidate, Chain, ChainPosition, Origin, Survey};
 use crate::fs::file::{Bounds, Found};
 use crate::fs::path;
-use crate::profile::{Blank, ChainOrder, Links, NameChoice, NameRole, NestedFiles, RuleBody};
+use crate::profile::{
+    Blank, ChainOrder, LetterCase, Links, NameChoice, NameRole, NestedFiles, NestedRules, OnReading,
+};
 use crate::resolve::applies_to::{AppliesTo, Target};
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::eligibility::Eligibility;
 use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::Resolution;
-use crate::text::decode;
-use crate::text::header::{self, Fence};
-use crate::text::transform::{RuleHeader, rule_header};
+use crate::text::rule_header::RuleHeader;
 
 /// Phase of an agent run that files are loaded for.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +50,7 @@ impl<'a> Chain<'a> {
             file.origin == Origin::Project && file.folder.is_none() && file.depth == 0 && is_own
         });
         let text_at_start = has_text.map(|file| file.path.clone());
+        self.is_reading = true;
         self.chosen.clear();
         self.waiting.clear();
         let mut waiting = std::mem::take(&mut self.dormant);
@@ -67,10 +68,15 @@ impl<'a> Chain<'a> {
             directories.reverse();
         }
         if self.switched_off.is_none() {
+            if nested.rules == NestedRules::WithTheirDirectory {
+                for rule in std::mem::take(&mut waiting) {
+                    self.load_waiting_rule(rule, file);
+                }
+            }
             let mut with_text: Vec<Option<PathBuf>> = Vec::with_capacity(directories.len());
             for (index, directory) in directories.iter().enumerate() {
                 self.place = ChainPosition { directory: index, name: 0 };
-                with_text.push(self.choose_nested(directory, nested));
+                with_text.push(self.choose_nested(directory, nested, file));
             }
             // Rules of nested folders were found just now. They wait like those of the start, and may match the
             // same file.
@@ -103,19 +109,25 @@ impl<'a> Chain<'a> {
     }
 
     /// Selects the files of one directory. Returns the path of the first that has a text.
-    fn choose_nested(&mut self, directory: &Path, nested: NestedFiles) -> Option<PathBuf> {
+    fn choose_nested(&mut self, directory: &Path, nested: NestedFiles, file: &Path) -> Option<PathBuf> {
         let profile = self.request.settings.profile;
         let (mut winner, mut first): (Option<PathBuf>, Option<PathBuf>) = (None, None);
         for name in self.nested_names(nested) {
-            let path = directory.join(name);
+            let mut path = directory.join(name);
             if let Some(winner) = &winner {
                 if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
                     self.decisions.push(Decision::new(path, Outcome::Shadowed).by(winner));
                 }
                 continue;
             }
+            if profile.choose.find(name).is_some_and(|name| name.letter_case == LetterCase::Any)
+                && !path.is_file()
+                && let Some(variant) = self.variant(&path)
+            {
+                path = variant;
+            }
             // Settings may name the file, which is noted only after its decision exists.
-            let is_taken = self.try_nested(&path);
+            let is_taken = self.try_nested(&path, nested.blank);
             self.note_configured_name(name, &path);
             if is_taken {
                 first.get_or_insert_with(|| path.clone());
@@ -126,7 +138,16 @@ impl<'a> Chain<'a> {
         }
         for folder in profile.choose.rule_folders {
             if nested.rule_folders.contains(&folder.directory) {
+                // Rules that match and rules without a condition are passed on together, in the order of the folder.
+                let known = self.dormant.len();
+                let chosen = self.chosen.len();
                 self.choose_rules(directory, folder, Origin::Project);
+                if nested.rules == NestedRules::WithTheirDirectory {
+                    for rule in self.dormant.split_off(known) {
+                        self.load_waiting_rule(rule, file);
+                    }
+                    self.chosen[chosen..].sort_by(|one, other| one.path.cmp(&other.path));
+                }
             }
         }
         first
@@ -137,7 +158,7 @@ impl<'a> Chain<'a> {
         for name in nested.instead {
             let path = directory.join(name);
             match winner {
-                None => drop(self.try_nested(&path)),
+                None => drop(self.try_nested(&path, nested.blank)),
                 Some(winner) if self.survey == Survey::Everything && path.symlink_metadata().is_ok() => {
                     self.decisions.push(Decision::new(path, Outcome::Shadowed).by(winner));
                 }
@@ -147,14 +168,11 @@ impl<'a> Chain<'a> {
     }
 
     /// Considers a file. Returns true if it has a text.
-    fn try_nested(&mut self, path: &Path) -> bool {
+    fn try_nested(&mut self, path: &Path, blank: Blank) -> bool {
         let found = self.reader.read_path(path, &self.bounds, self.max_file_bytes);
         match &found {
             Found::Absent => false,
-            Found::File { content, .. }
-                if self.request.settings.profile.choose.blank == Blank::FallsThrough
-                    && self.is_blank(content) =>
-            {
+            Found::File { content, .. } if blank == Blank::FallsThrough && self.is_blank(content) => {
                 self.decisions.push(Decision::new(path, Outcome::Blank).because(DecisionReason::Blank));
                 false
             }
@@ -164,23 +182,25 @@ impl<'a> Chain<'a> {
 
     /// Includes a waiting rule if its globs match `file`.
     fn load_waiting_rule(&mut self, rule: Candidate, file: &Path) {
-        let Some(folder) = rule.folder else { return };
-        let text = decode(&rule.content.bytes, self.request.settings.profile.text.byte_order_mark).text;
-        let header = match folder.body {
-            RuleBody::AsOthers => header::find(&text, Fence::Loose),
-            RuleBody::Raw | RuleBody::Bare => header::find(&text, Fence::Exact),
-        };
-        let RuleHeader::Globs { globs, .. } = rule_header(header, &folder.conditions) else { return };
+        let Some(folder) = rule.folder.or(rule.imported_by_rule) else { return };
+        let RuleHeader::Globs { globs, .. } = self.condition(&rule, folder) else { return };
+        let counts_from_root = matches!(
+            self.request.settings.profile.session.on_reading,
+            OnReading::Nested(NestedFiles { rules: NestedRules::WithTheirDirectory, .. })
+        );
         // Globs count from the directory that holds the folder. The user's own rules are outside the project, so
         // theirs count from the root.
         let base = match rule.origin {
+            _ if counts_from_root => Some(self.root.as_path()),
             Origin::Home => Some(self.root.as_path()),
-            Origin::Project => rule.path.ancestors().find_map(|above| {
-                above.ends_with(folder.directory).then(|| {
-                    let parts = Path::new(folder.directory).components().count();
-                    above.ancestors().nth(parts)
-                })?
-            }),
+            Origin::Project => {
+                rule.imported_by.as_ref().unwrap_or(&rule.path).ancestors().find_map(|above| {
+                    above.ends_with(folder.directory).then(|| {
+                        let parts = Path::new(folder.directory).components().count();
+                        above.ancestors().nth(parts)
+                    })?
+                })
+            }
         };
         let applies_to = AppliesTo::compile_agent_globs(&globs, folder.conditions.matching);
         let is_meant =

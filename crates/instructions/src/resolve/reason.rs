@@ -83,6 +83,8 @@ pub enum DecisionReason {
     },
     /// The imported file is not UTF-8.
     ImportNotUtf8,
+    /// It is not UTF-8, and the agent does not read such files.
+    NotUtf8,
     /// Its name counts only between the root and the working directory.
     BetweenOnly,
     /// The agent misreads a backslash in its path.
@@ -228,6 +230,7 @@ impl fmt::Display for DecisionReason {
             Self::ImportNotUtf8 => {
                 f.write_str("it is not UTF-8, so the agent leaves the import as it is written")
             }
+            Self::NotUtf8 => f.write_str("it is not UTF-8, so the agent does not read it"),
             Self::BetweenOnly => f.write_str(
                 "the agent reads it only in directories between the root and the working directory",
             ),

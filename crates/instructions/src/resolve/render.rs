@@ -5,7 +5,9 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::fs::path;
-use crate::profile::{BlockForm, BlockRole, PartOf, PathForm, Piece, Profile, Rendering, SectionForm};
+use crate::profile::{
+    BlockForm, BlockRole, NewlineRuns, PartOf, PathForm, Piece, Profile, Rendering, SectionForm,
+};
 use crate::text::safety::{make_harmless, neutralise};
 use crate::text::transform::WaitingRule;
 
@@ -125,13 +127,25 @@ fn formed(
     parts: &[Part<'_>],
     waiting: &[WaitingRule],
 ) -> Option<Block> {
-    let sections = form.sections.iter().filter_map(|section| section_text(section, place, parts, waiting));
     // A section without files is left out together with its separator, so empty ones are dropped before joining.
-    let sections: Vec<String> = sections.collect();
+    let mut sections: Vec<String> = Vec::new();
+    for section in form.sections {
+        if let Some(mut text) = section_text(section, place, parts, waiting) {
+            if !sections.is_empty() {
+                text.push_str(section.end);
+            }
+            sections.push(text);
+        }
+    }
     if sections.is_empty() {
         return None;
     }
-    let text = format!("{}{}{}", form.start, sections.join(form.between), form.end);
+    let mut text = format!("{}{}{}", form.start, sections.join(form.between), form.end);
+    if form.newlines == NewlineRuns::AtMostTwo {
+        while text.contains("\n\n\n") {
+            text = text.replace("\n\n\n", "\n\n");
+        }
+    }
     Some(Block { role: form.role, text })
 }
 
@@ -189,11 +203,8 @@ fn section_text(
         }
         count += 1;
     }
-    if count == 0 {
-        return None;
-    }
-    text.push_str(section.end);
-    Some(text)
+    // A section may consist of one empty file, which leaves no trace.
+    (count > 0 && !text.is_empty()).then_some(text)
 }
 
 /// Values of the pieces of a form.

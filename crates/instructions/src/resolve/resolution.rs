@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cache::{Cache, CacheEvidence};
 use crate::diagnostic::Diagnostic;
 use crate::fs::path;
-use crate::profile::{FOREWORD, Links, OnReading};
+use crate::profile::{CwdSpelling, FOREWORD, Links, OnReading};
 use crate::resolve::chain::{Chain, Survey};
 use crate::resolve::decision::Decision;
 use crate::resolve::nested::LoadPhase;
@@ -200,6 +200,8 @@ pub fn configured_names(request: &Request<'_>) -> Vec<String> {
 
 /// Settings merged with the agent's own settings files.
 pub(crate) struct Effective {
+    /// Directory in which the agent searches, if it mistakes the working directory for another one.
+    cwd: Option<PathBuf>,
     settings: FileSettings,
     from_settings: FromSettings,
     evidence: CacheEvidence,
@@ -208,7 +210,8 @@ pub(crate) struct Effective {
 impl Effective {
     pub(crate) fn borrow<'a>(&'a self, request: &Request<'a>) -> EffectiveRequest<'a> {
         EffectiveRequest {
-            request: Request { settings: &self.settings, ..*request },
+            request: Request { cwd: self.cwd.as_deref().unwrap_or(request.cwd), settings: &self.settings },
+            started_in: request.cwd,
             distrusted: self.from_settings.distrusted.as_deref(),
             named: self.from_settings.named.as_ref(),
             notes: &self.from_settings.notes,
@@ -219,6 +222,8 @@ impl Effective {
 /// A request merged with the agent's own settings.
 pub(crate) struct EffectiveRequest<'a> {
     pub(crate) request: Request<'a>,
+    /// The working directory.
+    pub(crate) started_in: &'a Path,
     /// Reason if the agent does not trust the project, whose files are then not read.
     pub(crate) distrusted: Option<&'a str>,
     /// Names from the agent's settings.
@@ -268,5 +273,11 @@ pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError
         from_settings =
             FromSettings { named, notes, distrusted: distrusted.or(from_settings.distrusted.take()) };
     }
-    Ok(Effective { settings, from_settings, evidence })
+    let cwd = match settings.profile.search.cwd {
+        CwdSpelling::AsIs => None,
+        // A decoded path may lead out of a workspace, whose bounds hold for every agent.
+        CwdSpelling::PercentDecoded => path::percent_decoded(request.cwd)
+            .filter(|cwd| settings.bounds.workspace().is_none_or(|workspace| cwd.starts_with(workspace))),
+    };
+    Ok(Effective { cwd, settings, from_settings, evidence })
 }

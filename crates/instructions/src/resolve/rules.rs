@@ -8,13 +8,15 @@ use super::chain::{Candidate, Chain, Origin};
 use super::eligibility::Eligibility;
 use crate::fs::file::{Bounds, Found, Stamp};
 use crate::fs::path;
-use crate::profile::{RuleBody, RuleFolder, RuleLinks, RuleOrder};
+use crate::profile::{HiddenRules, LetterCase, RuleBody, RuleEncoding, RuleFolder, RuleLinks, RuleOrder};
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::FileScope;
 use crate::text::decode;
+use crate::text::decode::plain_line_ends;
 use crate::text::header::{self, Fence};
-use crate::text::transform::{RuleHeader, WaitingRule, rule_header};
+use crate::text::rule_header::{RuleHeader, rule_header};
+use crate::text::transform::WaitingRule;
 
 /// Maximum number of files of one folder, of directories below it, and of nested directories.
 const MAX_FILES: usize = 4_096;
@@ -89,6 +91,13 @@ impl Chain<'_> {
         for path in paths {
             let found = self.reader.read_path(&path, &bounds, self.max_file_bytes);
             match found {
+                Found::File { content, .. }
+                    if folder.encoding == RuleEncoding::Utf8
+                        && std::str::from_utf8(&content.bytes).is_err() =>
+                {
+                    let reason = DecisionReason::NotUtf8;
+                    self.decisions.push(Decision::new(path, Outcome::Unreadable).because(reason));
+                }
                 Found::File { stamp, content } => {
                     let file = Candidate {
                         path,
@@ -101,6 +110,8 @@ impl Chain<'_> {
                         decision: 0,
                         place: self.place,
                         folder: Some(folder),
+                        imported_by_rule: None,
+                        waits: false,
                         is_private: false,
                     };
                     self.consider_rule(file, folder, base);
@@ -113,14 +124,23 @@ impl Chain<'_> {
         self.bound_project();
     }
 
-    fn consider_rule(&mut self, mut file: Candidate, folder: &RuleFolder, base: &Path) {
-        let profile = self.request.settings.profile;
-        let text = decode(&file.content.bytes, profile.text.byte_order_mark).text;
+    /// Returns the condition in the front matter of a rule.
+    pub(super) fn condition(&self, file: &Candidate, folder: &RuleFolder) -> RuleHeader {
+        let text = decode(&file.content.bytes, self.request.settings.profile.text.byte_order_mark).text;
         let header = match folder.body {
             RuleBody::AsOthers => header::find(&text, Fence::Loose),
-            RuleBody::Raw | RuleBody::Bare => header::find(&text, Fence::Exact),
+            RuleBody::Raw => header::find(&text, Fence::Exact),
+            RuleBody::Bare => {
+                let text = plain_line_ends(&text);
+                return rule_header(header::find(&text, Fence::Bare), &folder.conditions);
+            }
         };
-        let header = rule_header(header, &folder.conditions);
+        rule_header(header, &folder.conditions)
+    }
+
+    fn consider_rule(&mut self, mut file: Candidate, folder: &RuleFolder, base: &Path) {
+        let profile = self.request.settings.profile;
+        let header = self.condition(&file, folder);
         // A rule with invalid front matter never applies, so it does not wait for a path.
         let waits = header != RuleHeader::Invalid;
         let not_read = match header {
@@ -135,8 +155,7 @@ impl Chain<'_> {
                     globs: globs.join(", ").replace('|', "\\|"),
                     description: description.replace('|', "\\|"),
                 });
-                let globs = globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
-                Some(DecisionReason::WaitsForPath { globs })
+                Some(DecisionReason::WaitsForPath { globs: describe_globs(&globs) })
             }
             RuleHeader::NotAlways => Some(DecisionReason::NotAlways),
             RuleHeader::Invalid => Some(DecisionReason::InvalidFrontMatter),
@@ -146,7 +165,12 @@ impl Chain<'_> {
                 file.decision = self.decisions.len();
                 let decision = Decision::new(file.path.clone(), Outcome::NotApplicable).because(why);
                 self.decisions.push(if waits { decision.waiting() } else { decision });
-                self.dormant.push(file);
+                // The imports of a waiting rule may apply without it, and then stand at its position.
+                if profile.imports.is_some_and(|imports| imports.judges_imports_of_rules()) {
+                    self.chosen.push(Candidate { waits: true, ..file });
+                } else {
+                    self.dormant.push(file);
+                }
             }
             None => {
                 if let Eligibility::Taken(taken) = self.check_eligibility(file, None) {
@@ -177,6 +201,11 @@ impl Chain<'_> {
             if listed.paths.len() >= MAX_FILES {
                 return;
             }
+            // A link with a plain name may still lead to a hidden file.
+            if folder.hidden == HiddenRules::Skipped && entry.file_name().as_encoded_bytes().starts_with(b".")
+            {
+                continue;
+            }
             let mut path = entry.path();
             let Ok(mut kind) = entry.file_type() else { continue };
             if kind.is_symlink() {
@@ -200,7 +229,7 @@ impl Chain<'_> {
                     RuleOrder::ByPath => below.push(path),
                     RuleOrder::AsListed => self.list_rules(&path, folder, depth + 1, listed),
                 }
-            } else if entry.file_name().to_string_lossy().ends_with(folder.suffix) {
+            } else if has_suffix(&entry.file_name().to_string_lossy(), folder) {
                 listed.paths.push(path);
             }
         }
@@ -208,4 +237,16 @@ impl Chain<'_> {
             self.list_rules(&directory, folder, depth + 1, listed);
         }
     }
+}
+
+fn has_suffix(name: &str, folder: &RuleFolder) -> bool {
+    match folder.suffix_case {
+        LetterCase::Exact => name.ends_with(folder.suffix),
+        LetterCase::Any => name.to_ascii_lowercase().ends_with(folder.suffix),
+    }
+}
+
+/// Returns globs for display.
+pub(super) fn describe_globs(globs: &[String]) -> String {
+    globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ")
 }

@@ -44,6 +44,8 @@ pub(crate) struct NamedFiles {
     added: Vec<String>,
     from: PathBuf,
     key: &'static str,
+    /// The names are listed in a heading of the text.
+    in_heading: bool,
 }
 
 impl NamedFiles {
@@ -51,10 +53,11 @@ impl NamedFiles {
     pub(crate) fn name_in_heading(&self, text: &mut String, profile: &Profile) {
         let setting = profile.json_settings().and_then(|settings| settings.names);
         let Some(heading) = setting.and_then(|setting| setting.heading) else { return };
-        if text.starts_with(heading) {
-            let named =
-                heading.replace(&profile.main_names().collect::<Vec<_>>().join(", "), &self.names.join(", "));
-            text.replace_range(..heading.len(), &named);
+        if self.in_heading && text.starts_with(heading.start) {
+            let named = heading
+                .start
+                .replace(&profile.main_names().collect::<Vec<_>>().join(", "), &self.names.join(", "));
+            text.replace_range(..heading.start.len(), &named);
         }
     }
 
@@ -107,7 +110,12 @@ pub(crate) fn read(
         }
     }
     // The last file with the key wins, even if its list is empty.
-    let named = files.iter().rev().find_map(|(path, object)| reading.named(path, object)).flatten();
+    let mut named = files.iter().rev().find_map(|(path, object)| reading.named(path, object)).flatten();
+    if let (Some(named), Some(heading)) = (&mut named, described.names.and_then(|names| names.heading)) {
+        let model = files.iter().rev().find_map(|(_, object)| at(object, heading.model_key)?.as_str());
+        named.in_heading =
+            model.is_none_or(|model| !heading.fixed_for.iter().any(|start| model.starts_with(start)));
+    }
     Ok(FromSettings { named, distrusted, notes: reading.notes })
 }
 
@@ -248,7 +256,7 @@ impl Reading<'_, '_> {
                 own.iter().map(|name| (*name).to_owned()).filter(|name| !names.contains(name)).collect();
             names.extend(missing);
         }
-        Some(Some(NamedFiles { names, added, from: path.to_owned(), key: setting.key }))
+        Some(Some(NamedFiles { names, added, from: path.to_owned(), key: setting.key, in_heading: true }))
     }
 }
 

@@ -48,6 +48,15 @@ pub(crate) fn read_content(
     }
 }
 
+/// Replaces carriage returns, alone or in pairs with newlines, by newlines.
+pub(crate) fn plain_line_ends(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') {
+        Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
 /// Returns the number of line ends in bytes.
 pub(crate) fn count_lines(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte == b'\n').count()

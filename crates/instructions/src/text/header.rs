@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
+use serde_saphyr::DuplicateKeyPolicy;
 
 use crate::text::front_matter::describe;
 
@@ -32,6 +33,8 @@ pub struct YamlProblem {
 pub enum Fence {
     /// A line of three dashes.
     Exact,
+    /// A line of three dashes without blanks, after at least one line.
+    Bare,
     /// The next three dashes, even within a line; the body is trimmed at its start.
     // Some agents search for the characters instead of a line. Their profiles have to cut the text at the
     // same place.
@@ -45,6 +48,15 @@ pub fn find(text: &str, fence: Fence) -> Option<Header<'_>> {
     let first = text.split_inclusive('\n').next().filter(|line| line.trim_end() == "---")?;
     match fence {
         Fence::Exact => find_line(text, first.len()),
+        Fence::Bare => {
+            let rest = text.strip_prefix("---\n")?;
+            // The end is the first such line that is the last one or is followed by another.
+            let ends = rest.match_indices("\n---").map(|(at, _)| at);
+            let end =
+                ends.into_iter().find(|at| matches!(rest.as_bytes().get(at + 4), None | Some(b'\n')))?;
+            let body = rest[end + 4..].strip_prefix('\n').unwrap_or_default();
+            Some(Header { yaml: &rest[..end], body })
+        }
         Fence::Loose if !first.ends_with('\n') => None,
         Fence::Loose => {
             let end = first.len() + text[first.len()..].find("---")?;
@@ -114,7 +126,17 @@ fn parse_with(yaml: &str, not_quoted: &[char]) -> Result<Value, YamlProblem> {
 // Anybody can write a block, and a few lines of aliases can expand to gigabytes. Aliases are therefore limited far
 // more strictly than nodes.
 pub(crate) fn yaml_options(nodes: usize, depth: usize) -> serde_saphyr::Options {
+    yaml_options_with(nodes, depth, DuplicateKeyPolicy::Error)
+}
+
+/// Like [`yaml_options`], with a rule for equal keys.
+pub(crate) fn yaml_options_with(
+    nodes: usize,
+    depth: usize,
+    duplicate_keys: DuplicateKeyPolicy,
+) -> serde_saphyr::Options {
     serde_saphyr::options! {
+        duplicate_keys: duplicate_keys,
         budget: serde_saphyr::budget! {
             max_events: nodes,
             max_nodes: nodes,

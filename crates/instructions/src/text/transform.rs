@@ -2,62 +2,14 @@
 
 use std::borrow::Cow;
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-use serde_json::Value;
-
-use crate::profile::RuleConditions;
-use crate::text::header::{Header, MAX_BYTES, globs, parse_as_others};
 use crate::text::safety::is_removed_by_agents;
-
-/// Condition in the front matter of a rule.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum RuleHeader {
-    Always,
-    Globs {
-        globs: Vec<String>,
-        description: String,
-    },
-    /// It requires a key that is absent or false.
-    NotAlways,
-    /// The front matter is invalid, and the file is lost.
-    Invalid,
-}
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// A rule that is listed but not included until a path matches.
 pub(crate) struct WaitingRule {
     pub(crate) path: String,
     pub(crate) globs: String,
     pub(crate) description: String,
-}
-
-/// Reads the condition of a rule.
-pub(crate) fn rule_header(header: Option<Header<'_>>, conditions: &RuleConditions) -> RuleHeader {
-    let Some(header) = header else {
-        return if conditions.always.is_some() { RuleHeader::NotAlways } else { RuleHeader::Always };
-    };
-    // YAML parsers need time and memory beyond the size of hostile input, so large headers are not parsed.
-    // An oversized header is treated like an invalid one: parsing it would cost far more than any real rule does.
-    let values = if header.yaml.len() <= MAX_BYTES { parse_as_others(header.yaml) } else { None };
-    let Some(values) = values else {
-        return if conditions.invalid_is_lost { RuleHeader::Invalid } else { RuleHeader::Always };
-    };
-    if conditions.always.is_some_and(|key| values.get(key) == Some(&Value::Bool(true))) {
-        return RuleHeader::Always;
-    }
-    let globs = conditions.keys.iter().find_map(|key| {
-        let globs = globs(values.get(*key)?);
-        (!globs.is_empty()).then_some(globs)
-    });
-    match globs {
-        Some(globs) if !globs.iter().all(|glob| conditions.everything.contains(&glob.as_str())) => {
-            let description = values.get("description").and_then(Value::as_str).unwrap_or_default();
-            RuleHeader::Globs { globs, description: description.to_owned() }
-        }
-        _ if conditions.always.is_some_and(|key| values.get(key) != Some(&Value::Bool(true))) => {
-            RuleHeader::NotAlways
-        }
-        _ => RuleHeader::Always,
-    }
 }
 
 /// Removes comments that are blocks of their own, with the blank lines after them. As in the parser of the agent,
@@ -122,6 +74,12 @@ pub(crate) fn without_comments(text: &str) -> String {
     kept
 }
 
+/// Returns a text with composed characters (NFC).
+pub(crate) fn composed(text: String) -> String {
+    use unicode_normalization::{UnicodeNormalization as _, is_nfc};
+    if is_nfc(&text) { text } else { text.nfc().collect() }
+}
+
 /// Removes characters that hide text or change its direction.
 pub(crate) fn without_invisible(text: &str) -> Cow<'_, str> {
     if text.contains(is_removed_by_agents) {
@@ -134,43 +92,6 @@ pub(crate) fn without_invisible(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::GlobMatching;
-    use crate::text::header::{Fence, find};
-
-    const PATHS: RuleConditions = RuleConditions {
-        keys: &["paths"],
-        everything: &["**"],
-        always: None,
-        invalid_is_lost: true,
-        matching: GlobMatching::WholePath,
-    };
-
-    #[test]
-    fn conditions_of_rules() {
-        let globs = |text: &str| match rule_header(find(text, Fence::Exact), &PATHS) {
-            RuleHeader::Always => "always".to_owned(),
-            RuleHeader::Invalid => "invalid".to_owned(),
-            RuleHeader::NotAlways => "unasked".to_owned(),
-            RuleHeader::Globs { globs, .. } => globs.join(" | "),
-        };
-        for (text, expected) in [
-            ("text", "always"),
-            ("---\n---\ntext", "always"),
-            ("---\npaths: src/**\n---\n", "src/**"),
-            ("---\npaths: \"b.ts, src/**\"\n---\n", "b.ts | src/**"),
-            ("---\npaths: [a, 'b/{c,d}']\n---\n", "a | b/{c,d}"),
-            ("---\r\npaths:\r\n  - \"src/**/*.ts\"\r\n---\r\n", "src/**/*.ts"),
-            ("---\npaths: *.ts\n---\n", "*.ts"),
-            ("---\npaths: \"**\"\n---\n", "always"),
-            ("---\npaths: []\n---\n", "always"),
-            ("---\npaths: 5\n---\n", "always"),
-            ("---\nglobs: src/**\n---\n", "always"),
-            ("---\npaths: a\n\t- : [\n---\n", "invalid"),
-            ("---\npaths: a\n", "always"),
-        ] {
-            assert_eq!(globs(text), expected, "{text}");
-        }
-    }
 
     #[test]
     fn comment_blocks_are_removed() {

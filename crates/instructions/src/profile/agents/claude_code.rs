@@ -7,16 +7,20 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
         place,
         directory,
         suffix: ".md",
+        suffix_case: LetterCase::Exact,
+        hidden: HiddenRules::Read,
+        encoding: RuleEncoding::Any,
         // Claude Code does not sort these files, so the order differs between machines. The conformance cases
         // compare rules as a set.
         order: RuleOrder::AsListed,
         links: RuleLinks::Resolved,
         conditions: RuleConditions {
             keys: &["paths"],
-            // Both globs match every path, so a rule with only these is not a condition and is read at the start.
-            everything: &["**", "/**"],
+            // These globs match every path, so a rule with only these is not a condition and is read at the start.
+            everything: &["**", "/**", "**/**"],
             always: None,
             invalid_is_lost: false,
+            reading: HeaderReading::RepairedIfInvalid,
             matching: GlobMatching::Gitignore,
         },
         body: RuleBody::AsOthers,
@@ -237,6 +241,7 @@ pub static CLAUDE_CODE: Profile = Profile {
             // Read only if the whole chain has no text under the other names. One CLAUDE.md anywhere hides every
             // AGENTS.md.
             Name::new(NameRole::Fallback, "AGENTS.md"),
+            Name::new(NameRole::Fallback, ".claude/AGENTS.md"),
         ],
         choice: NameChoice::All,
         blank: Blank::FallsThrough,
@@ -260,6 +265,7 @@ pub static CLAUDE_CODE: Profile = Profile {
             extensions: EXTENSIONS,
             chain_files: ChainFiles::Move,
             zero_byte: ZeroByte::LosesAll,
+            rule_imports: RuleImports::JudgedAlone,
         }),
         max_depth: 4,
         syntax: ImportSyntax::MarkdownText,
@@ -294,6 +300,7 @@ pub static CLAUDE_CODE: Profile = Profile {
             }],
             between: "",
             end: "\n</system-reminder>",
+            newlines: NewlineRuns::Kept,
         }]),
         role: BlockRole::User,
         ..BASE.render
@@ -301,8 +308,9 @@ pub static CLAUDE_CODE: Profile = Profile {
     session: SessionRules {
         on_reading: OnReading::Nested(NestedFiles {
             names: &["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"],
-            instead: &["AGENTS.md"],
+            instead: &["AGENTS.md", ".claude/AGENTS.md"],
             rule_folders: &[".claude/rules"],
+            blank: Blank::FallsThrough,
             // The cut applies to the copy in a tool result only. No limit of the files at the start is known.
             max_characters: Some(40_000),
             ..NestedFiles::RULES_ONLY

@@ -3,10 +3,18 @@
 use crate::profile::*;
 
 const fn rules(place: RuleFolderPlace, directory: &'static str, suffix: &'static str) -> RuleFolder {
+    // The agent reads the user's own files more strictly than those of a project.
+    let encoding = match place {
+        RuleFolderPlace::Home => RuleEncoding::Utf8,
+        _ => RuleEncoding::Any,
+    };
     RuleFolder {
         place,
         directory,
         suffix,
+        suffix_case: LetterCase::Any,
+        hidden: HiddenRules::Skipped,
+        encoding,
         order: RuleOrder::ByPath,
         links: RuleLinks::ToFiles,
         conditions: RuleConditions {
@@ -16,6 +24,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str, suffix: &'static
             everything: &["**", "**/*", "*"],
             always: None,
             invalid_is_lost: false,
+            reading: HeaderReading::LinesIfInvalid,
             matching: GlobMatching::WholePath,
         },
         body: RuleBody::Raw,
@@ -100,12 +109,18 @@ pub static COPILOT: Profile = Profile {
             Name::main("AGENTS.md").in_any_case(),
             Name::main("CLAUDE.md").in_any_case(),
             Name::new(NameRole::Between, ".claude/CLAUDE.md").in_any_case(),
-            Name::main("GEMINI.md").in_any_case(),
+            // Imports of this agent's rival are left as they are written.
+            Name::main("GEMINI.md").in_any_case().without_imports(),
         ],
         choice: NameChoice::All,
         // Copies with equal texts are passed on once, wherever they are.
         same_file: SameFile::OncePerPathAndText,
-        home: Some(HomeFile { blank: Blank::Included, ..HomeFile::first_of(&["copilot-instructions.md"]) }),
+        home: Some(HomeFile {
+            blank: Blank::Included,
+            utf8_only: true,
+            letter_case: LetterCase::Any,
+            ..HomeFile::first_of(&["copilot-instructions.md"])
+        }),
         rule_folders: &[
             rules(RuleFolderPlace::Home, "instructions", ".instructions.md"),
             rules(RuleFolderPlace::RootAndCwd, ".github/instructions", ".instructions.md"),
@@ -116,6 +131,7 @@ pub static COPILOT: Profile = Profile {
     text: TextRules {
         byte_order_mark: ByteOrderMark::Stripped,
         removed: &[RemovedPart::HiddenCharacters],
+        normal_form: NormalForm::Composed,
         ..BASE.text
     },
     imports: Some(ImportRules {
@@ -186,13 +202,22 @@ pub static COPILOT: Profile = Profile {
             ],
             between: "\n\n",
             end: "",
+            newlines: NewlineRuns::Kept,
         }]),
         ..BASE.render
     },
     session: SessionRules {
         on_reading: OnReading::Nested(NestedFiles {
-            names: &["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md", "GEMINI.md"],
-            rule_folders: &[".claude/rules"],
+            names: &[
+                ".github/copilot-instructions.md",
+                "AGENTS.md",
+                "CLAUDE.md",
+                ".claude/CLAUDE.md",
+                "GEMINI.md",
+            ],
+            rule_folders: &[".github/instructions", ".claude/rules"],
+            rules: NestedRules::WithTheirDirectory,
+            blank: Blank::FallsThrough,
             order: ChainOrder::NearestFirst,
             links: Links::InsideRoot,
             ..NestedFiles::RULES_ONLY

@@ -38,6 +38,9 @@ pub static CURSOR: Profile = Profile {
             place: RuleFolderPlace::EveryDirectory,
             directory: ".cursor/rules",
             suffix: ".mdc",
+            suffix_case: LetterCase::Exact,
+            hidden: HiddenRules::Read,
+            encoding: RuleEncoding::Any,
             order: RuleOrder::ByPath,
             links: RuleLinks::ToFiles,
             conditions: RuleConditions {
@@ -45,6 +48,7 @@ pub static CURSOR: Profile = Profile {
                 everything: &[],
                 always: Some("alwaysApply"),
                 invalid_is_lost: true,
+                reading: HeaderReading::QuotedIfInvalid,
                 matching: GlobMatching::WholePath,
             },
             body: RuleBody::Bare,

@@ -109,6 +109,7 @@ pub static GEMINI_CLI: Profile = Profile {
         // directory is then not found.
         skipped: &[SkippedDirectory::WithBackslash],
         dangling_link: DanglingLink::Absent,
+        cwd: CwdSpelling::PercentDecoded,
         settings: Some(AgentSettings::Json(JsonSettings {
             own: &["settings.json"],
             in_project: &[".gemini/settings.json"],
@@ -116,7 +117,11 @@ pub static GEMINI_CLI: Profile = Profile {
             names: Some(NamesSetting {
                 key: "context.fileName",
                 own_names: OwnNames::ComeLast,
-                heading: Some("# Contextual Instructions (GEMINI.md)"),
+                heading: Some(NamesHeading {
+                    start: "# Contextual Instructions (GEMINI.md)",
+                    model_key: "model.name",
+                    fixed_for: &["gemini-1", "gemini-2"],
+                }),
             }),
             unfollowed: &[
                 "context.importFormat",
@@ -177,6 +182,7 @@ pub static GEMINI_CLI: Profile = Profile {
                 sections: &[section(PartOf::Home)],
                 between: "",
                 end: "\n</loaded_context>",
+                newlines: NewlineRuns::AtMostTwo,
             },
             BlockForm {
                 role: BlockRole::User,
@@ -184,12 +190,17 @@ pub static GEMINI_CLI: Profile = Profile {
                 sections: &[section(PartOf::Project)],
                 between: "",
                 end: "\n</project_context>\n</loaded_context>",
+                newlines: NewlineRuns::Kept,
             },
         ]),
         role: BlockRole::User,
     },
     session: SessionRules {
-        on_reading: OnReading::Nested(NestedFiles { names: &["GEMINI.md"], ..NestedFiles::RULES_ONLY }),
+        on_reading: OnReading::Nested(NestedFiles {
+            names: &["GEMINI.md"],
+            blank: Blank::FallsThrough,
+            ..NestedFiles::RULES_ONLY
+        }),
         ..BASE.session
     },
 };

@@ -109,6 +109,7 @@ pub static OPENCODE: Profile = Profile {
             }],
             between: "",
             end: "",
+            newlines: NewlineRuns::Kept,
         }]),
         ..BASE.render
     },

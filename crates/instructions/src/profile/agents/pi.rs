@@ -75,6 +75,7 @@ pub static PI: Profile = Profile {
             }],
             between: "",
             end: "",
+            newlines: NewlineRuns::Kept,
         }]),
         ..BASE.render
     },

@@ -17,6 +17,9 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
         place,
         directory,
         suffix: ".md",
+        suffix_case: LetterCase::Exact,
+        hidden: HiddenRules::Read,
+        encoding: RuleEncoding::Any,
         order: RuleOrder::ByPath,
         links: RuleLinks::Skipped,
         conditions: RuleConditions {
@@ -24,6 +27,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
             everything: &[],
             always: None,
             invalid_is_lost: false,
+            reading: HeaderReading::SimpleIfInvalid,
             matching: GlobMatching::WholePath,
         },
         body: RuleBody::Bare,
@@ -172,8 +176,12 @@ pub static QWEN_CODE: Profile = Profile {
             ],
             between: "\n\n",
             end: "",
+            newlines: NewlineRuns::Kept,
         }]),
         ..BASE.render
     },
-    session: SessionRules { on_reading: OnReading::Nested(NestedFiles::RULES_ONLY), ..BASE.session },
+    session: SessionRules {
+        on_reading: OnReading::Nested(NestedFiles { blank: Blank::FallsThrough, ..NestedFiles::RULES_ONLY }),
+        ..BASE.session
+    },
 };

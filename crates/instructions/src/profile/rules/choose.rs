@@ -29,6 +29,15 @@ impl ChoiceRules {
         self.names.iter().any(|name| name.owner == NameOwner::User && path.ends_with(name.name))
     }
 
+    /// Returns true if imports in `path` are followed.
+    pub(crate) fn follows_imports_of(&self, path: &std::path::Path) -> bool {
+        let Some(file) = path.file_name() else { return true };
+        !self
+            .names
+            .iter()
+            .any(|name| name.imports == NameImports::Text && file.eq_ignore_ascii_case(name.name))
+    }
+
     /// Returns the rules of one of the names, or `None` if settings added the name.
     pub(crate) fn find(&self, name: &str) -> Option<&'static Name> {
         self.names.iter().find(|known| known.name == name)
@@ -46,11 +55,19 @@ pub struct Name {
     pub letter_case: LetterCase,
     /// Owner of the file, which some agents mention in the text.
     pub owner: NameOwner,
+    /// Treatment of imports in the file.
+    pub imports: NameImports,
 }
 
 impl Name {
     pub(crate) const fn new(role: NameRole, name: &'static str) -> Self {
-        Self { name, role, letter_case: LetterCase::Exact, owner: NameOwner::Team }
+        Self {
+            name,
+            role,
+            letter_case: LetterCase::Exact,
+            owner: NameOwner::Team,
+            imports: NameImports::Followed,
+        }
     }
 
     pub(crate) const fn main(name: &'static str) -> Self {
@@ -59,6 +76,10 @@ impl Name {
 
     pub(crate) const fn in_any_case(self) -> Self {
         Self { letter_case: LetterCase::Any, ..self }
+    }
+
+    pub(crate) const fn without_imports(self) -> Self {
+        Self { imports: NameImports::Text, ..self }
     }
 
     pub(crate) const fn of_user(self) -> Self {
@@ -101,6 +122,15 @@ pub enum LetterCase {
     Exact,
     /// Any letter case, if the exact spelling is absent.
     Any,
+}
+
+/// Treatment of imports in the files of a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameImports {
+    /// As the profile describes.
+    Followed,
+    /// They are text.
+    Text,
 }
 
 /// Owner of a file.
@@ -181,6 +211,10 @@ pub struct HomeFile {
     pub blank: Blank,
     /// White space around the text is removed.
     pub trimmed: bool,
+    /// Files that are not UTF-8 are left out.
+    pub utf8_only: bool,
+    /// Spellings of the names that count.
+    pub letter_case: LetterCase,
 }
 
 impl HomeFile {
@@ -192,6 +226,8 @@ impl HomeFile {
             choice: NameChoice::FirstOfDirectory,
             blank: Blank::FallsThrough,
             trimmed: false,
+            utf8_only: false,
+            letter_case: LetterCase::Exact,
         }
     }
 }

@@ -16,6 +16,13 @@ pub struct ImportRules {
     pub bounds: ImportBounds,
 }
 
+impl ImportRules {
+    /// Returns true if the conditions in an imported file count, and those of the importing rule do not.
+    pub(crate) fn judges_imports_of_rules(&self) -> bool {
+        matches!(self.place, ImportPlace::OwnBlockAfter(own) if own.rule_imports == RuleImports::JudgedAlone)
+    }
+}
+
 /// Position of an imported text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportPlace {
@@ -34,12 +41,27 @@ pub struct OwnBlock {
     pub chain_files: ChainFiles,
     /// Effect of a zero byte in an imported path.
     pub zero_byte: ZeroByte,
+    /// Files that a rule imports.
+    pub rule_imports: RuleImports,
 }
 
 impl OwnBlock {
     /// Details of Foreword's own imports.
-    pub(crate) const PLAIN: Self =
-        Self { extensions: &[], chain_files: ChainFiles::Stay, zero_byte: ZeroByte::NotFound };
+    pub(crate) const PLAIN: Self = Self {
+        extensions: &[],
+        chain_files: ChainFiles::Stay,
+        zero_byte: ZeroByte::NotFound,
+        rule_imports: RuleImports::WithRule,
+    };
+}
+
+/// Files that a rule imports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleImports {
+    /// They apply whenever the rule does.
+    WithRule,
+    /// Each applies under the conditions in its own front matter, whether the rule applies or not.
+    JudgedAlone,
 }
 
 /// Position of a file of the chain that an earlier one imports.

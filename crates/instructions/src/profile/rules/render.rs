@@ -66,6 +66,17 @@ pub struct BlockForm {
     pub between: &'static str,
     /// Text at its end.
     pub end: &'static str,
+    /// Treatment of empty lines in the whole block.
+    pub newlines: NewlineRuns,
+}
+
+/// Treatment of empty lines in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewlineRuns {
+    /// Unchanged.
+    Kept,
+    /// Three and more newlines become two.
+    AtMostTwo,
 }
 
 /// Form of a list of files.
@@ -79,7 +90,7 @@ pub struct SectionForm {
     pub after: &'static [Piece],
     /// Text between two files.
     pub between: &'static str,
-    /// Text after the last file.
+    /// Text after the last file, if another section precedes it.
     pub end: &'static str,
     /// Form of paths.
     pub path: PathForm,

@@ -1,5 +1,7 @@
 //! Folders of rules, which are read in addition to files with a fixed name.
 
+use super::choose::LetterCase;
+
 /// A folder of rules, with everything below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleFolder {
@@ -9,6 +11,12 @@ pub struct RuleFolder {
     pub directory: &'static str,
     /// End of its files' names.
     pub suffix: &'static str,
+    /// Spellings of the suffix that count.
+    pub suffix_case: LetterCase,
+    /// Treatment of hidden files.
+    pub hidden: HiddenRules,
+    /// Effect of a rule that is not UTF-8.
+    pub encoding: RuleEncoding,
     /// Order of its files.
     pub order: RuleOrder,
     /// Symlinks that are followed.
@@ -64,8 +72,43 @@ pub struct RuleConditions {
     pub always: Option<&'static str>,
     /// A file with invalid front matter is not read at all.
     pub invalid_is_lost: bool,
+    /// Reading of front matter that is not valid YAML.
+    pub reading: HeaderReading,
     /// Matching of globs with paths below the directory that holds the folder.
     pub matching: GlobMatching,
+}
+
+/// Reading of front matter that is not valid YAML.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeaderReading {
+    /// All unquoted values are quoted, then it is parsed again.
+    QuotedIfInvalid,
+    /// Of equal keys the last counts. If it is invalid, values with characters that YAML reserves are quoted in lines that
+    /// end with a plain newline, and it is parsed again.
+    RepairedIfInvalid,
+    /// Of equal keys the last counts. Otherwise only pairs and lists of values are found. A text is one glob, whatever
+    /// commas are in it.
+    SimpleIfInvalid,
+    /// Only the lines that begin with a key are read. Of equal keys the first counts.
+    LinesIfInvalid,
+}
+
+/// Effect of a rule that is not UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleEncoding {
+    /// Invalid bytes are replaced.
+    Any,
+    /// The rule is not read.
+    Utf8,
+}
+
+/// Hidden files in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HiddenRules {
+    /// They are read.
+    Read,
+    /// Files and directories whose names begin with a dot are skipped.
+    Skipped,
 }
 
 /// Matching of an agent's globs with a path.

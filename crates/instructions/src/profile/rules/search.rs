@@ -30,6 +30,17 @@ pub struct SearchRules {
     pub links: Links,
     /// Explanation of a symlink without a target. It is never read.
     pub dangling_link: DanglingLink,
+    /// Spelling of the working directory's path from which the search begins.
+    pub cwd: CwdSpelling,
+}
+
+/// Spelling of the working directory's path from which the search begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CwdSpelling {
+    /// As it is.
+    AsIs,
+    /// `%41` counts as `A`, so that another directory may be searched, if all percent signs in the path are of that form.
+    PercentDecoded,
 }
 
 /// A name whose presence makes a directory the project root.

@@ -1,6 +1,6 @@
 //! Rules for the time after the start: files that a tool brings in, and reminders.
 
-use super::choose::NameChoice;
+use super::choose::{Blank, NameChoice};
 use super::render::ChainOrder;
 use super::search::Links;
 use crate::session::reminder::ResumeLines;
@@ -91,12 +91,26 @@ pub struct NestedFiles {
     pub instead: &'static [&'static str],
     /// Folders of rules in those directories, as paths below them.
     pub rule_folders: &'static [&'static str],
+    /// Position of rules, and the directory that their globs count from.
+    pub rules: NestedRules,
+    /// Effect of a file that contains only white space.
+    pub blank: Blank,
     /// Order of the directories.
     pub order: ChainOrder,
     /// Symlinks that count as files.
     pub links: Links,
     /// Maximum characters of one file; the model has to read the rest.
     pub max_characters: Option<usize>,
+}
+
+/// Position of rules among the files that are loaded when a tool reads another file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NestedRules {
+    /// Rules that match come after the files of all directories. Globs count from the directory that holds the folder.
+    BehindFiles,
+    /// Rules of the start that match come first, the others after the files of their directory. All globs count from the
+    /// root.
+    WithTheirDirectory,
 }
 
 impl NestedFiles {
@@ -106,6 +120,8 @@ impl NestedFiles {
         choice: NameChoice::All,
         instead: &[],
         rule_folders: &[],
+        rules: NestedRules::BehindFiles,
+        blank: Blank::Included,
         order: ChainOrder::RootFirst,
         links: Links::Anywhere,
         max_characters: None,

@@ -63,8 +63,19 @@ pub struct NamesSetting {
     pub key: &'static str,
     /// Effect on the profile's main names.
     pub own_names: OwnNames,
-    /// Beginning of the block of text in which the names appear.
-    pub heading: Option<&'static str>,
+    /// Heading of a block of text in which the names appear.
+    pub heading: Option<NamesHeading>,
+}
+
+/// Heading of a block of text that lists configured names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NamesHeading {
+    /// The heading with the profile's own names.
+    pub start: &'static str,
+    /// Key of the setting that names the model.
+    pub model_key: &'static str,
+    /// Beginnings of models that always get the profile's own names.
+    pub fixed_for: &'static [&'static str],
 }
 
 /// Effect of configured names on the profile's main names.

@@ -13,6 +13,8 @@ pub struct TextRules {
     pub white_space: WhiteSpace,
     /// Treatment of wrapper tags and hidden characters.
     pub unsafe_text: UnsafeText,
+    /// Unicode form of the text and of the paths in it.
+    pub normal_form: NormalForm,
 }
 
 impl TextRules {
@@ -48,6 +50,15 @@ pub enum RemovedPart {
     CommentBlocks,
     /// Characters that hide text: zero-width spaces, direction marks, tags, soft hyphens. Joiners stay.
     HiddenCharacters,
+}
+
+/// Unicode form of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NormalForm {
+    /// Unchanged.
+    AsWritten,
+    /// Composed characters (NFC).
+    Composed,
 }
 
 /// Treatment of white space around a text.
