@@ -7,6 +7,7 @@ pub(crate) mod front_matter;
 pub mod header;
 pub(crate) mod safety;
 
+mod marked;
 pub(crate) mod markup;
 pub(crate) mod mentions;
 pub(crate) mod named_imports;

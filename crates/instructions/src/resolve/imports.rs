@@ -372,7 +372,8 @@ impl Chain<'_> {
     fn mentions_in(&mut self, chosen: &Candidate, imports: ImportRules) -> Vec<Reference> {
         let profile = self.request.settings.profile;
         let whole = decode(&chosen.content.bytes, profile.text.byte_order_mark).text.into_owned();
-        let text = self.strip_for_agent(whole.clone());
+        // Comments are still in the text here: the agent searches it before it removes them.
+        let text = self.without_header(&whole).to_owned();
         let may_be_read = |path: &str| {
             let extension =
                 Path::new(path).extension().map(|extension| extension.to_string_lossy().to_lowercase());

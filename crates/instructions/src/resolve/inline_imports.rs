@@ -106,17 +106,20 @@ impl Chain<'_> {
         trim(&self.strip_for_agent(text)).is_empty()
     }
 
+    /// Returns a text without its front matter, if the agent removes it.
+    pub(super) fn without_header<'t>(&self, text: &'t str) -> &'t str {
+        match self.request.settings.profile.text.front_matter {
+            FrontMatterRule::Stripped => header::find(text, Fence::Loose).map_or(text, |header| header.body),
+            FrontMatterRule::Text | FrontMatterRule::Conditions => text,
+        }
+    }
+
     /// Removes the parts of a text that the agent does not pass on.
     pub(super) fn strip_for_agent(&self, text: String) -> String {
         let profile = self.request.settings.profile;
         // The order is that of the agents: a comment before the front matter makes it text, so front matter is removed
         // first.
-        let mut text = Cow::Owned(text);
-        if profile.text.front_matter == FrontMatterRule::Stripped
-            && let Some(header) = header::find(&text, Fence::Loose)
-        {
-            text = Cow::Owned(header.body.to_owned());
-        }
+        let mut text = Cow::Borrowed(self.without_header(&text));
         if profile.text.removes(RemovedPart::CommentBlocks) {
             text = Cow::Owned(without_comment_blocks(&text).into_owned());
         }

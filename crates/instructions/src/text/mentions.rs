@@ -1,10 +1,11 @@
 //! Import syntaxes of other agents.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-
 use crate::profile::ImportSyntax;
+use crate::text::marked::{self, Dialect, Kind, Token};
+use crate::text::transform::without_comment;
 
 /// An import in a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -174,78 +175,94 @@ fn backticked(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Returns the code that Markdown defines, except in lists and tables.
-// The agent does not look for code inside lists and tables, so mentions there count even in backticks.
+/// Returns the code that the agent finds, by the offsets of its search.
+// It adds up the lengths of tokens, so whatever its parser leaves out moves everything behind it. It searches the tokens of
+// quotes in their source, and gives up at the first that a mark interrupts. It does not look into lists and tables.
 fn markdown_code(text: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
-    let mut lists = 0_usize;
-    for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
-        match event {
-            Event::Start(Tag::List(_) | Tag::Table(_)) => lists += 1,
-            Event::End(TagEnd::List(_) | TagEnd::Table) => lists = lists.saturating_sub(1),
-            Event::Start(Tag::CodeBlock(_)) | Event::Code(_) if lists == 0 => ranges.push(range),
-            _ => {}
-        }
+    let mut offset = 0;
+    for token in marked::lex(text, Dialect::GitHub) {
+        code_in(&token, offset, &mut ranges);
+        offset += token.raw.len();
     }
     ranges
 }
 
-/// Returns the mentions in runs of plain text, outside of code and HTML.
-fn in_markdown_text(text: &str) -> Vec<Mention> {
-    let mut mentions = Vec::new();
-    let mut run: Option<Range<usize>> = None;
-    let mut code = 0_usize;
-    let mut close = |run: &mut Option<Range<usize>>| {
-        if let Some(range) = run.take() {
-            plain_mentions(&text[range.clone()], range.start, &mut mentions);
-        }
-    };
-    for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
-        match event {
-            Event::Start(Tag::CodeBlock(_)) => {
-                close(&mut run);
-                code += 1;
-            }
-            // The alternative text of an image is not searched.
-            Event::Start(Tag::Image { .. }) => {
-                close(&mut run);
-                code += 1;
-            }
-            Event::End(TagEnd::CodeBlock | TagEnd::Image) => code = code.saturating_sub(1),
-            Event::Text(_) | Event::SoftBreak if code == 0 => match &mut run {
-                // An escape or a mark between two texts separates them.
-                Some(open) if text[open.end..range.start].trim_matches([' ', '\t']).is_empty() => {
-                    open.end = range.end;
-                }
-                _ => {
-                    close(&mut run);
-                    // An escaped `@` does not begin an import.
-                    let is_escaped = text[..range.start].ends_with('\\');
-                    let escaped = text[range.clone()].chars().next().filter(|_| is_escaped);
-                    run = Some(range.start + escaped.map_or(0, char::len_utf8)..range.end);
-                }
-            },
-            _ => close(&mut run),
-        }
+fn code_in(token: &Token, offset: usize, ranges: &mut Vec<Range<usize>>) {
+    if matches!(token.kind, Kind::Code | Kind::CodeSpan) {
+        ranges.push(offset..offset + token.raw.len());
     }
-    close(&mut run);
-    mentions
+    let mut from = 0;
+    for inner in token.tokens.iter().flatten() {
+        let Some(at) = token.raw.get(from..).and_then(|rest| rest.find(&inner.raw)) else { break };
+        code_in(inner, offset + from + at, ranges);
+        from += at + inner.raw.len();
+    }
 }
 
-fn plain_mentions(text: &str, offset: usize, mentions: &mut Vec<Mention>) {
+/// Returns the mentions in plain text, as the tokens of the agent's parser have it.
+fn in_markdown_text(text: &str) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    in_tokens(&marked::lex(text, Dialect::Plain), &mut mentions);
+    // A line of a list is searched as it is, and again as the tokens in it.
+    let mut known = HashSet::new();
+    mentions.retain(|mention| known.insert(mention.path.clone()));
+    // A token's text may differ from its source, so each mention is searched, first behind the one before it.
+    let mut at = 0;
+    for mention in &mut mentions {
+        let word = std::mem::take(&mut mention.range);
+        let source = &mention.source[word];
+        let found = text[at..].find(source).map(|found| at + found).or_else(|| text.find(source));
+        if let Some(start) = found {
+            at = start + source.len();
+            mention.range = start..at;
+        }
+    }
+    mentions.into_iter().map(|mention| Mention { range: mention.range, path: mention.path }).collect()
+}
+
+/// A mention in the text of a token.
+struct TokenMention {
+    source: String,
+    range: Range<usize>,
+    path: String,
+}
+
+fn in_tokens(tokens: &[Token], mentions: &mut Vec<TokenMention>) {
+    for token in tokens {
+        match token.kind {
+            Kind::Code | Kind::CodeSpan => {}
+            // Text after a comment in the same block is searched, other HTML is not.
+            Kind::Html => {
+                if let Some(rest) = without_comment(token) {
+                    plain_mentions(&rest, mentions);
+                }
+            }
+            kind => {
+                if kind == Kind::Text {
+                    plain_mentions(&token.text, mentions);
+                }
+                in_tokens(token.tokens.as_deref().unwrap_or_default(), mentions);
+                in_tokens(&token.items, mentions);
+            }
+        }
+    }
+}
+
+fn plain_mentions(text: &str, mentions: &mut Vec<TokenMention>) {
     let mut at = 0;
     while let Some(start) = text[at..].find('@').map(|found| at + found) {
         at = start + 1;
-        if text[..start].chars().next_back().is_some_and(|before| !before.is_whitespace()) {
+        if text[..start].chars().next_back().is_some_and(|before| !marked::is_space(before)) {
             continue;
         }
         let rest = &text[start + 1..];
         let mut end = 0;
         for (index, letter) in rest.char_indices() {
             // A backslash escapes a space in a name.
-            let is_escaped = rest[..index].ends_with('\\');
-            if letter == '\\' && !rest[index + 1..].starts_with(' ') || letter.is_whitespace() && !is_escaped
-            {
+            let is_escaped = letter == ' ' && rest[..index].ends_with('\\');
+            let is_escape = letter == '\\' && rest[index + 1..].starts_with(' ');
+            if letter == '\\' && !is_escape || marked::is_space(letter) && !is_escaped {
                 break;
             }
             end = index + letter.len_utf8();
@@ -254,7 +271,7 @@ fn plain_mentions(text: &str, offset: usize, mentions: &mut Vec<Mention>) {
         at = start + 1 + end;
         let path = word.split('#').next().unwrap_or_default().replace("\\ ", " ");
         if names_a_file(&path) {
-            mentions.push(Mention { range: offset + start..offset + start + 1 + end, path });
+            mentions.push(TokenMention { source: format!("@{word}"), range: 0..1 + word.len(), path });
         }
     }
 }

@@ -244,7 +244,6 @@ mod tests {
             ("paths: [\" a \", \"b,c\"]", "a | b | c", " a  | b,c", " a  | b,c"),
             ("paths:\n  - a\n  - b\nc: [", "a | b", "a | b", "always"),
             ("  paths: a\nb: [", "invalid", "a", "always"),
-            ("applyTo: null\npaths: a", "always", "a", "always"),
             ("paths: a\napplyTo: b\nc: [", "b", "b", "b"),
         ] {
             let text = format!("---\n{yaml}\n---\n");
@@ -252,6 +251,7 @@ mod tests {
             assert_eq!(read(&text, HeaderReading::SimpleIfInvalid), simple, "{yaml}");
             assert_eq!(read(&text, HeaderReading::LinesIfInvalid), lines, "{yaml}");
         }
+        assert_eq!(read("---\napplyTo: null\npaths: a\n---\n", HeaderReading::LinesIfInvalid), "always");
         let crlf = "---\r\npaths: **/*.ts\r\n---\r\n";
         assert_eq!(read(crlf, HeaderReading::RepairedIfInvalid), "invalid");
     }

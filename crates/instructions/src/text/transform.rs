@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+pub(crate) use crate::text::marked::without_comments;
+use crate::text::marked::{self, Dialect, Kind, Token, is_space};
 use crate::text::safety::is_removed_by_agents;
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-
 /// A rule that is listed but not included until a path matches.
 pub(crate) struct WaitingRule {
     pub(crate) path: String,
@@ -12,66 +12,28 @@ pub(crate) struct WaitingRule {
     pub(crate) description: String,
 }
 
-/// Removes comments that are blocks of their own, with the blank lines after them. As in the parser of the agent,
-/// an indented comment right below a paragraph belongs to the paragraph.
+/// Removes comments that are blocks of their own, and with any comment in the text all definitions of links.
 pub(crate) fn without_comment_blocks(text: &str) -> Cow<'_, str> {
     if !text.contains("<!--") {
         return Cow::Borrowed(text);
     }
-    // The agents normalize line ends before they parse, and the offsets below refer to that text.
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    // The agent joins what its parser returns, so everything that the parser forgets is lost.
     let mut kept = String::with_capacity(text.len());
-    let mut depth = 0_usize;
-    let mut at = 0;
-    let mut paragraph_end = 0;
-    for (event, range) in Parser::new_ext(&text, Options::empty()).into_offset_iter() {
-        match event {
-            Event::Start(Tag::HtmlBlock) if depth == 0 && range.start >= at => {
-                depth += 1;
-                let start = text[..range.start].rfind('\n').map_or(0, |end| end + 1);
-                let is_indented = text[start..range.end].starts_with(' ');
-                let html = &text[range.clone()];
-                if !html.trim_start().starts_with("<!--")
-                    || !html.contains("-->")
-                    || is_indented && paragraph_end == start && start > 0
-                {
-                    continue;
-                }
-                let newlines = text[range.end..].bytes().take_while(|byte| *byte == b'\n').count();
-                let end = range.end + newlines;
-                kept.push_str(&text[at..start.max(at)]);
-                let rest = without_comments(&text[start..end]);
-                if !rest.trim().is_empty() {
-                    kept.push_str(&rest);
-                }
-                at = end;
-            }
-            Event::Start(_) => depth += 1,
-            Event::End(end) => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 && end == TagEnd::Paragraph {
-                    paragraph_end = range.end;
-                }
-            }
-            _ => {}
+    for token in marked::lex(text, Dialect::Plain) {
+        match without_comment(&token) {
+            Some(rest) if rest.trim_matches(is_space).is_empty() => {}
+            Some(rest) => kept.push_str(&rest),
+            None => kept.push_str(&token.raw),
         }
     }
-    kept.push_str(&text[at..]);
     Cow::Owned(kept)
 }
 
-/// Removes all comments.
-pub(crate) fn without_comments(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find("<!--") {
-        // An unclosed comment stays in the text, as it does in the agents.
-        let Some(length) = rest[start + 4..].find("-->") else { break };
-        kept.push_str(&rest[..start]);
-        rest = &rest[start + 4 + length + 3..];
-    }
-    kept.push_str(rest);
-    kept
+/// Returns the HTML around the comments of a token. `None` if it does not begin with a comment.
+pub(crate) fn without_comment(token: &Token) -> Option<String> {
+    let html = token.raw.trim_start_matches(is_space);
+    let is_comment = token.kind == Kind::Html && html.starts_with("<!--") && html.contains("-->");
+    is_comment.then(|| marked::without_comments(&token.raw))
 }
 
 /// Returns a text with composed characters (NFC).
