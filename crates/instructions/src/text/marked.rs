@@ -20,7 +20,7 @@ pub(crate) use html::without_comments;
 /// Deepest nesting of quotes and lists. Deeper ones are text.
 const MAX_DEPTH: usize = 64;
 /// Number of characters that searches within lines may look at. Marks beyond are text.
-const MAX_WORK: usize = 40_000_000;
+const MAX_WORK: usize = 10_000_000;
 
 /// Syntax that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -69,13 +69,15 @@ impl Lexer {
             }
             return length;
         }
-        if let Some(length) = table(rest).filter(|_| self.dialect == Dialect::GitHub) {
-            if rest.split('\n').nth(1).is_some_and(|line| line.contains([':', '|']))
-                && has_equal_columns(&rest[..length])
-            {
-                tokens.push(Token::new(Kind::Table, &rest[..length]));
-                return length;
-            }
+        let is_table = |length: &usize| {
+            rest.split('\n').nth(1).is_some_and(|line| line.contains([':', '|']))
+                && has_equal_columns(&rest[..*length])
+        };
+        if self.dialect == Dialect::GitHub
+            && let Some(length) = table(rest).filter(is_table)
+        {
+            tokens.push(Token::new(Kind::Table, &rest[..length]));
+            return length;
         }
         if rest.len() <= *plain_until {
             match underlined(rest, self.dialect) {

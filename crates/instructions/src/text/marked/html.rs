@@ -94,7 +94,7 @@ pub(super) fn block(text: &str) -> Option<usize> {
         .or_else(|| comment(html).map(|end| with_line(html, end)))
         .or_else(|| delimited(html, "<?", "?>"))
         .or_else(|| {
-            let is_declaration = tag.strip_prefix('!').is_some_and(|name| starts_with_letter(name));
+            let is_declaration = tag.strip_prefix('!').is_some_and(starts_with_letter);
             is_declaration.then(|| delimited(html, "<!", ">")).flatten()
         })
         .or_else(|| delimited(html, "<![CDATA[", "]]>"))

@@ -12,7 +12,10 @@ impl Lexer {
         let inner = bracket.strip_prefix('[')?;
         if let Some(label) = label(inner).map(|end| &inner[..end]) {
             let after = &inner[label.len() + 1..];
-            if let Some(length) = after.strip_prefix('(').and_then(target) {
+            // A target may extend to the end of the text, and be none.
+            if let Some(length) =
+                after.strip_prefix('(').filter(|after| self.has_work(after.len() / 8)).and_then(target)
+            {
                 let length = rest.len() - after.len() + 1 + length;
                 return Some(self.linked(&rest[..length], label));
             }

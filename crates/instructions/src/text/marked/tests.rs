@@ -44,7 +44,7 @@ fn tokens_are_those_of_the_library() {
 /// Each of these texts makes the library's regular expressions slow, or nests deeply.
 #[test]
 fn hostile_texts_take_no_time() {
-    let many = |one: &str| one.repeat(60_000 / one.len());
+    let many = |one: &str| one.repeat(30_000 / one.len());
     let texts = [
         "*a ", "_a*", "`", "`` `", "[", "[a](", "![", "<!--", "<a b", "> ", "- ", "1. ", "a\n", "~~a",
         "| a\n",
