@@ -13,6 +13,7 @@ mod prompt;
 mod session;
 mod skill;
 mod token;
+mod transcript;
 mod tree;
 mod turn;
 
@@ -31,6 +32,7 @@ pub(crate) use self::prompt::{Prompt, PromptDifference, PromptSubject};
 pub(crate) use self::session::{Resolve, Session};
 pub(crate) use self::skill::{SkillCommand, Trust};
 pub(crate) use self::token::Token;
+pub(crate) use self::transcript::{Transcript, Why};
 pub(crate) use self::tree::{Folder, Thread, Workspace};
 pub(crate) use self::turn::{NamedTurn, Turn, TurnStart};
 use crate::arguments::expiry::Since;
@@ -103,6 +105,13 @@ pub(crate) enum Command {
     Compare(CompareArguments),
     /// Show what an agent reads in every directory of a tree
     Map(MapArguments),
+    /// Explain why an agent ignored a rule, from the transcripts on this machine
+    ///
+    /// Exits with 0 if the rule was in front of the model in every session, and with 1 otherwise. --verbose adds the evidence.
+    Why(Why),
+    /// List and show the sessions that agents left on this machine
+    #[command(subcommand)]
+    Transcript(Transcript),
     /// List and describe supported agents
     #[command(subcommand)]
     Profile(ProfileCommand),

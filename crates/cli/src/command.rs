@@ -4,6 +4,7 @@ mod agents;
 mod documents;
 mod files;
 pub(crate) mod gateway;
+mod transcripts;
 mod turns;
 
 use ::compare::Absent;
@@ -28,6 +29,8 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Check(arguments) => files::check::run(&context, &arguments),
         Command::Compare(arguments) => files::compare::run(&context, &arguments),
         Command::Map(arguments) => files::map::run(&context, &arguments),
+        Command::Why(arguments) => transcripts::why::run(&context, &arguments),
+        Command::Transcript(command) => transcripts::transcript::run(&context, &command),
         Command::Profile(command) => files::profile::run(&context, &command),
         Command::Resolve(arguments) => files::resolve::run(&context, &arguments),
         Command::Session(command) => files::session::run(&context, &command),

@@ -37,6 +37,8 @@ pub(crate) struct Context {
     pub(crate) configuration: Configuration,
     /// The system and user configuration files, whether or not they exist.
     pub(crate) configuration_files: [PathBuf; 2],
+    /// Number of `--verbose` flags.
+    pub(crate) verbose: u8,
 }
 
 impl Context {
@@ -71,7 +73,8 @@ impl Context {
         } else {
             String::new()
         };
-        Ok(Self { output, directories, repeated_flags, configuration, configuration_files })
+        let verbose = globals.verbose;
+        Ok(Self { output, directories, repeated_flags, configuration, configuration_files, verbose })
     }
 
     /// Returns the gateway to connect to and the token to use.
@@ -170,6 +173,7 @@ fn project_start(command: &Command, session: Option<&StoredSession>) -> Option<P
         Command::Check(check) => check.path.clone(),
         Command::Compare(compare) => compare.path.clone(),
         Command::Map(map) => map.path.clone(),
+        Command::Why(why) => why.path.clone(),
         Command::Prompt(prompt) => prompt.directory().map(PathBuf::from),
         // The path of a skill may be a file, which cannot be the start of a search for the project.
         Command::Skill(skill) => skill.directory().filter(|path| path.is_dir()).cloned(),

@@ -7,4 +7,5 @@ pub mod sandbox;
 pub(crate) mod scope;
 pub mod session;
 pub mod tool;
+pub mod transcript;
 pub mod turn;

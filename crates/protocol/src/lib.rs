@@ -41,7 +41,7 @@ mod wire;
 mod workspace;
 
 // The folders only group files. Each module has one public path, directly below the crate's root.
-pub use conversation::{message, round, sandbox, session, tool, turn};
+pub use conversation::{message, round, sandbox, session, tool, transcript, turn};
 pub use prompting::{hook, mcp, memory, preview, prompt, skill};
 pub use wire::{error, id, limits, local, method, notification, number, reference, schema, time};
 pub use workspace::{audit, compare, document, text, token, tree};
@@ -72,6 +72,11 @@ pub use time::Timestamp;
 pub use token::{AccessToken, Role};
 pub use tool::{
     ApprovalDecision, ApprovalRequest, HowDecided, MalformedArguments, ToolCall, ToolSpec, TurnApproval,
+};
+pub use transcript::{
+    DeliveryTime, RuleDelivery, RuleLine, TranscriptEvent, TranscriptEventKind, TranscriptEvidence,
+    TranscriptFile, TranscriptList, TranscriptSession, TranscriptTimeline, Verdict, Violation, WhyReport,
+    WhySession,
 };
 pub use tree::{DeletedFolder, Folder, Placement, Thread, ThreadMode, ThreadSummary, Workspace};
 pub use turn::{MessageRole, TokenUsage, Turn, TurnError, TurnErrorKind, TurnStatus};

@@ -18,6 +18,7 @@ const LAYERS: &[&[&str]] = &[
     &["compare"],
     &["bridge", "mcp-server"],
     &["check"],
+    &["transcripts"],
     &["hooks", "memory"],
     &["prompt"],
     &["rpc"],
@@ -74,8 +75,9 @@ enum Tests {
 }
 
 const WRAPPED: &[Wrapped] = &[
-    // Tests outside `store` hold the lock of a database file, which the store has no API for.
-    Wrapped { dependency: "rusqlite", crates: &["store"], tests: Tests::Free },
+    // `transcripts` reads the database of another program, whose tables are not ours; `store` has no API for that and
+    // could not be used without an async runtime. Tests outside `store` hold the lock of a database file.
+    Wrapped { dependency: "rusqlite", crates: &["store", "transcripts"], tests: Tests::Free },
     Wrapped { dependency: "sqlx", crates: &["store"], tests: Tests::Bound },
     Wrapped { dependency: "axum", crates: &["gateway", "scripted-model"], tests: Tests::Free },
     Wrapped { dependency: "reqwest", crates: &["provider", "mcp"], tests: Tests::Free },
@@ -115,6 +117,7 @@ const SYNCHRONOUS: &[&str] = &[
     "protocol",
     "sandbox",
     "skills",
+    "transcripts",
     "xtask",
 ];
 const ASYNC_RUNTIME: &str = "tokio";

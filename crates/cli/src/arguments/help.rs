@@ -9,9 +9,12 @@ use crate::output::terminal::{self, wrap};
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "Files",
-        &["show", "explain", "compare", "map", "check", "profile", "watch", "resolve", "session", "init"],
+        &[
+            "show", "explain", "why", "compare", "map", "check", "profile", "watch", "resolve", "session",
+            "init",
+        ],
     ),
-    ("Other agents", &["hook", "install", "sync", "mcp"]),
+    ("Other agents", &["transcript", "hook", "install", "sync", "mcp"]),
     ("Skills", &["skill", "trust", "untrust"]),
     ("Documents", &["workspace", "folder", "thread", "doc", "events"]),
     ("Turns", &["turn", "prompt", "memory"]),
@@ -26,6 +29,9 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("check", "foreword check --agent codex --agent claude-code"),
     ("compare", "foreword compare services --agent codex --agent claude-code"),
     ("map", "foreword map --agent codex --html map.html"),
+    ("why", "foreword why 'Use pnpm, never npm.' --when 'npm install'"),
+    ("transcript list", "foreword transcript list --agent codex"),
+    ("transcript show", "foreword transcript show 01a1eb6b"),
     ("profile list", "foreword profile list"),
     ("profile show", "foreword profile show claude-code"),
     ("resolve", "foreword resolve --session work.json --cwd . src/main.rs"),

@@ -1,0 +1,60 @@
+//! Commands about the transcripts of agents.
+
+pub(crate) mod transcript;
+pub(crate) mod why;
+mod words;
+
+use std::path::PathBuf;
+
+use etcetera::BaseStrategy as _;
+use etcetera::base_strategy::choose_native_strategy;
+use protocol::similar;
+use transcripts::{AGENTS, Homes, TranscriptAgent};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::files::Files;
+
+/// Returns the named agents, or all of them.
+fn named_agents(names: &[String]) -> Result<Vec<TranscriptAgent>, Failure> {
+    if names.is_empty() {
+        return Ok(AGENTS.to_vec());
+    }
+    let named = |name: &String| {
+        TranscriptAgent::find(name).ok_or_else(|| {
+            let known: Vec<&str> = AGENTS.iter().map(|agent| agent.name()).collect();
+            let failure = Failure::usage(format!("no transcripts are known of the agent `{name}`"));
+            let failure = match similar(name, known.iter().copied()) {
+                Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
+                None => failure,
+            };
+            failure.hint(format!("the agents are {}", known.join(", ")))
+        })
+    };
+    names.iter().map(named).collect()
+}
+
+/// Returns the directories in which agents keep their transcripts.
+fn homes(files: &Files) -> Homes {
+    // opencode follows the XDG specification on every platform.
+    let named = std::env::var_os("XDG_DATA_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let agents = files.settings.homes.clone();
+    let data = named.or_else(|| Some(agents.user()?.join(".local/share")));
+    Homes { agents, data }
+}
+
+/// Returns the directory of the index. `None` if the platform has none.
+fn cache() -> Option<PathBuf> {
+    Some(choose_native_strategy().ok()?.cache_dir().join("foreword"))
+}
+
+/// Warns about transcripts that could not be read completely.
+fn warn(context: &Context, problems: &[String]) {
+    const MOST: usize = 5;
+    for problem in problems.iter().take(MOST) {
+        context.output.warning(problem, None);
+    }
+    if let Some(more) = problems.len().checked_sub(MOST).filter(|more| *more > 0) {
+        context.output.warning(&format!("{more} more transcripts could not be read completely"), None);
+    }
+}

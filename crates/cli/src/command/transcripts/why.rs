@@ -1,0 +1,107 @@
+//! `foreword why`: why an agent ignored a rule.
+
+use std::path::Path;
+
+use instructions::FileSettings;
+use protocol::{Timestamp, Verdict, WhyReport};
+use transcripts::{Search, SessionChoice, WhyRequest};
+
+use super::words::{Detail, report_text};
+use crate::arguments::Why;
+use crate::context::Context;
+use crate::failure::{Exit, Failure};
+use crate::files::{Files, directory};
+use crate::output::print;
+use crate::output::progress::Progress;
+
+pub(crate) fn run(context: &Context, arguments: &Why) -> Result<Exit, Failure> {
+    let agents = super::named_agents(&arguments.agents)?;
+    let cwd = directory(arguments.path.as_deref())?;
+    if !cwd.is_dir() {
+        return Err(Failure::usage(format!("{} is not a directory", cwd.display()))
+            .hint("name a directory in the project"));
+    }
+    let files = Files::new(context)?;
+    let search = arguments.when.as_deref().map(Search::parse).transpose().map_err(|error| {
+        Failure::usage(error.to_string()).hint("give words of the command or answer, or /EXPRESSION/")
+    })?;
+    let sessions = match arguments.session.as_deref() {
+        None => SessionChoice::NewestOfEach,
+        Some("last") => SessionChoice::Last,
+        Some("all") => SessionChoice::All,
+        Some(id) => SessionChoice::Id(id),
+    };
+    let homes = super::homes(&files);
+    let cache = super::cache();
+    let settings = FileSettings { homes: homes.agents.clone(), ..files.settings.clone() };
+    let progress = Progress::start(context.output, "reading the transcripts");
+    let answer = transcripts::why(&WhyRequest {
+        rule: &arguments.rule,
+        cwd: &cwd,
+        agents: &agents,
+        sessions,
+        search: search.as_ref(),
+        since: arguments.since.map(|since| since.from(Timestamp::now())),
+        homes: &homes,
+        settings: &settings,
+        cache: cache.as_deref(),
+    });
+    drop(progress);
+    let answer = answer.map_err(|error| Failure::usage(error.to_string()).hint(error.hint()))?;
+    super::warn(context, &answer.problems);
+    let mut report = answer.report;
+    if arguments.redact {
+        redact(&mut report, homes.agents.user(), arguments.when.as_deref());
+    }
+    if context.output.is_json() {
+        context.output.json(&report)?;
+    } else {
+        let detail = if context.verbose > 0 { Detail::Evidence } else { Detail::Answer };
+        print(&report_text(&report, &transcripts::project_root(&cwd), detail))?;
+    }
+    if report.sessions.is_empty() {
+        let hint = "agents leave a transcript of each session; `foreword transcript list /` shows those of all projects";
+        context.output.warning("no session of an agent was found in this project", Some(hint));
+        return Ok(Exit::CheckFailed);
+    }
+    let all = report.sessions.iter().all(|session| session.verdict == Verdict::Delivered);
+    Ok(if all { Exit::Done } else { Exit::CheckFailed })
+}
+
+/// Removes everything that a report to strangers does not need.
+fn redact(report: &mut WhyReport, user: Option<&Path>, when: Option<&str>) {
+    let shorten = |path: &mut String| {
+        if let Some(user) = user
+            && let Ok(below) = Path::new(path.as_str()).strip_prefix(user)
+        {
+            *path = format!("~/{}", below.display());
+        }
+    };
+    // Directories can have the names of customers, so only the parts in the project remain.
+    for session in &mut report.sessions {
+        let cwd = std::mem::take(&mut session.cwd);
+        let within = |path: &mut String| {
+            match Path::new(path.as_str()).strip_prefix(&cwd) {
+                Ok(below) if !cwd.is_empty() => *path = below.display().to_string(),
+                _ => shorten(path),
+            };
+        };
+        session.title = None;
+        session.deliveries.iter_mut().for_each(|delivery| within(&mut delivery.path));
+        if let Some(violation) = &mut session.violation {
+            violation.text = when.unwrap_or("[redacted]").to_owned();
+        }
+        if let Some(reason) = &mut session.reason
+            && !cwd.is_empty()
+        {
+            *reason = reason.replace(&cwd, "the directory");
+        }
+        session.diff = session.diff.take().map(|_| "[redacted]".to_owned());
+    }
+    if let Ok(here) = std::env::current_dir()
+        && let Ok(below) = Path::new(&report.rule.path).strip_prefix(transcripts::project_root(&here))
+    {
+        report.rule.path = below.display().to_string();
+    }
+    shorten(&mut report.rule.path);
+}
