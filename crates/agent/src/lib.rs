@@ -21,6 +21,7 @@ mod retention;
 mod settings;
 mod subject;
 mod turn;
+mod why;
 
 pub use self::prompt::compare::{CompareTarget, OwnFiles, SurveyTarget};
 pub use self::prompt::manifests::Pruned;
@@ -39,3 +40,4 @@ pub use settings::{
     WhenBusy,
 };
 pub use turn::listener::TurnListener;
+pub use why::WhyTarget;

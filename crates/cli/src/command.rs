@@ -4,7 +4,7 @@ mod agents;
 mod documents;
 mod files;
 pub(crate) mod gateway;
-mod transcripts;
+pub(crate) mod transcripts;
 mod turns;
 
 use ::compare::Absent;

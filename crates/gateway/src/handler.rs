@@ -12,6 +12,7 @@ mod prompt;
 mod skill;
 mod thread;
 mod token;
+mod transcript;
 mod tree;
 mod turn;
 mod turn_page;
@@ -67,6 +68,7 @@ pub(crate) fn router() -> Router {
         .on::<method::TurnApprove, _>(turn::approve)
         .on::<method::TurnManifest, _>(prompt::manifest)
         .on::<method::TurnExplain, _>(turn::explain)
+        .on::<method::TranscriptWhy, _>(transcript::why)
         .on::<method::SessionGet, _>(turn::session)
         .on::<method::SessionResume, _>(turn::resume)
         .on::<method::SkillList, _>(skill::list)

@@ -18,7 +18,7 @@ pub use lines::serve;
 pub use message::{INVALID_REQUEST, PARSE_ERROR, Received, Sent, failure};
 pub use server::{Server, ServerSettings};
 pub use session::Session;
-pub use toolbox::{CompareAsked, PlaceAsked, SaveAsked, Saving, Source, Toolbox};
+pub use toolbox::{CompareAsked, PlaceAsked, SaveAsked, Saving, Source, Toolbox, WhyAsked};
 
 /// Tools and resources of a server. Its functions may block.
 pub trait McpCatalog: Send + Sync + 'static {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use compare::{Absent, Explained, Shown};
 use instructions::{Profile, Resolution};
 use protocol::method::{DocumentGetResult, DocumentSaveResult};
-use protocol::{Comparison, Version, mcp_author, similar};
+use protocol::{Comparison, Version, WhyReport, mcp_author, similar};
 use rmcp::model::{Resource, ResourceTemplate, Tool, ToolAnnotations};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -47,6 +47,19 @@ pub struct CompareAsked {
     pub agents: Vec<&'static Profile>,
 }
 
+/// Question about an ignored rule.
+#[derive(Debug, Clone)]
+pub struct WhyAsked {
+    /// Text of the rule, or `FILE:LINE`.
+    pub rule: String,
+    /// A directory in the project.
+    pub path: Option<PathBuf>,
+    /// Words of the violation.
+    pub when: Option<String>,
+    /// Name of the client, which is an agent itself.
+    pub client: String,
+}
+
 /// Parameters of a save.
 #[derive(Debug, Clone)]
 pub struct SaveAsked {
@@ -74,6 +87,14 @@ pub trait Source: Send + Sync + 'static {
     fn save(&self, author: &str, save: SaveAsked) -> Result<DocumentSaveResult, Refusal>;
     /// Returns addresses of resources to list.
     fn addresses(&self) -> Vec<Address>;
+    /// Returns true if the transcripts of this machine can be read.
+    fn reads_transcripts(&self) -> bool {
+        false
+    }
+    /// Answers why agents ignored a rule.
+    fn why(&self, _: &WhyAsked) -> Result<WhyReport, Refusal> {
+        Err(Refusal::new("transcripts cannot be read here"))
+    }
     /// Returns false once the client may not use the source any longer.
     fn is_open(&self) -> bool {
         true
@@ -168,6 +189,18 @@ impl<S: Source> McpCatalog for Toolbox<S> {
                 schema(&scope, &[]),
             ),
         ];
+        if self.0.reads_transcripts() {
+            let asked = json!({
+                "rule": { "type": "string", "description": "Text of the rule as it is written, or FILE:LINE" },
+                "path": path,
+                "when": { "type": "string", "description": "Words of the tool call or answer that ignored it, or /EXPRESSION/" },
+            });
+            tools.push(tool(
+                "why",
+                "Whether a rule of an instruction file was in front of the model when it was ignored, and why not, from the transcripts of this machine.",
+                schema(&asked, &["rule"]),
+            ));
+        }
         if self.0.saving() == Saving::Allowed {
             let mut properties = scope;
             properties["content"] = json!({ "type": "string", "description": "The whole new text" });
@@ -198,6 +231,12 @@ impl<S: Source> McpCatalog for Toolbox<S> {
             "explain" => {
                 let resolution = self.0.resolve(&arguments.place()?)?;
                 as_data(&Explained::new(&resolution, Absent::LeftOut))
+            }
+            "why" => {
+                let rule = arguments.owned("rule")?.ok_or_else(|| Refusal::new("`rule` is missing"))?;
+                let when = arguments.owned("when")?;
+                let path = arguments.path("path")?;
+                as_data(&self.0.why(&WhyAsked { rule, path, when, client: client.to_owned() })?)
             }
             "compare" => as_data(&self.0.compare(&arguments.compared()?)?),
             "document_get" => {

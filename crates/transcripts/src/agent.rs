@@ -1,6 +1,6 @@
 //! The agents whose transcripts can be read.
 
-use instructions::{CLAUDE_CODE, CODEX, COPILOT, GEMINI_CLI, OPENCODE, PI, Profile, QWEN_CODE};
+use instructions::{CLAUDE_CODE, CODEX, COPILOT, FOREWORD, GEMINI_CLI, OPENCODE, PI, Profile, QWEN_CODE};
 use serde::{Deserialize, Serialize};
 
 /// An agent that leaves transcripts.
@@ -14,9 +14,11 @@ pub enum TranscriptAgent {
     Opencode,
     Pi,
     Copilot,
+    /// The gateway's own threads, which are not files.
+    Foreword,
 }
 
-/// All agents.
+/// All agents with transcripts on disk.
 pub const AGENTS: &[TranscriptAgent] = &[
     TranscriptAgent::ClaudeCode,
     TranscriptAgent::Codex,
@@ -38,6 +40,7 @@ impl TranscriptAgent {
             Self::Opencode => &OPENCODE,
             Self::Pi => &PI,
             Self::Copilot => &COPILOT,
+            Self::Foreword => &FOREWORD,
         }
     }
 

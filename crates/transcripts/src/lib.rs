@@ -21,6 +21,7 @@ mod recorder;
 mod rule;
 mod rule_text;
 mod sources;
+mod thread;
 mod timeline;
 mod why;
 
@@ -30,6 +31,7 @@ pub use event::{Event, EventKind, InstructionText, Layer, MessageRole, Origin, R
 pub use model::{ReadError, RecordedTexts, TranscriptHeader};
 pub use rule::RuleError;
 pub use sources::{Homes, Location, Source, sources};
+pub use thread::{DOCUMENT_PATH, ThreadQuestion, ThreadRecord, ThreadTurn, why_thread};
 pub use timeline::timeline;
 pub use why::{
     Found, FoundSessions, SessionChoice, SessionsRequest, WhyAnswer, WhyError, WhyRequest, find_sessions,

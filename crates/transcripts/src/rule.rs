@@ -90,11 +90,26 @@ impl RuleError {
 pub(crate) struct Files {
     root: PathBuf,
     files: Vec<RuleFile>,
+    reach: Reach,
+}
+
+/// Files that `FILE:LINE` may name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Any file of the project, for users of this machine.
+    Project,
+    /// Instruction files only, for clients of a gateway.
+    InstructionFiles,
 }
 
 impl Files {
     /// Finds the files of the project around a directory.
-    pub(crate) fn find(root: &Path, cwd: &Path, settings: &FileSettings) -> Result<Self, RuleError> {
+    pub(crate) fn find(
+        root: &Path,
+        cwd: &Path,
+        settings: &FileSettings,
+        reach: Reach,
+    ) -> Result<Self, RuleError> {
         let tree = Tree::walk(root, &Names::new([]))?;
         let mut paths: Vec<(PathBuf, bool)> = tree.instruction_files().map(|path| (path, false)).collect();
         for profile in PROFILES {
@@ -121,7 +136,17 @@ impl Files {
                 files.push(RuleFile { path, links: Vec::new(), text, versions: Vec::new(), is_home });
             }
         }
-        Ok(Self { root: root.to_owned(), files })
+        Ok(Self { root: root.to_owned(), files, reach })
+    }
+
+    /// Creates an empty set, for threads without a directory.
+    pub(crate) fn none(root: &Path) -> Self {
+        Self { root: root.to_owned(), files: Vec::new(), reach: Reach::InstructionFiles }
+    }
+
+    /// Adds a text that is not a file.
+    pub(crate) fn add(&mut self, path: PathBuf, text: String) {
+        self.files.push(RuleFile { path, links: Vec::new(), text, versions: Vec::new(), is_home: false });
     }
 
     /// Returns the line that a rule selects.
@@ -164,8 +189,13 @@ impl Files {
 
     fn named(&mut self, path: &Path, line: u32, cwd: &Path) -> Option<Result<Rule, RuleError>> {
         let bases = [cwd, &self.root];
-        let found =
-            bases.iter().map(|base| instructions::path::normalise(path, base)).find(|path| path.is_file());
+        let is_known =
+            |path: &PathBuf| self.files.iter().any(|file| file.path == *path || file.links.contains(path));
+        let is_reachable = |path: &PathBuf| {
+            let in_project = self.reach == Reach::Project && path.starts_with(&self.root) && path.is_file();
+            is_known(path) || in_project
+        };
+        let found = bases.iter().map(|base| instructions::path::normalise(path, base)).find(is_reachable);
         let Some(found) = found else {
             // A rule may end like a line number; only a name without spaces is meant as a file.
             if path.to_string_lossy().contains(char::is_whitespace) {

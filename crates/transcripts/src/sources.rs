@@ -106,6 +106,7 @@ pub fn sources(agent: TranscriptAgent, homes: &Homes) -> (Vec<Source>, Vec<Strin
             search.add_parts();
         }
         TranscriptAgent::Opencode => search.add_rows(),
+        TranscriptAgent::Foreword => {}
     }
     (search.found, search.problems)
 }

@@ -11,7 +11,7 @@ use crate::completion::complete;
 use crate::digest::{Digest, Search};
 use crate::index::Index;
 use crate::judge::judge;
-use crate::rule::{Files, RuleError};
+use crate::rule::{Files, Reach, RuleError};
 use crate::sources::{Homes, Source, sources};
 
 /// Names whose presence marks the root of a project.
@@ -87,7 +87,7 @@ pub struct WhyAnswer {
 /// Answers why agents ignored a rule.
 pub fn why(request: &WhyRequest<'_>) -> Result<WhyAnswer, WhyError> {
     let root = project_root(request.cwd);
-    let files = Files::find(&root, request.cwd, request.settings)?;
+    let files = Files::find(&root, request.cwd, request.settings, Reach::Project)?;
     let rule = files.select(request.rule, request.cwd)?;
     let found = find_sessions(&SessionsRequest {
         agents: request.agents,

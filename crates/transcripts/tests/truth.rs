@@ -84,7 +84,7 @@ fn claude_code_with_a_restricted_subagent_agrees() {
 // Two transcripts do not show restarts, so a rule that was edited during the session cannot be judged afterwards.
 #[test]
 fn claude_code_without_recorded_instructions_agrees() {
-    assert_eq!(compare("claude-2.1.100/main"), 5);
+    assert_eq!(compare("claude-2.1.100/main"), 10);
 }
 
 #[test]

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 
 use etcetera::BaseStrategy as _;
 use etcetera::base_strategy::choose_native_strategy;
+use instructions::FileSettings;
 use protocol::similar;
 use transcripts::{AGENTS, Homes, TranscriptAgent};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::files::Files;
 
 /// Returns the named agents, or all of them.
 fn named_agents(names: &[String]) -> Result<Vec<TranscriptAgent>, Failure> {
@@ -35,10 +35,10 @@ fn named_agents(names: &[String]) -> Result<Vec<TranscriptAgent>, Failure> {
 }
 
 /// Returns the directories in which agents keep their transcripts.
-fn homes(files: &Files) -> Homes {
+fn homes(settings: &FileSettings) -> Homes {
     // opencode follows the XDG specification on every platform.
     let named = std::env::var_os("XDG_DATA_HOME").filter(|path| !path.is_empty()).map(PathBuf::from);
-    let agents = files.settings.homes.clone();
+    let agents = settings.homes.clone();
     let data = named.or_else(|| Some(agents.user()?.join(".local/share")));
     Homes { agents, data }
 }

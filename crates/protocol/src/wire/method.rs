@@ -11,6 +11,7 @@ mod prompt;
 mod skill;
 mod thread;
 mod token;
+mod transcript;
 mod turn;
 mod workspace;
 
@@ -25,6 +26,7 @@ pub use prompt::*;
 pub use skill::*;
 pub use thread::*;
 pub use token::*;
+pub use transcript::*;
 pub use turn::*;
 pub use workspace::*;
 
@@ -220,6 +222,8 @@ methods! {
     TurnManifest = "turn/manifest", Reader, TurnGetParams => TurnManifestResult;
     /// Returns the files, documents, skills, memory and hooks of a turn's prompt, with their versions.
     TurnExplain = "turn/explain", Reader, TurnGetParams => TurnExplainResult;
+    /// Returns the relation between a rule of an instruction file or document and what the model of a thread received.
+    TranscriptWhy = "transcript/why", Reader, TranscriptWhyParams => WhyReport;
     /// Returns a thread's session.
     SessionGet = "session/get", Reader, SessionGetParams => SessionGetResult;
     /// Returns the reminder about changed files that the thread's next turn would receive. Nothing counts as

@@ -7,18 +7,19 @@ use std::time::Duration;
 
 use mcp_server::{
     Address, CompareAsked, DocumentAddress, PlaceAsked, Refusal, SaveAsked, Saving, Server, ServerSettings,
-    Session, Source, Toolbox, serve,
+    Session, Source, Toolbox, WhyAsked, serve,
 };
 use instructions::path::normalise;
 use instructions::{FileSettings, Request, Resolution, survey, survey_for};
-use protocol::Comparison;
 use protocol::method::{
     DocumentGet, DocumentGetResult, DocumentSave, DocumentSaveParams, DocumentSaveResult,
     DocumentScopeParams, Initialize, InitializeParams, Program,
 };
+use protocol::{Comparison, WhyReport};
 use tokio::runtime::Handle;
 
 use crate::arguments::{InScope, InWorkspace, Mcp};
+use crate::command::transcripts;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
@@ -113,6 +114,15 @@ impl Source for Local {
 
     fn has_workspaces(&self) -> bool {
         false
+    }
+
+    fn reads_transcripts(&self) -> bool {
+        true
+    }
+
+    fn why(&self, asked: &WhyAsked) -> Result<WhyReport, Refusal> {
+        let cwd = self.directory(asked.path.as_deref());
+        transcripts::why::answer(&self.settings, &cwd, asked).map_err(described)
     }
 
     fn resolve(&self, place: &PlaceAsked) -> Result<Resolution, Refusal> {

@@ -30,7 +30,7 @@ fn list(context: &Context, path: Option<&Path>, agents: &[String]) -> Result<Exi
     let cwd = directory(path)?;
     let root = transcripts::project_root(&cwd);
     let files = Files::new(context)?;
-    let homes = super::homes(&files);
+    let homes = super::homes(&files.settings);
     let cache = super::cache();
     let progress = Progress::start(context.output, "reading the transcripts");
     let found = transcripts::find_sessions(&SessionsRequest {
@@ -110,7 +110,7 @@ fn sessions_table(sessions: &[TranscriptSession], root: &Path) -> String {
 
 fn show(context: &Context, id: &str) -> Result<Exit, Failure> {
     let files = Files::new(context)?;
-    let homes = super::homes(&files);
+    let homes = super::homes(&files.settings);
     let cache = super::cache();
     let progress = Progress::start(context.output, "reading the transcripts");
     let found = transcripts::find_sessions(&SessionsRequest {

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use bridge::mcp::WhyAsked;
 use instructions::FileSettings;
 use protocol::{Timestamp, Verdict, WhyReport};
-use transcripts::{Search, SessionChoice, WhyRequest};
+use transcripts::{AGENTS, Search, SessionChoice, TranscriptAgent, WhyRequest};
 
 use super::words::{Detail, report_text};
 use crate::arguments::Why;
@@ -31,7 +32,7 @@ pub(crate) fn run(context: &Context, arguments: &Why) -> Result<Exit, Failure> {
         Some("all") => SessionChoice::All,
         Some(id) => SessionChoice::Id(id),
     };
-    let homes = super::homes(&files);
+    let homes = super::homes(&files.settings);
     let cache = super::cache();
     let settings = FileSettings { homes: homes.agents.clone(), ..files.settings.clone() };
     let progress = Progress::start(context.output, "reading the transcripts");
@@ -66,6 +67,29 @@ pub(crate) fn run(context: &Context, arguments: &Why) -> Result<Exit, Failure> {
     }
     let all = report.sessions.iter().all(|session| session.verdict == Verdict::Delivered);
     Ok(if all { Exit::Done } else { Exit::CheckFailed })
+}
+
+/// Answers a question of an agent: its own newest session if it can be recognized, otherwise the newest of each agent.
+pub(crate) fn answer(settings: &FileSettings, cwd: &Path, asked: &WhyAsked) -> Result<WhyReport, Failure> {
+    let client = asked.client.to_lowercase();
+    let own: Vec<TranscriptAgent> =
+        AGENTS.iter().copied().filter(|agent| client.contains(&agent.name().replace("-cli", ""))).collect();
+    let search = asked.when.as_deref().map(Search::parse).transpose();
+    let search = search.map_err(|error| Failure::usage(error.to_string()))?;
+    let homes = super::homes(settings);
+    let cache = super::cache();
+    let answer = transcripts::why(&WhyRequest {
+        rule: &asked.rule,
+        cwd,
+        agents: if own.is_empty() { AGENTS } else { &own },
+        sessions: SessionChoice::NewestOfEach,
+        search: search.as_ref(),
+        since: None,
+        homes: &homes,
+        settings,
+        cache: cache.as_deref(),
+    });
+    Ok(answer.map_err(|error| Failure::usage(error.to_string()).hint(error.hint()))?.report)
 }
 
 /// Removes everything that a report to strangers does not need.
