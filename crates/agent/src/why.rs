@@ -113,6 +113,8 @@ impl Agent {
                 TurnItem::Message(message) => messages.push(message),
                 TurnItem::Context(history) => left_out_through = history.left_out_through,
                 TurnItem::Round(round) => input_tokens = Some(round.usage.input),
+                // Trimming shortens results and leaves the reminders, which carry the instructions.
+                TurnItem::Trimmed(_) => {}
             }
         }
         Ok(ThreadTurn {

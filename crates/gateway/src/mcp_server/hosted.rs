@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent::SurveyTarget;
-use mcp_server::{Address, CompareAsked, DocumentAddress, PlaceAsked, Refusal, SaveAsked, Saving, Source};
 use instructions::Resolution;
 use instructions::path::normalise;
+use mcp_server::{Address, CompareAsked, DocumentAddress, PlaceAsked, Refusal, SaveAsked, Saving, Source};
 use protocol::error::{ErrorKind, ErrorObject};
 use protocol::method::{
     DocumentGet, DocumentGetResult, DocumentSave, DocumentSaveParams, DocumentSaveResult,

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
-use mcp_server::{Server, ServerSettings, Toolbox};
 use futures_util::stream;
+use mcp_server::{Server, ServerSettings, Toolbox};
 use serde_json::json;
 
 use super::hosted::Hosted;

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use instructions::path::normalise;
+use instructions::{FileSettings, Request, Resolution, survey, survey_for};
 use mcp_server::{
     Address, CompareAsked, DocumentAddress, PlaceAsked, Refusal, SaveAsked, Saving, Server, ServerSettings,
     Session, Source, Toolbox, WhyAsked, serve,
 };
-use instructions::path::normalise;
-use instructions::{FileSettings, Request, Resolution, survey, survey_for};
 use protocol::method::{
     DocumentGet, DocumentGetResult, DocumentSave, DocumentSaveParams, DocumentSaveResult,
     DocumentScopeParams, Initialize, InitializeParams, Program,

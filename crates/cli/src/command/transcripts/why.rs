@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use bridge::mcp::WhyAsked;
 use instructions::FileSettings;
+use mcp_server::WhyAsked;
 use protocol::{Timestamp, Verdict, WhyReport};
 use transcripts::{AGENTS, Search, SessionChoice, TranscriptAgent, WhyRequest};
 
