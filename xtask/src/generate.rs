@@ -1,5 +1,7 @@
 //! `cargo xtask generate`: writes the files generated from the protocol's types.
 
+mod typescript;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +13,7 @@ use crate::print_status;
 
 const SCHEMAS: &str = "schemas";
 const REFERENCE: &str = "docs/protocol.md";
+const TYPES: &str = "console/src/protocol/types.ts";
 
 /// Difference between a file on disk and its generated content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +81,7 @@ fn wanted() -> BTreeMap<PathBuf, String> {
     let mut files: BTreeMap<PathBuf, String> =
         schemas.into_iter().map(|(name, text)| (Path::new(SCHEMAS).join(name), text)).collect();
     files.insert(REFERENCE.into(), protocol::reference::markdown());
+    files.insert(TYPES.into(), typescript::types());
     files
 }
 

@@ -7,6 +7,7 @@
 mod agents;
 mod bench;
 mod check;
+mod console;
 mod desktop;
 mod dist;
 mod failure;
@@ -31,6 +32,7 @@ use std::process::ExitCode;
 use clap::builder::PossibleValuesParser;
 use clap::{Parser, Subcommand};
 
+use console::Build;
 use dist::Program;
 use gate::Gate;
 use size::Measured;
@@ -49,9 +51,18 @@ enum Task {
         /// Test the native application instead, in headless windows
         #[arg(long)]
         desktop: bool,
+        /// Test the web console instead, in a headless browser
+        #[arg(long, conflicts_with = "desktop")]
+        console: bool,
         /// Arguments for nextest (or `cargo test`), such as part of a test's name; without any, doc tests run too
         #[arg(last = true)]
         arguments: Vec<OsString>,
+    },
+    /// Build the files of the web console; needs Node
+    Console {
+        /// Write nothing; fail if a fresh build differs from the committed files
+        #[arg(long)]
+        check: bool,
     },
     /// Run one benchmark
     Bench {
@@ -157,8 +168,11 @@ enum Task {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
-        Task::Test { desktop: true, arguments } => desktop::run(root(), &arguments),
-        Task::Test { desktop: false, arguments } => test::run(&arguments),
+        Task::Test { desktop: true, arguments, .. } => desktop::run(root(), &arguments),
+        Task::Test { console: true, arguments, .. } => console::test(root(), &arguments),
+        Task::Test { arguments, .. } => test::run(&arguments),
+        Task::Console { check: false } => console::build(root(), Build::Write),
+        Task::Console { check: true } => console::build(root(), Build::Check),
         Task::Bench { name, arguments } => bench::run(&name, &arguments),
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
         Task::Simulate { turns, seed } => stress::simulate(turns, seed),

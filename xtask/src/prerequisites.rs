@@ -196,6 +196,38 @@ const fn of_desktop(
     Prerequisite { name, needed_for, found_as, comes_with, necessity: Necessity::Required }
 }
 
+/// Prerequisites of the web console.
+const OF_CONSOLE: &[Prerequisite] = &[
+    Prerequisite {
+        name: "Node",
+        needed_for: "building the console",
+        found_as: Found::Command(&["node"]),
+        comes_with: Source::DebianPackage("nodejs"),
+        necessity: Necessity::Required,
+    },
+    Prerequisite {
+        name: "npm",
+        needed_for: "installing the console's build tools",
+        found_as: Found::Command(&["npm"]),
+        comes_with: Source::DebianPackage("npm"),
+        necessity: Necessity::Required,
+    },
+    Prerequisite {
+        name: "Chromium",
+        needed_for: "testing the console in a browser",
+        found_as: Found::Command(&["chromium"]),
+        comes_with: Source::DebianPackage("chromium"),
+        necessity: Necessity::Required,
+    },
+    Prerequisite {
+        name: "a font",
+        needed_for: "pictures of the console",
+        found_as: Found::File { directories: FONTS, part: "dejavu" },
+        comes_with: Source::DebianPackage("fonts-dejavu"),
+        necessity: Necessity::Required,
+    },
+];
+
 /// Installs missing prerequisites of the tests as root on Debian or in CI; otherwise fails with the command to run.
 pub(crate) fn ensure() -> Result<()> {
     ensure_all(PREREQUISITES)
@@ -203,6 +235,10 @@ pub(crate) fn ensure() -> Result<()> {
 
 pub(crate) fn ensure_for_fuzzing() -> Result<()> {
     ensure_all(OF_FUZZING)
+}
+
+pub(crate) fn ensure_for_console() -> Result<()> {
+    ensure_all(OF_CONSOLE)
 }
 
 pub(crate) fn ensure_for_desktop() -> Result<()> {

@@ -12,7 +12,7 @@ use crate::print_status;
 
 /// The layers of crates, lowest first. A crate may use only crates of layers listed before its own.
 const LAYERS: &[&[&str]] = &[
-    &["tokens", "diff"],
+    &["tokens", "diff", "console"],
     &["instructions"],
     &["protocol"],
     &["compare"],

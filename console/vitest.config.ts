@@ -1,0 +1,8 @@
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  define: { __VERSION__: JSON.stringify("test") },
+  plugins: [svelte()],
+  test: { include: ["src/**/*.test.ts"], environment: "node" },
+});
