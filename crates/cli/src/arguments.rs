@@ -159,6 +159,12 @@ pub(crate) enum Command {
     Init(Init),
     /// Start the gateway
     Serve(Serve),
+    /// Open the gateway's web console in a browser, signed in with your token
+    Console {
+        /// Print the address instead; it works once, within a minute
+        #[arg(long)]
+        print: bool,
+    },
     /// Show the gateway's status
     Status,
     /// Diagnose the installation

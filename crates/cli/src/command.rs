@@ -47,6 +47,10 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Untrust { path } => agents::trust::untrust(&context, &path),
         Command::Init(arguments) => files::init::run(&context, arguments).await,
         Command::Serve(arguments) => gateway::serve::run(context, arguments).await,
+        Command::Console { print } => {
+            let action = if print { gateway::console::Action::Print } else { gateway::console::Action::Open };
+            gateway::console::run(&context, action).await
+        }
         Command::Status => gateway::status::run(&context).await,
         Command::Doctor => gateway::doctor::run(&context).await,
         Command::Backup { file, force } => {

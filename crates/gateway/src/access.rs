@@ -16,6 +16,7 @@ use protocol::{
 use store::{Store, StoreError, hash_secret};
 
 use crate::access::counts::AccessCounts;
+use crate::console::sessions::SessionKey;
 
 /// Lifetime of a cached token lookup. A revocation usually invalidates the cache sooner; this bounds the delay if the
 /// wake was lost.
@@ -34,6 +35,8 @@ pub(crate) struct Actor {
     /// Token presented by the client; `None` for stdio, which needs none.
     pub(crate) token_id: Option<TokenId>,
     pub(crate) secret_sha256: Option<String>,
+    /// Session of the console through which the token is used; `None` for all other clients.
+    pub(crate) console_session: Option<SessionKey>,
 }
 
 impl Actor {
@@ -46,6 +49,7 @@ impl Actor {
             expires_at: None,
             token_id: None,
             secret_sha256: None,
+            console_session: None,
         }
     }
 
@@ -107,8 +111,20 @@ impl Authenticator {
             return Ok(None);
         };
         // Only the digest is kept: neither the cache nor the database ever holds a secret that could be used to log in.
-        let digest = hash_secret(secret);
-        match self.look_up(&digest).await? {
+        self.authenticate_digest(Some(&hash_secret(secret)), source).await
+    }
+
+    /// Returns the actor for the digest of a secret. `None` as a digest is a code or session that does not exist.
+    pub(crate) async fn authenticate_digest(
+        &self,
+        digest: Option<&str>,
+        source: IpAddr,
+    ) -> Result<Option<Actor>, StoreError> {
+        let Some(digest) = digest else {
+            self.counts.record_rejection(source, AuthenticationFailure::Unknown, None, self.store.now());
+            return Ok(None);
+        };
+        match self.look_up(digest).await? {
             Ok(token) => {
                 self.counts.record_login(&token, self.store.now());
                 Ok(Some(Actor {
@@ -117,7 +133,8 @@ impl Authenticator {
                     workspace_id: token.workspace_id,
                     expires_at: token.expires_at,
                     token_id: Some(token.id),
-                    secret_sha256: Some(digest),
+                    secret_sha256: Some(digest.to_owned()),
+                    console_session: None,
                 }))
             }
             Err(Refused { reason, token }) => {

@@ -5,12 +5,14 @@ pub(crate) mod peer;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use protocol::{Timestamp, TokenId};
 use rpc::{CloseReason, Outgoing};
 
 use crate::access::Actor;
+use crate::console::sessions::{SessionKey, Sessions};
 
 type Open = Mutex<HashMap<u64, (Arc<Actor>, Outgoing)>>;
 
@@ -55,6 +57,24 @@ impl Connections {
         let tokens: HashSet<&TokenId> =
             open.values().filter_map(|(actor, _)| actor.token_id.as_ref()).collect();
         tokens.into_iter().cloned().collect()
+    }
+
+    /// Closes the connections of a console session that a person has ended.
+    pub(crate) fn close_session(&self, key: &SessionKey) {
+        for (actor, outgoing) in self.open.lock().values() {
+            if actor.console_session.as_ref() == Some(key) {
+                outgoing.close(CloseReason::Unauthenticated);
+            }
+        }
+    }
+
+    /// Closes the connections of console sessions that have expired.
+    pub(crate) fn close_expired_sessions(&self, sessions: &Sessions, now: Instant) {
+        for (actor, outgoing) in self.open.lock().values() {
+            if actor.console_session.as_ref().is_some_and(|key| !sessions.is_open(key, now)) {
+                outgoing.close(CloseReason::Unauthenticated);
+            }
+        }
     }
 
     /// Closes all connections that use one of `tokens`.

@@ -1,6 +1,7 @@
 //! Handlers of the protocol's methods.
 
 mod audit;
+mod console;
 mod document;
 mod events;
 mod folder;
@@ -28,6 +29,7 @@ use crate::router::Router;
 pub(crate) fn router() -> Router {
     Router::default()
         .on_reply::<method::Initialize, _>(initialize::initialize)
+        .on::<method::ConsoleCode, _>(console::code)
         .on::<method::WorkspaceCreate, _>(workspace::create)
         .on::<method::WorkspaceUpdate, _>(workspace::update)
         .on::<method::WorkspaceArchive, _>(workspace::archive)

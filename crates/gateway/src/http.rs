@@ -1,5 +1,5 @@
-//! HTTP routes: `/rpc` for WebSocket and POST, `/mcp` for MCP clients, a page at `/`, `/healthz`, `/readyz` and
-//! `/metrics`.
+//! HTTP routes: `/rpc` for WebSocket and POST, `/mcp` for MCP clients, the web console, a page at `/`, `/healthz`,
+//! `/readyz` and `/metrics`.
 
 mod front_page;
 pub(crate) mod listener;
@@ -10,11 +10,13 @@ use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, Request, State};
-use axum::http::header::{AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, SEC_WEBSOCKET_PROTOCOL};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, SEC_WEBSOCKET_PROTOCOL, SET_COOKIE,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post as posting};
 use hyper_util::rt::TokioIo;
 use protocol::error::{ErrorKind, ErrorObject, ErrorSubject};
 use rpc::{CloseReason, websocket};
@@ -24,6 +26,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::access::Actor;
 use crate::connection::peer::Peer;
+use crate::console::sign_in::SignedIn;
+use crate::console::{pages, sign_in};
 use crate::error::{from_store, unauthenticated};
 use crate::http::listener::{AdmissionError, ConnectionSlot};
 use crate::mcp_server;
@@ -46,6 +50,12 @@ pub(crate) fn routes(state: AppState) -> axum::Router {
         .route("/", get(front_page::answer))
         .route("/rpc", get(upgrade).post(post))
         .route("/mcp", get(mcp_server::follow).post(mcp_server::post).delete(mcp_server::end))
+        .route("/console", get(pages::redirect))
+        .route("/console/", get(pages::index))
+        .route("/console/session", posting(sign_in::sign_in))
+        .route("/console/check", posting(sign_in::check))
+        .route("/console/logout", posting(sign_in::sign_out))
+        .route("/console/{*path}", get(pages::file))
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
@@ -95,16 +105,17 @@ async fn upgrade(
     Extension(slot): Extension<Arc<ConnectionSlot>>,
     mut request: Request,
 ) -> Response {
-    let answer = match websocket::handshake::<_, Body>(&request) {
+    let mut answer = match websocket::handshake::<_, Body>(&request) {
         Ok(answer) => answer,
         Err(refused) => return (StatusCode::BAD_REQUEST, format!("{refused}\n")).into_response(),
     };
     // Authenticated before the upgrade, while a refusal can still be an HTTP status with an explanation. Afterwards
     // only a close code is left.
-    let actor = match authenticate(&state, &slot, request.headers()).await {
-        Ok(actor) => actor,
+    let (actor, renewed) = match authenticate_caller(&state, &slot, request.headers()).await {
+        Ok(caller) => caller,
         Err(refused) => return refused,
     };
+    renewed.and_then(|cookie| answer.headers_mut().insert(SET_COOKIE, cookie));
     let upgrade = hyper::upgrade::on(&mut request);
     let tasks = state.tasks.clone();
     tasks.spawn(async move {
@@ -147,8 +158,8 @@ async fn post(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let actor = match authenticate(&state, &slot, &headers).await {
-        Ok(actor) => actor,
+    let (actor, renewed) = match authenticate_caller(&state, &slot, &headers).await {
+        Ok(caller) => caller,
         Err(refused) => return refused,
     };
     let text = match read_body(&state, &headers, body).await {
@@ -159,11 +170,13 @@ async fn post(
     let service = Arc::clone(&state.service);
     let peer = Arc::new(Peer::one_shot(Arc::clone(&actor)));
     let answer = state.tasks.spawn(async move { rpc::dispatch(&*service, &peer, &text).await.frame }).await;
-    match answer {
+    let mut response = match answer {
         Ok(Some(frame)) => state.service.shared.unread.respond(&actor, StatusCode::OK, frame.into_bytes()),
         Ok(None) => StatusCode::NO_CONTENT.into_response(),
         Err(_) => failure(StatusCode::INTERNAL_SERVER_ERROR, &rpc::panicked("rpc")),
-    }
+    };
+    renewed.and_then(|cookie| response.headers_mut().insert(SET_COOKIE, cookie));
+    response
 }
 
 /// Returns a request's body, or the response that rejects it.
@@ -201,6 +214,21 @@ pub(crate) async fn read_body(state: &AppState, headers: &HeaderMap, body: Body)
     })
 }
 
+/// Returns the actor behind a request with a token or with the console's cookie, and the header that renews the cookie.
+async fn authenticate_caller(
+    state: &AppState,
+    slot: &ConnectionSlot,
+    headers: &HeaderMap,
+) -> Result<(Arc<Actor>, Option<HeaderValue>), Response> {
+    // A token decides alone. The cookie is only what a browser adds by itself.
+    if secret(headers).is_none() && !headers.contains_key(AUTHORIZATION) {
+        if let Some(SignedIn { actor, renewed }) = sign_in::by_cookie(state, slot, headers).await? {
+            return Ok((admit(slot, actor)?, renewed));
+        }
+    }
+    Ok((authenticate(state, slot, headers).await?, None))
+}
+
 /// Returns the actor behind a request, or the response that rejects it.
 pub(crate) async fn authenticate(
     state: &AppState,
@@ -209,21 +237,24 @@ pub(crate) async fn authenticate(
 ) -> Result<Arc<Actor>, Response> {
     let secret = secret(headers);
     match state.service.shared.access.authenticate(secret, slot.source).await {
-        Ok(Some(actor)) => {
-            let role = actor.role;
-            let reach = actor.reach();
-            // Over HTTP every actor has a token, so this always marks the slot.
-            let place = actor.token_id.iter().try_for_each(|id| slot.mark_authenticated(id, role, reach));
-            match place {
-                Ok(()) => Ok(Arc::new(actor)),
-                Err(rejected) => Err(closing(failure(StatusCode::SERVICE_UNAVAILABLE, &full(rejected)))),
-            }
-        }
+        Ok(Some(actor)) => admit(slot, actor),
         // A client without a token may send one with its next request, so its connection stays open.
         Ok(None) if secret.is_none() => Err(failure(StatusCode::UNAUTHORIZED, &unauthenticated())),
         // A connection with a bad token does not keep its slot.
         Ok(None) => Err(closing(failure(StatusCode::UNAUTHORIZED, &unauthenticated()))),
         Err(problem) => Err(failure(StatusCode::SERVICE_UNAVAILABLE, &from_store(problem))),
+    }
+}
+
+/// Gives an authenticated actor its slot, or returns the response that rejects it.
+fn admit(slot: &ConnectionSlot, actor: Actor) -> Result<Arc<Actor>, Response> {
+    let role = actor.role;
+    let reach = actor.reach();
+    // Over HTTP every actor has a token, so this always marks the slot.
+    let place = actor.token_id.iter().try_for_each(|id| slot.mark_authenticated(id, role, reach));
+    match place {
+        Ok(()) => Ok(Arc::new(actor)),
+        Err(rejected) => Err(closing(failure(StatusCode::SERVICE_UNAVAILABLE, &full(rejected)))),
     }
 }
 

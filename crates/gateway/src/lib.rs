@@ -5,6 +5,7 @@
 
 mod access;
 mod connection;
+mod console;
 mod error;
 mod feed;
 mod handler;

@@ -16,6 +16,7 @@ use store::Store;
 use crate::access::Authenticator;
 use crate::connection::Connections;
 use crate::connection::peer::Peer;
+use crate::console::Console;
 use crate::error::{from_store, unauthenticated};
 use crate::feed::Feeds;
 use crate::http::unread::UnreadAnswers;
@@ -39,6 +40,7 @@ pub(crate) struct Shared {
     pub(crate) readiness: Readiness,
     pub(crate) mcp: McpSessions,
     pub(crate) unread: UnreadAnswers,
+    pub(crate) console: Console,
     limiter: Option<DefaultKeyedRateLimiter<String>>,
 }
 
@@ -49,6 +51,7 @@ impl Shared {
         agent: Arc<Agent>,
         servers: mcp::Servers,
         instance: InstanceId,
+        port: u16,
     ) -> Self {
         let metrics = Arc::new(Metrics::new());
         Self {
@@ -59,6 +62,7 @@ impl Shared {
             readiness: Readiness::default(),
             mcp: McpSessions::default(),
             unread: UnreadAnswers::default(),
+            console: Console::new(settings.console_enabled, port),
             metrics,
             limiter: settings
                 .rate_limit
@@ -87,7 +91,10 @@ impl Service {
         method: &str,
         params: Option<&RawValue>,
     ) -> Result<Reply, ErrorObject> {
-        if !self.shared.access.may_call(&peer.actor).await.map_err(from_store)? {
+        // A call counts as use of the console session that it is made through.
+        let has_session = |key| self.shared.console.sessions.renew(key, Instant::now()).is_some();
+        let is_signed_in = peer.actor.console_session.as_ref().is_none_or(has_session);
+        if !is_signed_in || !self.shared.access.may_call(&peer.actor).await.map_err(from_store)? {
             if let Some(outgoing) = peer.outgoing() {
                 outgoing.close(CloseReason::Unauthenticated);
             }

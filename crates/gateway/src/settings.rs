@@ -22,6 +22,8 @@ pub struct GatewaySettings {
     pub allowed_hosts: Vec<String>,
     /// Web origins accepted in addition to loopback origins.
     pub allowed_origins: Vec<String>,
+    /// Serve the web console.
+    pub console_enabled: bool,
     /// Maximum requests per second and token; `None` for no limit.
     pub rate_limit: Option<NonZeroU32>,
     /// Limits on connections and on the time requests may take to arrive.
@@ -49,6 +51,7 @@ impl GatewaySettings {
             allow_remote: false,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            console_enabled: true,
             rate_limit: None,
             mcp: mcp::McpSettings::default(),
             configured: BTreeMap::new(),

@@ -197,7 +197,7 @@ impl Gateway {
             settings: settings.configured.clone(),
         };
         store.record_audit(vec![by_gateway(start, store.now())]).await.map_err(failed)?;
-        let shared = Arc::new(Shared::new(settings, store, agent, servers, instance));
+        let shared = Arc::new(Shared::new(settings, store, agent, servers, instance, address.port()));
         let background = upkeep::start(&shared);
         let service = Arc::new(Service::new(shared));
         let shutdown = CancellationToken::new();

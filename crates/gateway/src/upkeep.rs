@@ -1,7 +1,7 @@
 //! Background tasks of a gateway, among them the one that passes wakes of the store to the feeds.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use protocol::GATEWAY_ACTOR;
 use store::{StoreError, Wake};
@@ -77,6 +77,7 @@ async fn close_connections_of_invalid_tokens(shared: &Arc<Shared>) -> Result<(),
     let now = shared.store.now();
     // Expiry is known locally, so these connections close even while the database is unavailable.
     shared.connections.close_expired(now);
+    shared.connections.close_expired_sessions(&shared.console.sessions, Instant::now());
     shared.mcp.end_expired(now);
     let mut tokens = shared.connections.tokens();
     tokens.extend(shared.mcp.tokens());

@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod backup;
+pub(crate) mod console;
 pub(crate) mod doctor;
 mod proxy;
 pub(crate) mod reference;

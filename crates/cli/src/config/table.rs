@@ -97,6 +97,7 @@ pub(crate) const KEYS: &[Key] = &[
         gateway.allowed_origins,
         "Browser origins to accept besides those of this machine."
     ),
+    key!("console.enabled", gateway.console_enabled, "Serve the web console at `/console/`."),
     key!(
         "gateway.rate_limit_per_second",
         gateway.rate_limit as ZeroIsNone,

@@ -202,7 +202,7 @@ fn period(now: Timestamp) -> i64 {
 
 /// Returns the address in the form used for counting. IPv6 hosts usually own a whole /64, so addresses are grouped by
 /// that.
-fn network(source: IpAddr) -> String {
+pub(crate) fn network(source: IpAddr) -> String {
     match source.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
             let [a, b, c, d, ..] = address.segments();

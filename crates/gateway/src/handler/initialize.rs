@@ -23,6 +23,9 @@ pub(crate) async fn initialize(context: Context, params: InitializeParams) -> Re
         protocol_version: PROTOCOL_VERSION.to_owned(),
         server: Program { name: "foreword".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
         instance: context.shared.instance.clone(),
+        actor: context.peer.actor.name.clone(),
+        role: context.peer.actor.role,
+        workspace_id: context.peer.actor.workspace_id.clone(),
         capabilities: Capabilities {
             methods: METHODS.iter().map(|method| method.name.to_owned()).collect(),
             events: context.peer.outgoing().is_some(),

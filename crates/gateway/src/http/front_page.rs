@@ -23,6 +23,7 @@ const PAGE: &str = concat!(
 <ul>
 <li><a href="/healthz">/healthz</a>: whether it runs</li>
 <li><a href="/readyz">/readyz</a>: whether its database answers</li>
+<li><a href="/console/">/console/</a>: the web console, with a token</li>
 <li><code>/rpc</code>: JSON-RPC 2.0 over WebSocket or POST, with a token</li>
 <li><code>/metrics</code>: figures for Prometheus, with a token</li>
 </ul>

@@ -28,7 +28,13 @@ pub(crate) fn refusal(headers: &HeaderMap, settings: &GatewaySettings) -> Option
     let from_here = origin.split_once("://").is_some_and(|(scheme, authority)| {
         matches!(scheme, "http" | "https") && is_loopback(name_of(authority))
     });
-    if from_here || settings.allowed_origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin)) {
+    // The host is allowed by now, so a page of the same host is as trustworthy as the gateway itself: the console behind a
+    // proxy needs its host allowed, and nothing else.
+    let is_own = origin.split_once("://").is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host));
+    if from_here
+        || is_own
+        || settings.allowed_origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin))
+    {
         return None;
     }
     Some(format!(
@@ -92,6 +98,8 @@ mod tests {
         {
             assert!(allowed("localhost", Some(origin)), "{origin}");
         }
+        assert!(allowed("gateway.example", Some("https://gateway.example")));
+        assert!(!allowed("gateway.example", Some("https://other.example:99")));
         for origin in [
             "null",
             "https://evil.example",

@@ -133,6 +133,9 @@ methods! {
     /// Identifies the caller and returns the gateway's capabilities; optional on every transport.
     Initialize = "initialize", Reader, InitializeParams => InitializeResult;
 
+    /// Returns a one-time code with which a browser signs in to the console with the caller's token.
+    ConsoleCode = "console/code", Reader, ConsoleCodeParams => ConsoleCodeResult;
+
     /// Creates a workspace.
     WorkspaceCreate = "workspace/create", Owner, WorkspaceCreateParams => WorkspaceResult;
     /// Changes a workspace's name, directory or file settings; absent fields keep their value.

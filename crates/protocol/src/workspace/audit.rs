@@ -94,6 +94,13 @@ pub enum AuditEvent {
         /// Time of the last failure.
         until: Timestamp,
     },
+    /// A person signed in to the console.
+    ConsoleSession {
+        /// Token that the session stands for.
+        token_id: TokenId,
+        /// Proof that was presented.
+        method: SignInMethod,
+    },
     /// A token was created.
     TokenCreated {
         /// Id of the token.
@@ -175,6 +182,7 @@ impl AuditEvent {
             AuditEvent::GatewayStarted { .. } => "gateway_started",
             AuditEvent::TokenUsed { .. } => "token_used",
             AuditEvent::AuthenticationFailed { .. } => "authentication_failed",
+            AuditEvent::ConsoleSession { .. } => "console_session",
             AuditEvent::TokenCreated { .. } => "token_created",
             AuditEvent::TokenRevoked { .. } => "token_revoked",
             AuditEvent::WorkspaceRootChanged { .. } => "workspace_root_changed",
@@ -182,6 +190,26 @@ impl AuditEvent {
             AuditEvent::WorkspaceRestored { .. } => "workspace_restored",
             AuditEvent::MemoryForgotten { .. } => "memory_forgotten",
             AuditEvent::ApprovalDecided { .. } => "approval_decided",
+        }
+    }
+}
+
+/// Proof of identity at the console's sign-in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SignInMethod {
+    /// A one-time code.
+    Code,
+    /// The token itself.
+    Token,
+}
+
+impl SignInMethod {
+    /// Returns the name used on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Token => "token",
         }
     }
 }

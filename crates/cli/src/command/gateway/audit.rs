@@ -72,6 +72,7 @@ fn describe(entry: &AuditEntry) -> String {
         AuditEvent::AuthenticationFailed { source, reason, count, .. } => {
             format!("from {source}: {} token, {}", reason.name(), number(*count, "time"))
         }
+        AuditEvent::ConsoleSession { method, .. } => format!("signed in with a {}", method.name()),
         AuditEvent::TokenCreated { name, role, expires_at, .. } => match expires_at {
             Some(at) => format!("{}, {role} until {at}", shown_name(name)),
             None => format!("{}, {role}", shown_name(name)),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{InstanceId, Sequence, WorkspaceId};
+use crate::{InstanceId, Role, Sequence, Timestamp, WorkspaceId};
 
 /// Version of this protocol, as returned by `initialize`.
 pub const PROTOCOL_VERSION: &str = "1";
@@ -36,6 +36,13 @@ pub struct InitializeResult {
     pub server: Program,
     /// Id of the database. If it changed, clients must reload everything they know.
     pub instance: InstanceId,
+    /// Name of the caller's token, or `stdio`.
+    pub actor: String,
+    /// Role of the caller.
+    pub role: Role,
+    /// The only workspace that the caller may access; absent for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_id: Option<WorkspaceId>,
     /// Capabilities of this connection.
     pub capabilities: Capabilities,
 }
@@ -51,6 +58,20 @@ pub struct Capabilities {
     pub max_message_bytes: u64,
     /// Most bytes of a document's text.
     pub max_document_bytes: u64,
+}
+
+/// No parameters.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConsoleCodeParams {}
+
+/// A code for signing in to the console.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConsoleCodeResult {
+    /// The code. The console takes it from the fragment of its address: `/console/#code=CODE`.
+    pub code: String,
+    /// Time at which the code expires if it was not used.
+    pub expires_at: Timestamp,
 }
 
 /// Workspace to subscribe to.
@@ -79,5 +100,5 @@ pub struct EventsResult {
     pub seq: Sequence,
 }
 
-super::outside_workspaces!(InitializeParams);
+super::outside_workspaces!(InitializeParams, ConsoleCodeParams);
 super::in_workspace!(EventsSubscribeParams, EventsUnsubscribeParams);
