@@ -76,9 +76,10 @@ export class Gateway {
       HOME: gateway.home,
       FOREWORD_HOME: gateway.home,
       FOREWORD_DATA: gateway.data,
-      ...(settings.model ? { OPENAI_BASE_URL: settings.model.url, OPENAI_API_KEY: "scripted" } : {}),
     };
-    const configuration = settings.model ? '[model]\ndefault = "openai-compatible/scripted"\n' : "";
+    const configuration = settings.model
+      ? `[model]\ndefault = "scripted/one"\n\n[providers.scripted]\nkind = "openai_compatible"\nbase_url = "${settings.model.url}"\n`
+      : "";
     writeFileSync(join(gateway.home, "config.toml"), (settings.configuration ?? "") + configuration);
     await gateway.launch();
     return gateway;

@@ -1,6 +1,6 @@
 /** An open thread: its turns, and the watched running ones. */
 import { describe } from "../protocol/errors";
-import type { Thread, Turn, TurnGetResult } from "../protocol/types";
+import type { Thread, Turn, TurnApproval, TurnGetResult } from "../protocol/types";
 import { session, type SessionEvent } from "./session.svelte";
 import { WatchedTurn, type TurnItem } from "./turn";
 
@@ -8,6 +8,15 @@ import { WatchedTurn, type TurnItem } from "./turn";
 const PAGE = 20;
 /** Milliseconds between polls of a turn that runs on another gateway and sends no pieces here. */
 const POLL_EVERY = 1_000;
+
+/** A turn as it is shown. */
+export interface TurnShown {
+  turn: Turn;
+  items: TurnItem[];
+  delegated: Turn[];
+  approvals: TurnApproval[];
+  retrying: string | undefined;
+}
 
 export class OpenThread {
   readonly workspace: string;
@@ -45,16 +54,16 @@ export class OpenThread {
     return this.turns.find((turn) => (this.#watched.get(turn.id)?.turn ?? turn).status === "running");
   }
 
-  watched(turnId: string): WatchedTurn | undefined {
-    void this.version;
-    return this.#watched.get(turnId);
-  }
-
-  items(turn: Turn): TurnItem[] {
+  /** Returns a turn as it is shown. The result is a new value for every version, so that views notice changes. */
+  view(turn: Turn): TurnShown {
     void this.version;
     const watched = this.#watched.get(turn.id);
-    if (watched) return watched.items;
-    return [{ kind: "asked", key: "asked", text: turn.input }];
+    if (!watched) {
+      const items: TurnItem[] = [{ kind: "asked", key: "asked", text: turn.input }];
+      return { turn, items, delegated: [], approvals: [], retrying: undefined };
+    }
+    const { items, delegated, approvals, retrying } = watched;
+    return { turn: watched.turn, items, delegated, approvals, retrying };
   }
 
   async load(): Promise<void> {
