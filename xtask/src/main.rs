@@ -16,6 +16,7 @@ mod gate;
 mod generate;
 mod language;
 mod metadata;
+mod missing_paths;
 mod prerequisites;
 mod process;
 mod real_model;
@@ -120,6 +121,11 @@ enum Task {
         /// Folder with checked-out repositories
         folder: PathBuf,
     },
+    /// Print the findings of FW008 in the repositories in a folder and the share of wrong ones; clones nothing
+    MissingPaths {
+        /// Folder with checked-out repositories, each named `OWNER+NAME@COMMIT`
+        folder: PathBuf,
+    },
     /// Measure a gateway under the load of many clients, up to and past its limits; optimized builds
     Load(stress::LoadArguments),
     /// Write schemas/ and docs/protocol.md from the types of the protocol
@@ -182,6 +188,7 @@ fn main() -> ExitCode {
         Task::RealModel => real_model::run(root()),
         Task::Oracle(arguments) => agents::oracle(root(), &arguments),
         Task::Survey { folder } => survey::run(&folder),
+        Task::MissingPaths { folder } => missing_paths::run(&folder),
         Task::Load(arguments) => stress::load(&arguments),
         Task::Generate { check: false } => generate::write(root()),
         Task::Generate { check: true } => generate::check(root()),

@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use instructions::Profile;
 use serde::Serialize;
 
-use crate::document::Document;
 use crate::finding::shown;
 use crate::others::is_ambiguous;
 use crate::project::{Kind, Project};
@@ -54,7 +52,7 @@ pub(crate) fn of(project: &Project) -> Vec<FileCoverage> {
             // The losses of different directories are never added up: each belongs to another session, and the worst of
             // them is the one worth fixing.
             let dropped = losses.map(|loss| loss.lost).max().unwrap_or(0);
-            let is_dropped = document.not_imported.contains(agent) || is_shadowed(document, agent);
+            let is_dropped = document.not_imported.contains(agent);
             CoverageReader {
                 agent: agent.name,
                 when: if document.at_start.contains(agent) {
@@ -70,7 +68,8 @@ pub(crate) fn of(project: &Project) -> Vec<FileCoverage> {
         let never = unread.map(|agent| CoverageReader {
             agent: agent.name,
             when: CoverageTime::Never,
-            lost_bytes: bytes,
+            // As in `compare`, only text counts as lost that the agent should read by its own rules.
+            lost_bytes: 0,
         });
         let agents = agents.chain(never);
         FileCoverage {
@@ -86,10 +85,6 @@ pub(crate) fn of(project: &Project) -> Vec<FileCoverage> {
     rows.extend(linked(project));
     rows.sort_by(|one, other| one.path.cmp(&other.path));
     rows
-}
-
-fn is_shadowed(document: &Document, agent: &Profile) -> bool {
-    document.shadows.iter().any(|shadow| shadow.agent == agent)
 }
 
 /// Returns links that lead outside the project. Their texts are not checked, although agents read them.

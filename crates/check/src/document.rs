@@ -40,6 +40,8 @@ pub(crate) struct Document {
     pub(crate) is_import: bool,
     /// True for a link to another document in the same directory, which is checked under its own name.
     pub(crate) is_alias: bool,
+    /// Target of the file if it is a link or reached through one.
+    pub(crate) target: Option<PathBuf>,
     /// Folder of rules that contains it.
     pub(crate) folder: Option<&'static RuleFolder>,
 }
@@ -104,6 +106,7 @@ impl Document {
             not_imported: Vec::new(),
             is_import: false,
             is_alias: false,
+            target: None,
             folder,
         }
     }

@@ -1,8 +1,9 @@
 //! Findings and their locations.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use instructions::Profile;
+use instructions::{ContentHash, Profile};
 use serde::{Serialize, Serializer};
 
 use crate::policy::CheckPolicy;
@@ -28,6 +29,9 @@ pub struct Finding {
     pub agents: Vec<&'static str>,
     /// True if `--fix` can repair it.
     pub fixable: bool,
+    /// Stable identifier: the same as long as the rule, the path, the message without its numbers and the text of the
+    /// line are the same.
+    pub fingerprint: String,
 }
 
 fn code<S: Serializer>(rule: &RuleId, serializer: S) -> Result<S::Ok, S::Error> {
@@ -48,6 +52,7 @@ impl Finding {
             message: message.into(),
             agents: Vec::new(),
             fixable: false,
+            fingerprint: String::new(),
         }
     }
 
@@ -102,6 +107,34 @@ impl<'a> Findings<'a> {
         self.found.sort_by_cached_key(key);
         self.found.dedup();
         self.found
+    }
+}
+
+/// Most characters of a line that its fingerprint depends on.
+const MAX_LINE: usize = 1_000;
+
+/// Sets the fingerprints of findings. `path` returns a path relative to the root, `line` the text of a line.
+pub(crate) fn set_fingerprints<'a>(
+    findings: &mut [Finding],
+    path: impl Fn(&Path) -> String,
+    mut line: impl FnMut(&Finding) -> Option<&'a str>,
+) {
+    let mut seen: HashMap<ContentHash, usize> = HashMap::new();
+    for finding in findings {
+        // Numbers in a message are mostly lines and sizes, which change without a new problem.
+        let message: String =
+            finding.message.chars().filter(|character| !character.is_ascii_digit()).collect();
+        // The line of lost text is where the limit is reached, so that its words have nothing to do with the problem.
+        let line = if finding.rule == RuleId::LostText { None } else { line(finding) };
+        // A file of one long line may have thousands of findings, and each hashes its line.
+        let line: String = line.unwrap_or_default().chars().take(MAX_LINE).collect();
+        let line: Vec<&str> = line.split_whitespace().collect();
+        let subject =
+            [finding.rule().code, &path(&finding.path), &message, &line.join(" ")].join("\u{0}");
+        let hash = ContentHash::of(&subject);
+        let count = seen.entry(hash.clone()).or_default();
+        finding.fingerprint = format!("{}:{count}", hash.as_str().chars().take(32).collect::<String>());
+        *count += 1;
     }
 }
 

@@ -3,17 +3,48 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::finding::Finding;
+use crate::finding::{Finding, list};
 use crate::rule::{RULES, Severity};
-use crate::{CheckReport, FileCoverage};
+use crate::{CheckReport, FileCoverage, FindingGroup};
+
+/// A finding with the name and page of its rule.
+#[derive(Serialize)]
+struct NamedFinding<'a> {
+    #[serde(flatten)]
+    finding: &'a Finding,
+    /// Name of the rule.
+    name: &'static str,
+    /// Page about the rule.
+    url: String,
+}
+
+/// Findings with the same sentence in several files.
+#[derive(Serialize)]
+struct Repeated<'a> {
+    rule: &'static str,
+    message: &'a str,
+    /// Number of findings.
+    count: usize,
+}
 
 /// Returns findings and summary as one object.
 pub fn json(report: &CheckReport) -> Value {
     let files: &[FileCoverage] = &report.files;
+    let named = |finding| {
+        let rule = Finding::rule(finding);
+        NamedFinding { finding, name: rule.name, url: rule.url() }
+    };
+    let groups = report.groups();
+    let repeated = groups.iter().filter(|group| !group.others.is_empty()).map(|group| Repeated {
+        rule: group.first.rule().code,
+        message: &group.first.message,
+        count: 1 + group.others.len(),
+    });
     json!({
-        "findings": report.findings,
+        "findings": report.findings.iter().map(named).collect::<Vec<_>>(),
         "summary": {
             "root": report.root.to_string_lossy(),
             "agents": report.agents,
@@ -21,6 +52,8 @@ pub fn json(report: &CheckReport) -> Value {
             "warnings": report.count(Severity::Warning),
             "infos": report.count(Severity::Info),
             "fixable": report.findings.iter().filter(|finding| finding.fixable).count(),
+            "suppressed": report.suppressed,
+            "repeated": repeated.collect::<Vec<_>>(),
             "files": files,
         },
     })
@@ -43,6 +76,7 @@ pub fn sarif(report: &CheckReport, version: &str) -> Value {
             "shortDescription": { "text": rule.summary },
             "fullDescription": { "text": format!("{} {}", rule.summary, rule.rationale) },
             "help": { "text": format!("{}{fix}", rule.advice) },
+            "helpUri": rule.url(),
             "defaultConfiguration": { "level": level(rule.severity) },
         })
     });
@@ -61,6 +95,7 @@ pub fn sarif(report: &CheckReport, version: &str) -> Value {
             "level": level(finding.severity),
             "message": { "text": finding.message },
             "locations": [{ "physicalLocation": place }],
+            "partialFingerprints": { "foreword/v1": finding.fingerprint },
             "properties": { "agents": finding.agents, "fixable": finding.fixable },
         })
     });
@@ -69,7 +104,12 @@ pub fn sarif(report: &CheckReport, version: &str) -> Value {
         "version": "2.1.0",
         "runs": [{
             "tool": {
-                "driver": { "name": "foreword", "version": version, "rules": rules.collect::<Vec<_>>() },
+                "driver": {
+                    "name": "foreword",
+                    "version": version,
+                    "informationUri": env!("CARGO_PKG_REPOSITORY"),
+                    "rules": rules.collect::<Vec<_>>(),
+                },
             },
             "results": results.collect::<Vec<_>>(),
         }],
@@ -97,10 +137,15 @@ fn uri(path: &Path, root: &Path) -> String {
 /// Returns a line per finding in the format of GitHub workflow commands. Paths below `base` are relative to
 /// it.
 pub fn github(report: &CheckReport, base: &Path) -> String {
-    report.findings.iter().map(|finding| format!("{}\n", annotation(finding, base))).collect()
+    // GitHub shows ten annotations of each kind per step, so that repeated findings would displace others.
+    report.groups().iter().map(|group| format!("{}\n", annotation(group, base))).collect()
 }
 
-fn annotation(finding: &Finding, base: &Path) -> String {
+/// Most further files named in an annotation.
+const NAMED: usize = 5;
+
+fn annotation(group: &FindingGroup<'_>, base: &Path) -> String {
+    let finding = group.first;
     let command = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -118,7 +163,15 @@ fn annotation(finding: &Finding, base: &Path) -> String {
     };
     let rule = finding.rule();
     let title = property(&format!("{} {}", rule.code, rule.name));
-    format!("::{command} {place}title={title}::{}", data(&message))
+    let shown = |finding: &&Finding| {
+        finding.path.strip_prefix(base).unwrap_or(&finding.path).to_string_lossy().into_owned()
+    };
+    let mut others: Vec<String> = group.others.iter().take(NAMED).map(shown).collect();
+    if group.others.len() > NAMED {
+        others.push(format!("{} more", group.others.len() - NAMED));
+    }
+    let others = if others.is_empty() { String::new() } else { format!("; the same in {}", list(others, "and")) };
+    format!("::{command} {place}title={title}::{}", data(&format!("{message}{others} ({})", rule.url())))
 }
 
 /// Escapes the message of a workflow command.
@@ -158,6 +211,8 @@ mod tests {
             findings: vec![finding],
             files: Vec::new(),
             agents: vec!["codex"],
+            suppressed: 0,
+            notes: Vec::new(),
         }
     }
 
@@ -171,7 +226,10 @@ mod tests {
     fn annotations_are_escaped() {
         assert_eq!(
             github(&report("/r/a,b:c\n%.md", "100 %\r\nof it: a, b"), Path::new("/r")),
-            "::warning file=a%2Cb%3Ac%0A%25.md,line=3,title=FW008 missing-path::100 %25%0D%0Aof it: a, b\n"
+            format!(
+                "::warning file=a%2Cb%3Ac%0A%25.md,line=3,title=FW008 missing-path::100 %25%0D%0Aof it: a, b ({})\n",
+                RuleId::MissingPath.rule().url()
+            )
         );
     }
 
@@ -192,6 +250,8 @@ mod tests {
         assert_eq!(rules.len(), RULES.len());
         for rule in rules {
             assert!(rule["id"].is_string() && rule["shortDescription"]["text"].is_string());
+            let page = format!("/docs/rules/{}.md", rule["id"].as_str().unwrap());
+            assert!(rule["helpUri"].as_str().unwrap().ends_with(&page));
             let level = rule["defaultConfiguration"]["level"].as_str().unwrap();
             assert!(["none", "note", "warning", "error"].contains(&level));
         }

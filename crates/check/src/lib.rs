@@ -16,6 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod baseline;
 mod chains;
 mod conflicts;
 mod coverage;
@@ -33,16 +34,19 @@ mod rules;
 mod search;
 mod shadowed;
 mod shell;
+mod suppress;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use instructions::{AgentsConfig, FOREWORD, FileSettings};
 
+pub use baseline::{Baseline, BaselineError};
 pub use conflicts::conflicts;
 pub use coverage::{CoverageReader, CoverageTime, FileCoverage};
 pub use finding::Finding;
 pub use fix::{FixError, FixedFile, fix};
-pub use policy::{CheckPolicy, CheckSettings, PolicyError};
+pub use policy::{CheckPolicy, CheckSettings, PolicyError, RuleChoice};
 pub use rule::{CheckRule, RULES, RuleId, Severity};
 
 use crate::finding::Findings;
@@ -80,9 +84,48 @@ pub struct CheckReport {
     pub files: Vec<FileCoverage>,
     /// Names of the checked agents.
     pub agents: Vec<&'static str>,
+    /// Number of findings suppressed by comments.
+    pub suppressed: usize,
+    /// Descriptions of comments that name no rule.
+    pub notes: Vec<String>,
+}
+
+/// Findings about whole files with the same rule and message.
+#[derive(Debug)]
+pub struct FindingGroup<'a> {
+    /// First finding.
+    pub first: &'a Finding,
+    /// Further findings.
+    pub others: Vec<&'a Finding>,
 }
 
 impl CheckReport {
+    /// Returns the findings, with equal ones about whole files joined, by their first occurrence.
+    pub fn groups(&self) -> Vec<FindingGroup<'_>> {
+        let mut groups: Vec<FindingGroup<'_>> = Vec::new();
+        let mut places: HashMap<(RuleId, Severity, &str), usize> = HashMap::new();
+        for finding in &self.findings {
+            let key = (finding.rule, finding.severity, finding.message.as_str());
+            // Findings about a line keep their place: readers want to go there.
+            match places.get(&key).filter(|_| finding.line.is_none()) {
+                Some(place) => groups[*place].others.push(finding),
+                None => {
+                    if finding.line.is_none() {
+                        places.insert(key, groups.len());
+                    }
+                    groups.push(FindingGroup { first: finding, others: Vec::new() });
+                }
+            }
+        }
+        groups
+    }
+
+    /// Returns a path relative to the root, for output that is read on other machines.
+    pub fn relative(&self, path: &Path) -> String {
+        let below = path.strip_prefix(&self.root).unwrap_or(path);
+        if below.as_os_str().is_empty() { ".".to_owned() } else { below.to_string_lossy().into_owned() }
+    }
+
     /// Returns the number of findings with a severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
@@ -99,12 +142,26 @@ pub fn check(request: CheckRequest<'_>) -> Result<CheckReport, CheckError> {
     let project = Project::read(directory, &root, config, &policy)?;
     let mut findings = Findings::new(&policy);
     rules::run(&project, &policy, &mut findings);
-    Ok(CheckReport {
-        findings: findings.sorted(),
+    let suppressed = suppress::apply(&project, findings.sorted());
+    let mut report = CheckReport {
+        findings: Vec::new(),
         files: coverage::of(&project),
         agents: project.agents.iter().map(|agent| agent.name).collect(),
         root,
-    })
+        suppressed: suppressed.count,
+        notes: suppressed.notes,
+    };
+    let mut findings = suppressed.findings;
+    // A text may have thousands of findings, so its lines are found once.
+    let mut lines: HashMap<PathBuf, Vec<&str>> = HashMap::new();
+    let line = |finding: &Finding| {
+        let document = project.document(&finding.path)?;
+        let lines = lines.entry(finding.path.clone()).or_insert_with(|| document.text.lines().collect());
+        lines.get(finding.line?.checked_sub(1)?).copied()
+    };
+    finding::set_fingerprints(&mut findings, |path| report.relative(path), line);
+    report.findings = findings;
+    Ok(report)
 }
 
 /// Returns the root of the project around a directory, or the directory itself.

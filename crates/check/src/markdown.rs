@@ -7,6 +7,8 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// Most characters of a line examined as context of a piece.
 const MAX_LINE: usize = 1_000;
+/// Most lines of a list above an item that are searched for its introduction.
+const MAX_ITEMS: usize = 40;
 /// Most pieces of one kind examined in a text.
 // Generated files can contain millions of code spans. The rules are quadratic in places, and no hand-written
 // instructions come near this number.
@@ -18,6 +20,17 @@ pub(crate) struct Piece {
     /// Line in the file, from 1.
     pub(crate) line: usize,
     pub(crate) text: String,
+    pub(crate) within: Within,
+}
+
+/// Part of a text that contains a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Within {
+    #[default]
+    Text,
+    Heading,
+    /// The words of a link.
+    Link,
 }
 
 /// A block of code.
@@ -57,6 +70,7 @@ impl Markdown {
         let mut markdown = Self { lines: text.lines().map(str::to_owned).collect(), ..Self::default() };
         let mut paragraph: Option<Range<usize>> = None;
         let mut block: Option<CodeBlock> = None;
+        let mut within = Within::Text;
         for (event, range) in Parser::new_ext(body, Options::ENABLE_TABLES).into_offset_iter() {
             match event {
                 Event::Start(Tag::Paragraph) => paragraph = Some(range),
@@ -83,12 +97,17 @@ impl Markdown {
                 }
                 Event::Code(text) => {
                     extend(&mut paragraph, &range);
-                    markdown.spans.push(Piece { line: line(range.start), text: text.into_string() });
+                    markdown.spans.push(Piece { line: line(range.start), text: text.into_string(), within });
                 }
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                     extend(&mut paragraph, &range);
-                    markdown.links.push(Piece { line: line(range.start), text: dest_url.into_string() });
+                    let text = dest_url.into_string();
+                    markdown.links.push(Piece { line: line(range.start), text, within });
+                    within = Within::Link;
                 }
+                Event::End(TagEnd::Link | TagEnd::Image) => within = Within::Text,
+                Event::Start(Tag::Heading { .. }) => within = Within::Heading,
+                Event::End(TagEnd::Heading(_)) => within = Within::Text,
                 _ => extend(&mut paragraph, &range),
             }
         }
@@ -104,7 +123,7 @@ impl Markdown {
         let Some(range) = paragraph.take() else { return };
         let text = body[range.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
         if !text.is_empty() {
-            self.paragraphs.push(Piece { line: line(range.start), text });
+            self.paragraphs.push(Piece { line: line(range.start), text, within: Within::Text });
         }
     }
 
@@ -137,6 +156,23 @@ impl Markdown {
             }
             _ => short(this),
         }
+    }
+
+    /// Returns the line that introduces the list with an item, as in `Examples:`; empty if there is none.
+    pub(crate) fn introduction(&self, line: usize) -> &str {
+        let is_item = |line: &str| {
+            let start = line.trim_start();
+            start.starts_with(['-', '*', '+', '|']) && !start.starts_with("**")
+                || start.starts_with(|letter: char| letter.is_ascii_digit())
+                || line.starts_with([' ', '\t'])
+        };
+        let above = self.lines.get(..line).unwrap_or_default();
+        if !above.last().is_some_and(|line| is_item(line)) {
+            return "";
+        }
+        let above = above.iter().rev().take(MAX_ITEMS);
+        let mut above = above.skip_while(|line| is_item(line) || line.trim().is_empty());
+        above.next().map_or("", |line| if line.trim_end().ends_with([':', '*']) { line } else { "" })
     }
 
     /// Returns the nearest heading above a line.
@@ -196,6 +232,22 @@ mod tests {
         assert_eq!(markdown.sentence(2, "d"), "Use `d`.");
         assert_eq!(markdown.sentence(9, "x"), "");
         assert_eq!(Markdown::parse("ä — ö").sentence(1, "not there"), "ä — ö");
+    }
+
+    #[test]
+    fn spans_in_links_and_headings_are_marked() {
+        let markdown = Markdown::parse("# Use `a`\n\nSee [`b`](x.md) and `c`.\n");
+        let within: Vec<Within> = markdown.spans.iter().map(|span| span.within).collect();
+        assert_eq!(within, [Within::Heading, Within::Link, Within::Text]);
+    }
+
+    #[test]
+    fn lists_have_introductions() {
+        let markdown = Markdown::parse("Examples:\n\n- `a/b.rs`\n  - `c/d.rs`\n");
+        assert_eq!(markdown.introduction(3), "Examples:");
+        assert_eq!(markdown.introduction(4), "Examples:");
+        assert_eq!(markdown.introduction(1), "");
+        assert_eq!(markdown.introduction(99), "");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::rule::{CheckRule, RULES, RuleId, Severity};
 /// Settings of a check. Rules are named by code or name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckSettings {
-    /// Agents to check. If empty, all agents with observed rules and Foreword itself.
+    /// Agents to check. If empty, all agents with observed rules.
     pub agents: Vec<String>,
     /// Disabled rules.
     pub off: Vec<String>,
@@ -22,6 +22,15 @@ pub struct CheckSettings {
     /// Rules whose findings are informational.
     pub info: Vec<String>,
     /// Globs of ignored paths, relative to the root.
+    pub ignore: Vec<String>,
+}
+
+/// Rules chosen for one check, by code or name. They take precedence over the settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RuleChoice {
+    /// The only rules to apply. If empty, all that are enabled.
+    pub select: Vec<String>,
+    /// Rules not to apply; wins over `select`.
     pub ignore: Vec<String>,
 }
 
@@ -94,7 +103,7 @@ impl CheckPolicy {
     pub fn new(settings: &CheckSettings, agents: &[String]) -> Result<Self, PolicyError> {
         let named = if agents.is_empty() { &settings.agents } else { agents };
         let agents =
-            if named.is_empty() { default_agents().collect() } else { compare::agents(Some(named))? };
+            if named.is_empty() { compare::verified_agents() } else { compare::agents(Some(named))? };
         let mut severities: Vec<Option<Severity>> = RULES.iter().map(|rule| Some(rule.severity)).collect();
         let mut set: Vec<Option<&'static str>> = vec![None; RULES.len()];
         for (setting, rules, severity) in [
@@ -122,6 +131,24 @@ impl CheckPolicy {
         Ok(Self { agents, severities, ignore, root: PathBuf::new() })
     }
 
+    /// Applies a choice of rules. A selected rule that the settings disable has its default severity.
+    pub fn choose(mut self, choice: &RuleChoice) -> Result<Self, PolicyError> {
+        let ids = |names: &[String], setting| -> Result<Vec<RuleId>, PolicyError> {
+            names.iter().map(|name| Ok(rule(name, setting)?.id)).collect()
+        };
+        let selected = ids(&choice.select, "--select")?;
+        let ignored = ids(&choice.ignore, "--ignore")?;
+        for rule in RULES {
+            let severity = &mut self.severities[rule.id as usize];
+            if ignored.contains(&rule.id) || !selected.is_empty() && !selected.contains(&rule.id) {
+                *severity = None;
+            } else if selected.contains(&rule.id) {
+                severity.get_or_insert(rule.severity);
+            }
+        }
+        Ok(self)
+    }
+
     /// Sets the directory that globs of ignored paths are relative to.
     #[must_use]
     pub(crate) fn below(mut self, root: &Path) -> Self {
@@ -147,13 +174,6 @@ impl CheckPolicy {
     }
 }
 
-/// Returns Foreword itself and all agents that were run. Agents known only from documentation are checked on
-/// request.
-fn default_agents() -> impl Iterator<Item = &'static Profile> {
-    let is_known =
-        |profile: &&Profile| **profile == instructions::FOREWORD || profile.agent.version.is_some();
-    PROFILES.iter().copied().filter(is_known)
-}
 
 fn rule(named: &str, setting: &'static str) -> Result<&'static CheckRule, PolicyError> {
     CheckRule::find(named).ok_or_else(|| {
@@ -195,7 +215,7 @@ mod tests {
             settings.info = vec!["unread-file".to_owned()];
         });
         assert_eq!(twice.to_string(), "the rule FW001 is in check.off and in check.info");
-        let agent = CheckPolicy::new(&CheckSettings::default(), &["claude".to_owned()]).unwrap_err();
+        let agent = CheckPolicy::new(&CheckSettings::default(), &["cluade".to_owned()]).unwrap_err();
         assert_eq!(agent.hint(), "did you mean `claude-code`?");
         assert!(matches!(error(|settings| settings.ignore = vec!["[".to_owned()]), PolicyError::Ignore(_)));
     }

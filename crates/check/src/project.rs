@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use compare::{Names, Tree};
-use instructions::file::Found;
+use instructions::file::{Found, read_whole};
 use instructions::profile::{RuleFolder, RuleFolderPlace};
 use instructions::{AgentsConfig, Profile};
 
@@ -75,6 +75,10 @@ pub(crate) struct Project {
     /// Parts of the tree that could not be walked.
     pub(crate) problems: Vec<String>,
     pub(crate) ignored: Ignored,
+    /// Directories of submodules, which may be empty.
+    submodules: Vec<PathBuf>,
+    /// True if version control checked out only a part of the tree.
+    pub(crate) is_sparse: bool,
 }
 
 impl Project {
@@ -107,12 +111,17 @@ impl Project {
             unreadable: BTreeMap::new(),
             problems: tree.problems().to_vec(),
             ignored: Ignored::default(),
+            submodules: submodules(root),
+            is_sparse: root.join(".git/info/sparse-checkout").exists(),
         };
         // Targets of links are compared in canonical form. The root may itself be reached through a link, as the
         // temporary directory on macOS is.
         let canonical = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         for path in tree.instruction_files().filter(|path| !policy.ignores(path)) {
-            project.entries.extend(project.entry(path, &canonical, &fallbacks));
+            // The files of a skill are read when it is used. No agent is started in its folder.
+            if !is_in_skill(&path, root) {
+                project.entries.extend(project.entry(path, &canonical, &fallbacks));
+            }
         }
         // Only directories with instruction files are resolved, and the checked one. Every other directory reads what
         // its nearest such ancestor reads.
@@ -208,21 +217,27 @@ impl Project {
         }
         self.note_readers();
         // A link counts as an alias only if its target is a document as well, so all of them must be known first.
-        for place in 0..self.documents.len() {
-            self.documents[place].is_alias = self.is_alias(&self.documents[place]);
-        }
+        self.note_aliases();
     }
 
-    /// Returns true if a document is a link to another one beside it.
-    fn is_alias(&self, document: &Document) -> bool {
-        let is_link = document.path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-        let target = || std::fs::read_link(&document.path).ok();
-        let directory = document.path.parent().unwrap_or(&document.path);
-        is_link
-            && target().is_some_and(|target| {
-                let target = instructions::path::normalise(&target, directory);
-                target.parent() == Some(directory) && self.places.contains_key(&target)
-            })
+    /// Marks documents that are other names of one file, through a link or a linked directory. The file itself is
+    /// checked, or the first name if it is not a document.
+    fn note_aliases(&mut self) {
+        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        let real = |document: &Document| document.path.canonicalize().ok();
+        let mut first: HashMap<PathBuf, usize> = HashMap::new();
+        for (place, document) in self.documents.iter().enumerate() {
+            let Some(target) = real(document) else { continue };
+            let is_itself = target.strip_prefix(&root).ok() == document.path.strip_prefix(&self.root).ok();
+            if is_itself || !first.contains_key(&target) {
+                first.insert(target, place);
+            }
+        }
+        for (place, document) in self.documents.iter_mut().enumerate() {
+            let target = real(document);
+            document.is_alias = target.as_ref().is_some_and(|target| first.get(target) != Some(&place));
+            document.target = target.filter(|target| *target != document.path);
+        }
     }
 
     /// Records the readers and losses of each document.
@@ -266,6 +281,18 @@ impl Project {
         }
     }
 
+    /// Returns true if the directory that contains a file or folder of this name is hidden.
+    pub(crate) fn is_in_hidden(&self, path: &Path, name: &str) -> bool {
+        let directory = path.ancestors().nth(Path::new(name).components().count()).unwrap_or(path);
+        let below = directory.strip_prefix(&self.root).unwrap_or(directory);
+        below.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.'))
+    }
+
+    /// Returns true if a path is in a submodule.
+    pub(crate) fn is_in_submodule(&self, path: &Path) -> bool {
+        self.submodules.iter().any(|submodule| path.starts_with(submodule))
+    }
+
     pub(crate) fn document(&self, path: &Path) -> Option<&Document> {
         self.places.get(path).map(|place| &self.documents[*place])
     }
@@ -278,6 +305,24 @@ impl Project {
             Err(_) => crate::finding::quoted(&path.to_string_lossy()),
         }
     }
+}
+
+/// Returns true if a file belongs to a folder with a SKILL.md.
+fn is_in_skill(path: &Path, root: &Path) -> bool {
+    let folders = path.ancestors().skip(1).take_while(|folder| folder.starts_with(root) && *folder != root);
+    folders.into_iter().any(|folder| folder.join("SKILL.md").is_file())
+}
+
+/// Most bytes of `.gitmodules` that are read.
+const MAX_MODULES_BYTES: u64 = 1024 * 1024;
+
+/// Returns the directories of the submodules listed in `.gitmodules`.
+fn submodules(root: &Path) -> Vec<PathBuf> {
+    let text = read_whole(&root.join(".gitmodules"), MAX_MODULES_BYTES).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let settings = text.lines().filter_map(|line| line.trim().split_once('='));
+    let paths = settings.filter(|(key, _)| key.trim() == "path");
+    paths.map(|(_, path)| root.join(path.trim().trim_matches('"'))).collect()
 }
 
 fn add(agents: &mut Vec<&'static Profile>, agent: &'static Profile) {

@@ -83,7 +83,15 @@ impl RuleId {
     }
 }
 
+/// Pages of the rules, by code.
+const PAGES: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/rules");
+
 impl CheckRule {
+    /// Returns the address of the page about the rule.
+    pub fn url(&self) -> String {
+        format!("{PAGES}/{}.md", self.code)
+    }
+
     /// Returns a rule by its code or name, ignoring letter case.
     pub fn find(named: &str) -> Option<&'static CheckRule> {
         RULES.iter().find(|rule| {

@@ -59,6 +59,41 @@ struct GlobQuestion<'a> {
     is_answered: AtomicBool,
 }
 
+/// Reason to believe that a path means a file of the project.
+pub(crate) enum Anchor {
+    /// Its first part exists.
+    Known,
+    /// Its first part does not exist where the text is, but its directory may exist further down.
+    Parent {
+        parent: PathBuf,
+        /// True if the first part nearly always means the root of the project.
+        is_common: bool,
+    },
+}
+
+impl Anchor {
+    fn holds(&self, directories: &HashMap<&OsStr, Vec<&Path>>) -> bool {
+        let Self::Parent { parent, is_common } = self else { return true };
+        let last = parent.file_name().unwrap_or_default();
+        let alike = directories.get(last).into_iter().flatten();
+        let alike = alike.filter(|directory| directory.ends_with(parent)).count();
+        let first = parent.iter().next().unwrap_or_default();
+        match parent.components().count() {
+            // Many packages of one tree have a directory of the same name, and the text may describe their pattern.
+            0 | 1 => alike == 1 || *is_common && alike == 0,
+            _ => alike > 0 || *is_common && !directories.contains_key(first),
+        }
+    }
+}
+
+/// A path that is missing unless some path of the tree ends like it.
+struct Ending {
+    /// The path and the other files that it can mean.
+    paths: Vec<PathBuf>,
+    anchor: Anchor,
+    finding: Finding,
+}
+
 /// Names defined by files, such as scripts and targets. Each file is read once.
 type KnownNames = RefCell<HashMap<PathBuf, Option<Rc<HashSet<String>>>>>;
 
@@ -67,8 +102,10 @@ type KnownNames = RefCell<HashMap<PathBuf, Option<Rc<HashSet<String>>>>>;
 pub(crate) struct Search {
     globs: Vec<RuleGlobs>,
     known: KnownNames,
-    /// Ends of paths.
-    endings: Vec<(PathBuf, Finding)>,
+    /// Paths that may exist further down.
+    endings: Vec<Ending>,
+    /// Findings that need no search.
+    certain: Vec<Finding>,
     /// Names of scripts.
     scripts: Vec<(String, Finding)>,
 }
@@ -93,8 +130,13 @@ impl Search {
         names.or_insert_with(|| Some(Rc::new(read(path)?.into_iter().collect()))).clone()
     }
 
-    pub(crate) fn for_ending(&mut self, ending: PathBuf, finding: Finding) {
-        self.endings.push((ending, finding));
+    pub(crate) fn for_endings(&mut self, paths: Vec<PathBuf>, anchor: Anchor, finding: Finding) {
+        self.endings.push(Ending { paths, anchor, finding });
+    }
+
+    /// Adds a finding that needs no search.
+    pub(crate) fn for_nothing(&mut self, finding: Finding) {
+        self.certain.push(finding);
     }
 
     pub(crate) fn for_script(&mut self, name: &str, finding: Finding) {
@@ -103,6 +145,7 @@ impl Search {
 
     /// Runs the searches and reports the findings of those without a match.
     pub(crate) fn run(self, project: &Project, findings: &mut Findings<'_>) {
+        findings.extend(self.certain);
         // Everything is looked up at the end, in one walk and one pass over the directories, however many documents
         // mention paths.
         walk(&self.globs, &project.root, findings);
@@ -116,8 +159,8 @@ impl Search {
         for directory in directories.iter() {
             by_name.entry(directory.file_name().unwrap_or_default()).or_default().push(directory);
         }
-        for (ending, finding) in self.endings {
-            if !is_there(&ending, &by_name) {
+        for Ending { paths, anchor, finding } in self.endings {
+            if anchor.holds(&by_name) && !paths.iter().any(|path| is_there(path, &by_name)) {
                 findings.push(finding);
             }
         }

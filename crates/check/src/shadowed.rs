@@ -14,7 +14,12 @@ use crate::project::Project;
 pub(crate) struct Shadow {
     pub(crate) agent: &'static Profile,
     pub(crate) by: PathBuf,
+    /// True if the document names the file that comes first.
+    pub(crate) is_named: bool,
 }
+
+/// Largest document that is a mere pointer to another file if it names it.
+const MAX_POINTER_BYTES: usize = 400;
 
 /// Returns the shadows of documents, with the index of each document.
 pub(crate) fn find(project: &Project) -> Vec<(usize, Shadow)> {
@@ -28,8 +33,11 @@ pub(crate) fn find(project: &Project) -> Vec<(usize, Shadow)> {
             .enumerate()
             .filter(|(_, document)| document.directory == chain.directory && !document.is_blank());
         for (place, document) in of_directory {
-            if let Some(by) = first(project, chain, document) {
-                found.push((place, Shadow { agent: chain.agent, by }));
+            let Some(by) = first(project, chain, document) else { continue };
+            let is_named = by.file_name().is_some_and(|name| document.text.contains(&*name.to_string_lossy()));
+            // "Read CLAUDE.md" in an AGENTS.md loses nothing where CLAUDE.md is read already.
+            if !(is_named && document.bytes.len() <= MAX_POINTER_BYTES) {
+                found.push((place, Shadow { agent: chain.agent, by, is_named }));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Commands in a text.
 
 use crate::document::Document;
+use crate::markdown::Within;
 
 /// Languages of code blocks with commands; many blocks have none.
 const SHELLS: &[&str] = &["", "sh", "bash", "shell", "console", "zsh", "fish", "shell-session", "terminal"];
@@ -90,7 +91,8 @@ impl Command {
 pub(crate) fn commands(document: &Document) -> Vec<Command> {
     let markdown = &document.markdown;
     let mut commands = Vec::new();
-    for span in &markdown.spans {
+    // A heading names its subject. It asks for nothing.
+    for span in markdown.spans.iter().filter(|span| span.within != Within::Heading) {
         let sentence = markdown.sentence(span.line, &span.text);
         let is_elsewhere = changes_directory(&sentence);
         split(&span.text, span.line, is_elsewhere, denies(&sentence), &mut commands);
@@ -191,6 +193,7 @@ mod tests {
             ),
             ["3 make a", "3 make b", "5! npm run x"]
         );
+        assert_eq!(found("### `npm install` blocks\n\nText.\n"), Vec::<String>::new());
         assert_eq!(found("```\ncd web\nnpm run x\n```\n"), ["3~ npm run x"]);
         assert_eq!(found("`cd web && npm run x`"), ["1~ npm run x"]);
     }

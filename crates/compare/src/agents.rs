@@ -1,6 +1,6 @@
 //! Agents by name.
 
-use instructions::{PROFILES, Profile};
+use instructions::{CODELIA, FOREWORD, PROFILES, Profile};
 use protocol::similar;
 
 /// An unknown agent name.
@@ -15,7 +15,12 @@ impl UnknownAgent {
     pub fn nearest(&self) -> Option<&'static str> {
         // People often type only the first part of a profile's name, such as `claude`.
         let is_begun = |known: &&str| self.name.len() > 2 && known.starts_with(&self.name);
-        known().into_iter().find(is_begun).or_else(|| similar(&self.name, known()))
+        let begun = known().into_iter().find(is_begun);
+        // `cluade` is as far from `claude-code` as from other names, but only one letter pair from its alias.
+        begun.or_else(|| similar(&self.name, known())).or_else(|| {
+            let alias = similar(&self.name, Profile::aliases())?;
+            Profile::find(alias).map(|profile| profile.name)
+        })
     }
 }
 
@@ -28,9 +33,17 @@ fn known() -> Vec<&'static str> {
     PROFILES.iter().map(|profile| profile.name).collect()
 }
 
-/// Returns the agents with the given names, each once, or all agents if no names are given.
+/// Returns the agents that were run and observed, without Foreword itself.
+pub fn verified_agents() -> Vec<&'static Profile> {
+    let is_verified = |profile: &&Profile| **profile != FOREWORD && profile.agent.version.is_some();
+    PROFILES.iter().copied().filter(is_verified).collect()
+}
+
+/// Returns the agents with the given names, each once. Without names, all agents but the one that only few people have.
 pub fn agents(names: Option<&[String]>) -> Result<Vec<&'static Profile>, UnknownAgent> {
-    let Some(names) = names.filter(|names| !names.is_empty()) else { return Ok(PROFILES.to_vec()) };
+    let Some(names) = names.filter(|names| !names.is_empty()) else {
+        return Ok(PROFILES.iter().copied().filter(|profile| **profile != CODELIA).collect());
+    };
     let mut agents: Vec<&'static Profile> = Vec::new();
     for name in names {
         // Agents given twice are compared once, at the first position, which is the order of the columns.
@@ -51,10 +64,11 @@ mod tests {
         let find =
             |names: &[&str]| agents(Some(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()));
         assert_eq!(find(&["pi", "codex", "pi"]).unwrap().len(), 2);
-        assert_eq!(find(&[]).unwrap().len(), PROFILES.len());
-        assert_eq!(agents(None).unwrap().len(), PROFILES.len());
+        assert_eq!(find(&[]).unwrap().len(), PROFILES.len() - 1, "codelia only on request");
+        assert_eq!(agents(None).unwrap().len(), PROFILES.len() - 1);
+        assert_eq!(find(&["codelia", "claude", "claude-code"]).unwrap().len(), 2, "an alias is the same agent");
         for (name, nearest) in
-            [("claude", Some("claude-code")), ("gemni-cli", Some("gemini-cli")), ("xyzzy", None)]
+            [("cluade", Some("claude-code")), ("copi", Some("copilot")), ("gemni-cli", Some("gemini-cli")), ("xyzzy", None)]
         {
             assert_eq!(find(&[name]).unwrap_err().nearest(), nearest, "{name}");
         }

@@ -32,7 +32,7 @@ mod traces;
 mod tree;
 mod words;
 
-pub use agents::{UnknownAgent, agents};
+pub use agents::{UnknownAgent, agents, verified_agents};
 pub use effective::{Effective, EffectiveSet, effective};
 pub use loss::{LostFile, is_loss, of as lost_in};
 pub use map::{Map, MapDirectory, MapFile, MapLoss, MapSet};
@@ -41,6 +41,6 @@ pub use names::{Agents, Names};
 pub use page::page;
 pub use printed::{Absent, Explained, Shown, kept_bytes, tokens};
 pub use side_by_side::{CompareRequest, Compared, compare, settings_for};
-pub use traces::{here, sentence};
+pub use traces::{DefaultAgents, DefaultReason, default_agents, here, sentence};
 pub use tree::{Tree, TreeDirectory, TreeError, is_version_control, walker};
 pub use words::{grouped, joined, outcome_word};

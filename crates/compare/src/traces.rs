@@ -7,6 +7,7 @@ use instructions::{
     Resolution,
 };
 
+use crate::agents::verified_agents;
 use crate::differences::not_followed;
 use crate::loss;
 use crate::side_by_side::settings_for;
@@ -15,12 +16,43 @@ use crate::words::{alternatives, bytes, one_line};
 /// Most files named in one line.
 const NAMED: usize = 3;
 
+/// Agents that a command uses if none are named, and the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefaultAgents {
+    pub agents: Vec<&'static Profile>,
+    pub reason: DefaultReason,
+}
+
+/// Reason for a choice of default agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DefaultReason {
+    /// They have traces in the project or on this machine.
+    Traces,
+    /// No agent has traces, so these are all that were run and observed.
+    Verified,
+}
+
+/// Returns the agents with traces in the project or on this machine, or else all verified ones. Never Foreword itself,
+/// because findings about it alone concern nobody who does not use it.
+pub fn default_agents(resolution: &Resolution, settings: &FileSettings) -> DefaultAgents {
+    match in_use(resolution, settings) {
+        agents if agents.is_empty() => {
+            DefaultAgents { agents: verified_agents(), reason: DefaultReason::Verified }
+        }
+        agents => DefaultAgents { agents, reason: DefaultReason::Traces },
+    }
+}
+
 /// Returns the agents, other than that of `settings`, with traces on this machine or between the project's
 /// root and a directory.
 pub fn here(resolution: &Resolution, settings: &FileSettings) -> Vec<&'static Profile> {
+    in_use(resolution, settings).into_iter().filter(|profile| *profile != settings.profile).collect()
+}
+
+/// Returns the agents other than Foreword with traces.
+fn in_use(resolution: &Resolution, settings: &FileSettings) -> Vec<&'static Profile> {
     // Foreword's own traces exist wherever this code runs.
-    let is_other = |profile: &&'static Profile| *profile != settings.profile && **profile != FOREWORD;
-    let others = PROFILES.iter().copied().filter(is_other);
+    let others = PROFILES.iter().copied().filter(|profile| **profile != FOREWORD);
     let is_here = |profile: &&'static Profile| {
         // Traces are checked by existence alone. Running the agents or reading their settings would be slow and could
         // have side effects.

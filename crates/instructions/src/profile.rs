@@ -159,10 +159,21 @@ const BASE: Profile = Profile {
     session: SessionRules { on_reading: OnReading::Nothing, reminders: ReminderRules::Foreword },
 };
 
+/// Names of agents' commands, as users type them.
+const ALIASES: &[(&str, &str)] =
+    &[("claude", "claude-code"), ("gemini", "gemini-cli"), ("qwen", "qwen-code")];
+
 impl Profile {
-    /// Returns the profile with this name.
+    /// Returns the profile with this name or alias.
     pub fn find(name: &str) -> Option<&'static Profile> {
+        let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+        let name = alias.map_or(name, |(_, name)| name);
         PROFILES.iter().copied().find(|profile| profile.name == name)
+    }
+
+    /// Returns the other names by which profiles are found.
+    pub fn aliases() -> impl Iterator<Item = &'static str> {
+        ALIASES.iter().map(|(alias, _)| *alias)
     }
 
     /// Returns the agent's name for a setting of ours.

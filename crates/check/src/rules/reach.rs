@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use compare::grouped;
 use instructions::profile::{Blank, NameChoice, OverLimit};
-use instructions::{PROFILES, Profile};
+use instructions::{CLAUDE_CODE, PROFILES, Profile};
 
 use crate::document::{Document, Loss};
 use crate::finding::{Finding, Findings, list, quoted, titles};
@@ -131,13 +131,23 @@ fn blank(project: &Project, document: &Document, findings: &mut Findings<'_>) {
 
 /// Adds files that an agent would read in their directory if no other file came first.
 fn shadowed(project: &Project, document: &Document, findings: &mut Findings<'_>) {
-    for Shadow { agent, by } in &document.shadows {
+    for Shadow { agent, by, is_named } in &document.shadows {
         let title = agent.agent.title;
         let first = agent.main_names().next().unwrap_or_default();
-        let place = if by.parent() == Some(&*document.directory) { "beside it" } else { "above it" };
+        let is_beside = by.parent() == Some(&*document.directory);
+        let place = if is_beside { "beside it" } else { "above it" };
+        let name = document.name();
+        let advice = match (is_beside, is_named) {
+            // An import in both directions would be a circle.
+            (true, true) => "which it names already: move its text there".to_owned(),
+            (true, false) => format!("to which you can add the line `@{name}`"),
+            (false, _) if **agent == CLAUDE_CODE && name == "AGENTS.md" => {
+                format!("and `foreword sync` puts a {first} beside it that links to it")
+            }
+            (false, _) => format!("and a {first} beside it that imports or links to it would be read"),
+        };
         let message = format!(
-            "{title} does not read it when started here, because {} {place} comes first; a {first} beside it that imports or \
-             links to it would be read (`foreword sync` makes one)",
+            "{title} does not read it when started here, because {} {place} comes first, {advice}",
             project.shown(by)
         );
         findings.push(Finding::new(RuleId::ShadowedFile, &document.path, message).for_agents([agent]));
@@ -173,8 +183,10 @@ fn not_judged(project: &Project, findings: &mut Findings<'_>) {
     let mut found: BTreeMap<&str, Vec<PathBuf>> = BTreeMap::new();
     for entry in project.entries.iter().filter(|entry| entry.known.is_none()) {
         let whose = OTHERS.iter().find(|(name, _)| {
-            // Below the root, `.rules` is too common a name.
-            entry.path.ends_with(name) && (*name != ".rules" || entry.directory == project.root)
+            // Below the root, `.rules` is too common a name, and in hidden folders any single name is.
+            entry.path.ends_with(name)
+                && (*name != ".rules" || entry.directory == project.root)
+                && !project.is_in_hidden(&entry.path, name)
         });
         let Some((name, agent)) = whose else { continue };
         let fits = match entry.kind {

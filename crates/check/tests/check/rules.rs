@@ -182,6 +182,7 @@ fn missing_paths() {
             "AGENTS.md:1 `src/gone.rs` does not exist",
             "AGENTS.md:1 `src/missing/` does not exist",
             "AGENTS.md:3 `docs/gone.md` does not exist",
+            "sub/AGENTS.md:3 `gone.md` does not exist",
         ]
     );
     let project = Project::new(&[("AGENTS.md", "Read [this](docs/gone.md) first.\n")]);
@@ -253,7 +254,7 @@ fn shadowed_files_are_reported_and_counted() {
             .find(|reader| reader.agent == "claude-code")
             .map(|reader| (reader.when, reader.lost_bytes))
     };
-    assert_eq!(of("packages/one/AGENTS.md"), Some((check::CoverageTime::Never, 5)));
+    assert_eq!(of("packages/one/AGENTS.md"), Some((check::CoverageTime::Never, 0)));
     assert_eq!(of("packages/two/AGENTS.md"), Some((check::CoverageTime::Start, 0)));
     // Started further down, Claude Code does not follow the root's import, because it leads out of the working
     // directory. The whole text counts as lost there.
@@ -401,4 +402,159 @@ fn a_subtree_is_checked_as_part_of_its_project() {
             "FW009 web/AGENTS.md:1 no package.json has a script `gone`",
         ]
     );
+}
+
+#[test]
+fn broken_links_are_reported_whatever_their_form() {
+    let project = Project::new(&[
+        ("AGENTS.md", "[a](style.md) ![b](b.png) [c](docs/c%20d.md#x) [d](./guide) [e](api.html) [f](url)\n\n[g]\n\n[g]: ./g.md\n"),
+        ("docs/guide.md", ""),
+        ("sub/AGENTS.md", "[up](../gone.md) [far](../../outside.md) [site](/x.md) [module](./a.js)\n"),
+        ("sub/a.ts", ""),
+        ("api.md", ""),
+        ("templates/AGENTS.md", "[there](elsewhere.md)\n"),
+    ]);
+    assert_eq!(
+        project.of_rule("FW008"),
+        [
+            "AGENTS.md:1 `./guide` does not exist",
+            "AGENTS.md:1 `b.png` does not exist",
+            "AGENTS.md:1 `docs/c d.md` does not exist",
+            "AGENTS.md:1 `style.md` does not exist",
+            "AGENTS.md:3 `./g.md` does not exist",
+            "sub/AGENTS.md:1 `../gone.md` does not exist",
+        ]
+    );
+}
+
+#[test]
+fn paths_that_may_mean_something_else_are_skipped() {
+    let project = Project::new(&[
+        (
+            "AGENTS.md",
+            "Settings are in `.continue/settings.json`. Import `./src/index.js`. Skills are in `skill-name/SKILL.md`.\n\n\
+             `app/parser.py` → `tests/test_parser.py`\n\nThe client is in `client/src/main.rs` of \
+             [theirs](https://github.com/a/b).\n\nSee `parts/inner/main.c` and `express/lib/router.js`.\n",
+        ),
+        ("src/index.ts", ""),
+        ("tests/x", ""),
+        ("skill-names/x", ""),
+        ("client/x", ""),
+        (".gitmodules", "[submodule \"p\"]\n\tpath = parts/inner\n\turl = x\n"),
+        ("parts/x", ""),
+    ]);
+    assert_eq!(project.of_rule("FW008"), Vec::<String>::new());
+}
+
+#[test]
+fn sparse_checkouts_miss_no_paths() {
+    let project = Project::new(&[("AGENTS.md", "See `src/gone.rs`.\n"), ("src/x.rs", "")]);
+    assert_eq!(project.of_rule("FW008").len(), 1);
+    project.write(".git/info/sparse-checkout", "docs\n");
+    assert_eq!(project.of_rule("FW008"), Vec::<String>::new());
+}
+
+#[test]
+fn a_pointer_to_the_read_file_loses_nothing() {
+    let pointer = Project::new(&[("AGENTS.md", "Read @CLAUDE.md\n"), ("CLAUDE.md", "Rules.\n")]);
+    assert_eq!(pointer.of_rule("FW026"), Vec::<String>::new());
+    let text = format!("See @CLAUDE.md first.\n\n{}", "More rules of our own.\n".repeat(30));
+    let circle = Project::new(&[("AGENTS.md", &text), ("CLAUDE.md", "Rules.\n")]).of_rule("FW026");
+    assert!(circle[0].ends_with("comes first, which it names already: move its text there"), "{circle:?}");
+    let both = Project::new(&[("AGENTS.md", "One.\n"), ("CLAUDE.md", "Two.\n")]).of_rule("FW026");
+    assert!(both[0].ends_with("to which you can add the line `@AGENTS.md`"), "{both:?}");
+    let below = Project::new(&[("a/AGENTS.md", "One.\n"), ("CLAUDE.md", "Two.\n")]).of_rule("FW026");
+    assert!(below[0].contains("`foreword sync` puts a CLAUDE.md beside it"), "{below:?}");
+}
+
+#[test]
+fn folders_of_skills_are_no_start_directories() {
+    let project = Project::new(&[
+        ("AGENTS.md", "Root.\n"),
+        ("CLAUDE.md", "Root too.\n"),
+        ("skills/release/SKILL.md", "---\nname: release\n---\n"),
+        ("skills/release/AGENTS.md", "For the skill.\n"),
+        (".claude/projects/x/AGENT.md", "A plan.\n"),
+    ]);
+    let report = project.report(&["claude-code", "codex"]);
+    assert!(report.files.iter().all(|file| !file.path.starts_with(project.root.join("skills"))));
+    let found = project.findings(&["claude-code", "codex"]);
+    assert!(found.iter().all(|found| !found.contains("skills/")), "{found:?}");
+    assert_eq!(project.of_rule("FW020"), Vec::<String>::new(), "a plan in a hidden folder is not for Amp");
+}
+
+#[test]
+fn linked_files_are_checked_once() {
+    let project = Project::new(&[("rules/one.md", "@gone.md `src/gone.rs`\n"), ("src/x", ""), ("AGENTS.md", "x\n")]);
+    std::fs::create_dir_all(project.root.join(".claude/rules")).unwrap();
+    project.link(".claude/rules/one.md", "../../rules/one.md");
+    project.link(".claude/rules/two.md", "../../rules/one.md");
+    let found = project.findings(&["claude-code"]);
+    assert_eq!(found.iter().filter(|found| found.starts_with("FW008")).count(), 1, "{found:?}");
+    assert_eq!(found.iter().filter(|found| found.starts_with("FW005")).count(), 1, "{found:?}");
+}
+
+#[test]
+fn comments_suppress_findings_near_them() {
+    let project = Project::new(&[
+        (
+            "AGENTS.md",
+            "`src/a.rs` <!-- foreword-ignore FW008 -->\n<!-- foreword-ignore missing-path: it comes later -->\n`src/b.rs`\n\n\
+             `src/c.rs` <!-- foreword-ignore FW009 FW999 -->\n",
+        ),
+        ("src/x.rs", ""),
+    ]);
+    let report = project.report(&["codex"]);
+    assert_eq!(project.of_rule("FW008"), ["AGENTS.md:5 `src/c.rs` does not exist"]);
+    assert_eq!(report.suppressed, 2);
+    assert_eq!(report.notes, ["`AGENTS.md`, line 5: foreword-ignore names `FW999`, which is not a rule"]);
+}
+
+#[test]
+fn a_baseline_hides_known_findings_only() {
+    let project = Project::new(&[("AGENTS.md", "`src/a.rs`\n`src/b.rs`\n"), ("src/x.rs", "")]);
+    let baseline = check::Baseline::of(&project.report(&["codex"]));
+    let baseline = check::Baseline::parse(&baseline.to_text().unwrap()).unwrap();
+    assert_eq!(baseline.len(), 2);
+    // Lines move, one finding is fixed, and one is new.
+    project.write("AGENTS.md", "New.\n\n`src/b.rs`\n`src/c.rs`\n");
+    let mut report = project.report(&["codex"]);
+    assert_eq!(baseline.apply(&mut report), (1, 1));
+    let messages: Vec<&str> = report.findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(messages, ["`src/c.rs` does not exist"]);
+    assert!(check::Baseline::parse("{}").is_err() && check::Baseline::parse("[").is_err());
+    let newer = check::Baseline::parse(r#"{"foreword_baseline": 2, "findings": []}"#).unwrap_err();
+    assert!(newer.to_string().contains("version 2"), "{newer}");
+}
+
+#[test]
+fn rules_can_be_chosen() {
+    let project = Project::new(&[("AGENTS.md", "`src/a.rs` `npm run gone`\n"), ("src/x.rs", ""), ("package.json", "{}")]);
+    let found = |select: &[&str], ignore: &[&str]| {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let settings = check::CheckSettings { off: vec!["FW009".to_owned()], ..Default::default() };
+        let choice = check::RuleChoice { select: names(select), ignore: names(ignore) };
+        let policy = check::CheckPolicy::new(&settings, &["codex".to_owned()]).unwrap().choose(&choice).unwrap();
+        let request = check::CheckRequest { directory: &project.root, config: &Default::default(), policy };
+        let report = check::check(request).unwrap();
+        report.findings.iter().map(|finding| finding.rule().code).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&[], &[]), ["FW008"]);
+    assert_eq!(found(&["missing-command"], &[]), ["FW009"], "selected although the settings disable it");
+    assert_eq!(found(&["FW008", "FW009"], &["FW008"]), ["FW009"]);
+    let unknown = check::RuleChoice { select: vec!["FW0O8".to_owned()], ..Default::default() };
+    let error = check::CheckPolicy::new(&Default::default(), &[]).unwrap().choose(&unknown).unwrap_err();
+    assert_eq!(error.to_string(), "there is no rule `FW0O8` (in --select)");
+}
+
+#[test]
+fn equal_findings_about_files_form_groups() {
+    let project = Project::new(&[("CLAUDE.md", "x\n"), ("a/AGENTS.md", "1\n"), ("b/AGENTS.md", "2\n"), ("c/AGENTS.md", "3\n")]);
+    let report = project.report(&["claude-code", "codex"]);
+    let groups = report.groups();
+    assert_eq!((report.findings.len(), groups.len(), groups[0].others.len()), (3, 1, 2));
+    assert_eq!(check::format::json(&report)["summary"]["repeated"][0]["count"], 3);
+    let annotations = check::format::github(&report, &project.root);
+    assert_eq!(annotations.lines().count(), 1);
+    assert!(annotations.contains("; the same in b/AGENTS.md and c/AGENTS.md (http"), "{annotations}");
 }

@@ -56,9 +56,12 @@ impl Project {
         findings.map(|finding| self.show(finding)).collect()
     }
 
-    /// Returns the findings of one rule for all agents, as `path:line message`.
+    /// Returns the findings of one rule for Foreword and all verified agents, as `path:line message`.
     pub(crate) fn of_rule(&self, code: &str) -> Vec<String> {
-        let report = self.report(&[]);
+        let verified = compare::verified_agents();
+        let agents: Vec<&str> =
+            std::iter::once("foreword").chain(verified.iter().map(|agent| agent.name)).collect();
+        let report = self.report(&agents);
         let findings = report.findings.iter().filter(|finding| finding.rule().code == code);
         let shown = findings.map(|finding| self.show(finding));
         shown.map(|shown| shown.split_once(' ').unwrap().1.to_owned()).collect()

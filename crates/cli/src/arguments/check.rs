@@ -11,9 +11,21 @@ use crate::output::Format;
 pub(crate) struct Check {
     /// Tree to check [default: the current directory]
     pub(crate) path: Option<PathBuf>,
-    /// Check by the rules of this agent's profile (repeatable) [default: agents with verified rules, and foreword]
-    #[arg(long = "agent", value_name = "NAME", value_delimiter = ',')]
+    /// Check by the rules of this agent (repeatable) [default: agents with traces here, or else all verified ones]
+    #[arg(long = "agent", alias = "profile", value_name = "NAME", value_delimiter = ',')]
     pub(crate) agents: Vec<String>,
+    /// Apply only these rules, by code or name (repeatable)
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) select: Vec<String>,
+    /// Do not apply these rules; wins over --select (repeatable)
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
+    /// Do not report the findings in this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write all findings to this file, for --baseline, and exit with 0
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_baseline: Option<PathBuf>,
     /// Apply safe fixes, then check again
     #[arg(long)]
     pub(crate) fix: bool,

@@ -12,7 +12,7 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) reading: Option<PathBuf>,
     /// Compare only these agents (repeatable), as listed by `foreword profile list`
-    #[arg(long = "agent", value_name = "NAME", value_delimiter = ',')]
+    #[arg(long = "agent", alias = "profile", value_name = "NAME", value_delimiter = ',')]
     pub(crate) agents: Vec<String>,
     /// Print Markdown
     #[arg(long)]
@@ -23,8 +23,8 @@ pub(crate) struct CompareArguments {
 pub(crate) struct MapArguments {
     /// Root of the tree
     pub(crate) path: Option<PathBuf>,
-    /// Agent, as listed by `foreword profile list`
-    #[arg(long, value_name = "NAME")]
+    /// Agent, as listed by `foreword profile list` [default: the first with traces here, or else codex]
+    #[arg(long, alias = "profile", value_name = "NAME")]
     pub(crate) agent: Option<String>,
     /// Also write a page with the maps of all agents to this file
     #[arg(long, value_name = "FILE")]

@@ -1,13 +1,17 @@
 //! `foreword check`: finds problems in the instruction files of a tree.
 
+mod baseline;
+
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use check::{
-    CheckError, CheckPolicy, CheckReport, CheckRequest, CoverageTime, FileCoverage, Finding, FixedFile,
-    PolicyError, Severity,
+    CheckError, CheckPolicy, CheckReport, CheckRequest, CoverageTime, FileCoverage, FixedFile,
+    FindingGroup, PolicyError, RuleChoice, RuleId, Severity,
 };
-use compare::grouped;
+use compare::{DefaultAgents, grouped};
+use instructions::Request;
 
 use super::explain::paint;
 use crate::arguments::Check;
@@ -23,6 +27,7 @@ use crate::output::{Format, plain, print, shown_path, table};
 pub(crate) fn run(context: &Context, arguments: &Check) -> Result<Exit, Failure> {
     let directory = directory(arguments.path.as_deref())?;
     let mut report = examine(context, arguments, &directory)?;
+    note_default_agents(context, arguments, &report);
     if arguments.fix {
         let (fixed, errors) = check::fix(&report);
         for FixedFile { path, rules } in &fixed {
@@ -36,6 +41,15 @@ pub(crate) fn run(context: &Context, arguments: &Check) -> Result<Exit, Failure>
         if let Some(error) = errors.first() {
             return Err(Failure::new(Exit::Failed, plain(error.to_string())));
         }
+    }
+    for note in &report.notes {
+        context.output.warning(&plain(note), None);
+    }
+    if let Some(file) = &arguments.write_baseline {
+        return baseline::write(context, &report, file);
+    }
+    if let Some(file) = &arguments.baseline {
+        baseline::apply(context, &mut report, file)?;
     }
     match arguments.format {
         Format::Json => context.output.json(&check::format::json(&report))?,
@@ -51,7 +65,13 @@ pub(crate) fn run(context: &Context, arguments: &Check) -> Result<Exit, Failure>
 fn examine(context: &Context, arguments: &Check, directory: &Path) -> Result<CheckReport, Failure> {
     let files = Files::new(context)?;
     let sections = context.configuration.sections();
-    let policy = CheckPolicy::new(&sections.check, &arguments.agents)
+    let mut agents = arguments.agents.clone();
+    if agents.is_empty() && sections.check.agents.is_empty() {
+        agents = default_agents(&files, directory)?.agents.iter().map(|agent| agent.name.to_owned()).collect();
+    }
+    let choice = RuleChoice { select: arguments.select.clone(), ignore: arguments.ignore.clone() };
+    let policy = CheckPolicy::new(&sections.check, &agents)
+        .and_then(|policy| policy.choose(&choice))
         .map_err(|error| wrong_policy(context, &error))?;
     let _progress = Progress::start(context.output, "checking the files");
     check::check(CheckRequest { directory, config: &files.settings.agents, policy }).map_err(|error| {
@@ -62,8 +82,25 @@ fn examine(context: &Context, arguments: &Check, directory: &Path) -> Result<Che
     })
 }
 
+/// Names the checked agents if the user named none. Formats for programs have them in the data.
+fn note_default_agents(context: &Context, arguments: &Check, report: &CheckReport) {
+    let is_named = !arguments.agents.is_empty() || !context.configuration.sections().check.agents.is_empty();
+    if arguments.format == Format::Text && !is_named && !report.files.is_empty() {
+        let agents = report.agents.join(", ");
+        context.output.note(format!("checked for {agents}; `--agent NAME` checks for others"));
+    }
+}
+
+/// Returns the agents of a command that names none.
+pub(crate) fn default_agents(files: &Files, directory: &Path) -> Result<DefaultAgents, Failure> {
+    let request = Request { cwd: directory, settings: &files.settings };
+    let resolution = instructions::survey(&request).map_err(|error| files.failure(&error))?;
+    Ok(compare::default_agents(&resolution, &files.settings))
+}
+
 fn wrong_policy(context: &Context, error: &PolicyError) -> Failure {
     let origin = match error {
+        PolicyError::Rule { setting, .. } if setting.starts_with("--") => None,
         PolicyError::Rule { setting, .. } => context.configuration.origin(setting).source(),
         PolicyError::Ignore(_) => context.configuration.origin("check.ignore").source(),
         PolicyError::Twice { .. } | PolicyError::Agent(_) => None,
@@ -79,19 +116,21 @@ fn base(report: &CheckReport) -> std::path::PathBuf {
     checkout.unwrap_or_else(|| report.root.clone())
 }
 
-/// Formats the findings by file, the coverage table and a summary line.
+/// Formats the findings, one per line, the pages of their rules, the coverage table and a summary line.
 fn text(report: &CheckReport) -> String {
     let viewpoint = Viewpoint::at(&report.root);
     let screen = terminal::columns();
     let mut text = String::new();
-    let mut last: Option<&Path> = None;
-    for finding in &report.findings {
-        if last != Some(&finding.path) {
-            let gap = if last.is_some() { "\n" } else { "" };
-            text.push_str(&format!("{gap}{}\n", viewpoint.path(&finding.path)));
-            last = Some(&finding.path);
-        }
-        text.push_str(&format!("{}\n", wrap(&line(finding), screen, INDENT)));
+    for group in report.groups() {
+        text.push_str(&format!("{}\n", wrap(&line(&group, viewpoint), screen, INDENT)));
+    }
+    let rules: BTreeSet<RuleId> = report.findings.iter().map(|finding| finding.rule).collect();
+    if !rules.is_empty() {
+        text.push_str("\nRules:\n");
+    }
+    for rule in rules {
+        let rule = rule.rule();
+        text.push_str(&format!("  {} {}  {}\n", rule.code, rule.name, rule.url()));
     }
     if !report.files.is_empty() {
         let gap = if text.is_empty() { "" } else { "\n" };
@@ -104,17 +143,37 @@ fn text(report: &CheckReport) -> String {
 
 /// Indentation of wrapped messages.
 const INDENT: usize = 4;
+/// Most further files named in a line.
+const NAMED: usize = 5;
 
-fn line(finding: &Finding) -> String {
+/// Formats findings as `path:line: severity CODE name: message`, which editors and terminals turn into a link.
+fn line(group: &FindingGroup<'_>, viewpoint: Viewpoint<'_>) -> String {
+    let finding = group.first;
     let (word, style) = match finding.severity {
         Severity::Error => ("error", AnsiColor::Red.on_default()),
         Severity::Warning => ("warning", AnsiColor::Yellow.on_default()),
         Severity::Info => ("info", Style::new().dimmed()),
     };
-    let place = finding.line.map_or_else(String::new, |line| format!("line {line}: "));
-    let mark = if finding.fixable { " (--fix mends it)" } else { "" };
-    let word = paint(style, word);
-    format!("  {word} {}: {place}{}{mark}", finding.rule().code, plain(&finding.message))
+    let place = finding.line.map_or_else(String::new, |line| format!(":{line}"));
+    let mark = if finding.fixable { " (`--fix` repairs it)" } else { "" };
+    let rule = finding.rule();
+    let mut others: Vec<String> =
+        group.others.iter().take(NAMED).map(|other| viewpoint.path(&other.path)).collect();
+    if group.others.len() > NAMED {
+        others.push(format!("{} more", group.others.len() - NAMED));
+    }
+    let others = match others.is_empty() {
+        true => String::new(),
+        false => format!("; the same in {}", compare::joined(&others, "and")),
+    };
+    format!(
+        "{}{place}: {} {} {}: {}{mark}{others}",
+        viewpoint.path(&finding.path),
+        paint(style, word),
+        rule.code,
+        rule.name,
+        plain(&finding.message)
+    )
 }
 
 fn coverage(files: &[FileCoverage], viewpoint: Viewpoint<'_>) -> String {
@@ -128,7 +187,7 @@ fn coverage(files: &[FileCoverage], viewpoint: Viewpoint<'_>) -> String {
         let losses = file.agents.iter().filter(|reader| reader.lost_bytes > 0);
         let losses: Vec<String> =
             losses.map(|reader| format!("{} {}", reader.agent, count(reader.lost_bytes, "byte"))).collect();
-        let readers = if readers.is_empty() { "nobody".to_owned() } else { readers.join(", ") };
+        let readers = if readers.is_empty() { "no agent".to_owned() } else { readers.join(", ") };
         vec![viewpoint.path(&file.path), grouped(file.bytes), readers, losses.join(", ")]
     });
     table(&["file", "bytes", "read by", "loses"], rows)
@@ -150,6 +209,10 @@ fn summary(report: &CheckReport) -> String {
         0 => String::new(),
         number => format!("; `foreword check --fix` fixes {number}"),
     };
+    let suppressed = match report.suppressed {
+        0 => String::new(),
+        number => format!("; {number} suppressed by comments"),
+    };
     let files = count(report.files.len() as u64, "file");
-    format!("{found} in {files}, for {}{fixable}", count(report.agents.len() as u64, "agent"))
+    format!("{found} in {files}, for {}{fixable}{suppressed}", count(report.agents.len() as u64, "agent"))
 }

@@ -17,8 +17,10 @@ fn findings_a_table_and_an_exit_code() {
     assert_eq!((said.code, said.err.as_str()), (Some(1), ""));
     assert_eq!(
         said.out,
-        "AGENTS.md\n  warning FW008: line 1: `src/gone.rs` does not exist\n\n\
-         CLAUDE.md\n  error FW005: line 2: `@gone.md` leads nowhere: there is no `gone.md`\n\n\
+        "AGENTS.md:1: warning FW008 missing-path: `src/gone.rs` does not exist\n\
+         CLAUDE.md:2: error FW005 broken-import: `@gone.md` leads nowhere: there is no `gone.md`\n\n\
+         Rules:\n  FW005 broken-import  https://example.com/foreword/blob/main/docs/rules/FW005.md\n  \
+         FW008 missing-path  https://example.com/foreword/blob/main/docs/rules/FW008.md\n\n\
          FILE       BYTES  READ BY             LOSES\n\
          AGENTS.md  23     codex, claude-code\n\
          CLAUDE.md  20     claude-code\n\n\
@@ -48,7 +50,8 @@ fn programs_get_findings_and_a_summary() {
     let lines = machine.run("check --agent codex --format github").done();
     assert_eq!(
         lines,
-        "::warning file=AGENTS.md,line=1,title=FW008 missing-path::`src/gone.rs` does not exist\n"
+        "::warning file=AGENTS.md,line=1,title=FW008 missing-path::`src/gone.rs` does not exist \
+         (https://example.com/foreword/blob/main/docs/rules/FW008.md)\n"
     );
     // SARIF describes findings. Other commands have none, so they refuse the format instead of printing an
     // empty log.
@@ -88,11 +91,44 @@ fn what_can_be_mended_is() {
 #[test]
 fn what_was_named_wrongly_is_said() {
     let machine = machine();
-    let said = machine.run("check --agent claude");
+    let said = machine.run("check --agent cluade");
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("did you mean `claude-code`?"), "{}", said.err);
     let said = machine.run("check AGENTS.md");
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("is not a directory"), "{}", said.err);
     assert_eq!(machine.run("check nowhere").code, Some(2));
+}
+
+#[test]
+fn agents_in_use_are_checked_by_default() {
+    let machine = machine();
+    let agents = |said: crate::support::Said| said.object()["summary"]["agents"].clone();
+    assert_eq!(agents(machine.run("check --format json")), serde_json::json!(["claude-code"]), "CLAUDE.md");
+    std::fs::remove_file(machine.path("project/CLAUDE.md")).unwrap();
+    let verified = agents(machine.run("check --format json"));
+    let verified = verified.as_array().unwrap();
+    assert!(verified.len() > 3 && !verified.iter().any(|name| name == "foreword"), "{verified:?}");
+    let said = machine.run("check --profile claude");
+    assert_eq!(said.code, Some(0), "an alias of the flag and of the agent: {}", said.err);
+}
+
+#[test]
+fn known_findings_are_kept_in_a_file() {
+    let machine = machine();
+    let said = machine.run("check --agent claude-code --write-baseline known.json");
+    assert_eq!((said.code, said.err.as_str()), (Some(0), "wrote 2 findings to known.json\n"));
+    let said = machine.run("check --agent claude-code --baseline known.json");
+    assert_eq!(said.code, Some(0), "{}", said.out);
+    assert!(said.err.contains("2 findings in the baseline not shown"), "{}", said.err);
+    let missing = machine.run("check --baseline gone.json");
+    assert_eq!(missing.code, Some(2));
+    assert!(missing.err.contains("create it with --write-baseline"), "{}", missing.err);
+    let before = std::fs::read(machine.path("project/AGENTS.md")).unwrap();
+    assert_eq!(machine.run("check --write-baseline AGENTS.md").code, Some(2), "it is not a baseline");
+    assert_eq!(std::fs::read(machine.path("project/AGENTS.md")).unwrap(), before);
+    let said = machine.run("check --agent claude-code --select FW008 --strict");
+    assert!(said.out.contains("FW008") && !said.out.contains("FW005"), "{}", said.out);
+    assert_eq!(machine.run("check --agent claude-code --ignore FW005,missing-path").code, Some(0));
+    assert_eq!(machine.run("check --select FW0O8").code, Some(2));
 }
