@@ -129,8 +129,7 @@ pub(crate) fn set_fingerprints<'a>(
         // A file of one long line may have thousands of findings, and each hashes its line.
         let line: String = line.unwrap_or_default().chars().take(MAX_LINE).collect();
         let line: Vec<&str> = line.split_whitespace().collect();
-        let subject =
-            [finding.rule().code, &path(&finding.path), &message, &line.join(" ")].join("\u{0}");
+        let subject = [finding.rule().code, &path(&finding.path), &message, &line.join(" ")].join("\u{0}");
         let hash = ContentHash::of(&subject);
         let count = seen.entry(hash.clone()).or_default();
         finding.fingerprint = format!("{}:{count}", hash.as_str().chars().take(32).collect::<String>());

@@ -170,7 +170,8 @@ fn annotation(group: &FindingGroup<'_>, base: &Path) -> String {
     if group.others.len() > NAMED {
         others.push(format!("{} more", group.others.len() - NAMED));
     }
-    let others = if others.is_empty() { String::new() } else { format!("; the same in {}", list(others, "and")) };
+    let others =
+        if others.is_empty() { String::new() } else { format!("; the same in {}", list(others, "and")) };
     format!("::{command} {place}title={title}::{}", data(&format!("{message}{others} ({})", rule.url())))
 }
 

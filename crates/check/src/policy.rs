@@ -174,7 +174,6 @@ impl CheckPolicy {
     }
 }
 
-
 fn rule(named: &str, setting: &'static str) -> Result<&'static CheckRule, PolicyError> {
     CheckRule::find(named).ok_or_else(|| {
         let meant = similar(named, RULES.iter().map(|rule| rule.name));

@@ -183,8 +183,9 @@ pub static RULES: &[CheckRule] = &[
         code: "FW008",
         name: "missing-path",
         severity: Severity::Warning,
-        summary: "A path in backticks or in a link that does not exist: neither relative to the file's directory or the root, nor as \
-               the end of any path of the tree. Paths ignored by version control, placeholders and examples are skipped.",
+        summary: "A link to a file that does not exist, or a path in backticks that does not exist: neither relative to the file's \
+               directory or the root, nor as the end of any path of the tree. Paths ignored by version control, placeholders, \
+               examples and files of other projects are skipped.",
         rationale: "An agent looks for it, finds nothing, and guesses.",
         advice: "Correct the path, or remove the sentence.",
         fix: None,
@@ -370,7 +371,8 @@ pub static RULES: &[CheckRule] = &[
         summary: "A file that an agent does not read in its directory, because of a file with another name there or above.",
         rationale: "Claude Code reads AGENTS.md only if there is no CLAUDE.md with text in the directory in which it is started or \
               above. One CLAUDE.md in the root silently hides every AGENTS.md of the tree from it.",
-        advice: "Put a CLAUDE.md beside the file that imports or links to it. `foreword sync` does that for the whole tree.",
+        advice: "If a CLAUDE.md with text is beside the file, add the line `@AGENTS.md` to it. Otherwise `foreword sync` puts a CLAUDE.md \
+               beside it that links to it, for the whole tree.",
         fix: None,
     },
 ];

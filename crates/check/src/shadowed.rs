@@ -34,7 +34,8 @@ pub(crate) fn find(project: &Project) -> Vec<(usize, Shadow)> {
             .filter(|(_, document)| document.directory == chain.directory && !document.is_blank());
         for (place, document) in of_directory {
             let Some(by) = first(project, chain, document) else { continue };
-            let is_named = by.file_name().is_some_and(|name| document.text.contains(&*name.to_string_lossy()));
+            let is_named =
+                by.file_name().is_some_and(|name| document.text.contains(&*name.to_string_lossy()));
             // "Read CLAUDE.md" in an AGENTS.md loses nothing where CLAUDE.md is read already.
             if !(is_named && document.bytes.len() <= MAX_POINTER_BYTES) {
                 found.push((place, Shadow { agent: chain.agent, by, is_named }));

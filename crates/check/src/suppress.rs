@@ -60,7 +60,9 @@ fn notes_about(path: &Path, comments: &[Comment], project: &Project) -> Vec<Stri
         .map(|comment| {
             let place = format!("{}, line {}", project.shown(path), comment.line);
             match comment.unknown.first() {
-                Some(word) => format!("{place}: {WORD} names {}, which is not a rule", crate::finding::quoted(word)),
+                Some(word) => {
+                    format!("{place}: {WORD} names {}, which is not a rule", crate::finding::quoted(word))
+                }
                 None => format!("{place}: {WORD} names no rule"),
             }
         })

@@ -66,10 +66,17 @@ mod tests {
         assert_eq!(find(&["pi", "codex", "pi"]).unwrap().len(), 2);
         assert_eq!(find(&[]).unwrap().len(), PROFILES.len() - 1, "codelia only on request");
         assert_eq!(agents(None).unwrap().len(), PROFILES.len() - 1);
-        assert_eq!(find(&["codelia", "claude", "claude-code"]).unwrap().len(), 2, "an alias is the same agent");
-        for (name, nearest) in
-            [("cluade", Some("claude-code")), ("copi", Some("copilot")), ("gemni-cli", Some("gemini-cli")), ("xyzzy", None)]
-        {
+        assert_eq!(
+            find(&["codelia", "claude", "claude-code"]).unwrap().len(),
+            2,
+            "an alias is the same agent"
+        );
+        for (name, nearest) in [
+            ("cluade", Some("claude-code")),
+            ("copi", Some("copilot")),
+            ("gemni-cli", Some("gemini-cli")),
+            ("xyzzy", None),
+        ] {
             assert_eq!(find(&[name]).unwrap_err().nearest(), nearest, "{name}");
         }
         let error = find(&["opncode"]).unwrap_err().to_string();

@@ -37,8 +37,10 @@ const COPIED: &[&str] = &[
     "__snapshots__",
 ];
 /// First parts of paths that nearly always mean the root of the text's own project.
-const COMMON_ROOTS: &[&str] =
-    &["app", "apps", "cmd", "crates", "docs", "internal", "lib", "libs", "packages", "scripts", "src", "test", "tests"];
+const COMMON_ROOTS: &[&str] = &[
+    "app", "apps", "cmd", "crates", "docs", "internal", "lib", "libs", "packages", "scripts", "src", "test",
+    "tests",
+];
 
 pub(super) fn run(project: &Project, document: &Document, policy: &CheckPolicy, search: &mut Search) {
     if !policy.is_on(RuleId::MissingPath)
@@ -75,7 +77,8 @@ pub(super) fn run(project: &Project, document: &Document, policy: &CheckPolicy, 
         let ending = normalise(Path::new(path.trim_end_matches('/')), Path::new(""));
         // The text may mean a path further down, as in `components/button.tsx` for `web/src/components/button.tsx`. The
         // finding is reported only if no path in the tree ends like this.
-        let endings = std::iter::once(ending).chain(written::alternatives(&path).into_iter().map(PathBuf::from));
+        let endings =
+            std::iter::once(ending).chain(written::alternatives(&path).into_iter().map(PathBuf::from));
         search.for_endings(endings.collect(), anchor, missing(document, &path, span));
     }
 }
@@ -146,7 +149,8 @@ fn own_directory(document: &Document) -> &Path {
 fn is_made(project: &Project, bases: &[&Path], path: &str) -> bool {
     let is_ignored = |base: &&Path| {
         let target = normalise(Path::new(path), base);
-        project.ignored.contains(&project.root, &target, path.ends_with('/')) || project.is_in_submodule(&target)
+        project.ignored.contains(&project.root, &target, path.ends_with('/'))
+            || project.is_in_submodule(&target)
     };
     written::is_made(path) || bases.iter().any(is_ignored)
 }

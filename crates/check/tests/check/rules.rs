@@ -407,7 +407,10 @@ fn a_subtree_is_checked_as_part_of_its_project() {
 #[test]
 fn broken_links_are_reported_whatever_their_form() {
     let project = Project::new(&[
-        ("AGENTS.md", "[a](style.md) ![b](b.png) [c](docs/c%20d.md#x) [d](./guide) [e](api.html) [f](url)\n\n[g]\n\n[g]: ./g.md\n"),
+        (
+            "AGENTS.md",
+            "[a](style.md) ![b](b.png) [c](docs/c%20d.md#x) [d](./guide) [e](api.html) [f](url)\n\n[g]\n\n[g]: ./g.md\n",
+        ),
         ("docs/guide.md", ""),
         ("sub/AGENTS.md", "[up](../gone.md) [far](../../outside.md) [site](/x.md) [module](./a.js)\n"),
         ("sub/a.ts", ""),
@@ -485,7 +488,8 @@ fn folders_of_skills_are_no_start_directories() {
 
 #[test]
 fn linked_files_are_checked_once() {
-    let project = Project::new(&[("rules/one.md", "@gone.md `src/gone.rs`\n"), ("src/x", ""), ("AGENTS.md", "x\n")]);
+    let project =
+        Project::new(&[("rules/one.md", "@gone.md `src/gone.rs`\n"), ("src/x", ""), ("AGENTS.md", "x\n")]);
     std::fs::create_dir_all(project.root.join(".claude/rules")).unwrap();
     project.link(".claude/rules/one.md", "../../rules/one.md");
     project.link(".claude/rules/two.md", "../../rules/one.md");
@@ -529,12 +533,17 @@ fn a_baseline_hides_known_findings_only() {
 
 #[test]
 fn rules_can_be_chosen() {
-    let project = Project::new(&[("AGENTS.md", "`src/a.rs` `npm run gone`\n"), ("src/x.rs", ""), ("package.json", "{}")]);
+    let project = Project::new(&[
+        ("AGENTS.md", "`src/a.rs` `npm run gone`\n"),
+        ("src/x.rs", ""),
+        ("package.json", "{}"),
+    ]);
     let found = |select: &[&str], ignore: &[&str]| {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let settings = check::CheckSettings { off: vec!["FW009".to_owned()], ..Default::default() };
         let choice = check::RuleChoice { select: names(select), ignore: names(ignore) };
-        let policy = check::CheckPolicy::new(&settings, &["codex".to_owned()]).unwrap().choose(&choice).unwrap();
+        let policy =
+            check::CheckPolicy::new(&settings, &["codex".to_owned()]).unwrap().choose(&choice).unwrap();
         let request = check::CheckRequest { directory: &project.root, config: &Default::default(), policy };
         let report = check::check(request).unwrap();
         report.findings.iter().map(|finding| finding.rule().code).collect::<Vec<_>>()
@@ -549,7 +558,12 @@ fn rules_can_be_chosen() {
 
 #[test]
 fn equal_findings_about_files_form_groups() {
-    let project = Project::new(&[("CLAUDE.md", "x\n"), ("a/AGENTS.md", "1\n"), ("b/AGENTS.md", "2\n"), ("c/AGENTS.md", "3\n")]);
+    let project = Project::new(&[
+        ("CLAUDE.md", "x\n"),
+        ("a/AGENTS.md", "1\n"),
+        ("b/AGENTS.md", "2\n"),
+        ("c/AGENTS.md", "3\n"),
+    ]);
     let report = project.report(&["claude-code", "codex"]);
     let groups = report.groups();
     assert_eq!((report.findings.len(), groups.len(), groups[0].others.len()), (3, 1, 2));

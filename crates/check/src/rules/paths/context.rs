@@ -64,12 +64,12 @@ fn is_mapped(line: &str, span: &str) -> bool {
     let Some(at) = line.find(&written) else { return false };
     let before = line[..at].trim_end();
     let after = line[at + written.len()..].trim_start();
-    let follows = ARROWS.iter().any(|arrow| {
-        before.strip_suffix(arrow).is_some_and(|before| before.trim_end().ends_with('`'))
-    });
-    let leads = ARROWS.iter().any(|arrow| {
-        after.strip_prefix(arrow).is_some_and(|after| after.trim_start().starts_with('`'))
-    });
+    let follows = ARROWS
+        .iter()
+        .any(|arrow| before.strip_suffix(arrow).is_some_and(|before| before.trim_end().ends_with('`')));
+    let leads = ARROWS
+        .iter()
+        .any(|arrow| after.strip_prefix(arrow).is_some_and(|after| after.trim_start().starts_with('`')));
     follows || leads
 }
 

@@ -97,8 +97,21 @@ const PLACEHOLDERS: &[&str] = &[
     "link",
 ];
 /// Words that make a part a placeholder wherever they are in it, as in `foo-bar` and `my_module`.
-const PLACEHOLDER_WORDS: &[&str] =
-    &["foo", "bar", "baz", "qux", "quux", "xxx", "yyy", "zzz", "your", "my", "some", "placeholder", "whatever"];
+const PLACEHOLDER_WORDS: &[&str] = &[
+    "foo",
+    "bar",
+    "baz",
+    "qux",
+    "quux",
+    "xxx",
+    "yyy",
+    "zzz",
+    "your",
+    "my",
+    "some",
+    "placeholder",
+    "whatever",
+];
 /// Words that make a part a placeholder at its end, as in `skill-name`.
 const PLACEHOLDER_ENDS: &[&str] = &["name", "slug", "here"];
 /// Words that make a part a placeholder at its beginning, as in `new-page` and `example_test`.
@@ -189,7 +202,8 @@ pub(super) fn in_link(target: &str) -> Option<String> {
     let is_relative = path.starts_with("./") || path.starts_with("../") || path.ends_with('/');
     // A lone word is a name that the text forgot to define, not a file.
     let is_path = is_relative || extension(last).is_some();
-    let is_host = parts.len() > 1 && parts[0].contains('.') && !parts[0].starts_with('.') || last.starts_with("www.");
+    let is_host =
+        parts.len() > 1 && parts[0].contains('.') && !parts[0].starts_with('.') || last.starts_with("www.");
     let is_unknown = is_host || is_personal(&parts) || parts.iter().any(|part| is_placeholder(part));
     (is_path && !is_unknown && *last != ".." && *last != ".").then_some(path)
 }
@@ -296,7 +310,8 @@ pub(super) fn alternatives(path: &str) -> Vec<String> {
         &[(".js", &[".ts", ".tsx"]), (".jsx", &[".tsx"]), (".mjs", &[".mts"]), (".cjs", &[".cts"])];
     const PAGES: &[&str] = &[".md", ".mdx", ".rst", "/index.md", "/index.mdx", "/README.md"];
     let compiled = COMPILED.iter().filter_map(|(made, sources)| Some((path.strip_suffix(made)?, sources)));
-    let sources = compiled.flat_map(|(stem, sources)| sources.iter().map(move |source| format!("{stem}{source}")));
+    let sources =
+        compiled.flat_map(|(stem, sources)| sources.iter().map(move |source| format!("{stem}{source}")));
     let name = path.trim_end_matches('/');
     let page = name.strip_suffix(".html").unwrap_or(name);
     let is_page = page.len() < path.len() || extension(name.rsplit('/').next().unwrap_or(name)).is_none();
@@ -375,9 +390,17 @@ mod tests {
         ] {
             assert_eq!(in_link(target).as_deref(), Some(path), "{target}");
         }
-        for target in
-            ["https://a/b.md", "#x", "/abs.md", "mailto:a@b", "", "url", "example.com/x.html", "path/to/x.md", "{x}.md"]
-        {
+        for target in [
+            "https://a/b.md",
+            "#x",
+            "/abs.md",
+            "mailto:a@b",
+            "",
+            "url",
+            "example.com/x.html",
+            "path/to/x.md",
+            "{x}.md",
+        ] {
             assert_eq!(in_link(target), None, "{target}");
         }
     }

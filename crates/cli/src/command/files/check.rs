@@ -7,8 +7,8 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use check::{
-    CheckError, CheckPolicy, CheckReport, CheckRequest, CoverageTime, FileCoverage, FixedFile,
-    FindingGroup, PolicyError, RuleChoice, RuleId, Severity,
+    CheckError, CheckPolicy, CheckReport, CheckRequest, CoverageTime, FileCoverage, FindingGroup, FixedFile,
+    PolicyError, RuleChoice, RuleId, Severity,
 };
 use compare::{DefaultAgents, grouped};
 use instructions::Request;
@@ -67,7 +67,8 @@ fn examine(context: &Context, arguments: &Check, directory: &Path) -> Result<Che
     let sections = context.configuration.sections();
     let mut agents = arguments.agents.clone();
     if agents.is_empty() && sections.check.agents.is_empty() {
-        agents = default_agents(&files, directory)?.agents.iter().map(|agent| agent.name.to_owned()).collect();
+        agents =
+            default_agents(&files, directory)?.agents.iter().map(|agent| agent.name.to_owned()).collect();
     }
     let choice = RuleChoice { select: arguments.select.clone(), ignore: arguments.ignore.clone() };
     let policy = CheckPolicy::new(&sections.check, &agents)

@@ -17,7 +17,9 @@ pub(super) fn apply(context: &Context, report: &mut CheckReport, file: &Path) ->
     if gone > 0 {
         let gone = count(gone as u64, "finding");
         let file = shown_path(file);
-        context.output.note(format!("{gone} in the baseline no longer occur; --write-baseline {file} updates it"));
+        context
+            .output
+            .note(format!("{gone} in the baseline no longer occur; --write-baseline {file} updates it"));
     }
     Ok(())
 }
