@@ -443,7 +443,9 @@ pub(crate) fn message(text: &str) -> TurnItem {
 pub(crate) fn said(stored: &StoredItem) -> String {
     match &stored.item {
         TurnItem::Message(message) => message.message.text(),
-        TurnItem::Context(_) | TurnItem::Round(_) => panic!("{stored:?} is no message"),
+        TurnItem::Context(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) => {
+            panic!("{stored:?} is not a message")
+        }
     }
 }
 
