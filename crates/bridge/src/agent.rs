@@ -26,6 +26,10 @@ pub struct Hooks {
     /// Tools that make the agent load instruction files on its own.
     pub(crate) reading_tools: &'static [&'static str],
     pub(crate) answer: AnswerForm,
+    /// Form in which a hook that runs before a tool denies the call.
+    pub(crate) denial: DenialForm,
+    /// Possibility to let the user decide about a call.
+    pub(crate) asking: Asking,
     /// Maximum characters that reach the model; the agent truncates longer answers or moves them into a file.
     pub(crate) max_characters: usize,
     /// Other agents that run these hooks, and the variable that identifies each.
@@ -41,6 +45,26 @@ pub(crate) enum AnswerForm {
     OfEvent,
     /// `additionalContext` only.
     Plain,
+}
+
+/// Form of the answer that denies a tool call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DenialForm {
+    /// `hookSpecificOutput` with the event's name and a `permissionDecision`.
+    OfEvent,
+    /// `decision` and `reason`.
+    Decision,
+    /// `permissionDecision` and its reason.
+    Permission,
+}
+
+/// Effect of a hook that wants the user to decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asking {
+    /// The agent asks its user.
+    Supported,
+    /// The agent knows no such answer, so the call is denied, and the model is referred to the user.
+    Denied,
 }
 
 /// JSON file that lists trusted and distrusted folders.
@@ -86,6 +110,11 @@ const fn on(name: &'static str, matcher: Option<&'static str>) -> HookedEvent {
     HookedEvent { name, matcher }
 }
 
+/// Tools of Claude Code that touch files or run commands.
+const CLAUDE_CODE_TOOLS: &str = "Read|Edit|MultiEdit|Write|NotebookEdit|NotebookRead|Bash|Grep|Glob|LS";
+/// Tools of Gemini CLI that touch files or run commands.
+const GEMINI_CLI_TOOLS: &str = "read_|write_file|replace|list_directory|glob|grep|search|run_shell";
+
 /// Time limit of our hook. It needs a few milliseconds; the limit keeps the agent going if a disk hangs.
 const SECONDS: u64 = 10;
 /// The agents with a documented limit truncate at 10,000 characters.
@@ -99,6 +128,8 @@ pub static AGENTS: &[Connected] = &[
         hooks: Some(Hooks {
             reading_tools: &["Read"],
             answer: AnswerForm::OfEvent,
+            denial: DenialForm::OfEvent,
+            asking: Asking::Supported,
             max_characters: MAX_CHARACTERS,
             borrowed_by: &[("COPILOT_CLI", &COPILOT)],
             trust_file: None,
@@ -106,14 +137,12 @@ pub static AGENTS: &[Connected] = &[
         user_files: &["settings.json"],
         project_files: &[".claude/settings.json"],
         entries: Entries::Hooks {
+            // Claude Code starts a process for each matched call, so tools that touch no file, such as web searches, are
+            // left out.
             events: &[
                 on("SessionStart", None),
-                on(
-                    "PostToolUse",
-                    // Claude Code starts a process for each matched call, so tools that touch no file, such as web
-                    // searches, are left out.
-                    Some("Read|Edit|MultiEdit|Write|NotebookEdit|NotebookRead|Bash|Grep|Glob|LS"),
-                ),
+                on("PreToolUse", Some(CLAUDE_CODE_TOOLS)),
+                on("PostToolUse", Some(CLAUDE_CODE_TOOLS)),
             ],
             shape: HookShape::Groups,
             timeout: ("timeout", SECONDS),
@@ -127,6 +156,8 @@ pub static AGENTS: &[Connected] = &[
             // part of a file only. So nothing ever counts as loaded by its tools.
             reading_tools: &[],
             answer: AnswerForm::OfEvent,
+            denial: DenialForm::OfEvent,
+            asking: Asking::Denied,
             max_characters: MAX_CHARACTERS,
             borrowed_by: &[],
             trust_file: None,
@@ -134,7 +165,7 @@ pub static AGENTS: &[Connected] = &[
         user_files: &["hooks.json"],
         project_files: &[".codex/hooks.json"],
         entries: Entries::Hooks {
-            events: &[on("SessionStart", None), on("PostToolUse", None)],
+            events: &[on("SessionStart", None), on("PreToolUse", None), on("PostToolUse", None)],
             shape: HookShape::Groups,
             timeout: ("timeout", SECONDS),
         },
@@ -145,6 +176,8 @@ pub static AGENTS: &[Connected] = &[
         hooks: Some(Hooks {
             reading_tools: &["read_file", "read_many_files"],
             answer: AnswerForm::OfEvent,
+            denial: DenialForm::Decision,
+            asking: Asking::Denied,
             max_characters: MAX_CHARACTERS,
             borrowed_by: &[],
             trust_file: Some(TrustFile {
@@ -158,7 +191,8 @@ pub static AGENTS: &[Connected] = &[
         entries: Entries::Hooks {
             events: &[
                 on("SessionStart", None),
-                on("AfterTool", Some("read_|write_file|replace|list_directory|glob|grep|search|run_shell")),
+                on("BeforeTool", Some(GEMINI_CLI_TOOLS)),
+                on("AfterTool", Some(GEMINI_CLI_TOOLS)),
             ],
             shape: HookShape::Groups,
             // Gemini CLI counts milliseconds, unlike the other agents. With 10 the hook would be stopped before it has
@@ -172,6 +206,8 @@ pub static AGENTS: &[Connected] = &[
         hooks: Some(Hooks {
             reading_tools: &["read_file", "read_many_files"],
             answer: AnswerForm::OfEvent,
+            denial: DenialForm::OfEvent,
+            asking: Asking::Supported,
             max_characters: MAX_CHARACTERS,
             borrowed_by: &[],
             trust_file: Some(TrustFile {
@@ -184,7 +220,7 @@ pub static AGENTS: &[Connected] = &[
         user_files: &["settings.json"],
         project_files: &[".qwen/settings.json"],
         entries: Entries::Hooks {
-            events: &[on("SessionStart", None), on("PostToolUse", None)],
+            events: &[on("SessionStart", None), on("PreToolUse", None), on("PostToolUse", None)],
             shape: HookShape::Groups,
             timeout: ("timeout", SECONDS),
         },
@@ -195,6 +231,8 @@ pub static AGENTS: &[Connected] = &[
         hooks: Some(Hooks {
             reading_tools: &["view", "read", "Read"],
             answer: AnswerForm::Plain,
+            denial: DenialForm::Permission,
+            asking: Asking::Supported,
             max_characters: MAX_CHARACTERS,
             borrowed_by: &[],
             trust_file: None,
@@ -204,7 +242,12 @@ pub static AGENTS: &[Connected] = &[
         entries: Entries::Hooks {
             // Copilot announces a summary by an event of its own. Claude Code reports it as another start of the
             // session, so its list above needs no third event.
-            events: &[on("sessionStart", None), on("postToolUse", None), on("preCompact", None)],
+            events: &[
+                on("sessionStart", None),
+                on("preToolUse", None),
+                on("postToolUse", None),
+                on("preCompact", None),
+            ],
             shape: HookShape::List,
             timeout: ("timeoutSec", SECONDS),
         },
@@ -230,6 +273,11 @@ impl Connected {
     /// Returns the names of all agents.
     pub fn names() -> impl Iterator<Item = &'static str> {
         AGENTS.iter().map(|agent| agent.profile.name)
+    }
+
+    /// Returns the effect of guards that ask, or `None` if the agent has no hook that can deny a call.
+    pub fn asking(&self) -> Option<Asking> {
+        self.hooks.as_ref().map(|hooks| hooks.asking)
     }
 
     /// Returns the names of agents that run command hooks.

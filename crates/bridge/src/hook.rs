@@ -4,6 +4,7 @@
 //! delivered twice.
 
 mod event;
+mod guarding;
 mod kept;
 mod touched;
 mod trust;
@@ -84,9 +85,18 @@ pub fn answer(hook: &Hook<'_>, input: &[u8], output: &mut dyn Write) -> Result<(
         // Before anything is locked or read: agents may send events we do not know, and those must cost nothing.
         EventKind::Other => return Ok(()),
         EventKind::Compacted => return place.map_or(Ok(()), |place| place.forget()),
-        EventKind::Started | EventKind::Resumed | EventKind::Tool => {}
+        EventKind::Started | EventKind::Resumed | EventKind::Tool | EventKind::BeforeTool => {}
     }
     let cwd = instructions::path::normalise(input.cwd_or(hook.cwd), hook.cwd);
+    // Guards can only restrict, so they hold in distrusted folders too, and need no session.
+    if input.kind == EventKind::BeforeTool {
+        return match guarding::answer(hook, hooks, borrower.is_some(), &input, reader, &cwd)? {
+            Some(text) => {
+                output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(HookError::Answer)
+            }
+            None => Ok(()),
+        };
+    }
     // An agent reads no files of a distrusted folder. Without this check their text would reach the model through us.
     if let Some(file) = hooks.trust_file
         && trust::is_distrusted(file, hook, &cwd)?

@@ -303,9 +303,62 @@ fn copilot_is_answered_in_its_own_form() {
     let project = Project::new("copilot", TREE);
     project.write("sub/AGENTS.override.md", "OVERRIDING RULES\n");
     let arguments = json!({ "path": project.root.join("sub/deep/x.rs") }).to_string();
-    let input = json!({ "sessionId": "s", "cwd": project.root, "toolName": "bash", "toolArgs": arguments, "timestamp": 1 });
+    let input = json!({ "sessionId": "s", "cwd": project.root, "toolName": "bash", "toolArgs": arguments, "toolResult": {} });
     let answer: Value = serde_json::from_str(&project.raw(input.to_string().as_bytes()).unwrap()).unwrap();
     assert!(answer["additionalContext"].as_str().unwrap().contains("OVERRIDING RULES"), "{answer}");
+}
+
+const GUARDED: &[(&str, &str)] = &[
+    ("AGENTS.md", "- Use pnpm, never npm. <!-- guard: deny command \"npm *\" -->\n"),
+    (
+        "db/AGENTS.md",
+        "Ask first.\n<!-- guard: ask write \"schema/**\" -->\n<!-- guard: deny read \"*.key\" -->\n",
+    ),
+    ("db/schema/users.sql", ""),
+];
+
+const RULE: &str = "denied by AGENTS.md:1: Use pnpm, never npm.";
+
+#[test]
+fn each_agent_is_denied_in_its_own_form() {
+    for (agent, event, tool, expected) in [
+        ("claude-code", "PreToolUse", "Bash", "/hookSpecificOutput/permissionDecisionReason"),
+        ("codex", "PreToolUse", "Bash", "/hookSpecificOutput/permissionDecisionReason"),
+        ("qwen-code", "PreToolUse", "run_shell_command", "/hookSpecificOutput/permissionDecisionReason"),
+        ("gemini-cli", "BeforeTool", "run_shell_command", "/reason"),
+        ("copilot", "preToolUse", "bash", "/permissionDecisionReason"),
+    ] {
+        let project = Project::new(agent, GUARDED);
+        let call = |command: &str| {
+            let input = json!({ "command": command });
+            project.send(json!({ "hook_event_name": event, "tool_name": tool, "tool_input": input }))
+        };
+        let answer = call("cd web && sudo npm install");
+        assert_eq!(answer.pointer(expected), Some(&json!(RULE)), "{agent}: {answer}");
+        assert!(answer.to_string().contains("\"deny\""), "{agent}: {answer}");
+        assert_eq!(call("pnpm install"), Value::Null, "{agent}");
+    }
+}
+
+#[test]
+fn guards_beside_a_file_hold_for_it() {
+    let project = Project::new("claude-code", GUARDED);
+    let call = |tool: &str, path: &str| {
+        let input = json!({ "file_path": project.root.join(path), "content": "x" });
+        let event = json!({ "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input });
+        let answer = project.send(event);
+        answer["hookSpecificOutput"]["permissionDecision"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(call("Write", "db/schema/new/a.sql"), "ask");
+    assert_eq!(call("Read", "db/schema/users.sql"), "");
+    assert_eq!(call("Read", "db/a.key"), "deny");
+    assert_eq!(call("Read", "a.key"), "");
+    let project = Project::new("codex", GUARDED);
+    let patch = "*** Begin Patch\n*** Update File: db/schema/users.sql\n@@\n+x\n*** End Patch";
+    let event = json!({ "hook_event_name": "PreToolUse", "tool_name": "apply_patch", "tool_input": { "command": patch } });
+    let answer = project.send(event);
+    let reason = answer["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap();
+    assert!(reason.contains("ask the user") && answer.to_string().contains("\"deny\""), "{answer}");
 }
 
 /// Copilot runs the hooks of a project's `.claude/settings.json`, too.

@@ -1,5 +1,6 @@
 //! Machine-readable reports: JSON, SARIF 2.1.0, and GitHub workflow annotations.
 
+use compare::{annotation_data, annotation_property};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -159,10 +160,10 @@ fn annotation(group: &FindingGroup<'_>, base: &Path) -> String {
         (String::new(), format!("{}: {}", path.to_string_lossy(), finding.message))
     } else {
         let line = finding.line.map_or_else(String::new, |line| format!(",line={line}"));
-        (format!("file={}{line},", property(&path.to_string_lossy())), finding.message.clone())
+        (format!("file={}{line},", annotation_property(&path.to_string_lossy())), finding.message.clone())
     };
     let rule = finding.rule();
-    let title = property(&format!("{} {}", rule.code, rule.name));
+    let title = annotation_property(&format!("{} {}", rule.code, rule.name));
     let shown = |finding: &&Finding| {
         finding.path.strip_prefix(base).unwrap_or(&finding.path).to_string_lossy().into_owned()
     };
@@ -172,30 +173,10 @@ fn annotation(group: &FindingGroup<'_>, base: &Path) -> String {
     }
     let others =
         if others.is_empty() { String::new() } else { format!("; the same in {}", list(others, "and")) };
-    format!("::{command} {place}title={title}::{}", data(&format!("{message}{others} ({})", rule.url())))
-}
-
-/// Escapes the message of a workflow command.
-fn data(text: &str) -> String {
-    let mut data = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '%' => data.push_str("%25"),
-            '\r' => data.push_str("%0D"),
-            '\n' => data.push_str("%0A"),
-            // Logs are shown in terminals and browsers, which untrusted text must not control.
-            _ if character.is_control() || instructions::reorders_text(character) => {
-                data.extend(character.escape_unicode())
-            }
-            _ => data.push(character),
-        }
-    }
-    data
-}
-
-/// Escapes a property of a workflow command.
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+    format!(
+        "::{command} {place}title={title}::{}",
+        annotation_data(&format!("{message}{others} ({})", rule.url()))
+    )
 }
 
 #[cfg(test)]

@@ -53,6 +53,8 @@ pub enum RuleId {
     LetterCase,
     AgentRefuses,
     ShadowedFile,
+    BrokenGuard,
+    IdleGuard,
 }
 
 /// Definition of a rule.
@@ -375,6 +377,26 @@ pub static RULES: &[CheckRule] = &[
                beside it that links to it, for the whole tree.",
         fix: None,
     },
+    CheckRule {
+        id: RuleId::BrokenGuard,
+        code: "FW027",
+        name: "broken-guard",
+        severity: Severity::Error,
+        summary: "A guard that does not parse, such as one with `allow`.",
+        rationale: "It is not enforced, although its author relies on it.",
+        advice: "Write `<!-- guard: deny command \"npm *\" -->`, with `deny` or `ask`, and `command`, `write` or `read`.",
+        fix: None,
+    },
+    CheckRule {
+        id: RuleId::IdleGuard,
+        code: "FW028",
+        name: "idle-guard",
+        severity: Severity::Warning,
+        summary: "A guard that can never match a call.",
+        rationale: "Commands are compared word by word after the shell line was split, and globs are relative to the file's directory.",
+        advice: "Write a pattern for one simple command, or a path below the file's directory.",
+        fix: None,
+    },
 ];
 
 #[cfg(test)]
@@ -391,7 +413,7 @@ mod tests {
                 assert!(text.ends_with('.') && !text.contains("  "), "{}: {text}", rule.code);
             }
         }
-        assert_eq!(RULES.last().map(|rule| rule.id), Some(RuleId::ShadowedFile));
+        assert_eq!(RULES.last().map(|rule| rule.id), Some(RuleId::IdleGuard));
     }
 
     #[test]

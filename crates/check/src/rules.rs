@@ -4,6 +4,7 @@ mod commands;
 pub(crate) mod contradictions;
 mod disk;
 mod front_matter;
+mod guards;
 mod hidden;
 mod imports;
 mod paths;
@@ -28,6 +29,7 @@ pub(crate) fn run(project: &Project, policy: &CheckPolicy, findings: &mut Findin
     repeats::run(project, findings);
     for document in project.documents.iter().filter(|document| !document.is_alias) {
         hidden::run(document, findings);
+        guards::run(document, findings);
         secrets::run(document, findings);
         front_matter::run(project, document, policy, &mut search, findings);
         paths::run(project, document, policy, &mut search);

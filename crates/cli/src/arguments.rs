@@ -3,8 +3,10 @@
 mod bridge;
 mod check;
 mod compare;
+mod diff;
 mod document;
 pub(crate) mod expiry;
+mod guard;
 mod help;
 pub(crate) mod manual;
 mod memory;
@@ -24,7 +26,9 @@ use clap::{Args, Parser, Subcommand};
 pub(crate) use self::bridge::{Hook, Install, Mcp, McpCommand, ScopeName, Sync};
 pub(crate) use self::check::Check;
 pub(crate) use self::compare::{CompareArguments, MapArguments};
+pub(crate) use self::diff::{DiffArguments, FailOn};
 pub(crate) use self::document::{Doc, DocSave, InScope};
+pub(crate) use self::guard::{GuardCommand, GuardTest};
 pub(crate) use self::help::command as command_line;
 pub(crate) use self::memory::{Memory, MemoryAdd};
 pub(crate) use self::profile::ProfileCommand;
@@ -112,6 +116,14 @@ pub(crate) enum Command {
     /// List and show the sessions that agents left on this machine
     #[command(subcommand)]
     Transcript(Transcript),
+    /// Compare what agents read between two commits, or a commit and the work tree
+    ///
+    /// Covers every directory of the Git repository, and needs no checkout. With `--fail-on lost`, exits with 1 if an agent
+    /// loses text.
+    Diff(DiffArguments),
+    /// List and test guards, the enforced rules of instruction files
+    #[command(subcommand)]
+    Guard(GuardCommand),
     /// List and describe supported agents
     #[command(subcommand)]
     Profile(ProfileCommand),

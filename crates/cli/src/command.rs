@@ -28,6 +28,8 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         }
         Command::Check(arguments) => files::check::run(&context, &arguments),
         Command::Compare(arguments) => files::compare::run(&context, &arguments),
+        Command::Diff(arguments) => files::diff::run(&context, &arguments),
+        Command::Guard(command) => files::guard::run(&context, &command),
         Command::Map(arguments) => files::map::run(&context, &arguments),
         Command::Why(arguments) => transcripts::why::run(&context, &arguments),
         Command::Transcript(command) => transcripts::transcript::run(&context, &command),

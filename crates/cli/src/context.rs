@@ -174,6 +174,7 @@ fn project_start(command: &Command, session: Option<&StoredSession>) -> Option<P
         Command::Compare(compare) => compare.path.clone(),
         Command::Map(map) => map.path.clone(),
         Command::Why(why) => why.path.clone(),
+        Command::Guard(guard) => guard.directory().cloned(),
         Command::Prompt(prompt) => prompt.directory().map(PathBuf::from),
         // The path of a skill may be a file, which cannot be the start of a search for the project.
         Command::Skill(skill) => skill.directory().filter(|path| path.is_dir()).cloned(),

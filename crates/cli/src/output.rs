@@ -27,9 +27,12 @@ pub(crate) enum Format {
     /// For tools that collect findings; only supported by `check`.
     #[value(skip)]
     Sarif,
-    /// For GitHub workflows; only supported by `check`.
+    /// For GitHub workflows; only supported by `check` and `diff`.
     #[value(skip)]
     Github,
+    /// For comments on pull requests; only supported by `diff`.
+    #[value(skip)]
+    Markdown,
 }
 
 /// Use of colors.
@@ -88,7 +91,7 @@ impl Output {
     ) -> Result<Reader, Failure> {
         match self.format {
             Format::Json => self.json(result),
-            Format::Text | Format::Sarif | Format::Github => print(&text()),
+            Format::Text | Format::Sarif | Format::Github | Format::Markdown => print(&text()),
         }
     }
 

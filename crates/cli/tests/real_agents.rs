@@ -32,11 +32,30 @@ struct Agent {
     variables: fn(&str, &mut Command),
     /// Writes what the agent needs before it starts.
     prepare: fn(&Machine, &str),
-    /// The call with which the model looks at a file in the project.
+    /// The call that the model makes in the project.
     call: fn(&Path) -> (&'static str, serde_json::Value),
+    /// Files of the project.
+    files: &'static [(&'static str, &'static str)],
+    /// Checks the agent's requests to its model.
+    verify: fn(&[String]),
 }
 
 const FILE: &str = "sub/deep/x.txt";
+
+const NESTED: &[(&str, &str)] = &[
+    // With it Claude Code leaves every other AGENTS.md alone.
+    ("CLAUDE.md", "@AGENTS.md"),
+    ("AGENTS.md", "ROOT-RULES"),
+    ("sub/AGENTS.md", "SUB-RULES"),
+    ("sub/deep/AGENTS.md", "DEEP-RULES"),
+    (FILE, "of x"),
+];
+
+const GUARDED: &[(&str, &str)] = &[
+    ("CLAUDE.md", "@AGENTS.md"),
+    ("AGENTS.md", "- Use pnpm, never npm. <!-- guard: deny command \"npm *\" -->"),
+    ("package.json", "{}"),
+];
 
 #[test]
 #[ignore = "needs the real agents: cargo xtask agents"]
@@ -53,6 +72,8 @@ fn claude_code_gets_nested_instructions() {
         },
         prepare: |_, _| {},
         call: |project| ("Read", json!({ "file_path": project.join(FILE) })),
+        files: NESTED,
+        verify: nested_instructions_are_delivered_once,
     });
 }
 
@@ -78,6 +99,8 @@ fn codex_gets_nested_instructions() {
             machine.write(".codex/config.toml", text);
         },
         call: |project| ("exec_command", json!({ "cmd": format!("cat {FILE}"), "workdir": project })),
+        files: NESTED,
+        verify: nested_instructions_are_delivered_once,
     });
 }
 
@@ -95,6 +118,55 @@ fn qwen_code_gets_nested_instructions() {
         },
         prepare: |_, _| {},
         call: |project| ("read_file", json!({ "file_path": project.join(FILE) })),
+        files: NESTED,
+        verify: nested_instructions_are_delivered_once,
+    });
+}
+
+#[test]
+#[ignore = "needs the real agents: cargo xtask agents"]
+fn claude_code_is_denied_by_a_guard() {
+    check(&Agent {
+        test: "real_agents::claude_code_is_denied_by_a_guard",
+        name: "claude-code",
+        program: "claude",
+        wire: Wire::Anthropic,
+        arguments: &["-p", "Install the packages.", "--allowedTools", "Bash"],
+        variables: |url, command| {
+            command.env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "sk-none");
+            command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").env("DISABLE_AUTOUPDATER", "1");
+        },
+        prepare: |_, _| {},
+        call: |_| ("Bash", json!({ "command": "npm install", "description": "Install" })),
+        files: GUARDED,
+        verify: the_rule_is_quoted,
+    });
+}
+
+#[test]
+#[ignore = "needs the real agents: cargo xtask agents"]
+fn codex_is_denied_by_a_guard() {
+    check(&Agent {
+        test: "real_agents::codex_is_denied_by_a_guard",
+        name: "codex",
+        program: "codex",
+        wire: Wire::Openai,
+        arguments: &[
+            "exec",
+            "--dangerously-bypass-hook-trust",
+            "--dangerously-bypass-approvals-and-sandbox",
+            "Install the packages.",
+        ],
+        variables: |_, _| {},
+        prepare: |machine, url| {
+            let text = format!(
+                "model = \"gpt-5\"\nmodel_provider = \"scripted\"\n[model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{url}\"\nwire_api = \"responses\"\n"
+            );
+            machine.write(".codex/config.toml", text);
+        },
+        call: |project| ("exec_command", json!({ "cmd": "npm install", "workdir": project })),
+        files: GUARDED,
+        verify: the_rule_is_quoted,
     });
 }
 
@@ -227,14 +299,7 @@ async fn run(agent: &Agent) {
     // Some agents work only inside a real repository, for which a bare `.git` directory is not enough.
     let made = Command::new("git").args(["init", "--quiet"]).arg(machine.project()).status().expect("git");
     assert!(made.success());
-    for (name, text) in [
-        // With it Claude Code leaves every other AGENTS.md alone.
-        ("CLAUDE.md", "@AGENTS.md"),
-        ("AGENTS.md", "ROOT-RULES"),
-        ("sub/AGENTS.md", "SUB-RULES"),
-        ("sub/deep/AGENTS.md", "DEEP-RULES"),
-        (FILE, "of x"),
-    ] {
+    for (name, text) in agent.files {
         machine.write(Path::new("project").join(name), format!("{text}\n"));
     }
     let model = ScriptedModel::start().await.expect("a model");
@@ -276,15 +341,24 @@ async fn run(agent: &Agent) {
         .map(|request| request.body.to_string())
         .collect();
     assert!(turns.len() >= 2, "{} made {} requests", agent.name, turns.len());
+    (agent.verify)(&turns);
+}
+
+fn nested_instructions_are_delivered_once(turns: &[String]) {
     let first = &turns[0];
     let second = &turns[1];
-    assert!(first.contains("ROOT-RULES"), "{} reads it by itself: {first}", agent.name);
+    assert!(first.contains("ROOT-RULES"), "the agent reads it by itself: {first}");
     assert!(!first.contains("SUB-RULES") && !first.contains("DEEP-RULES"), "nothing touched it yet: {first}");
     assert!(second.contains("agents.resolve.paths"), "{second}");
     // Exactly once: the agent reads the root file itself, and the hook must not deliver it again.
     for rules in ["ROOT-RULES", "SUB-RULES", "DEEP-RULES"] {
         assert_eq!(second.matches(rules).count(), 1, "{rules} once: {second}");
     }
+}
+
+fn the_rule_is_quoted(turns: &[String]) {
+    let denial = "denied by AGENTS.md:1: Use pnpm, never npm.";
+    assert!(!turns[0].contains(denial) && turns[1].contains(denial), "{}", turns[1]);
 }
 
 fn is_turn(request: &RecordedRequest) -> bool {

@@ -47,10 +47,34 @@ impl EffectiveSet {
 }
 
 /// Resolves the instruction files of an agent in every directory of a tree. Fails if the agent would not
-/// start.
+/// start in one of them.
 pub fn effective(tree: &Tree, settings: &FileSettings) -> Result<Effective, ResolveError> {
+    resolve_tree(tree, settings, BrokenSettings::Fail)
+}
+
+/// Like [`effective`], but directories in which the agent would not start are problems.
+pub(crate) fn effective_where_it_starts(
+    tree: &Tree,
+    settings: &FileSettings,
+) -> Result<Effective, ResolveError> {
+    resolve_tree(tree, settings, BrokenSettings::AreProblems)
+}
+
+/// Effect of a settings file with which the agent would not start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BrokenSettings {
+    Fail,
+    AreProblems,
+}
+
+fn resolve_tree(
+    tree: &Tree,
+    settings: &FileSettings,
+    broken: BrokenSettings,
+) -> Result<Effective, ResolveError> {
     let cache = Cache::new();
-    let mut answers = Answers { tree, settings, cache: &cache, of: vec![None; tree.directories().len()] };
+    let mut answers =
+        Answers { tree, settings, cache: &cache, broken, of: vec![None; tree.directories().len()] };
     let special = special_directories(tree, settings);
     // Two rounds are needed: whether plain directories can share a result is known only once the directory above them
     // has been resolved.
@@ -121,6 +145,7 @@ struct Answers<'a> {
     tree: &'a Tree,
     settings: &'a FileSettings,
     cache: &'a Cache,
+    broken: BrokenSettings,
     of: Vec<Option<Answer>>,
 }
 
@@ -153,6 +178,9 @@ impl Answers<'_> {
             self.of[*index] = Some(match answer {
                 Ok(resolution) => Ok(resolution),
                 // The agent would not start, or no directory can be resolved with these settings.
+                Err(error @ ResolveError::SettingsFile(_)) if self.broken == BrokenSettings::AreProblems => {
+                    Err(error.to_string())
+                }
                 Err(error @ (ResolveError::SettingsFile(_) | ResolveError::Settings(_))) => {
                     return Err(error);
                 }

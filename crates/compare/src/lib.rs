@@ -18,6 +18,8 @@
 //! ```
 
 mod agents;
+mod annotation;
+mod changes;
 mod differences;
 mod effective;
 mod ignored;
@@ -33,6 +35,11 @@ mod tree;
 mod words;
 
 pub use agents::{UnknownAgent, agents, verified_agents};
+pub use annotation::{annotation_data, annotation_property};
+pub use changes::{
+    AgentChanges, Change, ChangeSummary, Changes, ChangesError, NewlyLost, ReadFiles, Revision, Revisions,
+    changes,
+};
 pub use effective::{Effective, EffectiveSet, effective};
 pub use loss::{LostFile, is_loss, of as lost_in};
 pub use map::{Map, MapDirectory, MapFile, MapLoss, MapSet};

@@ -61,13 +61,14 @@ pub fn of(resolution: &Resolution, settings: &FileSettings) -> Vec<LostFile> {
 // Of files outside the workspace or excluded from it, callers must not even learn the size.
 pub(crate) fn size(path: &Path, settings: &FileSettings) -> u64 {
     if let Some(workspace) = settings.bounds.workspace() {
-        let Ok(real) = path.canonicalize() else { return 0 };
-        let is_inside = workspace.canonicalize().is_ok_and(|workspace| real.starts_with(workspace));
+        let canonicalize = |path: &Path| settings.source.canonicalize(path);
+        let Ok(real) = canonicalize(path) else { return 0 };
+        let is_inside = canonicalize(workspace).is_ok_and(|workspace| real.starts_with(workspace));
         let is_private =
-            |private: &PathBuf| private.canonicalize().is_ok_and(|private| real.starts_with(private));
+            |private: &PathBuf| canonicalize(private).is_ok_and(|private| real.starts_with(private));
         if !is_inside || settings.private_paths.iter().any(is_private) {
             return 0;
         }
     }
-    path.metadata().ok().filter(std::fs::Metadata::is_file).map_or(0, |metadata| metadata.len())
+    settings.source.file_size(path).unwrap_or(0)
 }

@@ -87,7 +87,7 @@ fn shown(base: &Path, path: &str) -> String {
 }
 
 /// Escapes untrusted text, so that it cannot begin a cell, a tag or markup.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in one_line(text).chars() {
         if matches!(letter, '|' | '<' | '`' | '*' | '_' | '[' | ']' | '\\') {
@@ -99,7 +99,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Returns a name as inline code. Within a table, a vertical bar must be escaped even in code.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let text = one_line(text);
     if text.contains('`') { escaped(&text) } else { format!("`{}`", text.replace('|', "\\|")) }
 }

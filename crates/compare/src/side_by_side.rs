@@ -90,6 +90,7 @@ pub fn settings_for(profile: &'static Profile, others: &FileSettings) -> FileSet
         above_root: others.above_root,
         private_paths: others.private_paths.clone(),
         audience: others.audience,
+        source: others.source.clone(),
         ..FileSettings::of(profile)
     }
 }
@@ -258,7 +259,7 @@ impl View<'_> {
             for (name, _) in OTHER_AGENTS {
                 let path = directory.join(name);
                 let is_known = self.files.iter().any(|file| file.path == path);
-                if !is_known && path.symlink_metadata().is_ok() {
+                if !is_known && self.settings.source.has_entry(&path) {
                     let bytes = size(&path, self.settings);
                     self.put(SeenFile {
                         path,

@@ -6,9 +6,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use ignore::{DirEntry, ParallelVisitor, ParallelVisitorBuilder, WalkBuilder, WalkState};
+use instructions::{Snapshot, SnapshotEntry};
 use parking_lot::Mutex;
 
 use crate::ignored::{Ignored, MAX_PATTERNS_BYTES};
@@ -77,6 +79,104 @@ impl Tree {
         }
         parts.push(unseen.part);
         Ok(Self::join(root, parts))
+    }
+
+    /// Returns the directories and instruction files of a snapshot. What version control would ignore counts, because
+    /// it is part of the snapshot.
+    pub fn of_snapshot(snapshot: &Snapshot, names: &Names) -> Self {
+        let mut part = Part::default();
+        let is_version_control =
+            |name: &OsStr| VERSION_CONTROL.iter().any(|known| name.as_bytes() == known.as_bytes());
+        for (path, entry) in snapshot.entries() {
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { continue };
+            let below = path.strip_prefix(snapshot.top()).unwrap_or(&path);
+            if below == Path::new("")
+                || below.parent().is_some_and(|above| above.iter().any(is_version_control))
+            {
+                continue;
+            }
+            let judgement = names.judge(&path, name);
+            if judgement.agents.is_some() || judgement.is_instructions {
+                part.entries.push(Entry { parent: parent.to_owned(), name: name.to_owned(), judgement });
+            }
+            if entry != SnapshotEntry::Directory {
+                part.files += 1;
+            } else if !is_version_control(name) {
+                part.directories.push(path);
+            }
+        }
+        Self::join(snapshot.top(), vec![part])
+    }
+
+    /// Returns a directory on disk with its direct entries, whatever version control ignores.
+    pub(crate) fn of_directory(path: &Path, names: &Names) -> Self {
+        let mut part = Part::default();
+        for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+            let (name, path) = (entry.file_name(), entry.path());
+            let judgement = names.judge(&path, &name);
+            if let Some(parent) = path.parent()
+                && (judgement.agents.is_some() || judgement.is_instructions)
+            {
+                part.entries.push(Entry { parent: parent.to_owned(), name, judgement });
+            }
+        }
+        Self::join(path, vec![part])
+    }
+
+    /// Adds the directories of other trees.
+    #[must_use]
+    pub(crate) fn joined(mut self, others: Vec<Self>) -> Self {
+        if !others.is_empty() {
+            self.directories.extend(others.into_iter().flat_map(|other| other.directories));
+            self.directories.sort_by(|one, other| one.path.cmp(&other.path));
+            self.find_parents();
+        }
+        self
+    }
+
+    /// Adds directories that are missing, as if they were empty.
+    #[must_use]
+    pub fn with_directories<'a>(mut self, others: impl IntoIterator<Item = &'a Path>) -> Self {
+        let known: HashSet<PathBuf> = self.directories.iter().map(|known| known.path.clone()).collect();
+        let new = others.into_iter().filter(|path| !known.contains(*path)).map(|path| TreeDirectory {
+            path: path.to_owned(),
+            parent: None,
+            instructions: Vec::new(),
+            files: 0,
+            concerns: Agents::default(),
+        });
+        self.directories.extend(new);
+        self.directories.sort_by(|one, other| one.path.cmp(&other.path));
+        self.find_parents();
+        self
+    }
+
+    /// Keeps only a directory and everything below it.
+    #[must_use]
+    pub fn below(mut self, root: &Path) -> Self {
+        self.directories.retain(|directory| directory.path.starts_with(root));
+        self.find_parents();
+        self
+    }
+
+    /// Removes directories with everything below them.
+    #[must_use]
+    pub fn without(mut self, others: &[PathBuf]) -> Self {
+        if !others.is_empty() {
+            let others: HashSet<&Path> = others.iter().map(PathBuf::as_path).collect();
+            let is_left = |path: &Path| !path.ancestors().any(|above| others.contains(above));
+            self.directories.retain(|directory| is_left(&directory.path));
+            self.find_parents();
+        }
+        self
+    }
+
+    fn find_parents(&mut self) {
+        let mut places: HashMap<PathBuf, usize> = HashMap::with_capacity(self.directories.len());
+        for (index, directory) in self.directories.iter_mut().enumerate() {
+            directory.parent = directory.path.parent().and_then(|parent| places.get(parent)).copied();
+            places.insert(directory.path.clone(), index);
+        }
     }
 
     /// Returns the directories, parents first.

@@ -7,7 +7,7 @@
 
 mod answers;
 mod directory_reader;
-mod memory;
+pub(crate) mod memory;
 
 use std::collections::HashMap;
 use std::ffi::OsString;

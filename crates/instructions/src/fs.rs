@@ -6,4 +6,6 @@ pub mod file;
 pub(crate) mod git;
 pub(crate) mod git_hooks;
 pub mod path;
+pub(crate) mod snapshot;
+pub(crate) mod source;
 pub mod stored_path;

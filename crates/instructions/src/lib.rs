@@ -32,6 +32,8 @@ mod text;
 pub use cache::Cache;
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity};
 pub use fs::git_hooks::git_program_paths;
+pub use fs::snapshot::{Blob, Blobs, ObjectId, Snapshot, SnapshotEntry};
+pub use fs::source::{EntryState, FileSource, SourceEntry};
 pub use fs::{contained_path, file, path, stored_path};
 pub use profile::{
     BlockRole, CLAUDE_CODE, CODELIA, CODEX, COPILOT, CURSOR, FOREWORD, GEMINI_CLI, GOOSE, OPENCODE, PI,

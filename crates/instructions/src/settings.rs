@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::fs::source::FileSource;
 use crate::profile::{FOREWORD, Fallbacks, Links, NameRole, PROFILES, Profile};
 use crate::session::delivery::Delivery;
 use crate::text::front_matter::Audience;
@@ -58,6 +59,8 @@ pub struct FileSettings {
     pub audience: Audience,
     /// Explicit settings. Defaults are resolved by the methods of this type.
     pub agents: AgentsConfig,
+    /// Source of the project's files.
+    pub source: FileSource,
 }
 
 /// Bounds of symbolic links in a project, unless external links are allowed.
@@ -123,6 +126,7 @@ impl FileSettings {
             private_paths: Vec::new(),
             audience: Audience::Main,
             agents: BUILT_IN,
+            source: FileSource::Disk,
         }
     }
 

@@ -4,6 +4,7 @@ pub(crate) mod approval_request;
 pub(crate) mod arguments;
 pub(crate) mod authorisation;
 pub(crate) mod context;
+pub(crate) mod guarding;
 pub(crate) mod limits;
 pub(crate) mod output;
 pub(crate) mod permission;

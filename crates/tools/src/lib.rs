@@ -45,6 +45,7 @@ mod toolset;
 
 pub use call::arguments::{ArgumentError, ToolArguments};
 pub use call::context::{ContextError, ToolContext};
+pub use call::guarding::Guarding;
 pub use call::limits::ToolLimits;
 pub use call::output::ToolOutput;
 pub use call::permission::{

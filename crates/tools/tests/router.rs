@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use instructions::Reminder;
+use instructions::{Cache, FileSettings, ProjectBounds, Reminder};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tools::{
-    Access, Keep, Router, Tool, ToolArguments, ToolCall, ToolContext, ToolOutput, ToolSpec, Toolbox,
-    ToolboxError,
+    Access, Guarding, Keep, Router, Tool, ToolArguments, ToolCall, ToolContext, ToolOutput, ToolSpec,
+    Toolbox, ToolboxError,
 };
 
 use crate::bench::{bench, call};
@@ -247,4 +247,22 @@ async fn closed_gate_stops_an_approved_call() {
     assert_eq!(error, "this call did not run: the turn may have ended meanwhile: another gateway has it");
     assert_eq!(answers.asked().len(), 1);
     assert!(!bench.path("new").exists());
+}
+
+#[tokio::test]
+async fn guards_come_before_the_permissions() {
+    let rules = "- The folder is generated. <!-- guard: deny write \"gen/**\" -->\n\
+                 - Ask. <!-- guard: ask read \"*.key\" -->\n";
+    let mut bench = bench(&[("AGENTS.md", rules), ("gen/x", "old\n"), ("a.key", "k\n"), ("y", "y\n")]);
+    let settings = FileSettings { bounds: ProjectBounds::Workspace(bench.root()), ..FileSettings::default() };
+    bench.context = bench.context.clone().with_guarding(Guarding::new(settings, Arc::new(Cache::new())));
+    let output = bench.call("write_file", json!({ "path": "gen/x", "content": "new\n" })).await;
+    let reason = "denied by AGENTS.md:1: The folder is generated.";
+    assert!(output.is_error && output.text.contains(reason), "{}", output.text);
+    let [Reminder::PermissionDecision { rule, .. }] = &output.reminders[..] else { panic!("{output:?}") };
+    assert_eq!((rule.as_str(), bench.read("gen/x").as_str()), (reason, "old\n"));
+    // Approvals are denied by default, so a call that asks does not run.
+    assert!(bench.call("read_file", json!({ "path": "a.key" })).await.is_error);
+    assert!(!bench.call("read_file", json!({ "path": "y" })).await.is_error);
+    assert!(!bench.call("write_file", json!({ "path": "y", "content": "z\n" })).await.is_error);
 }

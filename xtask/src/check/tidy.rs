@@ -14,8 +14,8 @@ use crate::print_status;
 const LAYERS: &[&[&str]] = &[
     &["tokens", "diff", "console"],
     &["instructions"],
-    &["protocol"],
-    &["compare"],
+    &["protocol", "git"],
+    &["compare", "guards"],
     &["bridge", "mcp-server"],
     &["check"],
     &["transcripts"],

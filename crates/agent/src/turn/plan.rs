@@ -11,7 +11,7 @@ use protocol::{ThreadMode, ToolSpec};
 use provider::{ChatRequest, DEFAULT_MAX_OUTPUT_TOKENS, Message, SystemParts};
 use store::TurnStart;
 use tokens::Counter;
-use tools::{RoundContext, ToolContext, ToolLimits};
+use tools::{Guarding, RoundContext, ToolContext, ToolLimits};
 
 use crate::agent::Agent;
 use crate::blocking::blocking;
@@ -159,6 +159,7 @@ impl RunningTurn {
                 let names = directory.settings.agents.fallback_filenames.clone().unwrap_or_default();
                 let private = self.agent.settings.private_paths.clone();
                 let set_aside = self.agent.settings.set_aside.clone();
+                let guarding = Guarding::new(directory.settings.clone(), Arc::clone(&self.agent.cache));
                 let skill_folders = self.agent.settings.skills.folders.clone();
                 // Opening the root and locating Git's directories both wait for the disk.
                 let opened = blocking(move || {
@@ -168,6 +169,7 @@ impl RunningTurn {
                         places.into_iter().flat_map(|place| git_program_paths(place, user.as_deref()));
                     let of_git: Vec<PathBuf> = of_git.collect();
                     let mut context = ToolContext::open(root, cwd)?
+                        .with_guarding(guarding)
                         .with_protected_names(names)
                         .with_places_of_git(of_git)
                         .with_skill_folders(skill_folders)

@@ -32,7 +32,10 @@ pub(super) enum EventKind {
     Resumed,
     /// The model's context is about to be summarized.
     Compacted,
+    /// A tool has run.
     Tool,
+    /// A tool is about to run.
+    BeforeTool,
     /// Irrelevant for us.
     Other,
 }
@@ -56,6 +59,7 @@ impl HookInput {
             .map_err(|error| error.to_string())?;
         let Value::Object(mut fields) = value else { return Err("it is not an object".to_owned()) };
         let name = text(&fields, EVENT);
+        let has_response = TOOL_RESPONSE.iter().any(|name| fields.contains_key(*name));
         let tool = text(&fields, TOOL).map(|name| ToolUse {
             name,
             input: parsed(take(&mut fields, TOOL_INPUT)),
@@ -66,7 +70,7 @@ impl HookInput {
             None => session,
         });
         let cwd = text(&fields, &["cwd"]).map(PathBuf::from).filter(|path| path.is_absolute());
-        let kind = kind(name.as_deref(), &fields, tool.is_some());
+        let kind = kind(name.as_deref(), &fields, tool.is_some(), has_response);
         Ok(Self { name, kind, session, cwd, tool })
     }
 
@@ -78,7 +82,7 @@ impl HookInput {
 
 /// Determines the kind of event. `source` marks the start of a session under any event name; agents that send no event
 /// name are recognized by fields that only they send.
-fn kind(name: Option<&str>, fields: &Map<String, Value>, is_tool: bool) -> EventKind {
+fn kind(name: Option<&str>, fields: &Map<String, Value>, is_tool: bool, has_response: bool) -> EventKind {
     // `SessionStart`, `sessionStart` and `session_start` are the same event in the spelling of different agents.
     let name = name.unwrap_or_default().replace(['_', '-'], "").to_lowercase();
     let source = fields.get("source").and_then(Value::as_str);
@@ -88,6 +92,9 @@ fn kind(name: Option<&str>, fields: &Map<String, Value>, is_tool: bool) -> Event
         ("precompact" | "postcompact", _) => EventKind::Compacted,
         // Gemini CLI sends this before every request, whether it compresses or not.
         ("precompress", _) => EventKind::Other,
+        ("pretooluse" | "beforetool", _) if is_tool => EventKind::BeforeTool,
+        // Copilot names no events. Only before the call is there no result.
+        ("", _) if is_tool && !has_response => EventKind::BeforeTool,
         // The event after a tool has a different name in each agent, and some send none. The tool's name is a safer
         // sign.
         _ if is_tool => EventKind::Tool,
@@ -175,9 +182,20 @@ mod tests {
         check(r#"{"hook_event_name":"PreCompact"}"#, EventKind::Compacted, None);
         check(
             r#"{"sessionId":"b","toolName":"view","toolArgs":"{}","timestamp":1}"#,
+            EventKind::BeforeTool,
+            Some("b"),
+        );
+        check(
+            r#"{"sessionId":"b","toolName":"view","toolArgs":"{}","toolResult":{}}"#,
             EventKind::Tool,
             Some("b"),
         );
+        check(
+            r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{}}"#,
+            EventKind::BeforeTool,
+            None,
+        );
+        check(r#"{"hook_event_name":"BeforeTool","tool_name":"replace"}"#, EventKind::BeforeTool, None);
         check(r#"{"sessionId":"b","source":"new","initialPrompt":"hi"}"#, EventKind::Started, Some("b"));
         check(r#"{"sessionId":"b","trigger":"auto"}"#, EventKind::Compacted, Some("b"));
         check(

@@ -26,7 +26,7 @@ const PATHS: &[&str] = &[
     "working_directory",
 ];
 /// Keys whose values are shell commands.
-const COMMANDS: &[&str] = &["command", "cmd", "script"];
+pub(super) const COMMANDS: &[&str] = &["command", "cmd", "script"];
 /// Keys in results whose values are files found by a search.
 const HITS: &[&str] = &["filenames"];
 /// Prefixes of patch lines that name files.
@@ -52,6 +52,21 @@ pub(super) fn paths(tool: &ToolUse, cwd: &Path) -> Vec<PathBuf> {
     found.paths.into_iter().collect()
 }
 
+/// Returns true if a text is a patch that names its files.
+pub(super) fn is_patch_text(text: &str) -> bool {
+    text.contains(PATCHED[0]) || text.contains("*** Begin Patch")
+}
+
+/// Returns true if the arguments contain a patch.
+pub(super) fn is_patch(input: &Value) -> bool {
+    match input {
+        Value::String(text) => is_patch_text(text),
+        Value::Array(values) => values.iter().any(is_patch),
+        Value::Object(fields) => fields.values().any(|value| value.as_str().is_some_and(is_patch_text)),
+        _ => false,
+    }
+}
+
 #[derive(Clone, Copy)]
 enum Meaning {
     Path,
@@ -68,7 +83,7 @@ impl Found<'_> {
         match value {
             // Agents pass patches as `command` or as `input`, so the content decides and not the key. A patch must not
             // be treated as a command: the words of its lines may happen to be files.
-            Value::String(text) if text.contains(PATCHED[0]) || text.contains("*** Begin Patch") => {
+            Value::String(text) if is_patch_text(text) => {
                 let named =
                     |line: &str| PATCHED.iter().find_map(|start| line.strip_prefix(start).map(str::to_owned));
                 text.lines().filter_map(named).for_each(|path| self.add(path.trim()));

@@ -572,3 +572,16 @@ fn equal_findings_about_files_form_groups() {
     assert_eq!(annotations.lines().count(), 1);
     assert!(annotations.contains("; the same in b/AGENTS.md and c/AGENTS.md (http"), "{annotations}");
 }
+
+#[test]
+fn guards_that_are_never_enforced() {
+    let project = Project::new(&[(
+        "AGENTS.md",
+        "A. <!-- guard: allow command \"npm *\" -->\nB. <!-- guard: deny write \"../x\" -->\n\
+         C. <!-- guard: deny command \"npm *\" -->\n`<!-- guard: allow -->`\n",
+    )]);
+    let broken = "AGENTS.md:1 this guard is not enforced: `allow` is not possible: a guard can only restrict";
+    assert_eq!(project.of_rule("FW027"), [broken]);
+    let idle = "AGENTS.md:2 this guard never matches: paths are compared without `.` and `..`";
+    assert_eq!(project.of_rule("FW028"), [idle]);
+}

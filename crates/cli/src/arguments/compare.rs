@@ -26,6 +26,9 @@ pub(crate) struct MapArguments {
     /// Agent, as listed by `foreword profile list` [default: the first with traces here, or else codex]
     #[arg(long, alias = "profile", value_name = "NAME")]
     pub(crate) agent: Option<String>,
+    /// Show the tree as it is in this commit, without a checkout
+    #[arg(long, value_name = "REV")]
+    pub(crate) rev: Option<String>,
     /// Also write a page with the maps of all agents to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,

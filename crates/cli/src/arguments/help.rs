@@ -10,8 +10,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Files",
         &[
-            "show", "explain", "why", "compare", "map", "check", "profile", "watch", "resolve", "session",
-            "init",
+            "show", "explain", "why", "compare", "map", "diff", "check", "guard", "profile", "watch",
+            "resolve", "session", "init",
         ],
     ),
     ("Other agents", &["transcript", "hook", "install", "sync", "mcp"]),
@@ -32,6 +32,9 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("why", "foreword why 'Use pnpm, never npm.' --when 'npm install'"),
     ("transcript list", "foreword transcript list --agent codex"),
     ("transcript show", "foreword transcript show 01a1eb6b"),
+    ("diff", "foreword diff main..HEAD --agent codex --fail-on lost"),
+    ("guard list", "foreword guard list services"),
+    ("guard test", "foreword guard test --command 'npm install'"),
     ("profile list", "foreword profile list"),
     ("profile show", "foreword profile show claude-code"),
     ("resolve", "foreword resolve --session work.json --cwd . src/main.rs"),

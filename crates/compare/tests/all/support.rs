@@ -5,6 +5,17 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+/// Runs Git in a directory, without the settings of this machine, and returns its output.
+pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
+    let mut command = std::process::Command::new("git");
+    command.arg("-C").arg(directory).args(["-c", "user.name=a", "-c", "user.email=a@b.c"]);
+    command.args(["-c", "protocol.file.allow=always", "-c", "init.defaultBranch=main"]).args(arguments);
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
 /// A temporary tree, removed when the value is dropped.
 pub(crate) struct Fixture {
     directory: TempDir,
@@ -27,7 +38,8 @@ impl Fixture {
         if below.is_empty() { root.to_owned() } else { root.join(below) }
     }
 
-    fn make(&self, line: &str) {
+    /// Creates what a line describes.
+    pub(crate) fn make(&self, line: &str) {
         let above = |path: &Path| fs::create_dir_all(path.parent().unwrap()).unwrap();
         if let Some((path, text)) = line.split_once(" = ") {
             let path = self.path(path);

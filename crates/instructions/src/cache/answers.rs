@@ -128,8 +128,17 @@ impl CachedAnswer {
 /// Returns the key of a request. Only fields that differ between the requests of one process are hashed: every warm
 /// answer pays for it, and [`CachedAnswer::is_for`] compares the rest.
 pub(super) fn key(request: &Request<'_>) -> u64 {
-    let FileSettings { profile, bounds, links, above_root, agents, audience, homes: _, private_paths: _ } =
-        request.settings;
+    let FileSettings {
+        profile,
+        bounds,
+        links,
+        above_root,
+        agents,
+        audience,
+        homes: _,
+        private_paths: _,
+        source: _,
+    } = request.settings;
     let mut hasher = DefaultHasher::new();
     request.cwd.as_os_str().hash(&mut hasher);
     (profile, bounds, links, above_root, audience, &agents.fallback_filenames, &agents.root, &agents.initial)

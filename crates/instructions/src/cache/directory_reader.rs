@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::time::SystemTime;
 
-use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::answers::CacheEvidence;
 use super::memory::Memory;
 use super::{Cache, DIRECTORIES, NAME_SETS};
-use crate::fs::contained_path::type_name;
-use crate::fs::file::{self, Bounds, Found, Stamp};
+use crate::fs::file::{Bounds, Found, Stamp};
+use crate::fs::source::{EntryState, FileSource};
 
 /// Maximum number of names with a bit in [`KnownDirectory`]. Larger sets bypass the cache.
 const MAX_NAMES: usize = 64;
@@ -45,6 +44,7 @@ impl KnownDirectory {
 
 /// Access of one resolution to the file system.
 pub(crate) struct DirectoryReader<'a> {
+    source: &'a FileSource,
     cache: Option<&'a Cache>,
     names: &'a [String],
     names_id: u64,
@@ -67,9 +67,10 @@ enum Learned {
 
 impl<'a> DirectoryReader<'a> {
     /// Creates a reader. Names are identified by their index in `names`.
-    pub(crate) fn new(cache: Option<&'a Cache>, names: &'a [String]) -> Self {
-        // Larger sets of names than there are bits bypass the cache.
-        let cache = cache.filter(|_| names.len() <= MAX_NAMES);
+    pub(crate) fn new(source: &'a FileSource, cache: Option<&'a Cache>, names: &'a [String]) -> Self {
+        // Larger sets of names than there are bits bypass the cache. A snapshot keeps its contents itself, and its paths
+        // are those of other files on disk.
+        let cache = cache.filter(|_| names.len() <= MAX_NAMES && source.snapshot().is_none());
         let mut names_id = 0;
         if cache.is_some() {
             let mut hasher = DefaultHasher::new();
@@ -79,7 +80,7 @@ impl<'a> DirectoryReader<'a> {
         let evidence = if cache.is_some() { CacheEvidence::default() } else { CacheEvidence::unknown() };
         let looked_at = SystemTime::now();
         let path = PathBuf::with_capacity(256);
-        Self { cache, names, names_id, bounds_id: 0, looked_at, path, seen: Vec::new(), evidence }
+        Self { source, cache, names, names_id, bounds_id: 0, looked_at, path, seen: Vec::new(), evidence }
     }
 
     /// Marks the answer as dependent on something that cannot be verified cheaply.
@@ -110,11 +111,11 @@ impl<'a> DirectoryReader<'a> {
 
     /// Returns the file type that a path leads to.
     pub(crate) fn kind(&mut self, path: &Path) -> Result<&'static str, Errno> {
-        let stat = rustix::fs::stat(path);
+        let state = self.source.state(path);
         if self.cache.is_some() {
-            self.remember(path, stat);
+            self.remember(path, state);
         }
-        stat.map(|stat| type_name(&stat))
+        state.map(|state| state.kind_name())
     }
 
     /// Looks for a marker in a directory. A symlink counts if it has a target.
@@ -134,11 +135,11 @@ impl<'a> DirectoryReader<'a> {
     }
 
     fn marker(&mut self, directory: &Path, path: &Path, bit: u64) -> Marker {
-        match rustix::fs::lstat(path) {
-            Ok(stat) if type_name(&stat) == "link" => {
+        match self.source.own_state(path) {
+            Ok(state) if state.is_link() => {
                 // The target may appear or vanish without a change of this directory.
                 self.evidence = CacheEvidence::unknown();
-                match rustix::fs::stat(path) {
+                match self.source.state(path) {
                     Ok(_) => Marker::Present,
                     Err(_) => Marker::Dangling,
                 }
@@ -169,7 +170,7 @@ impl<'a> DirectoryReader<'a> {
     ) -> Found {
         let path = self.path_of(directory, name);
         let found = match self.cache {
-            None => file::read(&path, bounds, max_bytes),
+            None => self.source.read(&path, bounds, max_bytes),
             Some(cache) => match self.bit(name) {
                 0 => self.read_path(&path, bounds, max_bytes),
                 bit => self.read_again(cache, directory, &path, bit, bounds, max_bytes),
@@ -181,7 +182,7 @@ impl<'a> DirectoryReader<'a> {
 
     /// Reads a path outside the list of names, from the cache if it cannot have changed.
     pub(crate) fn read_path(&mut self, path: &Path, bounds: &Bounds<'_>, max_bytes: u64) -> Found {
-        let Some(cache) = self.cache else { return file::read(path, bounds, max_bytes) };
+        let Some(cache) = self.cache else { return self.source.read(path, bounds, max_bytes) };
         let found = self.read_file(cache, path, bounds, max_bytes);
         match &found {
             Found::File { stamp, content } if !content.unsteady => {
@@ -226,7 +227,7 @@ impl<'a> DirectoryReader<'a> {
         // target.
         // A name that is known to exist skips this call, because opening the file detects its removal anyway.
         if known.present & bit == 0 {
-            match rustix::fs::lstat(path) {
+            match self.source.own_state(path) {
                 Err(Errno::NOENT) => {
                     self.learn(directory, |known| known.absent |= bit);
                     return Found::Absent;
@@ -249,11 +250,11 @@ impl<'a> DirectoryReader<'a> {
 
     fn read_file(&self, cache: &Cache, path: &Path, bounds: &Bounds<'_>, max_bytes: u64) -> Found {
         if let Some((stamp, found)) = self.known_file(cache, path, max_bytes)
-            && rustix::fs::stat(path).is_ok_and(|stat| Stamp::of(&stat) == stamp)
+            && self.source.state(path).is_ok_and(|state| state.stamp == stamp)
         {
             return found;
         }
-        let found = file::read(path, bounds, max_bytes);
+        let found = self.source.read(path, bounds, max_bytes);
         let mut files = cache.files.write().unwrap_or_else(PoisonError::into_inner);
         let (stamp, weight) = match &found {
             Found::File { stamp, content } if !content.unsteady => (*stamp, content.bytes.len()),
@@ -285,14 +286,14 @@ impl<'a> DirectoryReader<'a> {
         }
         match self.met(directory) {
             Some((_, known, _)) => *known,
-            None => self.remember(directory, rustix::fs::stat(directory)),
+            None => self.remember(directory, self.source.state(directory)),
         }
     }
 
     /// Compares the state of a directory with the cache.
-    fn remember(&mut self, directory: &Path, stat: Result<Stat, Errno>) -> KnownDirectory {
+    fn remember(&mut self, directory: &Path, state: Result<EntryState, Errno>) -> KnownDirectory {
         let Some(cache) = self.cache else { return KnownDirectory::UNKNOWN };
-        let known = match stat {
+        let known = match state {
             Err(Errno::NOENT) => {
                 self.evidence.nothing(directory);
                 KnownDirectory::NOWHERE
@@ -301,8 +302,7 @@ impl<'a> DirectoryReader<'a> {
                 self.evidence = CacheEvidence::unknown();
                 KnownDirectory::UNKNOWN
             }
-            Ok(stat) => {
-                let stamp = Stamp::of(&stat);
+            Ok(EntryState { stamp, .. }) => {
                 self.evidence.state(directory, stamp, self.looked_at);
                 let directories = cache.directories.read().unwrap_or_else(PoisonError::into_inner);
                 let known = directories

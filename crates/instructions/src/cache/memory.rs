@@ -8,7 +8,7 @@ use std::hash::Hash;
 ///
 /// Reading does not reorder entries, so readers share a lock.
 #[derive(Debug)]
-pub(super) struct Memory<Key, Value> {
+pub(crate) struct Memory<Key, Value> {
     young: HashMap<Key, Value>,
     old: HashMap<Key, Value>,
     max_weight: usize,
@@ -17,11 +17,11 @@ pub(super) struct Memory<Key, Value> {
 
 impl<Key: Eq + Hash, Value> Memory<Key, Value> {
     /// Creates a map that holds at most twice this weight, and at least the latest entry.
-    pub(super) fn new(max_weight: usize) -> Self {
+    pub(crate) fn new(max_weight: usize) -> Self {
         Self { young: HashMap::new(), old: HashMap::new(), max_weight, weight: 0 }
     }
 
-    pub(super) fn get<Q>(&self, key: &Q) -> Option<&Value>
+    pub(crate) fn get<Q>(&self, key: &Q) -> Option<&Value>
     where
         Key: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
@@ -29,7 +29,7 @@ impl<Key: Eq + Hash, Value> Memory<Key, Value> {
         self.young.get(key).or_else(|| self.old.get(key))
     }
 
-    pub(super) fn insert(&mut self, key: Key, value: Value, weight: usize) {
+    pub(crate) fn insert(&mut self, key: Key, value: Value, weight: usize) {
         if self.weight.saturating_add(weight) > self.max_weight {
             // Dropping a whole generation is cheaper than ordering entries by age, and lookups need no write lock.
             self.old = std::mem::take(&mut self.young);
@@ -41,7 +41,7 @@ impl<Key: Eq + Hash, Value> Memory<Key, Value> {
         self.young.insert(key, value);
     }
 
-    pub(super) fn remove<Q>(&mut self, key: &Q)
+    pub(crate) fn remove<Q>(&mut self, key: &Q)
     where
         Key: Borrow<Q>,
         Q: Eq + Hash + ?Sized,

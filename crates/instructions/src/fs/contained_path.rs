@@ -16,7 +16,7 @@ use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 /// Limit of symbolic links, the same as the kernel's.
-const MAX_LINKS: usize = 40;
+pub(crate) const MAX_LINKS: usize = 40;
 
 /// Result of following a path, with all links resolved.
 #[derive(Debug)]
@@ -139,7 +139,12 @@ pub fn file_type(stat: &Stat) -> FileType {
 
 /// Returns the word for the type of an entry.
 pub fn type_name(stat: &Stat) -> &'static str {
-    match file_type(stat) {
+    kind_name(file_type(stat))
+}
+
+/// Returns the word for a type of entries.
+pub(crate) fn kind_name(kind: FileType) -> &'static str {
+    match kind {
         FileType::RegularFile => "file",
         FileType::Directory => "directory",
         FileType::Fifo => "pipe",

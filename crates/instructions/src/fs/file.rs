@@ -87,6 +87,11 @@ pub struct Content {
 }
 
 impl Content {
+    pub(crate) fn new(bytes: Vec<u8>, whole: bool) -> Self {
+        let sha256 = ContentHash::of(&bytes);
+        Self { bytes, sha256, whole, unsteady: false, markup: OnceLock::new() }
+    }
+
     /// Returns the parsed Markdown parts, under rules that interpret them.
     pub(crate) fn markup(&self, profile: &Profile) -> &Markup {
         // Only Foreword's own front matter is cached here. That of other agents depends on the profile and is
@@ -133,6 +138,13 @@ pub enum Found {
     },
 }
 
+impl Found {
+    /// Returns true if nothing exists at the path.
+    pub(crate) fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent)
+    }
+}
+
 /// Bounds of candidates.
 #[derive(Debug, Default)]
 pub struct Bounds<'a> {
@@ -158,6 +170,11 @@ impl<'a> Bounds<'a> {
     /// Returns the directory that candidates must be inside.
     pub(crate) fn root(&self) -> Option<&Path> {
         self.root.as_ref().map(|root| root.path.as_path())
+    }
+
+    /// Returns the paths that candidates must not be inside.
+    pub(crate) fn private_paths(&self) -> &'a [PathBuf] {
+        self.private_paths
     }
 
     fn keep_private(&self, opened: &OwnedFd, path: &Path, stamp: Stamp) -> bool {
@@ -300,10 +317,7 @@ fn read_steadily(descriptor: &OwnedFd, mut before: Stamp, max_bytes: u64) -> io:
         // covers what is used.
         let whole = bytes.len() as u64 <= max_bytes;
         bytes.truncate(usize::try_from(max_bytes).unwrap_or(usize::MAX));
-        let sha256 = ContentHash::of(&bytes);
-        let unsteady = after != before;
-        let markup = OnceLock::new();
-        return Ok((after, Content { bytes, sha256, whole, unsteady, markup }));
+        return Ok((after, Content { unsteady: after != before, ..Content::new(bytes, whole) }));
     }
 }
 

@@ -4,13 +4,17 @@ use std::path::{Path, PathBuf};
 
 use crate::cache::Marker;
 use crate::fs::file::{self, Bounds, Found};
+use crate::fs::source::FileSource;
 use crate::profile::MarkerCheck;
 
 /// Largest of Git's own small files that is read.
 const MAX_BYTES: u64 = 64 * 1024;
 
 /// Checks whether a `.git` entry marks the top of a repository.
-pub(crate) fn marker(dot_git: &Path, check: MarkerCheck) -> Marker {
+pub(crate) fn marker(dot_git: &Path, check: MarkerCheck, source: &FileSource) -> Marker {
+    // A snapshot has no repository of its own, only the one that it was taken from, which is on disk.
+    let Some(dot_git) = source.on_disk(dot_git) else { return Marker::Absent };
+    let dot_git = dot_git.as_ref();
     let Ok(metadata) = std::fs::symlink_metadata(dot_git) else { return Marker::Absent };
     match check {
         MarkerCheck::Present => Marker::Present,
@@ -59,8 +63,8 @@ impl Worktree {
 }
 
 /// Returns the worktree around a directory, if it is inside the checkout of its own repository.
-pub(crate) fn nested_worktree(directory: &Path) -> Option<Worktree> {
-    let top = directory.ancestors().find(|directory| directory.join(".git").exists())?;
+pub(crate) fn nested_worktree(directory: &Path, source: &FileSource) -> Option<Worktree> {
+    let top = directory.ancestors().find(|directory| source.exists(&directory.join(".git")))?;
     let repository = common_directory(&directory_of(&top.join(".git"))?)?;
     let checkout = repository.parent().filter(|_| repository.file_name() == Some(".git".as_ref()))?;
     (top != checkout && top.starts_with(checkout))
@@ -131,7 +135,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         let dot_git = root.join("a/.git");
-        let accepts = || marker(&dot_git, MarkerCheck::GitAccepts);
+        let accepts = || marker(&dot_git, MarkerCheck::GitAccepts, &FileSource::Disk);
         assert_eq!(accepts(), Marker::Absent);
         std::fs::create_dir_all(&dot_git).unwrap();
         assert_eq!(accepts(), Marker::Absent, "an empty directory is passed by");
@@ -159,9 +163,12 @@ mod tests {
         std::fs::write(own.join("HEAD"), "ref: refs/heads/w\n").unwrap();
         std::fs::write(own.join("commondir"), "../..\n").unwrap();
         std::fs::write(root.join("trees/w/.git"), format!("gitdir: {}\n", own.display())).unwrap();
-        assert_eq!(marker(&root.join("trees/w/.git"), MarkerCheck::GitAccepts), Marker::Present);
-        let found = nested_worktree(&root.join("trees/w/sub")).unwrap();
+        assert_eq!(
+            marker(&root.join("trees/w/.git"), MarkerCheck::GitAccepts, &FileSource::Disk),
+            Marker::Present
+        );
+        let found = nested_worktree(&root.join("trees/w/sub"), &FileSource::Disk).unwrap();
         assert_eq!((found.top, found.checkout), (root.join("trees/w"), root.to_owned()));
-        assert!(nested_worktree(&root.join("trees")).is_none());
+        assert!(nested_worktree(&root.join("trees"), &FileSource::Disk).is_none());
     }
 }

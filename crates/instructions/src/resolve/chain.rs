@@ -11,6 +11,7 @@ use crate::cache::{Cache, CacheEvidence, DirectoryReader};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
 use crate::fs::file::{BLOCK, Bounds, Content, Found, Stamp};
 use crate::fs::path;
+use crate::fs::source::FileSource;
 use crate::profile::{
     Blank, DanglingLink, FrontMatterRule, LetterCase, NameChoice, NameRole, Profile, RuleFolder,
     RuleFolderPlace, Unreadable,
@@ -156,7 +157,7 @@ impl<'a> Chain<'a> {
         // The markers come last, so that the positions of the other names stay valid as indexes.
         names.extend(markers.iter().cloned());
 
-        let mut reader = DirectoryReader::new(cache, &names);
+        let mut reader = DirectoryReader::new(&request.settings.source, cache, &names);
         // A missing working directory is an error of the caller. Without this check the answer would merely be empty.
         check_directory(effective.started_in, &mut reader)?;
         let mut diagnostics = effective.notes.to_vec();
@@ -209,7 +210,7 @@ impl<'a> Chain<'a> {
         let request = effective.request;
         let profile = request.settings.profile;
         let (names, winning) = names(effective)?;
-        let reader = DirectoryReader::new(cache, &names);
+        let reader = DirectoryReader::new(&request.settings.source, cache, &names);
         let mut chain = Chain::new(effective, target, root, Survey::Needed, reader, winning);
         if profile.text.front_matter == FrontMatterRule::Conditions {
             // The user's own files come first in every profile, so that duplicates among project files are decided
@@ -276,6 +277,11 @@ impl<'a> Chain<'a> {
         }
     }
 
+    /// Returns the source of the files.
+    pub(super) fn source(&self) -> &'a FileSource {
+        &self.request.settings.source
+    }
+
     /// Selects the user's own files and rules.
     fn choose_home(&mut self) {
         let settings = self.request.settings;
@@ -293,7 +299,7 @@ impl<'a> Chain<'a> {
         for index in 0..self.own {
             let mut path = directory.join(self.home_file_name(index));
             if let Some(winner) = &winner {
-                if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
+                if self.survey == Survey::Everything && self.source().has_entry(&path) {
                     self.decisions.push(Decision::new(path, Outcome::Shadowed).by(winner));
                 }
                 continue;
@@ -413,7 +419,7 @@ impl<'a> Chain<'a> {
     fn switched_off(&mut self, directory: &Path, names: &[impl AsRef<Path>], reason: &str) {
         for name in names {
             let path = directory.join(name);
-            if path.symlink_metadata().is_ok() {
+            if self.source().has_entry(&path) {
                 self.decisions.push(
                     Decision::new(path, Outcome::Disabled)
                         .because(DecisionReason::SwitchedOff(reason.to_owned())),
@@ -467,7 +473,7 @@ impl<'a> Chain<'a> {
                     Eligibility::NotApplicable => false,
                 };
             }
-            Found::Absent if self.survey == Survey::Everything => absent(path, profile),
+            Found::Absent if self.survey == Survey::Everything => absent(path, profile, self.source()),
             Found::Absent => return false,
             Found::NotAFile { kind, .. } => {
                 Decision::new(path, Outcome::NotAFile).because(DecisionReason::NotRegular { kind })
@@ -522,8 +528,8 @@ fn home_file_names<'a>(effective: &EffectiveRequest<'a>) -> impl Iterator<Item =
 }
 
 /// Returns the decision about a missing file, which may be a symlink without a target.
-fn absent(path: PathBuf, profile: &Profile) -> Decision {
-    match std::fs::read_link(&path) {
+fn absent(path: PathBuf, profile: &Profile, source: &FileSource) -> Decision {
+    match source.read_link(&path) {
         Ok(target) if profile.search.dangling_link == DanglingLink::NotAFile => {
             Decision::new(path, Outcome::NotAFile).because(DecisionReason::DanglingLink { target })
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::chain::{Chain, ChainPosition, Origin, Survey};
 use crate::fs::file::Found;
 use crate::fs::git;
+use crate::fs::source::SourceEntry;
 use crate::profile::{
     Blank, ChainOrder, LetterCase, NameChoice, NameRole, RuleFolderPlace, SkippedDirectory,
 };
@@ -31,7 +32,7 @@ impl Chain<'_> {
             .search
             .skipped
             .contains(&SkippedDirectory::CheckoutAroundWorktree)
-            .then(|| git::nested_worktree(self.request.cwd))
+            .then(|| git::nested_worktree(self.request.cwd, self.source()))
             .flatten();
         if profile.choose.choice == NameChoice::FirstOfChain {
             self.choose_first_name_in_chain(directories, names);
@@ -122,7 +123,7 @@ impl Chain<'_> {
 
     /// Explains a file that would only count between the root and the working directory.
     fn report_end_directory_name(&mut self, path: PathBuf) {
-        if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
+        if self.survey == Survey::Everything && self.source().has_entry(&path) {
             self.decisions.push(Decision::new(path, Outcome::Ignored).because(DecisionReason::BetweenOnly));
         }
     }
@@ -165,7 +166,7 @@ impl Chain<'_> {
                         self.try_name(directory, name, names);
                         // Any directory entry counts here, not only a readable file: opencode stops at a directory
                         // of that name, too.
-                        if winner.is_none() && path.exists() {
+                        if winner.is_none() && self.source().exists(&path) {
                             winner = Some(path);
                         }
                     }
@@ -212,11 +213,11 @@ impl Chain<'_> {
     fn try_variants(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {
         let path = directory.join(&names[name]);
         // Neither a symlink without a target nor a directory hides another spelling.
-        if path.metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+        if self.source().state(&path).is_ok_and(|state| !state.is_directory()) {
             return self.try_name(directory, name, names);
         }
         let Some(variant) = self.variant(&path) else {
-            let is_something = path.symlink_metadata().is_ok();
+            let is_something = self.source().has_entry(&path);
             return if is_something { self.try_name(directory, name, names) } else { Effect::TryNext };
         };
         let found = self.reader.read_path(&variant, &self.bounds, self.max_file_bytes);
@@ -231,13 +232,11 @@ impl Chain<'_> {
         // A new file in another spelling would not be noticed by the evidence of a cached answer.
         self.reader.disable_caching();
         let exact = path.file_name()?;
-        let is_variant = |entry: &std::fs::DirEntry| {
-            entry.file_name().eq_ignore_ascii_case(exact) && entry.file_name() != exact
-        };
-        let entries = std::fs::read_dir(path.parent()?).ok()?;
+        let is_variant = |entry: &SourceEntry| entry.name.eq_ignore_ascii_case(exact) && entry.name != exact;
+        let entries = self.source().entries(path.parent()?).ok()?;
         // The first variant in the order of the file system wins, so with several of them the result may differ between
         // machines.
-        Some(entries.take(MAX_ENTRIES).flatten().find(is_variant)?.path())
+        Some(entries.into_iter().take(MAX_ENTRIES).find(is_variant)?.path)
     }
 
     fn try_name(&mut self, directory: &Path, name: usize, names: &[String]) -> Effect {
@@ -245,7 +244,7 @@ impl Chain<'_> {
             && directory.as_os_str().as_encoded_bytes().contains(&b'\\')
         {
             let path = directory.join(&names[name]);
-            if self.survey == Survey::Everything && path.is_file() {
+            if self.survey == Survey::Everything && self.source().is_file(&path) {
                 self.decisions.push(Decision::new(path, Outcome::Ignored).because(DecisionReason::Backslash));
             }
             return Effect::TryNext;
@@ -274,9 +273,9 @@ impl Chain<'_> {
 
     fn shadowed(&mut self, directory: &Path, name: &str, winner: &Path) {
         let path = directory.join(name);
-        let decision = match path.symlink_metadata() {
-            Ok(_) => Decision::new(path, Outcome::Shadowed).by(winner),
-            Err(_) => Decision::new(path, Outcome::Absent),
+        let decision = match self.source().has_entry(&path) {
+            true => Decision::new(path, Outcome::Shadowed).by(winner),
+            false => Decision::new(path, Outcome::Absent),
         };
         self.decisions.push(decision);
     }

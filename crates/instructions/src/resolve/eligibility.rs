@@ -36,7 +36,7 @@ impl Chain<'_> {
             return (stamp.device, stamp.inode);
         }
         let mut hasher = DefaultHasher::new();
-        path.canonicalize().unwrap_or_else(|_| path.to_owned()).hash(&mut hasher);
+        self.source().canonicalize(path).unwrap_or_else(|_| path.to_owned()).hash(&mut hasher);
         (0, hasher.finish())
     }
 
@@ -94,7 +94,7 @@ impl Chain<'_> {
     fn is_first_of_its_path(&mut self, file: &Candidate) -> bool {
         match file.folder {
             Some(_) => {
-                let real = file.path.canonicalize().unwrap_or_else(|_| file.path.clone());
+                let real = self.source().canonicalize(&file.path).unwrap_or_else(|_| file.path.clone());
                 self.seen_rules.insert(real)
             }
             None => self.seen_paths.insert(file.path.clone()),

@@ -416,7 +416,7 @@ impl Chain<'_> {
             for reference in &chosen.content.markup(profile).references.found {
                 let mut paths =
                     reference.candidates().map(|candidate| path::normalise(Path::new(candidate), directory));
-                let inside = |path: &PathBuf| path.starts_with(&self.top) && path.is_file();
+                let inside = |path: &PathBuf| path.starts_with(&self.top) && self.source().is_file(path);
                 if let Some(path) = paths.find(inside) {
                     let reason = DecisionReason::ImportsSwitchedOff;
                     self.decisions.push(Decision::new(path, Outcome::Disabled).because(reason));

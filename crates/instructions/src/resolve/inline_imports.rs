@@ -10,6 +10,7 @@ use crate::cache::Marker;
 use crate::fs::file::{Bounds, Content, Found};
 use crate::fs::git;
 use crate::fs::path;
+use crate::fs::source::FileSource;
 use crate::profile::{
     Blank, FrontMatterRule, ImportBounds, ImportPlace, ImportRepeats, ImportRules, InPlace, MarkerCheck,
     NormalForm, Piece, RemovedPart, RuleBody, SameFile, WhiteSpace,
@@ -168,7 +169,7 @@ impl Chain<'_> {
         let way = match form.repeats {
             ImportRepeats::OnTheWay => Vec::new(),
             ImportRepeats::OnTheWayWithFirst | ImportRepeats::Anywhere if form.resolves_links => {
-                vec![chosen.path.canonicalize().unwrap_or_else(|_| chosen.path.clone())]
+                vec![self.source().canonicalize(&chosen.path).unwrap_or_else(|_| chosen.path.clone())]
             }
             ImportRepeats::OnTheWayWithFirst | ImportRepeats::Anywhere => vec![chosen.path.clone()],
         };
@@ -179,7 +180,7 @@ impl Chain<'_> {
             }
             ImportBounds::WorkingDirectory => self.request.cwd.to_owned(),
             ImportBounds::Repository | ImportBounds::RepositoryByPath => {
-                repository(directory, profile.search.marker_check)
+                repository(directory, profile.search.marker_check, self.source())
             }
         };
         let (path, origin) = (chosen.path.as_path(), chosen.origin);
@@ -235,7 +236,8 @@ impl Chain<'_> {
         let mut path = path::normalise(Path::new(&mention.path), directory);
         if form.resolves_links
             && path.starts_with(&host.inside)
-            && let (Ok(real), Ok(inside)) = (path.canonicalize(), host.inside.canonicalize())
+            && let (Ok(real), Ok(inside)) =
+                (self.source().canonicalize(&path), self.source().canonicalize(&host.inside))
             && let Ok(below) = real.strip_prefix(inside)
         {
             path = host.inside.join(below);
@@ -363,12 +365,12 @@ impl Chain<'_> {
 }
 
 /// Returns the nearest directory with a `.git`, or the directory itself.
-fn repository(directory: &Path, check: MarkerCheck) -> PathBuf {
+fn repository(directory: &Path, check: MarkerCheck, source: &FileSource) -> PathBuf {
     let is_repository = |directory: &&Path| {
         let dot_git = directory.join(".git");
         match check {
-            MarkerCheck::Present => dot_git.exists(),
-            check => git::marker(&dot_git, check) == Marker::Present,
+            MarkerCheck::Present => source.exists(&dot_git),
+            check => git::marker(&dot_git, check, source) == Marker::Present,
         }
     };
     directory.ancestors().find(is_repository).unwrap_or(directory).to_owned()

@@ -115,13 +115,13 @@ impl<'a> Chain<'a> {
         for name in self.nested_names(nested) {
             let mut path = directory.join(name);
             if let Some(winner) = &winner {
-                if self.survey == Survey::Everything && path.symlink_metadata().is_ok() {
+                if self.survey == Survey::Everything && self.source().has_entry(&path) {
                     self.decisions.push(Decision::new(path, Outcome::Shadowed).by(winner));
                 }
                 continue;
             }
             if profile.choose.find(name).is_some_and(|name| name.letter_case == LetterCase::Any)
-                && !path.is_file()
+                && !self.source().is_file(&path)
                 && let Some(variant) = self.variant(&path)
             {
                 path = variant;
@@ -159,7 +159,7 @@ impl<'a> Chain<'a> {
             let path = directory.join(name);
             match winner {
                 None => drop(self.try_nested(&path, nested.blank)),
-                Some(winner) if self.survey == Survey::Everything && path.symlink_metadata().is_ok() => {
+                Some(winner) if self.survey == Survey::Everything && self.source().has_entry(&path) => {
                     self.decisions.push(Decision::new(path, Outcome::Shadowed).by(winner));
                 }
                 Some(_) => {}

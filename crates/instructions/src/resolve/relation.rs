@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::fs::file::{self, Bounds, Found, Stamp};
+use crate::fs::file::{Bounds, Found};
 use crate::fs::path;
+use crate::fs::source::FileSource;
 use crate::settings::FileSettings;
 use crate::text::markup::Markup;
 
@@ -32,22 +33,25 @@ impl Relation {
         };
         let bounds = bounds.without(&settings.private_paths);
         let others: Vec<&Path> = others.iter().copied().filter(|other| *other != path).collect();
+        let source = &settings.source;
+        let identity = |path: &Path| identity(path, source);
         let state = identity(path)?;
         // Inodes are compared first, because they settle the question without reading any file.
         if let Some(same) = others.iter().find(|other| identity(other) == Some(state)) {
+            let is_link = |path: &Path| source.own_state(path).is_ok_and(|state| state.is_link());
             // If both are links to a third file, neither is called a link to the other.
-            let is_link_to_it = path.is_symlink() && !same.is_symlink();
+            let is_link_to_it = is_link(path) && !is_link(same);
             let same = same.to_path_buf();
             return Some(if is_link_to_it { Self::Link(same) } else { Self::SameFile(same) });
         }
-        let Found::File { content, .. } = file::read(path, &bounds, MAX_BYTES) else { return None };
+        let Found::File { content, .. } = source.read(path, &bounds, MAX_BYTES) else { return None };
         // Empty files are all equal; calling them copies of each other would not help.
         let has_text = content.whole && content.bytes.iter().any(|byte| !byte.is_ascii_whitespace());
         let repeats = |other: &&&Path| {
             // Files of another size cannot be copies, so nearly all of them are never read.
-            other.metadata().is_ok_and(|metadata| metadata.len() == content.bytes.len() as u64)
+            source.file_size(other) == Some(content.bytes.len() as u64)
                 && matches!(
-                    file::read(other, &bounds, MAX_BYTES),
+                    source.read(other, &bounds, MAX_BYTES),
                     Found::File { content: theirs, .. } if theirs.whole && theirs.sha256 == content.sha256
                 )
         };
@@ -75,8 +79,8 @@ impl Relation {
     }
 }
 
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    let stamp = Stamp::of(&rustix::fs::stat(path).ok()?);
+fn identity(path: &Path, source: &FileSource) -> Option<(u64, u64)> {
+    let stamp = source.state(path).ok()?.stamp;
     Some((stamp.device, stamp.inode))
 }
 

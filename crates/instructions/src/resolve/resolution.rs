@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::cache::{Cache, CacheEvidence};
 use crate::diagnostic::Diagnostic;
 use crate::fs::path;
+use crate::fs::source::FileSource;
 use crate::profile::{CwdSpelling, FOREWORD, Links, OnReading};
 use crate::resolve::chain::{Chain, Survey};
 use crate::resolve::decision::Decision;
@@ -154,6 +155,7 @@ pub enum ResolveError {
 
 /// Returns the text that an agent gets in a directory. With a cache, unchanged files are not read again.
 pub fn resolve(request: &Request<'_>, cache: Option<&Cache>) -> Result<Arc<Resolution>, ResolveError> {
+    let cache = cache.filter(|_| request.settings.source.snapshot().is_none());
     if let Some(answer) = cache.and_then(|cache| cache.answer(request)) {
         return Ok(answer);
     }
@@ -233,9 +235,9 @@ pub(crate) struct EffectiveRequest<'a> {
 }
 
 /// Returns the nearest directory with a marker of ours, or the directory itself.
-fn project_around(cwd: &Path) -> &Path {
+fn project_around<'a>(cwd: &'a Path, source: &FileSource) -> &'a Path {
     let is_marked = |directory: &&Path| {
-        FOREWORD.search.markers.iter().any(|marker| directory.join(marker.name()).symlink_metadata().is_ok())
+        FOREWORD.search.markers.iter().any(|marker| source.has_entry(&directory.join(marker.name())))
     };
     cwd.ancestors().find(is_marked).unwrap_or(cwd)
 }
@@ -249,7 +251,7 @@ pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError
         && settings.profile.search.links == Links::Anywhere
         && settings.bounds == ProjectBounds::None
     {
-        settings.bounds = ProjectBounds::Workspace(project_around(request.cwd).to_owned());
+        settings.bounds = ProjectBounds::Workspace(project_around(request.cwd, &settings.source).to_owned());
     }
     let mut evidence = CacheEvidence::default();
     if let Some(file) = settings.profile.settings_file()
@@ -264,7 +266,7 @@ pub(crate) fn effective(request: &Request<'_>) -> Result<Effective, ResolveError
         let ours = std::mem::replace(&mut settings.agents, file.agents);
         settings.agents.merge(&ours);
         from_settings.distrusted =
-            settings_file::distrust(settings.profile, &file.projects, request.cwd, &mut evidence);
+            settings_file::distrust(settings.profile, &file.projects, request, &mut evidence);
     }
     if let Some(described) = settings.profile.json_settings() {
         // Settings files obey the same bounds as instruction files.

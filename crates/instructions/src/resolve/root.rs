@@ -132,7 +132,7 @@ fn search<'a>(
                 check => {
                     // The checks read files inside `.git`, which the evidence of a cached answer does not cover.
                     reader.disable_caching();
-                    git::marker(&directory.join(marker), check)
+                    git::marker(&directory.join(marker), check, &settings.source)
                 }
             };
             match found {

@@ -6,8 +6,9 @@ use std::time::SystemTime;
 
 use super::chain::{Candidate, Chain, Origin};
 use super::eligibility::Eligibility;
-use crate::fs::file::{Bounds, Found, Stamp};
+use crate::fs::file::{Bounds, Found};
 use crate::fs::path;
+use crate::fs::source::{EntryState, FileSource};
 use crate::profile::{HiddenRules, LetterCase, RuleBody, RuleEncoding, RuleFolder, RuleLinks, RuleOrder};
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::reason::DecisionReason;
@@ -35,8 +36,8 @@ struct ListedRules {
 
 impl ListedRules {
     /// Returns the target of a link. `None` if it is out of bounds.
-    fn resolved(&self, link: &Path) -> Option<PathBuf> {
-        let Ok(real) = link.canonicalize() else { return Some(link.to_owned()) };
+    fn resolved(&self, link: &Path, source: &FileSource) -> Option<PathBuf> {
+        let Ok(real) = source.canonicalize(link) else { return Some(link.to_owned()) };
         match &self.inside {
             None => Some(real),
             Some((inside, real_inside)) => Some(inside.join(real.strip_prefix(real_inside).ok()?)),
@@ -57,15 +58,16 @@ impl Chain<'_> {
             (Origin::Project, RuleLinks::Resolved) => Some(self.request.cwd.to_owned()),
             _ => inside.clone(),
         };
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let source = self.source();
+        let real = |path: &Path| source.canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let mut listed = ListedRules {
             inside: linked_inside.map(|inside| (inside.clone(), real(&inside))),
             ..ListedRules::default()
         };
         let mut start = base.join(folder.directory);
         // The folder itself may be a link. It is judged like a link inside the folder.
-        if start.is_dir() && real(&start) != real(base).join(folder.directory) {
-            match listed.resolved(&start) {
+        if source.is_directory(&start) && real(&start) != real(base).join(folder.directory) {
+            match listed.resolved(&start, source) {
                 Some(resolved) if folder.links == RuleLinks::Resolved => start = resolved,
                 Some(_) => {}
                 None => {
@@ -183,11 +185,10 @@ impl Chain<'_> {
     /// Lists the files below a directory whose names have the suffix.
     fn list_rules(&mut self, directory: &Path, folder: &RuleFolder, depth: usize, listed: &mut ListedRules) {
         let looked_at = SystemTime::now();
-        let Ok(stat) = rustix::fs::stat(directory) else {
+        let Ok(EntryState { stamp, .. }) = self.source().state(directory) else {
             self.reader.evidence.nothing(directory);
             return;
         };
-        let stamp = Stamp::of(&stat);
         // Symlinks can lead back to a directory above. Each directory is listed once, known by its inode.
         let is_new = listed.directories.insert((stamp.device, stamp.inode));
         // The state is recorded before listing, so that an entry added meanwhile invalidates a cached answer.
@@ -195,25 +196,23 @@ impl Chain<'_> {
         if !is_new || listed.directories.len() > MAX_DIRECTORIES {
             return;
         }
-        let Ok(entries) = std::fs::read_dir(directory) else { return };
+        let Ok(entries) = self.source().entries(directory) else { return };
         let mut below = Vec::new();
-        for entry in entries.flatten() {
+        for entry in entries {
             if listed.paths.len() >= MAX_FILES {
                 return;
             }
             // A link with a plain name may still lead to a hidden file.
-            if folder.hidden == HiddenRules::Skipped && entry.file_name().as_encoded_bytes().starts_with(b".")
-            {
+            if folder.hidden == HiddenRules::Skipped && entry.name.as_encoded_bytes().starts_with(b".") {
                 continue;
             }
-            let mut path = entry.path();
-            let Ok(mut kind) = entry.file_type() else { continue };
-            if kind.is_symlink() {
-                match (folder.links, path.metadata()) {
-                    (RuleLinks::ToFiles, Ok(target)) if !target.is_dir() => {}
+            let (mut path, mut is_directory) = (entry.path.clone(), entry.is_directory());
+            if entry.is_link() {
+                match (folder.links, self.source().state(&path)) {
+                    (RuleLinks::ToFiles, Ok(target)) if !target.is_directory() => {}
                     (RuleLinks::Resolved, Ok(target)) => {
-                        kind = target.file_type();
-                        let Some(resolved) = listed.resolved(&path) else {
+                        is_directory = target.is_directory();
+                        let Some(resolved) = listed.resolved(&path, self.source()) else {
                             let reason = DecisionReason::LinkOutside;
                             self.decisions.push(Decision::new(path, Outcome::OutsideRoot).because(reason));
                             continue;
@@ -223,13 +222,12 @@ impl Chain<'_> {
                     _ => continue,
                 }
             }
-            let is_directory = kind.is_dir();
             if is_directory && depth < MAX_DEPTH {
                 match folder.order {
                     RuleOrder::ByPath => below.push(path),
                     RuleOrder::AsListed => self.list_rules(&path, folder, depth + 1, listed),
                 }
-            } else if has_suffix(&entry.file_name().to_string_lossy(), folder) {
+            } else if has_suffix(&entry.name.to_string_lossy(), folder) {
                 listed.paths.push(path);
             }
         }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::chain::{Candidate, Chain};
-use crate::fs::file::{self, Found, Stamp};
+use crate::fs::file::Found;
 use crate::profile::{Fallbacks, LetterCase, RootOverride};
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::reason::DecisionReason;
@@ -60,7 +60,7 @@ impl Chain<'_> {
         for directory in above {
             for name in names {
                 let path = directory.join(name);
-                if path.is_file() && !self.is_decided(&path) {
+                if self.source().is_file(&path) && !self.is_decided(&path) {
                     let reason = DecisionReason::AboveRoot { top: top.to_owned(), remedy: remedy.clone() };
                     self.decisions.push(Decision::new(path, Outcome::AboveRoot).because(reason));
                 }
@@ -70,7 +70,7 @@ impl Chain<'_> {
 
     /// Returns the selected file that `path` also leads to.
     fn same_file(&self, path: &Path) -> Option<&Path> {
-        let stamp = Stamp::of(&rustix::fs::stat(path).ok()?);
+        let stamp = self.source().state(path).ok()?.stamp;
         let is_same =
             |chosen: &&Candidate| (chosen.stamp.device, chosen.stamp.inode) == (stamp.device, stamp.inode);
         self.chosen.iter().find(is_same).map(|chosen| chosen.path.as_path())
@@ -90,7 +90,7 @@ impl Chain<'_> {
         if let Some(same) = self.same_file(path) {
             return Some(format!("it is the same file as {}, which is read", shown(same)));
         }
-        let Found::File { content, .. } = file::read(path, &self.bounds, self.max_file_bytes) else {
+        let Found::File { content, .. } = self.source().read(path, &self.bounds, self.max_file_bytes) else {
             return None;
         };
         // The hash of a part does not cover the rest, so cut files are never called copies.
@@ -128,12 +128,12 @@ impl Chain<'_> {
             let path = directory.join(name);
             // A file of another agent may still be read as an import, which has decided about it.
             if names.iter().any(|known| known == name)
-                || path.symlink_metadata().is_err()
+                || !self.source().has_entry(&path)
                 || self.is_decided(&path)
             {
                 continue;
             }
-            let present = names.iter().find(|name| directory.join(name).symlink_metadata().is_ok());
+            let present = names.iter().find(|name| self.source().has_entry(&directory.join(name)));
             let remedy = match (self.relation(&path), present) {
                 (Some(relation), _) => relation,
                 // A link or a configured name would have lower precedence than a file that is present.
@@ -151,13 +151,12 @@ impl Chain<'_> {
             let reason = DecisionReason::OtherAgent { agent, profile: profile.name, remedy };
             self.decisions.push(Decision::new(path, Outcome::Ignored).because(reason));
         }
-        let Ok(entries) = std::fs::read_dir(directory) else { return };
+        let Ok(entries) = self.source().entries(directory) else { return };
         let mut variants: Vec<(PathBuf, &String)> = entries
+            .iter()
             .take(MAX_ENTRIES)
-            .flatten()
             .filter_map(|entry| {
-                let entry = entry.file_name();
-                let entry = entry.to_str()?;
+                let entry = entry.name.to_str()?;
                 let name = names.iter().find(|name| name.eq_ignore_ascii_case(entry))?;
                 let known = names.iter().any(|name| name == entry);
                 (!known).then(|| (directory.join(entry), name))

@@ -9,9 +9,9 @@ use rustix::io::Errno;
 use serde::Deserialize;
 
 use crate::cache::CacheEvidence;
-use crate::fs::contained_path::type_name;
-use crate::fs::file::Stamp;
+use crate::fs::file::Found;
 use crate::fs::path;
+use crate::fs::source::FileSource;
 use crate::profile::{Profile, SettingsFile};
 use crate::resolve::resolution::Request;
 use crate::settings::AgentsConfig;
@@ -59,7 +59,7 @@ pub(crate) fn read(
     evidence: &mut CacheEvidence,
 ) -> Result<AgentSettings, SettingsFileError> {
     let path = &home.join(file.name);
-    match read_text(profile, path, evidence)? {
+    match read_text(profile, path, &FileSource::Disk, evidence)? {
         Some(text) => parse(&text, file).map_err(|error| broken(profile, path, error.message().to_owned())),
         None => Ok(AgentSettings::default()),
     }
@@ -73,19 +73,30 @@ fn broken(profile: &Profile, path: &Path, message: String) -> SettingsFileError 
 fn read_text(
     profile: &Profile,
     path: &Path,
+    source: &FileSource,
     evidence: &mut CacheEvidence,
 ) -> Result<Option<String>, SettingsFileError> {
     let broken = |message: String| broken(profile, path, message);
     let mut text = String::new();
     let looked_at = SystemTime::now();
-    match rustix::fs::stat(path) {
-        Ok(stat) if type_name(&stat) == "file" => evidence.state(path, Stamp::of(&stat), looked_at),
+    match source.state(path) {
+        Ok(state) if state.is_file() => evidence.state(path, state.stamp, looked_at),
         Ok(_) => return Err(broken("it is not a file".to_owned())),
         Err(Errno::NOENT | Errno::NOTDIR) => {
             evidence.nothing(path);
             return Ok(None);
         }
         Err(errno) => return Err(broken(std::io::Error::from(errno).to_string())),
+    }
+    if source.snapshot().is_some() {
+        return match source.read_anywhere(path, MAX_BYTES) {
+            Found::File { content, .. } => match String::from_utf8(content.bytes.clone()) {
+                Ok(text) => Ok(Some(text)),
+                Err(_) => Err(broken("stream did not contain valid UTF-8".to_owned())),
+            },
+            Found::Unreadable { reason } => Err(broken(reason.to_string())),
+            _ => Ok(None),
+        };
     }
     std::fs::File::open(path)
         .and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text))
@@ -119,26 +130,27 @@ pub(crate) fn read_in_project(
     evidence: &mut CacheEvidence,
 ) -> Result<(), SettingsFileError> {
     let cwd = request.cwd;
+    let source = &request.settings.source;
     let own = settings.agents.root.markers.clone();
     let markers = request.settings.agents.root.markers.clone().or(own);
     // The agent determines the root for settings before it has read any settings of the project, so only the user's own
     // markers count here.
     let is_marked = |directory: &&Path| match &markers {
-        Some(markers) => markers.iter().any(|marker| directory.join(marker).exists()),
-        None => profile.search.markers.iter().any(|marker| directory.join(marker.name()).exists()),
+        Some(markers) => markers.iter().any(|marker| source.exists(&directory.join(marker))),
+        None => profile.search.markers.iter().any(|marker| source.exists(&directory.join(marker.name()))),
     };
     let root = cwd.ancestors().find(is_marked).unwrap_or(cwd);
-    let repository = repository(cwd, evidence);
+    let repository = repository(cwd, source, evidence);
     for directory in path::chain(root, cwd) {
         let path = directory.join(file.in_project);
         let folder = path.parent().unwrap_or(&path);
-        let is_home = folder == home || folder.canonicalize().ok() == home.canonicalize().ok();
+        let is_home = folder == home || source.canonicalize(folder).ok() == home.canonicalize().ok();
         // The user's own settings file was read already. In the home directory it is also found as the file of a
         // project.
-        if is_home && folder.exists() {
+        if is_home && source.exists(folder) {
             continue;
         }
-        let Some(text) = read_text(profile, &path, evidence)? else { continue };
+        let Some(text) = read_text(profile, &path, source, evidence)? else { continue };
         let places = [Some(directory.as_path()), Some(root), repository.as_deref()];
         if !settings.trusts(&places.into_iter().flatten().collect::<Vec<_>>()) {
             continue;
@@ -194,9 +206,10 @@ fn camel_case(name: &str) -> String {
 pub(crate) fn distrust(
     profile: &Profile,
     projects: &BTreeMap<PathBuf, Project>,
-    cwd: &Path,
+    request: &Request<'_>,
     evidence: &mut CacheEvidence,
 ) -> Option<String> {
+    let cwd = request.cwd;
     if projects.is_empty() {
         return None;
     }
@@ -204,7 +217,7 @@ pub(crate) fn distrust(
     let (path, trust) = match about(cwd) {
         Some(trust) => (cwd.to_owned(), trust),
         None => {
-            let repository = repository(cwd, evidence)?;
+            let repository = repository(cwd, &request.settings.source, evidence)?;
             let trust = about(&repository)?;
             (repository, trust)
         }
@@ -216,22 +229,22 @@ pub(crate) fn distrust(
 /// Returns the root of the Git repository around a directory; for a worktree, that of the main repository.
 // Every path that was looked at is noted as evidence, also those that do not exist: a cached answer is valid
 // only while none of them changes.
-fn repository(cwd: &Path, evidence: &mut CacheEvidence) -> Option<PathBuf> {
+fn repository(cwd: &Path, source: &FileSource, evidence: &mut CacheEvidence) -> Option<PathBuf> {
     let looked_at = SystemTime::now();
-    let mut note = |path: &Path| match rustix::fs::stat(path) {
-        Ok(stat) => evidence.state(path, Stamp::of(&stat), looked_at),
+    let mut note = |path: &Path| match source.state(path) {
+        Ok(state) => evidence.state(path, state.stamp, looked_at),
         Err(_) => evidence.nothing(path),
     };
     for directory in cwd.ancestors() {
         let git = directory.join(".git");
         note(directory);
-        if git.is_dir() {
+        if source.is_directory(&git) {
             let head = git.join("HEAD");
             note(&head);
-            if head.exists() {
+            if source.exists(&head) {
                 return Some(directory.to_owned());
             }
-        } else if let Some(pointer) = crate::fs::git::text_of(&git) {
+        } else if let Some(pointer) = source.on_disk(&git).and_then(|git| crate::fs::git::text_of(&git)) {
             note(&git);
             let target = directory.join(pointer.strip_prefix("gitdir:")?.trim());
             // A worktree's directory is `.git/worktrees/NAME` in the main repository.

@@ -156,7 +156,7 @@ impl Reading<'_, '_> {
         bounds: &Bounds<'_>,
     ) -> Result<Option<SettingsObject>, SettingsFileError> {
         let looked_at = SystemTime::now();
-        let problem = match file::read(&path, bounds, MAX_BYTES) {
+        let problem = match self.request.settings.source.read(&path, bounds, MAX_BYTES) {
             Found::File { stamp, content } => {
                 self.evidence.state(&path, stamp, looked_at);
                 if !content.whole {

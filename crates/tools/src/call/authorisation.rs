@@ -7,10 +7,11 @@ use instructions::Reminder;
 use protocol::HowDecided;
 
 use crate::call::approval_request::{WriteTarget, question};
+use crate::call::guarding;
 use crate::toolset::tool::AnyTool;
 use crate::{
     Access, ApprovalDecision, ApprovalRequest, Needs, Permission, ToolArguments, ToolCall, ToolContext,
-    ToolOutput,
+    ToolOutput, Touch,
 };
 
 /// Allowed alternatives to a denied write, for the reminder.
@@ -36,6 +37,26 @@ pub(crate) async fn authorise(
         allowed: if context.has_directory() { READING } else { NO_CHANGES }.to_owned(),
         is_about_identity: false,
     };
+    if let Some(guarding) = context.guarding() {
+        let (guarding, looked, asked) = (guarding.clone(), context.clone(), call.clone());
+        let command = arguments.text("command").map(str::to_owned);
+        let touches: Vec<Touch> = needs.touches().to_vec();
+        // Reading the files that contain the guards waits for the disk.
+        let decided = tokio::task::spawn_blocking(move || {
+            guarding.decide(&looked, &asked, command.as_deref(), &touches)
+        });
+        let Ok(decision) = decided.await else {
+            return Err(Box::new(ToolOutput::error("the call was cancelled")));
+        };
+        if let Some(reason) = decision.reason() {
+            rule.narrow(guarding::permission(&decision), || reason.clone());
+        }
+        if rule.permission == Permission::Deny {
+            let reason = rule.text.clone();
+            rule.allowed = "calls that no guard denies.".to_owned();
+            return Err(denial(call, arguments, rule, &reason));
+        }
+    }
     let mut targets = Vec::new();
     let touches = match needs {
         Needs::Nothing => Vec::new(),

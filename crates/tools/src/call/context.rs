@@ -12,6 +12,7 @@ use protocol::{CallEffects, TurnScope};
 use rustix::fs::Stat;
 use tokio_util::sync::CancellationToken;
 
+use crate::call::guarding::Guarding;
 use crate::call::permission::{AnyApprovals, DenyAll};
 use crate::files::blocking::BlockingWork;
 use crate::files::location::{ContainedRoot, Location};
@@ -40,6 +41,7 @@ pub struct ToolContext {
     protected_trees: Arc<[(PathBuf, &'static str)]>,
     approvals: Arc<dyn AnyApprovals>,
     gate: Option<Arc<dyn RunGate>>,
+    guarding: Option<Guarding>,
     limits: ToolLimits,
     cancellation: CancellationToken,
     unreported: UnreportedEffects,
@@ -109,6 +111,7 @@ impl ToolContext {
             protected_trees: Arc::new([]),
             approvals: Arc::new(DenyAll),
             gate: None,
+            guarding: None,
             limits: ToolLimits::default(),
             cancellation: CancellationToken::new(),
             unreported: UnreportedEffects::default(),
@@ -212,6 +215,17 @@ impl ToolContext {
     pub fn with_gate(mut self, gate: Arc<dyn RunGate>) -> Self {
         self.gate = Some(gate);
         self
+    }
+
+    /// Sets the guards that are applied before the permissions.
+    pub fn with_guarding(mut self, guarding: Guarding) -> Self {
+        self.guarding = Some(guarding);
+        self
+    }
+
+    /// Returns the guards that are applied before the permissions.
+    pub(crate) fn guarding(&self) -> Option<&Guarding> {
+        self.guarding.as_ref()
     }
 
     /// Sets the limits of a call.

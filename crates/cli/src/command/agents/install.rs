@@ -1,7 +1,7 @@
 //! `foreword install`: adds Foreword to another agent's settings.
 
 use bridge::install::{Installation, Scope};
-use bridge::{Change, ChangeError, Connected, Content, Journal, Undone};
+use bridge::{Asking, Change, ChangeError, Connected, Content, Journal, Undone};
 use protocol::similar;
 use serde::Serialize;
 
@@ -118,6 +118,17 @@ pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failur
             let undo = format!("`foreword install {}{scope} --undo`", agent.profile.name);
             context.output.note(format!("{title} is connected; {undo} disconnects it"));
             agent.notes.iter().for_each(|note| context.output.note(note));
+            match agent.asking() {
+                None => context
+                    .output
+                    .note(format!("{title} cannot deny a call by a hook, so guards are only text there")),
+                Some(Asking::Denied) => {
+                    context
+                        .output
+                        .note(format!("{title} cannot ask by a hook, so guards with `ask` deny there"));
+                }
+                Some(Asking::Supported) => {}
+            }
         }
         (Some(change), Some(how)) => {
             journal.undo(change).map_err(change_failure)?;

@@ -55,7 +55,7 @@ pub(crate) fn run(context: &Context, arguments: &Check) -> Result<Exit, Failure>
         Format::Json => context.output.json(&check::format::json(&report))?,
         Format::Sarif => context.output.json(&check::format::sarif(&report, env!("CARGO_PKG_VERSION")))?,
         Format::Github => print(&check::format::github(&report, &base(&report)))?,
-        Format::Text => print(&text(&report))?,
+        Format::Text | Format::Markdown => print(&text(&report))?,
     };
     let least = if arguments.strict { Severity::Warning } else { Severity::Error };
     let is_wrong = report.findings.iter().any(|finding| finding.severity >= least);
@@ -99,7 +99,7 @@ pub(crate) fn default_agents(files: &Files, directory: &Path) -> Result<DefaultA
     Ok(compare::default_agents(&resolution, &files.settings))
 }
 
-fn wrong_policy(context: &Context, error: &PolicyError) -> Failure {
+pub(super) fn wrong_policy(context: &Context, error: &PolicyError) -> Failure {
     let origin = match error {
         PolicyError::Rule { setting, .. } if setting.starts_with("--") => None,
         PolicyError::Rule { setting, .. } => context.configuration.origin(setting).source(),

@@ -27,6 +27,9 @@ pub(crate) fn run(context: &Context, arguments: &CompareArguments) -> Result<Exi
     let compared = compare::compare(&request).map_err(|error| files.failure(&error))?;
     // The progress line must be erased before the result is printed.
     drop(progress);
+    let mut compared = compared;
+    let guards = super::guard::list(&files, &cwd)?;
+    compared.comparison.differences.extend(super::guard::sentence(&guards, &agents));
     let comparison = &compared.comparison;
     if context.output.is_json() {
         context.output.json(comparison)?;

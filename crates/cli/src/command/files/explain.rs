@@ -8,7 +8,9 @@ use compare::{Absent, Explained, Shown, kept_bytes, tokens};
 use instructions::{
     Decision, Diagnostic, FileScope, FileSettings, InstructionFile, Outcome, Profile, Resolution, Severity,
 };
+use serde::Serialize;
 
+use super::guard::ListedGuards;
 use crate::config::layers::Origin;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
@@ -28,10 +30,15 @@ pub(crate) fn run(
     let files = Files::new(context)?;
     let cwd = directory(path)?;
     let resolution = survey(context, &files, &cwd)?;
+    let guards = super::guard::list(&files, &cwd)?;
     if context.output.is_json() {
-        context.output.json(&Explained::new(&resolution, absent))?;
+        let explained = Explained::new(&resolution, absent);
+        context.output.json(&GuardedExplanation { explained, guards: &guards })?;
     } else {
         print(&explain(&resolution, absent))?;
+        if !guards.guards.is_empty() {
+            print(&format!("\nguards\n{}", super::guard::text(&guards)))?;
+        }
         // A user who selected an agent does not need the hints about other agents.
         if !matches!(context.configuration.origin("agents.profile"), Origin::Flag(_)) {
             print(&other_agents(&resolution, &files.settings))?;
@@ -39,6 +46,15 @@ pub(crate) fn run(
     }
     let losing = warn_of_lost_text(context, &resolution);
     Ok(if losing > 0 && lost_text == LostText::Fails { Exit::CheckFailed } else { Exit::Done })
+}
+
+/// An explanation with the guards that hold in the directory.
+#[derive(Serialize)]
+struct GuardedExplanation<'a> {
+    #[serde(flatten)]
+    explained: Explained<'a>,
+    #[serde(flatten)]
+    guards: &'a ListedGuards,
 }
 
 pub(crate) fn show(context: &Context, path: Option<&Path>) -> Result<Exit, Failure> {

@@ -1,11 +1,14 @@
 //! `foreword map`: shows what an agent reads in every directory of a tree.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use compare::{Map, Names, Tree, TreeError};
-use instructions::{FOREWORD, FileSettings, Profile, Request, Resolution};
+use git::Repository;
+use instructions::{FOREWORD, FileSettings, FileSource, Profile, Request, Resolution};
 use tokens::Counter;
 
+use super::diff::git_failure;
 use crate::arguments::MapArguments;
 use crate::command::files::compare::named_agents;
 use crate::context::Context;
@@ -20,19 +23,35 @@ const NAMED_PROBLEMS: usize = 5;
 
 pub(crate) fn run(context: &Context, arguments: &MapArguments) -> Result<Exit, Failure> {
     let named: Vec<String> = arguments.agent.iter().cloned().collect();
-    let files = Files::new(context)?;
+    let mut files = Files::new(context)?;
     let agent = match named_agents(&named)?.as_slice() {
         [agent] => *agent,
         _ => &FOREWORD,
     };
-    let root = directory(arguments.path.as_deref())?;
+    let mut root = directory(arguments.path.as_deref())?;
     let progress = Progress::start(context.output, "walking the tree");
     // Agents read different file names, so a single walk looks for the names of all of them.
     let fallbacks = files.settings.agents.fallback_filenames.iter().flatten().map(String::as_str);
     let listed: Vec<String> =
         instructions::PROFILES.iter().flat_map(|profile| listed_names(&files, profile, &root)).collect();
     let names = Names::new([]).with_fallbacks(fallbacks.chain(listed.iter().map(String::as_str)));
-    let tree = Tree::walk(&root, &names).map_err(|error| walk_failure(&error))?;
+    let tree = match &arguments.rev {
+        None => Tree::walk(&root, &names).map_err(|error| walk_failure(&error))?,
+        Some(rev) => {
+            // Git names the work tree without links, and the snapshot takes the place of these paths.
+            root = root.canonicalize().map_err(|error| Failure::file("find", &root, error))?;
+            let repository = Repository::around(&root).map_err(|error| git_failure(&error))?;
+            let commit = repository.commit(rev).map_err(|error| git_failure(&error))?;
+            let snapshot = Arc::new(repository.snapshot(&commit).map_err(|error| git_failure(&error))?);
+            let tree = Tree::of_snapshot(&snapshot, &names).below(&root);
+            if tree.directories().is_empty() {
+                let message = format!("{} does not exist in {rev}", root.display());
+                return Err(Failure::usage(message));
+            }
+            files.settings.source = FileSource::Snapshot(snapshot);
+            tree
+        }
+    };
     let counter = Counter::default();
     let map = map(&files, &tree, agent, &counter)?;
     let page = match &arguments.html {
@@ -105,7 +124,7 @@ fn page(
         .map_err(|error| Failure::caused_by(Exit::Failed, "could not write the page", error))
 }
 
-fn walk_failure(error: &TreeError) -> Failure {
+pub(super) fn walk_failure(error: &TreeError) -> Failure {
     match error {
         TreeError::NotADirectory { .. } => Failure::usage(error.to_string()),
         TreeError::Directory { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
