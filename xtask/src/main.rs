@@ -8,6 +8,7 @@ mod agents;
 mod bench;
 mod check;
 mod console;
+mod counterparts;
 mod desktop;
 mod dist;
 mod failure;

@@ -16,6 +16,7 @@ use crate::domains::memory::{self, MemoryDomain};
 use crate::domains::skills::{self, SkillTools, SkillsDomain};
 use crate::hook_run_writer::HookRunWriter;
 use crate::settings::AgentSettings;
+use crate::statistics::Statistics;
 use crate::turn::handles::RunningTurns;
 use crate::turn::queue::Queues;
 use crate::turn::window::Windows;
@@ -30,6 +31,7 @@ pub struct Agent {
     pub(crate) counter: Arc<Counter>,
     /// Sizes of models' windows, as far as their servers have reported them.
     pub(crate) windows: Windows,
+    pub(crate) statistics: Arc<Statistics>,
     pub(crate) running: RunningTurns,
     pub(crate) queues: Queues,
     /// Sources of the tools that turns can call, in order of precedence.
@@ -79,6 +81,7 @@ impl Agent {
             cache,
             counter,
             windows: Windows::default(),
+            statistics: Arc::default(),
             running,
             queues,
             sources,

@@ -94,7 +94,10 @@ impl Agent {
                 };
                 match finished {
                     // Another gateway may have taken the job over and finished it; then it is not counted here.
-                    Ok(is_ours) => done += usize::from(is_ours),
+                    Ok(is_ours) => {
+                        done += usize::from(is_ours);
+                        self.statistics.job_ended(if is_ours { "completed" } else { "taken_over" });
+                    }
                     Err(error) => self.fail_job(&job, &error).await?,
                 }
             }
@@ -105,7 +108,9 @@ impl Agent {
     async fn fail_job(&self, job: &ClaimedJob, error: &str) -> Result<(), AgentError> {
         let ClaimedJob { kind, turn_id, attempt, .. } = job;
         tracing::warn!(error, kind, turn = %turn_id, attempt, "job failed");
-        if self.store.fail_job(job, &self.node, error).await? == JobFailure::GivenUp {
+        let failure = self.store.fail_job(job, &self.node, error).await?;
+        self.statistics.job_ended(if failure == JobFailure::GivenUp { "given_up" } else { "failed" });
+        if failure == JobFailure::GivenUp {
             tracing::error!(error, kind, turn = %turn_id, "job given up after its last attempt");
         }
         Ok(())

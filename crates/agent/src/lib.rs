@@ -19,6 +19,7 @@ mod ownership;
 mod prompt;
 mod retention;
 mod settings;
+mod statistics;
 mod subject;
 mod turn;
 mod why;
@@ -39,5 +40,6 @@ pub use settings::{
     AgentSettings, Clock, DelegationSettings, PromptSettings, RetentionSettings, TurnLimits, TurnSettings,
     WhenBusy,
 };
+pub use statistics::Figures;
 pub use turn::listener::TurnListener;
 pub use why::WhyTarget;

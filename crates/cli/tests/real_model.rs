@@ -3,13 +3,12 @@
 //! `cargo xtask real-model` installs the server and the weights and runs these tests. A scripted model accepts every
 //! request; a real one has a context that ends, a template that rejects some messages, and a cache that misses.
 
-#![expect(clippy::print_stdout, reason = "the figures are what the tests are run for")]
-
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
+use scripted_model::Trial;
 use serde_json::Value;
 
 use crate::support::{Machine, Server, eventually};
@@ -20,6 +19,9 @@ const PYTHON: &str = "FOREWORD_TEST_REAL_MODEL";
 const CONTEXT: usize = 1024;
 /// Tokens reserved for an answer.
 const RESERVE: usize = 192;
+
+/// The server and its model, for the table of counterparts.
+const COUNTERPART: &str = "llama.cpp (xllamacpp 2026.10.11549), SmolLM2 135M";
 
 /// The provider kinds, which are also the names of the APIs.
 const APIS: [&str; 3] = ["anthropic", "openai", "openai_compatible"];
@@ -148,6 +150,10 @@ fn serve(machine: &Machine) -> Server {
     Server::start(machine, command)
 }
 
+fn trial(api: &str, tried: &str) -> Trial {
+    Trial::new(COUNTERPART, format!("`{api}`: {tried}"))
+}
+
 fn tokens(turn: &Value, name: &str) -> u64 {
     turn["usage"][name].as_u64().unwrap_or_default()
 }
@@ -156,6 +162,7 @@ fn tokens(turn: &Value, name: &str) -> u64 {
 #[ignore = "needs the real model: cargo xtask real-model"]
 fn later_turns_read_their_prefix_from_the_cache() {
     for api in APIS {
+        let trial = trial(api, "three chat turns");
         let conversation = Conversation::start(api, None, Ending::Natural);
         // Three turns, because the second one can reuse little more than the system text.
         for text in ["Name a color.", "Name another color.", "Which of them is darker?"] {
@@ -164,9 +171,9 @@ fn later_turns_read_their_prefix_from_the_cache() {
         let turns = conversation.turns();
         assert!(turns.iter().all(|turn| turn["status"] == "completed"), "{api}: {turns:?}");
         let (input, cached) = (tokens(&turns[2], "input"), tokens(&turns[2], "cached_read"));
-        println!("{api}: third turn: {cached} of {input} input tokens from the cache");
         // Only the last answer and the question are new.
         assert!(cached * 2 > input, "{api}: {turns:?}");
+        trial.succeeded(format!("{cached} of {input} input tokens of the third turn from the cache"));
     }
 }
 
@@ -174,13 +181,13 @@ fn later_turns_read_their_prefix_from_the_cache() {
 #[ignore = "needs the real model: cargo xtask real-model"]
 fn a_full_context_ends_the_turn_and_not_the_thread() {
     for api in APIS {
+        let trial = trial(api, "answers that fill the context");
         let conversation = Conversation::start(api, None, Ending::Endless);
         let mut answers = Vec::new();
         for text in ["Count from 1 to 2000.", "Go on."] {
             answers.push(conversation.ask(text));
         }
         let turns = conversation.turns();
-        println!("{api}: answers of {:?} bytes", answers.iter().map(String::len).collect::<Vec<_>>());
         assert!(turns.iter().all(|turn| turn["status"] == "completed"), "{api}: {turns:?}");
         // The printed answers stay in the history of the thread.
         for (turn, answer) in turns.iter().zip(&answers) {
@@ -191,6 +198,8 @@ fn a_full_context_ends_the_turn_and_not_the_thread() {
             let kept = shown["turn"]["answer"].as_str().unwrap_or_default();
             assert_eq!(kept.trim(), answer.trim(), "{api}");
         }
+        let bytes: Vec<usize> = answers.iter().map(String::len).collect();
+        trial.succeeded(format!("complete, and kept: answers of {bytes:?} bytes"));
     }
 }
 
@@ -211,14 +220,16 @@ fn long_history(template: Option<&str>) {
     // Each question takes a good part of the small context, so four of them certainly exceed it.
     let story = "Once upon a time there was a gateway that kept every instruction. ".repeat(10);
     for api in APIS {
+        let kind = if template.is_some() { ", roles must alternate" } else { "" };
+        let trial = trial(api, &format!("a history beyond the context{kind}"));
         let conversation = Conversation::start(api, template, Ending::Natural);
         for number in 1..=4 {
             conversation.ask(&format!("{story} This was part {number}. Say ok."));
         }
         let turns = conversation.turns();
         let inputs: Vec<u64> = turns.iter().map(|turn| tokens(turn, "input")).collect();
-        println!("{api}: input tokens of 4 turns with their summaries: {inputs:?}");
         assert!(turns.iter().all(|turn| turn["status"] == "completed"), "{api}: {turns:?}");
+        trial.succeeded(format!("complete, with {inputs:?} input tokens"));
     }
 }
 
@@ -226,6 +237,7 @@ fn long_history(template: Option<&str>) {
 #[ignore = "needs the real model: cargo xtask real-model"]
 fn cancelled_turns_record_their_input() {
     for api in APIS {
+        let trial = trial(api, "a cancelled turn");
         let conversation = Conversation::start(api, None, Ending::Endless);
         let mut command = conversation.machine.command("turn start Talk 'Count from 1 to 2000.'");
         let mut child =
@@ -240,8 +252,10 @@ fn cancelled_turns_record_their_input() {
         let turn = eventually("the turn to end", || {
             conversation.turns().into_iter().next().filter(|turn| turn["status"] != "running")
         });
-        println!("{api}: cancelled with {} input tokens on record", tokens(&turn, "input"));
         assert_eq!(turn["status"], "cancelled", "{api}");
+        let (input, output) = (tokens(&turn, "input"), tokens(&turn, "output"));
+        assert!(input > 0 && output > 0, "{api}: {turn:?}");
+        trial.succeeded(format!("{input} input and {output} output tokens on record"));
     }
 }
 
@@ -249,6 +263,7 @@ fn cancelled_turns_record_their_input() {
 #[ignore = "needs the real model: cargo xtask real-model"]
 fn a_killed_gateway_continues_its_threads() {
     for api in APIS {
+        let trial = trial(api, "a gateway that is killed in the middle of an answer");
         let mut conversation = Conversation::start(api, None, Ending::Endless);
         conversation.ask("Name a color.");
         let mut command = conversation.machine.command("turn start Talk 'Count from 1 to 2000.'");
@@ -269,8 +284,8 @@ fn a_killed_gateway_continues_its_threads() {
         // The lease of the killed turn has expired by now. Before that, the thread would count as busy.
         conversation.ask("Name another color.");
         let turns = conversation.turns();
-        println!("{api}: after the kill: {:?}", turns.iter().map(|turn| &turn["status"]).collect::<Vec<_>>());
         assert_eq!(turns[2]["status"], "completed", "{api}: {turns:?}");
         assert!(!conversation.model.url.is_empty());
+        trial.succeeded("the killed turn failed, the next one completed");
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, SEC_WEBSOCKET_PROTOCOL, SET_COOKIE,
+    ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, SEC_WEBSOCKET_PROTOCOL, SET_COOKIE,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
@@ -31,6 +31,7 @@ use crate::console::{pages, sign_in};
 use crate::error::{from_store, unauthenticated};
 use crate::http::listener::{AdmissionError, ConnectionSlot};
 use crate::mcp_server;
+use crate::metrics::{MetricsFormat, Sources};
 use crate::service::Service;
 
 /// State shared by all routes.
@@ -93,8 +94,16 @@ async fn metrics(
             failure(StatusCode::FORBIDDEN, &ErrorObject::new(ErrorKind::Forbidden, message))
         }
         Ok(_) => {
-            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            ([(CONTENT_TYPE, kind)], state.service.shared.metrics.text()).into_response()
+            let shared = &state.service.shared;
+            let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+            let format = MetricsFormat::accepted(accept);
+            let sources = Sources {
+                agent: shared.agent.figures(),
+                servers: shared.servers.status(None),
+                statements: shared.store.statements(),
+                pool: shared.store.pool(),
+            };
+            ([(CONTENT_TYPE, format.content_type())], shared.metrics.text(format, &sources)).into_response()
         }
         Err(refused) => refused,
     }

@@ -1,13 +1,23 @@
-//! Metrics in Prometheus' text format.
+//! Metrics in the text formats of Prometheus and OpenMetrics.
+
+mod format;
+mod sources;
 
 use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+
+pub(crate) use self::format::MetricsFormat;
+pub(crate) use self::sources::Sources;
+
+/// Beginning of all names.
+const PREFIX: &str = "foreword";
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Call {
@@ -32,7 +42,7 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     pub(crate) fn new() -> Self {
-        let mut registry = Registry::with_prefix("foreword");
+        let mut registry = Registry::with_prefix(PREFIX);
         let metrics = Self {
             calls: Family::default(),
             seconds: Histogram::new(exponential_buckets(0.000_05, 2.0, 18)),
@@ -74,10 +84,13 @@ impl Metrics {
         self.dropped.get_or_create(&Dropped { reason: reason.to_owned() }).inc();
     }
 
-    pub(crate) fn text(&self) -> String {
+    /// Returns all metrics, those of other parts of the gateway included.
+    pub(crate) fn text(&self, format: MetricsFormat, sources: &Sources) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
-        let _ = prometheus_client::encoding::text::encode(&mut text, &self.registry);
-        text
+        let _ = encode_registry(&mut text, &self.registry);
+        let _ = encode_registry(&mut text, &sources.registry());
+        let _ = encode_eof(&mut text);
+        format.convert(text)
     }
 }

@@ -110,6 +110,13 @@ impl ErrorKind {
     }
 }
 
+impl fmt::Display for ErrorKind {
+    /// Writes the kind as it is serialized.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(formatter)
+    }
+}
+
 impl fmt::Display for ProviderError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "provider `{}`: ", self.provider)?;

@@ -6,6 +6,7 @@ mod broken;
 mod caching;
 mod dialects;
 mod litellm;
+mod real_model;
 mod reasoning;
 mod requests;
 mod retries;

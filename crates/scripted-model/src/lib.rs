@@ -20,6 +20,7 @@ mod answer;
 mod listener;
 mod playback;
 mod record;
+mod trial;
 mod wire;
 
 use std::collections::VecDeque;
@@ -35,7 +36,8 @@ use axum::response::Response;
 use parking_lot::{Mutex, MutexGuard};
 
 pub use self::answer::{Answer, Release, Stop, Tokens};
-pub use self::record::RecordedRequest;
+pub use self::record::{KEPT_REQUESTS, RecordedRequest};
+pub use self::trial::Trial;
 pub use self::wire::Wire;
 
 /// The server, which ends on drop.
@@ -154,6 +156,10 @@ async fn serve(
         // such a request was made only once.
         script.requests.push(request.clone());
         match (&script.key, wire) {
+            // A request that is not checked would seem to be valid, so its test fails.
+            _ if record::keep(&request).is_err() => {
+                Answer::raw(418, "text/plain", "the request was not kept")
+            }
             (_, None) => Answer::unknown_model(),
             (Some(key), _) if !record::has_key(&headers, key) => Answer::wrong_key(),
             _ => next(&mut script, &request),

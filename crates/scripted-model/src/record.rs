@@ -1,10 +1,15 @@
 //! Recorded requests.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use axum::http::{HeaderMap, Method, Uri};
 use serde_json::Value;
+
+/// Variable with the directory into which all requests are written; absent by default.
+pub const KEPT_REQUESTS: &str = "FOREWORD_TEST_REQUESTS";
 
 /// Headers that contain keys.
 const SECRET: &[&str] = &["authorization", "x-api-key", "proxy-authorization", "cookie"];
@@ -38,6 +43,16 @@ impl RecordedRequest {
             at: Instant::now(),
         }
     }
+}
+
+/// Writes a request into the directory that a variable names, where other programs can check it.
+pub(crate) fn keep(request: &RecordedRequest) -> std::io::Result<()> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let Some(directory) = std::env::var_os(KEPT_REQUESTS) else { return Ok(()) };
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let file = Path::new(&directory).join(format!("{}-{number}.json", std::process::id()));
+    let text = serde_json::json!({ "path": request.path, "body": request.body }).to_string();
+    std::fs::write(&file, text)
 }
 
 /// Returns true if a request has the key, in either of the two headers.

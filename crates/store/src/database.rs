@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, broadcast};
 use crate::StoreError;
 use crate::change_log::Wake;
 use crate::connection::Tx;
+use crate::engine::PoolFigures;
 use crate::engine::counter::{Counter, Statements};
 use crate::engine::postgres::Postgres;
 use crate::engine::sqlite::Sqlite;
@@ -180,6 +181,14 @@ impl Store {
     /// Returns the number of statements and transactions since the store was opened.
     pub fn statements(&self) -> Statements {
         self.inner.counter.now()
+    }
+
+    /// Returns the connections to the server; `None` for an SQLite file.
+    pub fn pool(&self) -> Option<PoolFigures> {
+        match &self.inner.engine {
+            Engine::Sqlite(_) => None,
+            Engine::Postgres(postgres) => Some(postgres.pool_figures()),
+        }
     }
 
     #[cfg(test)]

@@ -6,4 +6,5 @@ pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
 pub use counter::Statements;
+pub use postgres::PoolFigures;
 pub use postgres::report::{PostgresReport, ask_postgres};

@@ -34,7 +34,7 @@ pub use backup::{RestoredTokens, SqliteReport, check_sqlite, copy_backup, copy_s
 pub use change_log::{Change, LoggedChanges, Wake};
 pub use database::{Database, InvalidDatabase, Store};
 pub use documents::{RESOLVE_FOR_THREAD, Scope};
-pub use engine::{PostgresReport, Statements, ask_postgres};
+pub use engine::{PoolFigures, PostgresReport, Statements, ask_postgres};
 pub use error::{Cause, StoreError};
 pub use jobs::{ClaimedJob, JobFailure, JobRetries, NewJob};
 pub use memory::{

@@ -1,5 +1,6 @@
 //! Approval requests, answered through the store: the person who decides may be connected to another gateway.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use protocol::{HowDecided, Timestamp, TurnApproval, TurnId, WorkspaceId};
@@ -7,11 +8,14 @@ use store::{Store, StoreError};
 use tokio::sync::broadcast::error::RecvError;
 use tools::{ApprovalDecision, ApprovalRequest, Approvals};
 
+use crate::statistics::Statistics;
+
 /// Interval for polling an answer, in case a wake was lost.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The approval requests of one turn.
 pub(crate) struct TurnApprovals {
+    pub(crate) statistics: Arc<Statistics>,
     pub(crate) store: Store,
     pub(crate) workspace_id: WorkspaceId,
     pub(crate) turn_id: TurnId,
@@ -22,7 +26,15 @@ pub(crate) struct TurnApprovals {
 impl Approvals for TurnApprovals {
     async fn ask(&self, request: ApprovalRequest) -> ApprovalDecision {
         match self.decision(request).await {
-            Ok(decision) => decision,
+            Ok(decision) => {
+                self.statistics.approval_decided(match &decision {
+                    ApprovalDecision::Allow => "allowed",
+                    ApprovalDecision::Deny(HowDecided::Expired) => "expired",
+                    ApprovalDecision::Deny(_) => "denied",
+                    ApprovalDecision::Unasked { .. } => "unasked",
+                });
+                decision
+            }
             Err(error) => {
                 tracing::warn!(%error, turn = %self.turn_id, "could not request approval");
                 ApprovalDecision::Unasked { reason: "could not request approval: database error".to_owned() }

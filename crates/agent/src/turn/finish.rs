@@ -151,6 +151,8 @@ impl RunningTurn {
             TurnOutcome::Cancelled => (TurnEnd::Cancelled, None),
         };
         let usage = Some(self.handle.usage());
+        let statistics = &self.agent.statistics;
+        statistics.turn_ended(outcome.status(), self.model.name.provider(), self.handle.usage());
         let finish = FinishTurn { end, usage, items: last.clone(), events, requested_tools };
         let agent = &self.agent;
         let actor = self.subject.scope.actor.as_deref();

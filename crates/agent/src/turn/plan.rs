@@ -145,6 +145,7 @@ impl RunningTurn {
     async fn tool_context(&self) -> Result<ToolContext, AgentError> {
         let settings = &self.agent.settings.turns;
         let approvals = Arc::new(TurnApprovals {
+            statistics: Arc::clone(&self.agent.statistics),
             store: self.agent.store.clone(),
             workspace_id: self.stored.workspace_id.clone(),
             turn_id: self.stored.id.clone(),

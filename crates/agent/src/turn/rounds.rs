@@ -317,6 +317,8 @@ impl<'a> Rounds<'a> {
             turn.handle.ask(AskedRound::new(self.spent.rounds, estimate));
             let listened = self.listen().await;
             turn.handle.take_asked();
+            let kind = listened.as_ref().err().map(|error| error.kind);
+            turn.agent.statistics.asked(turn.model.name.provider(), kind);
             let error = match listened {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
@@ -356,6 +358,7 @@ impl<'a> Rounds<'a> {
                 }
                 ChatEvent::Usage(usage) => turn.handle.report(usage),
                 ChatEvent::Retrying { attempt, delay, error } => {
+                    turn.agent.statistics.retried(turn.model.name.provider());
                     turn.broadcast_retry(attempt, delay, &error.to_string()).await;
                 }
                 ChatEvent::Finished(response) => return Ok(response),

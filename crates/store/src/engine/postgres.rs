@@ -54,7 +54,22 @@ pub(crate) struct Postgres {
     background: [AbortOnDropHandle<()>; 3],
 }
 
+/// Connections to a PostgreSQL server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolFigures {
+    /// Most connections.
+    pub limit: u64,
+    /// Connections in use.
+    pub busy: u64,
+    /// Open connections that are not in use.
+    pub idle: u64,
+}
+
 impl Postgres {
+    pub(crate) fn pool_figures(&self) -> PoolFigures {
+        self.pool.figures()
+    }
+
     pub(crate) async fn open(address: &str, wakes: broadcast::Sender<Wake>) -> Result<Self, StoreError> {
         let options = PgConnectOptions::from_str(address)?.application_name("foreword");
         let pool = Pool::open(options).await?;

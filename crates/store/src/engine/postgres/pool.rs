@@ -13,6 +13,7 @@ use sqlx::{Connection as _, Executor as _, PgConnection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::StoreError;
+use crate::engine::postgres::PoolFigures;
 
 /// Connections for readers and writers together.
 pub(super) const CONNECTIONS: u32 = 16;
@@ -67,6 +68,12 @@ impl Pool {
         };
         pool.acquire().await?.release();
         Ok(pool)
+    }
+
+    pub(super) fn figures(&self) -> PoolFigures {
+        let limit = u64::from(CONNECTIONS);
+        let free = self.places.available_permits() as u64;
+        PoolFigures { limit, busy: limit.saturating_sub(free), idle: self.idle.lock().len() as u64 }
     }
 
     pub(super) fn options(&self) -> &PgConnectOptions {
