@@ -1,10 +1,13 @@
 //! `cargo xtask agents` and `cargo xtask oracle`: tests against the real agents, offline.
 
+mod conformance;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
 
+use crate::counterparts::Counterparts;
 use crate::process;
 
 /// npm packages in the versions the profiles were verified against.
@@ -13,6 +16,8 @@ const PACKAGES: &[&str] = &[
     "@anthropic-ai/claude-code@2.1.325",
     "@github/copilot@1.0.102",
     "@google/gemini-cli@0.61.0",
+    conformance::SUITE,
+    conformance::NODE,
     "@mariozechner/pi-coding-agent@0.73.1",
     "@modelcontextprotocol/sdk@1.32.2",
     "@openai/codex@0.166.0",
@@ -35,7 +40,7 @@ pub(crate) struct OracleArguments {
     agent: Vec<String>,
 }
 
-/// Installs the agents into the target directory and runs the tests that need them.
+/// Installs the agents into the target directory, and runs the tests that need them and the conformance suite.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let agents = install(root)?;
     let mut tests = process::cargo();
@@ -50,7 +55,12 @@ pub(crate) fn run(root: &Path) -> Result<()> {
         "-E",
         "test(real_agents::)",
     ]);
-    process::run(tests.env(VARIABLE, agents))
+    let mut counterparts = Counterparts::new(root, "agents")?;
+    counterparts.pass_to(&mut tests);
+    let tested = process::run(tests.env(VARIABLE, &agents));
+    let conforms = conformance::run(root, &agents, &mut counterparts);
+    counterparts.print()?;
+    tested.and(conforms)
 }
 
 /// Compares every profile with the agent itself over random layouts.

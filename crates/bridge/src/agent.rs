@@ -17,7 +17,15 @@ pub struct Connected {
     /// Entries to add to the settings file.
     pub(crate) entries: Entries,
     /// Instructions for the user after the installation.
-    pub notes: &'static [&'static str],
+    pub notes: &'static [Note],
+}
+
+/// Instruction for the user without which a connection has no effect.
+#[derive(Debug)]
+pub struct Note {
+    pub text: &'static str,
+    /// True if it only concerns settings of a project.
+    pub is_for_projects: bool,
 }
 
 /// Command hooks of an agent.
@@ -169,7 +177,10 @@ pub static AGENTS: &[Connected] = &[
             shape: HookShape::Groups,
             timeout: ("timeout", SECONDS),
         },
-        notes: &["Codex runs a new hook only once you have trusted it: start codex and open /hooks"],
+        notes: &[Note {
+            text: "Codex runs a new hook only once you have trusted it: start codex and open /hooks",
+            is_for_projects: false,
+        }],
     },
     Connected {
         profile: &GEMINI_CLI,
@@ -251,7 +262,10 @@ pub static AGENTS: &[Connected] = &[
             shape: HookShape::List,
             timeout: ("timeoutSec", SECONDS),
         },
-        notes: &[],
+        notes: &[Note {
+            text: "Copilot ignores the hooks of a project until you trust its folder: start copilot there and confirm",
+            is_for_projects: true,
+        }],
     },
     Connected {
         profile: &OPENCODE,

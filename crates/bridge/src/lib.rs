@@ -14,5 +14,5 @@ pub mod install;
 mod json_text;
 pub mod sync;
 
-pub use agent::{AGENTS, Asking, Connected};
+pub use agent::{AGENTS, Asking, Connected, Note};
 pub use change::{Change, ChangeError, Content, Journal, Undone};

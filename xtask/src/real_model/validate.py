@@ -33,7 +33,9 @@ def prepare(package: str) -> None:
                 setattr(module, name, typing.List)
         for value in vars(module).values():
             if typing_extensions.is_typeddict(value):
-                value.__pydantic_config__ = pydantic.ConfigDict(extra="forbid")
+                value.__pydantic_config__ = pydantic.ConfigDict(
+                    extra="forbid", arbitrary_types_allowed=True
+                )
 
 
 prepare("anthropic.types")

@@ -1,6 +1,8 @@
 //! HTTP routes: public and protected ones, their answers, and allowed hosts and origins.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 use serde_json::json;
 use test_gateway::TestGateway;
@@ -91,7 +93,11 @@ async fn metrics_are_well_formed_openmetrics() {
     let gateway = TestGateway::start().await.unwrap();
     let secret = gateway.owner_secret().unwrap();
     post(&gateway, &secret, r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#).await;
-    let answer = get(&gateway, "/metrics", Some(&secret)).await;
+    let head = format!(
+        "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\n\
+         Accept: application/openmetrics-text"
+    );
+    let answer = request(&gateway, &head, b"").await;
     assert_eq!(
         answer.header("content-type"),
         Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
@@ -125,6 +131,28 @@ async fn metrics_are_well_formed_openmetrics() {
     }
     assert_eq!(kinds.get("foreword_requests"), Some(&"counter"));
     assert_eq!(kinds.get("foreword_request_seconds"), Some(&"histogram"));
+}
+
+#[tokio::test]
+async fn metrics_default_to_the_format_of_prometheus() {
+    let gateway = TestGateway::start().await.unwrap();
+    let answer = get(&gateway, "/metrics", Some(&gateway.owner_secret().unwrap())).await;
+    assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let text = answer.text();
+    assert!(
+        text.contains("# TYPE foreword_database_statements_total counter\n") && !text.contains("# EOF"),
+        "{text}"
+    );
+    // Prometheus' own checker, where it is installed (Debian's package `prometheus` has it).
+    let checker = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut checker) = checker else { return };
+    checker.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let checked = checker.wait_with_output().unwrap();
+    assert!(checked.status.success(), "{}\n{text}", String::from_utf8_lossy(&checked.stderr));
 }
 
 #[tokio::test]

@@ -103,6 +103,7 @@ pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failur
         print(&change.as_ref().map(|change| change.describe(&name)).unwrap_or_default())?;
     }
     let title = agent.profile.agent.title;
+    let notes = agent.notes.iter().filter(|note| scope == Scope::Project || !note.is_for_projects);
     let scope = if scope == Scope::Project { " --scope project" } else { "" };
     match (&change, undone) {
         (None, _) => {
@@ -117,7 +118,7 @@ pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failur
             journal.apply(change).map_err(change_failure)?;
             let undo = format!("`foreword install {}{scope} --undo`", agent.profile.name);
             context.output.note(format!("{title} is connected; {undo} disconnects it"));
-            agent.notes.iter().for_each(|note| context.output.note(note));
+            notes.for_each(|note| context.output.note(note.text));
             match agent.asking() {
                 None => context
                     .output

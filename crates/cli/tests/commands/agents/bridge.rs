@@ -96,6 +96,18 @@ fn a_projects_settings_name_the_program_alone() {
 }
 
 #[test]
+fn copilot_projects_need_trust_and_users_do_not() {
+    let machine = project();
+    let said = machine.run("install copilot --scope project");
+    assert!(
+        said.err.contains("Copilot ignores the hooks of a project until you trust its folder"),
+        "{}",
+        said.err
+    );
+    assert!(!machine.run("install copilot").err.contains("trust"));
+}
+
+#[test]
 fn settings_that_cannot_be_understood_are_left_alone_and_shown_what_to_add() {
     let machine = project();
     let settings = machine.write(".gemini/settings.json", "{ \"a\": 1,, }\n");
