@@ -6,6 +6,7 @@ ones. Reasons are printed on standard error. Exits with 1 if a request is invali
 """
 
 import collections
+import collections.abc
 import importlib
 import json
 import pathlib
@@ -22,20 +23,48 @@ import typing_extensions
 EXTENSIONS = {"reasoning_content", "reasoning", "reasoning_details"}
 
 
+class Answered:
+    """Stands for the types of answers, which SDKs also accept as input. They allow unknown keys, and nothing that was
+    sent as JSON is an object of theirs."""
+
+
+def is_model(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, pydantic.BaseModel)
+
+
+def strict(kind: object) -> object:
+    """Returns a type that reads lists at once, and without the types of answers."""
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if is_model(kind):
+        return Answered
+    if origin is typing.Literal or not parts:
+        return kind
+    if origin is typing.Annotated:
+        return strict(parts[0])
+    parts = tuple(strict(part) for part in parts)
+    if origin is typing.Union:
+        return typing.Union[parts]
+    # An iterable is validated while it is read, which is never, so every list would be valid.
+    if origin is collections.abc.Iterable or getattr(origin, "__name__", "") == "SequenceNotStr":
+        return typing.List[parts[0]]
+    return kind.copy_with(parts) if hasattr(kind, "copy_with") else kind
+
+
 def prepare(package: str) -> None:
-    """Makes the types of a package strict: unknown keys are errors, and lists are read at once."""
+    """Makes the types of requests of a package strict: unknown keys are errors."""
     root = importlib.import_module(package)
     for found in pkgutil.walk_packages(root.__path__, package + "."):
         module = importlib.import_module(found.name)
-        for name in ("Iterable", "SequenceNotStr"):
-            # An iterable is validated while it is read, which is never, so every list would be valid.
-            if hasattr(module, name):
-                setattr(module, name, typing.List)
-        for value in vars(module).values():
+        is_of_requests = module.__name__.endswith(("_param", "_params", "_union"))
+        for name, value in list(vars(module).items()):
             if typing_extensions.is_typeddict(value):
                 value.__pydantic_config__ = pydantic.ConfigDict(
                     extra="forbid", arbitrary_types_allowed=True
                 )
+            elif is_of_requests and name in ("Iterable", "SequenceNotStr"):
+                setattr(module, name, typing.List)
+            elif is_of_requests and (is_model(value) or typing.get_args(value)):
+                setattr(module, name, strict(value))
 
 
 prepare("anthropic.types")
