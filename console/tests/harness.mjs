@@ -62,10 +62,12 @@ export class Model {
 export class Gateway {
   static async start(settings = {}) {
     const gateway = new Gateway();
-    gateway.directory = mkdtempSync(join(tmpdir(), "foreword-console-"));
+    gateway.directory = settings.directory ?? mkdtempSync(join(tmpdir(), "foreword-console-"));
+    // Fails if there is one: the directory is removed at the end.
+    if (settings.directory) mkdirSync(settings.directory);
     gateway.home = join(gateway.directory, "home");
     gateway.data = join(gateway.directory, "data");
-    gateway.project = join(gateway.directory, "project");
+    gateway.project = join(gateway.directory, settings.project ?? "project");
     mkdirSync(gateway.home);
     mkdirSync(gateway.project);
     mkdirSync(join(gateway.project, ".git"));

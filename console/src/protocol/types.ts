@@ -349,6 +349,9 @@ export interface DeletedFolder {
 /** Content of reminders: texts or paths. */
 export type Delivery = "pointer" | "inline" | "auto";
 
+/** Cause of a delivery. */
+export type DeliveryTime = "start" | "reading" | "reminder" | "resume";
+
 /** Stable code of a diagnostic, in alphabetical order. */
 export type DiagnosticCode = "above_root" | "changed_while_read" | "dangling_marker" | "hidden_unicode" | "invalid_front_matter" | "invalid_utf8" | "not_a_file" | "outside_root" | "over_budget" | "setting_not_followed" | "too_deep" | "too_many_imports" | "truncated" | "unreadable" | "wrapper_tag" | "zero_width" | "other";
 
@@ -1676,6 +1679,26 @@ export interface RoundTool {
   sha256: string;
 }
 
+/** Delivery of an instruction text to the model. */
+export interface RuleDelivery {
+  /** Number of the message; 0 for the system prompt. */
+  message: number;
+  /** Cause of the delivery. */
+  when: DeliveryTime;
+  /** Path under which it was delivered. */
+  path: string;
+}
+
+/** A line of an instruction file. */
+export interface RuleLine {
+  /** Text of the line, without the marks of a list or heading. */
+  text: string;
+  /** Path of the file. */
+  path: string;
+  /** Number of the line, starting with 1. */
+  line: number;
+}
+
 /** Isolation of commands from the machine, strongest first. */
 export type SandboxLevel = "isolated" | "confined" | "off";
 
@@ -2090,6 +2113,21 @@ export interface ToolSpec {
   description: string;
   /** JSON Schema of the arguments, an object. */
   schema: unknown;
+}
+
+/** Source of a verdict, most certain first. */
+export type TranscriptEvidence = "recorded" | "recovered" | "inferred";
+
+/** A rule, and the thread whose model ignored it. */
+export interface TranscriptWhyParams {
+  /** The workspace. */
+  workspace_id: string;
+  /** The thread. */
+  thread_id: string;
+  /** Text of the rule, or `FILE:LINE`. */
+  rule: string;
+  /** Words of the violation in a tool call or an answer, or a regular expression between slashes; absent for the end of the thread. */
+  when?: string;
 }
 
 /** Kind of a change to the tree. */
@@ -2583,12 +2621,71 @@ export interface TurnWatchResult {
   delegated?: Turn[];
 }
 
+/** Relation between a rule and the model's context. */
+export type Verdict = "conflicting" | "delivered" | "outdated" | "truncated" | "dropped" | "too_late" | "never_loaded" | "unknown";
+
+/** First tool call or assistant message that matches the search. */
+export interface Violation {
+  /** Number of the message. */
+  message: number;
+  /** Tool that was called; absent for an assistant message. */
+  tool?: string;
+  /** Matching line. */
+  text: string;
+}
+
 /** A problem to show to the user although the save succeeded. */
 export interface Warning {
   /** Stable code, such as `over_prompt_budget`. */
   code: string;
   /** Description of the problem, with advice. */
   message: string;
+}
+
+/** Answer to "why did the agent ignore this rule?". */
+export interface WhyReport {
+  /** The rule. */
+  rule: RuleLine;
+  /** Verdicts, newest session first. */
+  sessions: WhySession[];
+}
+
+/** Verdict for one session. */
+export interface WhySession {
+  /** Name of the agent. */
+  agent: string;
+  /** Version of the agent; absent if the transcript does not name it. */
+  version?: string;
+  /** Id of the session. */
+  id: string;
+  /** Session that started this one; absent unless it is a subagent's. */
+  parent?: string;
+  /** Title, or the beginning of the first prompt. */
+  title?: string;
+  /** Start of the session. */
+  started_at: string;
+  /** Working directory; empty if the transcript does not name it. */
+  cwd: string;
+  /** The verdict. */
+  verdict: Verdict;
+  /** Reason for the verdict: a decision of the agent's profile, or a clause. */
+  reason?: string;
+  /** Source of the verdict. */
+  evidence: TranscriptEvidence;
+  /** Deliveries of the file's text. */
+  deliveries: RuleDelivery[];
+  /** Message at which a compaction removed the rule. */
+  dropped_at?: number;
+  /** Violation that was searched for. */
+  violation?: Violation;
+  /** Messages between the rule and the violation. */
+  messages_before?: number;
+  /** Tokens between the rule and the violation, from the sizes of requests that the agent recorded. */
+  tokens_before?: number;
+  /** Difference between the version that the model had and the file. */
+  diff?: string;
+  /** One action that prevents this. */
+  advice: string;
 }
 
 /** A workspace: the unit of sharing, partitioning and access control. */
@@ -2701,6 +2798,7 @@ export interface Methods {
   "turn/approve": { params: TurnApproveParams; result: TurnApproveResult };
   "turn/manifest": { params: TurnGetParams; result: TurnManifestResult };
   "turn/explain": { params: TurnGetParams; result: TurnExplainResult };
+  "transcript/why": { params: TranscriptWhyParams; result: WhyReport };
   "session/get": { params: SessionGetParams; result: SessionGetResult };
   "session/resume": { params: SessionResumeParams; result: SessionResumeResult };
   "skill/list": { params: SkillListParams; result: SkillListResult };
@@ -2765,6 +2863,7 @@ export const ROLE_OF_METHOD: Record<keyof Methods, Role> = {
   "turn/approve": "operator",
   "turn/manifest": "reader",
   "turn/explain": "reader",
+  "transcript/why": "reader",
   "session/get": "reader",
   "session/resume": "editor",
   "skill/list": "reader",

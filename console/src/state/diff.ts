@@ -118,15 +118,25 @@ export function fold(all: DiffLine[], context = 3): DiffPart[] {
     near.fill(1, Math.max(0, index - context), Math.min(all.length, index + context + 1));
   });
   const parts: DiffPart[] = [];
+  const firsts = new Map<DiffPart, DiffLine>();
+  const onlyLine = (gap: DiffPart): DiffPart => {
+    const line = firsts.get(gap);
+    return line ? { kind: "lines", lines: [line] } : gap;
+  };
   all.forEach((line, index) => {
     const last = parts.at(-1);
     if (near[index]) {
       if (last?.kind === "lines") last.lines.push(line);
       else parts.push({ kind: "lines", lines: [line] });
     } else if (last?.kind === "gap") last.count += 1;
-    else parts.push({ kind: "gap", count: 1 });
+    else {
+      const gap: DiffPart = { kind: "gap", count: 1 };
+      firsts.set(gap, line);
+      parts.push(gap);
+    }
   });
-  return parts;
+  // A single line takes no more space than the note about it.
+  return parts.map((part) => (part.kind === "gap" && part.count === 1 ? onlyLine(part) : part));
 }
 
 /** A row of the side-by-side view. */

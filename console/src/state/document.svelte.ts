@@ -2,14 +2,15 @@
 import { ConnectionLost, RpcError, describe, isTransient } from "../protocol/errors";
 import type { ResolvedDocument, Warning } from "../protocol/types";
 import { drafts, type Place } from "./drafts";
-import { Editing, type EditingRequest, type EditingStatus, type KnownText } from "./editing";
+import { Editing, type Draft, type EditingRequest, type EditingStatus, type KnownText } from "./editing";
 import { session, type SessionEvent } from "./session.svelte";
 
 export class OpenDocument {
   readonly workspace: string;
   readonly folder: string | undefined;
   text = $state.raw("");
-  epoch = $state(0);
+  /** Counter of texts from elsewhere; -1 before there is one. */
+  epoch = $state(-1);
   status = $state.raw<EditingStatus>({ kind: "loading" });
   base = $state.raw<KnownText>({ text: "", version: 0 });
   remote = $state.raw<KnownText | undefined>();
@@ -23,8 +24,9 @@ export class OpenDocument {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #unlisten: () => void;
   #isClosed = false;
-  /** Writes of drafts happen one after the other, so that an older text never replaces a newer one. */
-  #keeping: Promise<void> = Promise.resolve();
+  /** Newest change of the draft that is not written yet. */
+  #unwritten: Draft | null | undefined;
+  #isWriting = false;
 
   constructor(workspace: string, folder: string | undefined) {
     this.workspace = workspace;
@@ -138,13 +140,24 @@ export class OpenDocument {
   #keepDraft(editing: Editing): void {
     const change = editing.takeDraftChange();
     if (change === undefined) return;
-    const place = this.#place;
-    this.#keeping = this.#keeping
-      .then(() => drafts.keep(place, change))
-      .then(
-        () => void (this.draftProblem = undefined),
-        (error: unknown) => void (this.draftProblem = describe(error)),
-      );
+    this.#unwritten = change;
+    if (!this.#isWriting) void this.#writeDrafts();
+  }
+
+  /** Writes one draft after the other. Changes during a write are written once, with the newest text. */
+  async #writeDrafts(): Promise<void> {
+    this.#isWriting = true;
+    while (this.#unwritten !== undefined) {
+      const change = this.#unwritten;
+      this.#unwritten = undefined;
+      try {
+        await drafts.keep(this.#place, change);
+        this.draftProblem = undefined;
+      } catch (error) {
+        this.draftProblem = describe(error);
+      }
+    }
+    this.#isWriting = false;
   }
 
   async #send(editing: Editing, request: EditingRequest): Promise<void> {

@@ -57,7 +57,7 @@ type Announced = { kind: "version"; version: number } | { kind: "archived" } | {
 
 /** Returns a text as the gateway stores it: with line feeds only. */
 export function normalise(text: string): string {
-  return text.replace(/\r\n?/g, "\n");
+  return text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
 }
 
 function known(document: { content: string; version: number } | undefined): KnownText {
@@ -80,6 +80,7 @@ export class Editing {
   #due: { at: number; reason: SaveReason } | undefined;
   #problem: Problem | undefined;
   #reportedDraft: Draft | undefined;
+  #measured: { text: string; bytes: number } | undefined;
   readonly #maxBytes: number;
 
   /** Starts before the document is loaded, with the draft of an earlier visit if there is one. */
@@ -399,7 +400,11 @@ export class Editing {
   #bytes(): number {
     // A UTF-16 unit has at most three bytes, so a short text need not be encoded after every key.
     if (this.#text.length * 3 <= this.#maxBytes) return this.#text.length;
-    return new TextEncoder().encode(normalise(this.#text)).length;
+    if (this.#measured?.text !== this.#text) {
+      const bytes = new TextEncoder().encode(normalise(this.#text)).length;
+      this.#measured = { text: this.#text, bytes };
+    }
+    return this.#measured.bytes;
   }
 
   #replace(text: string): void {

@@ -44,6 +44,12 @@ export function visible(text: string): string {
   });
 }
 
+/** Returns the number of characters, as the gateway counts them. */
+export function characters(text: string): number {
+  // A character outside the basic plane takes two units. Spreading a long text into an array would cost milliseconds.
+  return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
+}
+
 /** Returns the first characters of a text with a mark for the rest. */
 export function clip(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;

@@ -10,6 +10,7 @@
 mod access;
 mod compare;
 mod connections;
+mod console;
 mod documents;
 mod mcp_endpoint;
 mod memory;
