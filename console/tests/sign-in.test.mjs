@@ -42,6 +42,7 @@ describe("sign-in", () => {
     const page = await window.signedIn();
     assert.ok(!page.url().includes("code="), page.url());
     await page.getByRole("treeitem", { name: "AGENTS.md" }).waitFor();
+    await page.getByRole("heading", { name: "demo" }).waitFor();
     const [kept] = await window.context.cookies();
     assert.deepEqual([kept.httpOnly, kept.sameSite, kept.path, kept.domain], [true, "Strict", "/", "127.0.0.1"]);
     assert.ok(Math.abs(kept.expires - Date.now() / 1000 - 12 * 3600) < 120);

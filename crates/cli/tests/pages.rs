@@ -57,6 +57,7 @@ pages! {
     compare "docs/compare.md"
     concepts "docs/concepts.md"
     configuration "docs/configuration.md"
+    console "docs/console.md"
     delegation "docs/delegation.md"
     desktop "docs/desktop.md"
     diff "docs/diff.md"
