@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 
 use crate::failure::check_failed;
 use crate::process::{self, cargo};
-use crate::{prerequisites, print_status};
+use crate::{prerequisites, print_status, test};
 
 /// Built files, which the command contains.
 const ASSETS: &str = "crates/console/assets";
@@ -50,7 +50,7 @@ pub(crate) fn build(root: &Path, build: Build) -> Result<()> {
 
 /// Tests the console: types, state machines, the committed files, and every view in a real browser. With arguments, runs
 /// only the browser tests they select.
-pub(crate) fn test(root: &Path, arguments: &[OsString]) -> Result<()> {
+pub(crate) fn run_tests(root: &Path, arguments: &[OsString]) -> Result<()> {
     let started = Instant::now();
     prerequisites::ensure_for_console()?;
     install(root)?;
@@ -76,9 +76,19 @@ struct Programs {
 /// Builds the command and the scripted model that answers its turns.
 fn build_programs(root: &Path) -> Result<Programs> {
     let mut command = cargo();
-    command.args(["build", "-p", "foreword"]);
+    let mut model = cargo();
+    command.arg("build");
+    model.args(["build", "--example", "scripted-model"]);
+    if prerequisites::is_ci() {
+        // The same features as in the main test run; otherwise most of the workspace would be compiled again.
+        command.args(test::EVERYTHING).args(test::TARGETS);
+        model.args(test::EVERYTHING);
+    } else {
+        command.args(["-p", "foreword"]);
+        model.args(["-p", "scripted-model"]);
+    }
     process::run(&mut command)?;
-    process::run(cargo().args(["build", "-p", "scripted-model", "--example", "scripted-model"]))?;
+    process::run(&mut model)?;
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     Ok(Programs {
         foreword: target.join("debug/foreword"),

@@ -176,7 +176,7 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().task {
         Task::Test { desktop: true, arguments, .. } => desktop::run(root(), &arguments),
-        Task::Test { console: true, arguments, .. } => console::test(root(), &arguments),
+        Task::Test { console: true, arguments, .. } => console::run_tests(root(), &arguments),
         Task::Test { arguments, .. } => test::run(&arguments),
         Task::Console { check: false } => console::build(root(), Build::Write),
         Task::Console { check: true } => console::build(root(), Build::Check),

@@ -1,6 +1,6 @@
 //! The web console: its files, one-time codes and sessions.
 //!
-//! A session stands for a token. Whoever holds its cookie has the token's role and workspace, and loses both with the
+//! A session stands for a token. The holder of its cookie has the token's role and workspace, and loses both with the
 //! token. Sessions and codes live in memory: after a restart people sign in again.
 
 pub(crate) mod codes;
@@ -45,7 +45,7 @@ struct Minted {
     digest: String,
 }
 
-/// Returns a secret of `N` random bytes. Only its digest is kept, as with tokens: a copy of the memory signs nobody in.
+/// Returns a secret of `N` random bytes. Only its digest is kept, as with tokens: a copy of the memory is no key.
 fn mint<const N: usize>() -> Result<Minted, getrandom::Error> {
     let mut bytes = [0_u8; N];
     getrandom::fill(&mut bytes)?;

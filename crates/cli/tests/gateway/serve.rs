@@ -65,7 +65,8 @@ fn a_start_says_what_to_do_next_and_the_commands_work() {
         format!(
             "foreword gateway at {url}\n  database    sqlite://{data}/foreword.db\n  \
              token       {data}/owner.token\n  model       none (model.default is not set)\n  \
-             sandbox     no commands (shell.enabled is false)\n\n\
+             sandbox     no commands (shell.enabled is false)\n  \
+             console     {url}/console/\n\n\
              Nothing is in it yet. In another terminal, make a workspace and give its root an AGENTS.md:\n\n  \
              {foreword} {flag} workspace create demo\n  \
              echo 'Answer briefly.' | {foreword} {flag} doc save\n\n\
@@ -82,6 +83,25 @@ fn a_start_says_what_to_do_next_and_the_commands_work() {
     shell.env_remove("FOREWORD_DATA").env_remove("FOREWORD_HOME");
     finish(shell, b"").done();
     assert_eq!(machine.run("doc get").done(), "Answer briefly.\n");
+}
+
+#[test]
+fn the_consoles_address_works_once() {
+    let machine = Machine::new();
+    assert!(machine.run("console --print").failed(3).contains("no gateway is running"));
+    let server = machine.serve();
+    let url = machine.run("console --print").done();
+    let (page, code) = url.trim().split_once("#code=").unwrap();
+    assert_eq!((page, code.len()), (format!("{}/console/", server.url).as_str(), 32));
+    assert!(!server.log().contains(code));
+}
+
+#[test]
+fn a_console_that_is_off_names_its_setting() {
+    let machine = Machine::new();
+    machine.write("home/config.toml", "[console]\nenabled = false\n");
+    let _server = machine.serve();
+    assert!(machine.run("console --print").failed(3).contains("console.enabled"));
 }
 
 #[test]

@@ -43,8 +43,8 @@ impl OneTimeCodes {
 
     /// Uses up a code and returns the digest of its token. `None` if it is unknown, used or expired.
     pub(crate) fn take(&self, code: &str, now: Instant) -> Option<String> {
-        // Removed before anything else is checked: a second attempt with the same code finds nothing, whatever became of
-        // the first one.
+        // Removed before anything else is checked: a second attempt with the same code finds nothing, also if
+        // the first one failed.
         let code = self.0.lock().remove(&hash_secret(code))?;
         code.is_valid(now).then_some(code.token_sha256)
     }

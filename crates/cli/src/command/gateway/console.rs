@@ -28,7 +28,13 @@ pub(crate) async fn run(context: &Context, action: Action) -> Result<Exit, Failu
     let target = context.target()?;
     let url = target.locate()?.url;
     let client = Client::connect(&target).await?;
-    let made = client.call::<ConsoleCode>(&ConsoleCodeParams {}).await?;
+    let made = client.call::<ConsoleCode>(&ConsoleCodeParams {}).await;
+    // A console that is off is a state of the gateway and no wrong use of the command.
+    let made = made.map_err(|error| {
+        let mut failure = Failure::from(error);
+        failure.exit = Exit::Failed;
+        failure
+    })?;
     // The code is in the fragment, which browsers do not send: it reaches no log of a proxy.
     let address = ConsoleAddress {
         url: format!("{}/console/#code={}", url.trim_end_matches('/'), made.code),

@@ -30,7 +30,7 @@ pub(super) async fn text(gateway: &Gateway, context: &Context) -> String {
         ("sandbox", status::sandbox(context)),
     ];
     if context.configuration.sections().gateway.console_enabled {
-        rows.push(("console", format!("{}/console/ (sign in with `{command} console`)", gateway.url())));
+        rows.push(("console", format!("{}/console/", gateway.url())));
     }
     if !workspaces.is_empty() {
         rows.insert(0, ("workspaces", names(&workspaces)));
