@@ -9,6 +9,8 @@ use prompt::RebuildError;
 use protocol::{Hint, TurnErrorKind};
 use store::StoreError;
 
+use crate::explain::request::RequestError;
+
 /// Reason that there is no prompt or no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
@@ -39,6 +41,9 @@ pub enum AgentError {
     /// A directory cannot be used.
     #[error("cannot work in {}: {source}", path.display())]
     Directory { path: PathBuf, source: std::io::Error },
+    /// The context for a turn is too long.
+    #[error("the context has {characters} characters, but at most {limit} are allowed")]
+    LongContext { characters: usize, limit: usize },
     #[error("skills are disabled (skills.enabled)")]
     SkillsOff,
     #[error("there is no skill `{slug}` here")]
@@ -145,6 +150,9 @@ pub enum AgentError {
     /// A past prompt cannot be rebuilt.
     #[error(transparent)]
     Rebuild(#[from] RebuildError),
+    /// A past request cannot be rebuilt.
+    #[error(transparent)]
+    Request(#[from] RequestError),
 }
 
 impl AgentError {
@@ -214,6 +222,13 @@ impl Hint for AgentError {
             AgentError::CutCall { .. } => "ask for less at once",
             AgentError::Rebuild(RebuildError::Purged { .. }) => {
                 "its manifest is still available: `foreword prompt manifest THREAD --turn TURN`"
+            }
+            AgentError::LongContext { .. } => "shorten it, or put it into a file that the agent can read",
+            AgentError::Request(RequestError::Altered { .. }) => {
+                "a part of it was forgotten or redacted since, or another version of Foreword sent it"
+            }
+            AgentError::Request(RequestError::Missing { .. } | RequestError::Tool { .. }) => {
+                "requests are recorded since this version, with `prompt.keep_texts`"
             }
             AgentError::Refused => "ask differently, or ask another model with --model",
             AgentError::OnlyCalls => {

@@ -1,10 +1,11 @@
 //! Explanations of finished turns: everything that made up their prompts, from the store alone.
 
+pub(crate) mod request;
 pub(crate) mod rounds;
 pub(crate) mod view;
 
 use futures_util::future::BoxFuture;
-use instructions::{Reminder, ReminderFile};
+use instructions::{Reminder, ReminderFile, RemovedFile};
 use prompt::AGENTS_CONTEXT;
 use protocol::message::{AttachedReminder, Block, TurnItem, TurnMessage};
 use protocol::prompt::{PromptDiagnostic, PromptManifestSection, RoundManifest};
@@ -37,6 +38,7 @@ impl Agent {
             // A turn may change its sections between rounds. The last manifest shows what led to the answer.
             let sections = manifests.last().map_or(&[][..], |last| &last.manifest.sections);
             let left_out = manifests.last().map_or(&[][..], |last| &last.manifest.left_out);
+            let policies = manifests.last().map_or(&[][..], |last| &last.manifest.policies);
             let mut files = initial_files(sections);
             files.extend(self.earlier_files(&stored, history.as_ref()).await?);
             files.extend(delivered_files(&entries));
@@ -45,6 +47,7 @@ impl Agent {
                 files,
                 sources: sections.iter().flat_map(sources).collect(),
                 left_out: left_out.to_vec(),
+                policies: policies.to_vec(),
                 sections: sections.to_vec(),
                 diagnostics: diagnostics(&manifests),
                 hooks: self.store.hook_runs(workspace_id, turn_id).await?,
@@ -91,7 +94,7 @@ fn diagnostics(manifests: &[RoundManifest]) -> Vec<PromptDiagnostic> {
 fn sent_history(items: &[StoredItem]) -> Option<ExplainedHistory> {
     items.iter().rev().find_map(|stored| match &stored.item {
         TurnItem::Context(history) => Some(history.clone()),
-        TurnItem::Message(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) => None,
+        TurnItem::Message(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) | TurnItem::Request(_) => None,
     })
 }
 
@@ -129,8 +132,8 @@ fn delivered_files(entries: &[TurnMessage]) -> impl Iterator<Item = ExplainedFil
 
 /// Returns the files named by a reminder.
 pub(crate) fn files_in_reminder(attached: &AttachedReminder) -> Vec<ExplainedFile> {
-    let (files, removed): (&[ReminderFile], &[std::path::PathBuf]) = match &attached.reminder {
-        Reminder::AgentsResolvePaths { files, removed } => (files, removed),
+    let (files, removed): (&[ReminderFile], &[RemovedFile]) = match &attached.reminder {
+        Reminder::AgentsResolvePaths { files, removed, .. } => (files, removed),
         Reminder::SessionResumeDiff { files, removed, .. } => (files, removed),
         _ => (&[], &[]),
     };
@@ -146,7 +149,7 @@ pub(crate) fn files_in_reminder(attached: &AttachedReminder) -> Vec<ExplainedFil
         let delivery = if told.block.is_some() { FileDelivery::Inline } else { FileDelivery::Pointer };
         file(&told.path, delivery, Some(told.mtime_ms), told.sha256.clone())
     });
-    let gone = removed.iter().map(|path| file(path, FileDelivery::Removed, None, None));
+    let gone = removed.iter().map(|removed| file(&removed.path, FileDelivery::Removed, None, None));
     told.chain(gone).collect()
 }
 

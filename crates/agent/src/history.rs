@@ -192,8 +192,18 @@ impl Agent {
         turn: &Turn,
         range: TurnRange,
     ) -> Result<Vec<PastTurn>, AgentError> {
+        self.completed_turns_for(turn, range, None).await
+    }
+
+    /// Returns completed turns of a turn's thread, oldest first, with the private memory of `reader` only.
+    pub(crate) async fn completed_turns_for(
+        &self,
+        turn: &Turn,
+        range: TurnRange,
+        reader: Option<&str>,
+    ) -> Result<Vec<PastTurn>, AgentError> {
         let items = self.store.completed_items(&turn.workspace_id, &turn.thread_id, range).await?;
-        Ok(self.past_turns(items, None))
+        Ok(self.past_turns(items, reader))
     }
 
     fn past_turns(&self, items: Vec<(u64, StoredItem)>, reader: Option<&str>) -> Vec<PastTurn> {
@@ -210,7 +220,7 @@ impl Agent {
                         trimmed.results.iter().for_each(|result| entry.trim_result(result));
                     }
                 }
-                (TurnItem::Trimmed(_) | TurnItem::Context(_) | TurnItem::Round(_), _) => {}
+                (TurnItem::Trimmed(_) | TurnItem::Context(_) | TurnItem::Round(_) | TurnItem::Request(_), _) => {}
             }
         }
         for turn in &mut turns {

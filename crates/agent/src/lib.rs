@@ -35,6 +35,7 @@ pub use domains::memory::MEMORY_HOOK;
 pub use domains::memory::privacy::{hide_notes_of_others, memory_of_another};
 pub use domains::skills::SKILLS_HOOK;
 pub use error::AgentError;
+pub use explain::request::{RebuiltRequest, RequestError};
 pub use explain::view::turn_reminder;
 pub use settings::{
     AgentSettings, Clock, DelegationSettings, PromptSettings, RetentionSettings, TurnLimits, TurnSettings,

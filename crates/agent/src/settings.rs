@@ -8,6 +8,7 @@ use std::time::Duration;
 use instructions::FileSettings;
 use memory::MemorySettings;
 use prompt::{PromptBudgets, PromptProfile};
+use protocol::DelegateInstructions;
 use provider::{Providers, ReasoningEffort};
 use serde::Deserialize;
 use skills::SkillSettings;
@@ -65,6 +66,8 @@ pub struct DelegationSettings {
     pub enabled: bool,
     /// Hides the tool until a model requests it.
     pub hidden: bool,
+    /// Instructions that delegates read besides their goal.
+    pub instructions: DelegateInstructions,
     /// Maximum depth of delegation below a thread: 2 allows children and grandchildren.
     pub max_depth: u32,
     /// Children of one turn that run concurrently; others wait.
@@ -76,7 +79,14 @@ pub struct DelegationSettings {
 
 impl Default for DelegationSettings {
     fn default() -> Self {
-        Self { enabled: true, hidden: false, max_depth: 2, max_parallel: 4, max_given_out: 100 }
+        Self {
+            enabled: true,
+            hidden: false,
+            instructions: DelegateInstructions::None,
+            max_depth: 2,
+            max_parallel: 4,
+            max_given_out: 100,
+        }
     }
 }
 

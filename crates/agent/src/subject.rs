@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hooks::TurnContext;
-use memory::asks_not_to_remember;
-use protocol::{Audience, Thread, TurnScope, Workspace};
+use memory::phrase_against_remembering;
+use protocol::{Audience, DelegateInstructions, Thread, TurnScope, Workspace};
 use store::{TurnStart, TurnSubject};
 use tools::RoundContext;
 
@@ -28,6 +28,8 @@ pub(crate) struct PromptSubject {
     /// Directory whose instruction files apply: the working directory, else the user's own; `None` without either.
     pub(crate) instructions: Option<WorkingDirectory>,
     pub(crate) start: SessionStart,
+    /// Instructions that it reads if it is delegated.
+    pub(crate) delegate_instructions: DelegateInstructions,
     /// Number of threads above this one: 0 for a thread made by a user.
     pub(crate) depth: u32,
     /// Limits inherited from the turn that delegated the work.
@@ -35,10 +37,16 @@ pub(crate) struct PromptSubject {
 }
 
 impl PromptSubject {
+    /// Returns the reader of its instructions.
+    pub(crate) fn audience(&self) -> Audience {
+        audience(&self.thread)
+    }
+
     /// Returns the context for hooks.
     pub(crate) fn turn_context(&self) -> TurnContext {
         TurnContext {
-            audience: audience(&self.thread),
+            audience: self.audience(),
+            delegate_instructions: self.delegate_instructions,
             inherits_document: self.thread.inherits_document,
             ..TurnContext::new(Arc::clone(&self.scope))
         }
@@ -69,7 +77,11 @@ impl Agent {
         let audience = audience(&thread);
         let directory = self.directory(&workspace, request.cwd.as_deref()).await?;
         let directory = directory.map(|directory| directory.read_by(audience));
-        let instructions = self.instruction_directory(&workspace, directory.as_ref()).await?;
+        let delegate_instructions = self.settings.delegation.instructions;
+        let instructions = match (audience, delegate_instructions) {
+            (Audience::Delegate, DelegateInstructions::None) => None,
+            _ => self.instruction_directory(&workspace, directory.as_ref()).await?,
+        };
         let instructions = instructions.map(|directory| directory.read_by(audience));
         // Only delegated threads need this query, and most threads have no parent.
         let depth = match &thread.parent_thread_id {
@@ -83,7 +95,8 @@ impl Agent {
             root: root.map(Path::to_owned),
             directory: directory.as_ref().map(|directory| directory.cwd.clone()),
             // A delegated turn inherits the wish from its parent, whatever its goal is.
-            off_the_record: request.scope.off_the_record || input.is_some_and(asks_not_to_remember),
+            off_the_record: (request.scope.off_the_record.clone())
+                .or_else(|| input.and_then(phrase_against_remembering).map(str::to_owned)),
             ..request.scope.clone()
         };
         Ok(PromptSubject {
@@ -93,6 +106,7 @@ impl Agent {
             directory,
             instructions,
             start: SessionStart::Thread,
+            delegate_instructions,
             depth,
             limits: ChildLimits::default(),
         })

@@ -114,7 +114,7 @@ impl Agent {
                 TurnItem::Context(history) => left_out_through = history.left_out_through,
                 TurnItem::Round(round) => input_tokens = Some(round.usage.input),
                 // Trimming shortens results and leaves the reminders, which carry the instructions.
-                TurnItem::Trimmed(_) => {}
+                TurnItem::Trimmed(_) | TurnItem::Request(_) => {}
             }
         }
         Ok(ThreadTurn {

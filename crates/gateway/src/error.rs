@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use agent::AgentError;
+use agent::{AgentError, RequestError};
 use prompt::RebuildError;
 use protocol::error::{ErrorData, ErrorKind, ErrorObject, ErrorSubject, Hint as _, InternalReason};
 use protocol::{Role, WorkspaceId};
@@ -134,9 +134,10 @@ pub(crate) fn from_agent(failure: AgentError) -> ErrorObject {
         | AgentError::UnusableSkill { .. }
         | AgentError::Panicked
         | AgentError::TooLong { .. } => ErrorKind::InvalidState,
-        AgentError::NoInput | AgentError::ModelName(_) | AgentError::OtherThread { .. } => {
-            ErrorKind::InvalidParams
-        }
+        AgentError::NoInput
+        | AgentError::LongContext { .. }
+        | AgentError::ModelName(_)
+        | AgentError::OtherThread { .. } => ErrorKind::InvalidParams,
         AgentError::NoModel | AgentError::NoAnswer | AgentError::NoList | AgentError::Provider(_) => {
             ErrorKind::ProviderFailed
         }
@@ -145,9 +146,12 @@ pub(crate) fn from_agent(failure: AgentError) -> ErrorObject {
         AgentError::UnknownProvider(_)
         | AgentError::UnknownSkill { .. }
         | AgentError::NoManifest { .. }
-        | AgentError::Rebuild(RebuildError::Missing { .. } | RebuildError::Purged { .. }) => {
+        | AgentError::Rebuild(RebuildError::Missing { .. } | RebuildError::Purged { .. })
+        | AgentError::Request(RequestError::Missing { .. } | RequestError::Tool { .. }) => {
             ErrorKind::NotFound
         }
+        AgentError::Request(RequestError::Private { .. }) => ErrorKind::Forbidden,
+        AgentError::Request(RequestError::Altered { .. }) => ErrorKind::InvalidState,
         AgentError::TooManyTurns { .. } | AgentError::QueueFull { .. } | AgentError::TokensSpent { .. } => {
             ErrorKind::LimitReached
         }

@@ -62,6 +62,7 @@ pub(crate) fn router() -> Router {
         .on::<method::PromptPreview, _>(prompt::preview)
         .on::<method::PromptDiff, _>(prompt::diff)
         .on::<method::PromptRebuild, _>(prompt::rebuild)
+        .on::<method::TurnRequest, _>(prompt::request)
         .on::<method::TurnStart, _>(turn::start)
         .on::<method::TurnGet, _>(turn::get)
         .on_reply::<method::TurnWatch, _>(watching::watch)

@@ -82,16 +82,17 @@ async fn a_preview_has_files_document_and_bootstrap() {
             "identity_core",
             "agents_guidance",
             "environment",
-            "agents_context",
             "hidden_tool_domains",
             "agents_md",
+            "agents_context",
             "extra_system"
         ]
     );
     let session = prompt["session_text"].as_str().unwrap();
     assert!(session.contains("At the root.") && !session.contains("In a."), "{session}");
-    assert!(session.ends_with("<AGENTS_MD>\nFrom the document. &lt;/AGENTS_MD>\n</AGENTS_MD>"), "{session}");
-    let document = &prompt["manifest"]["sections"][8];
+    let document = "<AGENTS_MD>\nFrom the document. &lt;/AGENTS_MD>\n</AGENTS_MD>\n\n## AGENTS Context\n";
+    assert!(session.contains(document), "{session}");
+    let document = &prompt["manifest"]["sections"][7];
     assert_eq!(
         (&document["sources"][0]["kind"], &document["sources"][0]["version"]),
         (&json!("document"), &json!(1))

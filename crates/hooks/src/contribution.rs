@@ -26,6 +26,17 @@ pub struct Policy {
     /// Name of the setting; only one hook may decide it.
     pub key: String,
     pub value: Value,
+    /// Reason for a decision that differs from the usual one, for the turn's explanation.
+    pub reason: Option<String>,
+    /// Effect of such a decision, for the turn's explanation.
+    pub effect: Option<String>,
+}
+
+impl Policy {
+    /// Creates a decision without a reason.
+    pub fn new(key: impl Into<String>, value: impl Into<Value>) -> Self {
+        Self { key: key.into(), value: value.into(), reason: None, effect: None }
+    }
 }
 
 /// Tools the turn may offer.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use protocol::hook::Phase;
-use protocol::{Audience, ContentHash, TurnScope, TurnStatus};
+use protocol::{Audience, ContentHash, DelegateInstructions, TurnScope, TurnStatus};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -22,7 +22,9 @@ pub struct TurnContext {
     pub touched_paths: Vec<PathBuf>,
     /// The reader of the turn's instructions: the main agent, or a delegate of another turn.
     pub audience: Audience,
-    /// True if a delegated turn gets the document of its scope.
+    /// Instructions that a delegated turn gets.
+    pub delegate_instructions: DelegateInstructions,
+    /// True if a delegated turn gets the document of its scope in any case.
     pub inherits_document: bool,
     /// Contributions of earlier phases of the turn.
     pub earlier: Vec<Contributed>,
@@ -33,12 +35,18 @@ pub struct TurnContext {
 }
 
 impl TurnContext {
+    /// Returns true if the turn works for another one and reads no instructions besides its goal.
+    pub fn reads_goal_only(&self) -> bool {
+        self.audience == Audience::Delegate && self.delegate_instructions == DelegateInstructions::None
+    }
+
     /// Creates the context of a scope; everything else is empty.
     pub fn new(scope: impl Into<Arc<TurnScope>>) -> Self {
         Self {
             scope: scope.into(),
             touched_paths: Vec::new(),
             audience: Audience::Main,
+            delegate_instructions: DelegateInstructions::default(),
             inherits_document: false,
             earlier: Vec::new(),
             prompt_fingerprint: None,

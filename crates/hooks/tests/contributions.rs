@@ -14,7 +14,7 @@ use crate::behaviour::{Does, bench, section, status, subscription};
 const ONE_EACH: &str = r#"{"policy": 1, "prompt_section": 1, "tool_bundle": 1, "background_job": 1}"#;
 
 fn policy(key: &str, value: u32) -> Contribution {
-    Policy { key: key.into(), value: json!(value) }.into()
+    Policy::new(key, json!(value)).into()
 }
 
 fn tool(name: &str) -> ToolSpec {

@@ -187,7 +187,7 @@ async fn a_hook_sees_the_turn_context() {
 #[tokio::test]
 async fn a_later_phase_sees_what_earlier_ones_contributed() {
     let decides = HookSubscription::new("decides", Phase::PrePolicy, |_: HookContext| async {
-        Ok(vec![Policy { key: "depth".to_owned(), value: 2.into() }.into()])
+        Ok(vec![Policy::new("depth", 2).into()])
     });
     let reads = HookSubscription::new("reads", PHASE, |context: HookContext| async move {
         let earlier = context.turn.earlier.iter();

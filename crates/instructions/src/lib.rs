@@ -55,7 +55,10 @@ pub use session::file::{
     ParseError, PendingSessionWrite, SessionFile, SessionFileError, parse as parse_session,
 };
 pub use session::frozen::{FrozenChange, FrozenFile};
-pub use session::reminder::{Reminder, ReminderFile, ResumeLines, SystemReminderType};
+pub use session::reminder::{
+    FileNovelty, Reminder, ReminderFile, ReminderWording, ResumeLines, SystemReminderType,
+};
+pub use session::removal::{RemovalReason, RemovedFile};
 pub use session::resolver::{Announcement, ResolvedAgents, ResolvedFile, Resolver, SkipReason};
 pub use session::resume::ResumeDifference;
 pub use session::{FileProblem, FileVersion, InitialChain, SCHEMA, Session};

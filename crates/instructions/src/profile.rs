@@ -45,7 +45,7 @@ pub use rules::search::{
     RootOverride, SearchRules, SkippedDirectory, WithoutMarker,
 };
 pub use rules::session::{
-    Changed, NestedFiles, NestedRules, OnReading, ReminderRules, ReminderTexts, SessionRules,
+    AnnouncedFirst, Changed, NestedFiles, NestedRules, OnReading, ReminderRules, ReminderTexts, SessionRules,
 };
 pub use rules::settings::{
     AgentSettings, BrokenSettings, FolderTrust, JsonSettings, NamesHeading, NamesSetting, OwnNames,

@@ -5,6 +5,7 @@ pub(crate) mod delivery;
 pub(crate) mod file;
 pub(crate) mod frozen;
 pub(crate) mod reminder;
+pub(crate) mod removal;
 pub(crate) mod resolver;
 pub(crate) mod resume;
 
@@ -340,7 +341,9 @@ impl Session {
         };
         for text in delivered {
             let (files, removed) = match text {
-                DeliveredText::Reminder(Reminder::AgentsResolvePaths { files, removed }) => (files, removed),
+                DeliveredText::Reminder(Reminder::AgentsResolvePaths { files, removed, .. }) => {
+                    (files, removed)
+                }
                 DeliveredText::Reminder(Reminder::SessionResumeDiff {
                     cwd: (_, now),
                     files,
@@ -371,7 +374,7 @@ impl Session {
                     None => self.remove(&file.path),
                 }
             }
-            removed.iter().for_each(|path| self.remove(path));
+            removed.iter().for_each(|removed| self.remove(&removed.path));
         }
         self.covered_dirs = covered(&self.loaded_versions);
     }

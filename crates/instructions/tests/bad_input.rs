@@ -410,6 +410,32 @@ fn a_fallback_with_a_known_name_is_one_candidate() {
     assert_eq!(fate(&found, "AGENTS.local.md"), [Outcome::Used]);
 }
 
+// Otherwise FOREWORD_HOME=~/.foreword would make the home directory a project, and everything in it a part of it.
+#[test]
+fn own_configuration_marks_no_project() {
+    let tree = Tree::new();
+    let home = tree.directory("home");
+    let cwd = tree.directory("home/work/a");
+    tree.directory("home/.foreword");
+    fs::write(home.join("AGENTS.md"), "private notes").unwrap();
+    fs::write(cwd.join("AGENTS.md"), "work").unwrap();
+    std::os::unix::fs::symlink(home.join(".foreword"), tree.directory("home/work").join(".foreword"))
+        .unwrap();
+    let root = |own: Option<PathBuf>| {
+        let homes = HomeDirectories::of_user(Some(home.clone()));
+        let homes = match own {
+            Some(own) => homes.with(&FOREWORD, own),
+            None => homes,
+        };
+        let settings = FileSettings { homes, ..FileSettings::default() };
+        resolve(&Request { cwd: &cwd, settings: &settings }, None).unwrap().root.clone()
+    };
+    assert_eq!(root(Some(home.join(".foreword"))), None);
+    // In a project, the same name is a marker.
+    assert_eq!(root(None), Some(home.join("work")));
+    assert_eq!(root(Some(home.join(".config/foreword"))), Some(home.join("work")));
+}
+
 #[test]
 fn nothing_above_a_workspace_counts() {
     let directory = tempfile::tempdir().unwrap();
@@ -433,10 +459,10 @@ fn nothing_above_a_workspace_counts() {
         assert_eq!(resolved(bounds, profile), (Some(workspace), 2));
         assert_eq!(resolved(ProjectBounds::HomeOnly, profile), (None, 0));
     }
-    // A marker inside a workspace does not narrow it if the root can be given. Otherwise the agent's rules apply.
+    // Inside a workspace the nearest marker decides, as outside of one.
     fs::create_dir(root.join("workspace/a/.git")).unwrap();
     let bounds = || ProjectBounds::Workspace(root.join("workspace"));
-    assert_eq!(resolved(bounds(), &FOREWORD), (Some(root.join("workspace")), 2));
+    assert_eq!(resolved(bounds(), &FOREWORD), (Some(root.join("workspace/a")), 1));
     assert_eq!(resolved(bounds(), &CODEX), (Some(root.join("workspace/a")), 1));
     fs::remove_dir(root.join("workspace/a/.git")).unwrap();
     fs::remove_dir(root.join(".git")).unwrap();

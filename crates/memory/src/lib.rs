@@ -17,7 +17,7 @@ mod settings;
 mod terms;
 
 pub use extraction::{EXTRACTION_REQUEST, Extracted, exchange, extracted};
-pub use policy::{Policy, asks_not_to_remember};
+pub use policy::{Policy, phrase_against_remembering};
 pub use recall::{MAX_RECALLED, Recall, best, recall_text};
 pub use settings::MemorySettings;
 pub use terms::{IndexTerms, MAX_QUERY_TERMS, MAX_TERM_CHARS, QueryTerms};

@@ -71,15 +71,16 @@ const SPEAKERS: &[&str] = &["i", "we", "you", "they", "who", "people"];
 static PHRASE_WORDS: LazyLock<Vec<Vec<String>>> =
     LazyLock::new(|| PHRASES.iter().map(|phrase| sequence(phrase).collect()).collect());
 
-/// Returns true if a message asks not to be remembered.
-pub fn asks_not_to_remember(message: &str) -> bool {
+/// Returns the phrase with which a message asks not to be remembered, as the list of phrases spells it.
+pub fn phrase_against_remembering(message: &str) -> Option<&'static str> {
     let said: Vec<String> = sequence(message).collect();
-    PHRASE_WORDS.iter().any(|phrase| {
+    let is_in = |phrase: &Vec<String>| {
         said.windows(phrase.len()).enumerate().any(|(place, here)| {
             let speaker = place.checked_sub(1).and_then(|before| said.get(before));
             here == phrase.as_slice() && !speaker.is_some_and(|word| SPEAKERS.contains(&word.as_str()))
         })
-    })
+    };
+    PHRASES.iter().zip(PHRASE_WORDS.iter()).find(|(_, words)| is_in(words)).map(|(phrase, _)| *phrase)
 }
 
 #[cfg(test)]
@@ -97,7 +98,7 @@ mod tests {
             "这是秘密，不要记住",
             "これは覚えないでください",
         ] {
-            assert!(asks_not_to_remember(message), "{message}");
+            assert!(phrase_against_remembering(message).is_some(), "{message}");
         }
     }
 
@@ -110,7 +111,7 @@ mod tests {
             "forget everything",
             "",
         ] {
-            assert!(!asks_not_to_remember(message), "{message}");
+            assert!(phrase_against_remembering(message).is_none(), "{message}");
         }
     }
 

@@ -6,7 +6,7 @@ use protocol::prompt::{
 use protocol::{ContentHash, common_prefix};
 use tokens::{Encoding, count};
 
-use crate::section::MEMORY_RECALL;
+use crate::section::{DYNAMIC_CONTEXT, FilledBy, MEMORY_RECALL, SELECTED_SKILLS, SectionKind};
 
 /// Compares two prompts; `text_of` finds a section's text by its SHA-256, if it is kept.
 ///
@@ -58,14 +58,18 @@ pub fn blame(
     }
 }
 
-/// Returns the earlier prompt without its recalled memories if the later one recalls nothing.
+/// Returns the earlier prompt without those sections of one message that the later one lacks.
 ///
-/// A thread gets a memory only once. Later requests repeat it in the history, at the same position, so that its absence
-/// from the system part loses nothing.
+/// Notes, memories and context belong to one message of one turn. Later requests repeat that message in the history, at the
+/// same position, so that the absence of the section from a later turn loses nothing.
 fn without_retold(before: &PromptManifest, after: &PromptManifest) -> PromptManifest {
-    let recalls = after.sections.iter().any(|section| section.id == MEMORY_RECALL);
+    let is_known = |id: &str| after.sections.iter().any(|section| section.id == id);
+    let belongs_to_message = |id: &str| {
+        [MEMORY_RECALL, DYNAMIC_CONTEXT, SELECTED_SKILLS].contains(&id)
+            || SectionKind::find(id).is_some_and(|kind| kind.filled_by == FilledBy::Note)
+    };
     let mut compared = before.clone();
-    compared.sections.retain(|section| section.id != MEMORY_RECALL || recalls);
+    compared.sections.retain(|section| !belongs_to_message(&section.id) || is_known(&section.id));
     compared
 }
 

@@ -13,7 +13,10 @@ use protocol::prompt::{
 
 use crate::cut::{Cut, Rest, cut};
 use crate::input::{ContributedSection, FileTools, PromptCompileInput};
-use crate::section::{AGENTS_MD, FIRST_AFTER_UNKNOWN, FilledBy, SECTIONS, SectionKind};
+use crate::section::{
+    AGENTS_MD, DYNAMIC_CONTEXT, FIRST_AFTER_UNKNOWN, FilledBy, SECTIONS, SectionKind, TASK_ORCHESTRATION,
+    Wrapper,
+};
 use crate::texts::{self, HiddenTools};
 
 /// A section before it is rendered.
@@ -72,25 +75,28 @@ pub(crate) fn collect_sections(input: &PromptCompileInput) -> Collected<'_> {
 }
 
 /// Returns a built-in text if the input wants it.
-fn built_in(input: &PromptCompileInput, id: &str) -> Option<Cow<'static, str>> {
-    let text = match id {
-        "identity" => texts::IDENTITY,
-        "safety" => texts::SAFETY,
-        "tool_recovery_policy" if input.include_tool_recovery_policy => texts::TOOL_RECOVERY,
-        "task_orchestration" if input.include_task_orchestration => texts::TASK_ORCHESTRATION,
-        "agents_guidance" => {
-            let file_tools = input.environment.as_ref().map_or(FileTools::Absent, |it| it.file_tools);
-            return texts::agents_guidance(input.agents_guidance, file_tools).map(Cow::Owned);
+fn built_in(input: &PromptCompileInput, id: &str) -> Option<String> {
+    let file_tools = input.environment.as_ref().map_or(FileTools::Absent, |it| it.file_tools);
+    match id {
+        "identity" => Some(texts::identity(input.audience, file_tools)),
+        "safety" => Some(texts::safety(input.audience)),
+        "tool_recovery_policy" if input.include_tool_recovery_policy => {
+            Some(texts::tool_recovery(input.audience))
         }
-        "environment" => return input.environment.as_ref().map(texts::environment).map(Cow::Owned),
-        _ => return None,
-    };
-    Some(Cow::Borrowed(text))
+        TASK_ORCHESTRATION => input.task_orchestration.map(texts::task_orchestration),
+        "agents_guidance" => texts::agents_guidance(input.agents_guidance, file_tools),
+        "environment" => input.environment.as_ref().map(|it| texts::environment(it, input.audience)),
+        _ => None,
+    }
 }
 
 /// Returns the text that the caller supplied for a section.
 fn from_caller<'a>(input: &'a PromptCompileInput, id: &str) -> Option<&'a str> {
-    input.extra_system.as_deref().filter(|_| id == "extra_system")
+    match id {
+        "extra_system" => input.extra_system.as_deref(),
+        DYNAMIC_CONTEXT => input.dynamic_context.as_deref().map(str::trim_end),
+        _ => None,
+    }
 }
 
 /// Returns true if the profile includes the section. Sections that only hooks know are part of the full profile alone.
@@ -110,7 +116,7 @@ impl<'a> Collected<'a> {
                 // closed whatever the profile is.
                 Some("hooks cannot fill this section")
             } else if from_caller(input, id).is_some() {
-                Some("whoever asked for the prompt fills this section")
+                Some("the caller fills this section")
             } else if accepted.iter().any(|earlier| earlier.section.section_id == *id) {
                 Some("another hook fills this section already")
             } else if !has(input.profile, kind) {
@@ -154,9 +160,9 @@ impl<'a> Collected<'a> {
                 let source = PromptSource {
                     id: Some(kind.id.to_owned()),
                     version: Some(texts::TEXTS_VERSION),
-                    ..PromptSource::new(PromptSourceKind::BuiltIn, ContentHash::of(&*text))
+                    ..PromptSource::new(PromptSourceKind::BuiltIn, ContentHash::of(&text))
                 };
-                self.push(input, kind, text, vec![source], None);
+                self.push(input, kind, Cow::Owned(text), vec![source], None);
             }
             FilledBy::Bootstrap => {
                 let file = input.bootstrap.files.iter().find(|file| file.kind.section_id == kind.id);
@@ -381,7 +387,7 @@ impl<'a> Collected<'a> {
             left -= kept.min(left);
             hook_sources.extend(request.contributed.map(|it| hook_source(it, truncation)));
             // The wrapper is added after cutting, so that a cut text never loses its closing tag.
-            if let Some(wrapper) = draft.kind.and_then(SectionKind::wrapper)
+            if let Some(wrapper) = draft.kind.and_then(|kind| wrapper(kind, request))
                 && !draft.content.trim().is_empty()
             {
                 draft.content = Cow::Owned([wrapper.before, &draft.content, wrapper.after].concat());
@@ -389,6 +395,12 @@ impl<'a> Collected<'a> {
         }
         hook_sources.sort_by_key(|source| drafts.iter().position(|draft| draft.id == source.section_id));
     }
+}
+
+/// Returns the lines around a section's text. Context of the caller is foreign text, which hooks introduce themselves.
+fn wrapper(kind: &SectionKind, request: BudgetRequest<'_>) -> Option<Wrapper> {
+    let is_callers = kind.id == DYNAMIC_CONTEXT && request.contributed.is_none();
+    if is_callers { Some(Wrapper { before: texts::CALLERS_CONTEXT, after: "" }) } else { kind.wrapper() }
 }
 
 fn hook_source(contributed: &ContributedSection, truncation: PromptTruncation) -> PromptHookSource {

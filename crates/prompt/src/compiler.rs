@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use protocol::ContentHash;
-use protocol::prompt::{PromptManifest, PromptManifestSection, PromptRole};
+use protocol::prompt::{
+    PromptManifest, PromptManifestSection, PromptRole, PromptSource, PromptSourceKind, Stability,
+};
 use sha2::{Digest as _, Sha256};
 use tokens::{Counter, Encoding};
 
@@ -12,6 +14,7 @@ use crate::collect::{Collected, DraftSection, collect_sections};
 use crate::fingerprint::Fingerprinter;
 use crate::input::PromptCompileInput;
 use crate::parts::Parts;
+use crate::section::{FilledBy, SECTIONS, SectionKind};
 use crate::texts::TEXTS_VERSION;
 
 /// Version of the compiler's rules; the version of the texts follows it in manifests.
@@ -46,6 +49,49 @@ impl CompiledPrompt {
         let parts = Parts::of(own.map(|(section, text)| (section, &*text.text)));
         self.turn_text = parts.turn_text;
         self.full_text = parts.full_text;
+    }
+
+    /// Adds [notes](crate::notes) to the prompt of a round, each with its id and text, in the order of the table of sections.
+    /// Their text is sent at the end of the message that caused them, but the manifest records them like any other section.
+    pub fn add_notes<'a>(&mut self, counter: &Counter, notes: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        let place = |id: &str| SECTIONS.iter().position(|kind| kind.id == id);
+        let mut is_changed = false;
+        for (id, text) in notes {
+            let is_note = SectionKind::find(id).is_some_and(|kind| kind.filled_by == FilledBy::Note);
+            if !is_note || self.manifest.sections.iter().any(|section| section.id == id) {
+                continue;
+            }
+            is_changed = true;
+            let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+            let sha256 = ContentHash::from_digest(&digest);
+            let source = PromptSource {
+                id: Some(id.to_owned()),
+                version: Some(TEXTS_VERSION),
+                ..PromptSource::new(PromptSourceKind::BuiltIn, sha256.clone())
+            };
+            // Sections that only hooks know have no place in the table; they come before all notes.
+            let later = self.manifest.sections.iter().position(|other| place(&other.id) > place(id));
+            let index = later.unwrap_or(self.manifest.sections.len());
+            self.manifest.sections.insert(
+                index,
+                PromptManifestSection {
+                    id: id.to_owned(),
+                    stability: Stability::Turn,
+                    chars: text.chars().count() as u64,
+                    tokens: counter.count_hashed(Encoding::Cl100k, text, digest) as u64,
+                    sha256: sha256.clone(),
+                    truncated: false,
+                    role: PromptRole::System,
+                    said_earlier: false,
+                    sources: vec![source],
+                },
+            );
+            self.sections.insert(index, SectionText { id: id.to_owned(), sha256, text: text.into() });
+        }
+        if is_changed {
+            self.manifest.fingerprints = Fingerprinter::default().fingerprints(&self.manifest.sections);
+            self.leave_out_said();
+        }
     }
 }
 
@@ -126,6 +172,7 @@ impl Compiler {
             diagnostics,
             hook_sources,
             left_out,
+            policies: input.policies.clone(),
             request: None,
         };
         CompiledPrompt {

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use protocol::hook::PromptSection;
-use protocol::prompt::{PromptDiagnostic, PromptProfile, PromptRole, PromptSource, PromptTruncation};
+use protocol::prompt::{
+    PromptDiagnostic, PromptPolicy, PromptProfile, PromptRole, PromptSource, PromptTruncation,
+};
+use protocol::{Audience, DelegateInstructions};
 
 use crate::bootstrap::BootstrapFiles;
 use crate::budget::PromptBudgets;
@@ -14,14 +17,16 @@ use crate::budget::PromptBudgets;
 pub struct PromptCompileInput {
     /// Profile that selects the sections.
     pub profile: PromptProfile,
+    /// Reader of the prompt: the agent that a user talks to, or one that works for another agent.
+    pub audience: Audience,
     /// Files of the home directory as read from disk.
     pub bootstrap: BootstrapFiles,
     /// True if the turn has the tools to edit the bootstrap files that belong to the model.
     pub can_evolve: bool,
     /// True if the prompt explains how to react to failed calls.
     pub include_tool_recovery_policy: bool,
-    /// True if the prompt explains how to delegate.
-    pub include_task_orchestration: bool,
+    /// Instructions that delegates get, which the advice about delegation mentions. `None` omits that advice.
+    pub task_orchestration: Option<DelegateInstructions>,
     /// Facts about AGENTS files that the prompt explains.
     pub agents_guidance: AgentsGuidance,
     /// Working environment. `None` omits the section.
@@ -30,10 +35,14 @@ pub struct PromptCompileInput {
     pub agents_context: Option<AgentsContext>,
     /// Hidden tools by domain.
     pub hidden_domains: Vec<HiddenDomain>,
+    /// Context that the calling program supplies for this turn. It is data.
+    pub dynamic_context: Option<String>,
     /// Facts such as the date.
     pub extra_system: Option<String>,
     /// Contributions of hooks, in the order of the hooks.
     pub contributed: Vec<ContributedSection>,
+    /// Decisions of hooks about the turn, for the manifest.
+    pub policies: Vec<PromptPolicy>,
     /// Problems that hooks and the caller add to the manifest.
     pub diagnostics: Vec<PromptDiagnostic>,
     /// Ids of sections that are switched off.

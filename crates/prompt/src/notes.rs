@@ -1,6 +1,6 @@
 //! Texts that are appended to a message, because inside the prompt they would break the cached prefix.
 
-use crate::section::{RECOVERY_CONTINUATION, RETRY_INSTRUCTION, SectionKind};
+use crate::section::{FINAL_ANSWER, RECOVERY_CONTINUATION, RETRY_INSTRUCTION, SectionKind, UNANSWERED_TURNS};
 use crate::texts;
 
 /// Asks a model to continue an answer that was cut off.
@@ -21,14 +21,27 @@ pub fn empty_answer() -> String {
     section(heading(RECOVERY_CONTINUATION), texts::EMPTY_ANSWER)
 }
 
-/// Informs a model that some of its calls failed while others succeeded.
-pub fn retry_instruction() -> String {
-    section(heading(RETRY_INSTRUCTION), texts::RETRY_INSTRUCTION)
+/// Share of the calls of a round that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailedCalls {
+    /// Others succeeded.
+    Some,
+    /// None succeeded.
+    All,
+}
+
+/// Informs a model that calls of the round failed.
+pub fn retry_instruction(failed: FailedCalls) -> String {
+    let text = match failed {
+        FailedCalls::Some => texts::SOME_FAILED,
+        FailedCalls::All => texts::ALL_FAILED,
+    };
+    section(heading(RETRY_INSTRUCTION), text)
 }
 
 /// Informs a model that its tool budget is spent and that it must answer.
 pub fn final_answer() -> String {
-    section("Final Answer", texts::FINAL_ANSWER)
+    section(heading(FINAL_ANSWER), texts::FINAL_ANSWER)
 }
 
 /// Returns the instructions for summarising a conversation in at most `tokens` tokens.
@@ -88,7 +101,7 @@ pub enum HalfDone {
 /// Lists turns that ended without an answer, so that the model does not repeat work that is half done.
 pub fn unanswered_turns(lines: &str, half_done: HalfDone) -> String {
     let rest = if half_done == HalfDone::Something { texts::UNANSWERED_CHANGES } else { "" };
-    section("Turns Without an Answer", &format!("{lines}\n{}{rest}", texts::UNANSWERED_TURNS))
+    section(heading(UNANSWERED_TURNS), &format!("{lines}\n{}{rest}", texts::UNANSWERED_TURNS))
 }
 
 /// Returns the heading from the table of sections.

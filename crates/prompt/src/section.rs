@@ -67,6 +67,16 @@ pub const SKILLS_RUNTIME: &str = "skills_runtime";
 pub const MEMORY_RECALL: &str = "memory_recall";
 /// Id of the note about failed calls.
 pub const RETRY_INSTRUCTION: &str = "retry_instruction";
+/// Id of the note that requests an answer without further calls.
+pub const FINAL_ANSWER: &str = "final_answer";
+/// Id of the note about turns that ended without an answer.
+pub const UNANSWERED_TURNS: &str = "unanswered_turns";
+/// Id of the section that explains delegation.
+pub const TASK_ORCHESTRATION: &str = "task_orchestration";
+/// Id of the section with the context that the caller supplies.
+pub const DYNAMIC_CONTEXT: &str = "dynamic_context";
+/// Id of the section that names the skills that the user selected.
+pub const SELECTED_SKILLS: &str = "selected_skills";
 
 /// All sections with a known id.
 pub const SECTIONS: &[SectionKind] = {
@@ -81,17 +91,22 @@ pub const SECTIONS: &[SectionKind] = {
         row("user_persona", "User Persona", Stable, Bootstrap, Full),
         row("tool_recovery_policy", "Tool Recovery Policy", Stable, BuiltIn, Full),
         row("agents_guidance", "AGENTS Guidance", Session, BuiltIn, Full),
-        row("environment", "Environment", Session, BuiltIn, Full),
-        row(AGENTS_CONTEXT, "AGENTS Context", Session, Chain, Minimal),
-        row("task_orchestration", "Task Orchestration", Session, BuiltIn, Full),
+        row("environment", "Environment", Session, BuiltIn, Minimal),
+        row(TASK_ORCHESTRATION, "Task Orchestration", Session, BuiltIn, Full),
         row(HIDDEN_TOOL_DOMAINS, "Hidden Tool Domains", Session, HiddenTools, Full),
-        row(AGENTS_MD, "AGENTS.md", Session, Hook(Some(DOCUMENT)), Minimal),
+        // From here on the later text wins, as the identity explains.
         row(SKILLS_RUNTIME, "Skills Runtime", Session, Hook(None), Full),
+        row(AGENTS_MD, "AGENTS.md", Session, Hook(Some(DOCUMENT)), Minimal),
+        row(AGENTS_CONTEXT, "AGENTS Context", Session, Chain, Minimal),
         row(MEMORY_RECALL, "Memory Recall", Turn, Hook(None), Full),
         // Sections that only hooks know are inserted here.
         row(RECOVERY_CONTINUATION, "Recovery Continuation", Turn, Note, Full),
         row(RETRY_INSTRUCTION, "Retry Instruction", Turn, Note, Full),
-        row("dynamic_context", "Dynamic Context", Turn, Hook(None), Full),
+        row(FINAL_ANSWER, "Final Answer", Turn, Note, Full),
+        row(UNANSWERED_TURNS, "Turns Without an Answer", Turn, Note, Full),
+        row(DYNAMIC_CONTEXT, "Dynamic Context", Turn, Caller, Full),
+        // A user who selects a skill expects it in every profile that has text at all.
+        row(SELECTED_SKILLS, "Selected Skills", Turn, Hook(None), Minimal),
         row("extra_system", "Current Context", Turn, Caller, Full),
     ]
 };

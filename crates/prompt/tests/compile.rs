@@ -29,7 +29,8 @@ fn sections_follow_the_order_of_the_table() {
 #[test]
 fn profiles_select_sections() {
     let with = |profile| PromptCompileInput { profile, ..full_input() };
-    assert_eq!(ids(&with(PromptProfile::Minimal)), ["identity", "safety", "agents_context", "agents_md"]);
+    let minimal = ["identity", "safety", "environment", "agents_md", "agents_context", "selected_skills"];
+    assert_eq!(ids(&with(PromptProfile::Minimal)), minimal);
     assert!(ids(&with(PromptProfile::None)).is_empty());
     let none = compile_prompt(&with(PromptProfile::None));
     assert_eq!(none.full_text, "");

@@ -27,6 +27,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("hidden_tool_domains", "the tools that a model has to [ask for](turns.md#hidden-tools)"),
     ("skills_runtime", "[skills](skills.md)"),
     ("memory_recall", "[memory](memory.md)"),
+    ("dynamic_context", "the caller ([`turn start --context`](turns.md)), or a hook"),
+    ("selected_skills", "the skills that a turn [selects](skills.md#in-a-turn)"),
 ];
 
 fn filled_by(section: &SectionKind) -> String {
@@ -43,7 +45,7 @@ fn filled_by(section: &SectionKind) -> String {
         FilledBy::HiddenTools => "the tools that a model has to ask for".to_owned(),
         FilledBy::Hook(Some(_)) => "a hook, between tags of ours".to_owned(),
         FilledBy::Hook(None) => "a hook".to_owned(),
-        FilledBy::Caller => "whoever asks for the prompt, or a hook".to_owned(),
+        FilledBy::Caller => "the caller, or a hook".to_owned(),
         FilledBy::Note => "a text of ours, at the end of the message that caused it".to_owned(),
     }
 }

@@ -52,7 +52,7 @@ pub use audit::{
 };
 pub use compare::{ComparedAgent, ComparedFile, Comparison, ReadingTime};
 pub use conversation::redaction::{Redacted, Redaction};
-pub use conversation::scope::{TokenReach, TurnScope};
+pub use conversation::scope::{DelegateInstructions, TokenReach, TurnScope};
 pub use document::{
     Document, DocumentStatus, DocumentSummary, ResolvedDocument, Revision, RevisionReason, RevisionSummary,
     SaveReason, Warning,

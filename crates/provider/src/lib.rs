@@ -49,7 +49,7 @@ pub use error::{ContextOverrun, ErrorKind, ProviderError};
 pub use protocol::message::{Block, Message, ProviderKind, Reasoning, ToolResult};
 pub use protocol::prompt::ToolChoice;
 pub use protocol::{MessageRole, TokenUsage, ToolCall, ToolSpec};
-pub use provider::{ChatStream, Provider};
+pub use provider::{ChatStream, EncodedRequest, Provider};
 pub use settings::config::{BuiltIn, ProviderConfig, ProviderSettings, ResponseLimits, Timeouts};
 pub use settings::key::{KeyFileError, key_from_file};
 pub use settings::model_name::{ModelName, ModelNameError, Providers};

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::stream::{self, BoxStream, StreamExt as _};
+use protocol::round::CacheMark;
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use secrecy::ExposeSecret as _;
@@ -26,6 +27,27 @@ pub type ChatStream = BoxStream<'static, Result<ChatEvent, ProviderError>>;
 #[derive(Clone)]
 pub struct Provider {
     shared: Arc<ProviderState>,
+}
+
+/// A request in the form of an API. It contains no key: keys are sent in headers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncodedRequest {
+    /// The body, byte for byte.
+    pub body: Vec<u8>,
+    /// Cache breakpoints in it.
+    marks: Vec<CacheMark>,
+}
+
+impl EncodedRequest {
+    /// Encodes a request for an API. Equal requests have equal bodies.
+    pub fn new(kind: ProviderKind, request: &ChatRequest) -> Self {
+        // Body and marks are computed once, so every retry sends the same bytes. A body that differed between attempts
+        // would miss the prefix that the provider may have cached on the first one.
+        let rules = ModelRules::of(kind, &request.model);
+        let body = adapter::of(kind).body(request, rules);
+        let marks = cache::marks(&body, cache::SessionEnd::of(request));
+        Self { body: body.to_string().into_bytes(), marks }
+    }
 }
 
 /// State shared by the rounds of a provider.
@@ -77,12 +99,12 @@ impl Provider {
 
     /// Starts a request. Nothing is sent until the stream is polled; it ends after an error or [`ChatEvent::Finished`].
     pub fn chat(&self, request: &ChatRequest) -> ChatStream {
-        // Body and marks are computed once, so every retry sends the same bytes. A body that differed between attempts
-        // would miss the prefix that the provider may have cached on the first one.
-        let rules = ModelRules::of(self.kind(), &request.model);
-        let body = self.shared.adapter.body(request, rules);
-        let marks = cache::marks(&body, cache::SessionEnd::of(request));
-        let body = body.to_string().into_bytes();
+        self.send(request, EncodedRequest::new(self.kind(), request))
+    }
+
+    /// Starts a request that was encoded for the API of this provider, as [`Self::chat`] does.
+    pub fn send(&self, request: &ChatRequest, encoded: EncodedRequest) -> ChatStream {
+        let EncodedRequest { body, marks } = encoded;
         let round = Round::new(Arc::clone(&self.shared), request, body, marks);
         stream::unfold(round, async |mut round| round.next().await.map(|event| (event, round))).boxed()
     }

@@ -7,7 +7,7 @@ use crate::activation::Activation;
 use crate::limits::{MAX_ACTIVE_FOR_BODIES, MAX_TEXT_CHARS};
 use crate::skill::Skill;
 
-const INTRODUCTION: &str = "Skills are instructions for special tasks. Before you follow one whose text is not below, read it with read_skill and its exact slug.";
+const INTRODUCTION: &str = "Skills are instructions for particular tasks. If your task matches a description, call read_skill with the exact slug and follow its text before you start, unless the text is below.";
 /// Characters reserved for the line about missing skills.
 const REST: usize = 80;
 

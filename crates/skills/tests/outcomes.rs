@@ -153,7 +153,7 @@ fn section_lists_skills_and_includes_matching_text() {
     let text = tree.activate(&situation).runtime_text().unwrap();
     assert_eq!(
         text.text,
-        "Skills are instructions for special tasks. Before you follow one whose text is not below, read it with read_skill and its exact slug.\n\
+        "Skills are instructions for particular tasks. If your task matches a description, call read_skill with the exact slug and follow its text before you start, unless the text is below.\n\
          - rust: Does rust (read_skill \"rust\")\n\
          - plain: Does plain (read_skill \"plain\")\n\n\
          The skill \"rust\" applies here and says:\n> Do rust."

@@ -131,6 +131,25 @@ async fn impossible_calls_request_no_approval() {
 }
 
 #[tokio::test]
+async fn edits_that_do_not_fit_request_no_approval() {
+    let answers = Answers::allow();
+    let files = &[("file", "one\none\ntwo\n")];
+    let bench = bench(files).permissions(Permission::Ask, Permission::Deny).approvals(&answers);
+    let edit = |path: &str, old: &str| json!({ "path": path, "old_text": old, "new_text": "x" });
+    for (arguments, words) in [
+        (edit("missing", "one"), "missing does not exist"),
+        (edit("file", "three"), "was not changed"),
+        (edit("file", "one"), "was not changed"),
+    ] {
+        let output = bench.error("edit_file", arguments.clone()).await;
+        assert!(output.contains(words), "{arguments}: {output}");
+    }
+    assert_eq!(answers.asked(), []);
+    bench.text("edit_file", edit("file", "two")).await;
+    assert_eq!(answers.asked().len(), 1);
+}
+
+#[tokio::test]
 async fn protected_files_are_read_only() {
     let bench = bench(&[("AGENTS.md", "be brief\n"), (".git/config", "[core]\n")]);
     symlink("AGENTS.md", bench.path("innocent")).unwrap();

@@ -119,6 +119,8 @@ async fn inspect(
         thread_id: thread_id.clone(),
         cwd: None,
         input: None,
+        context: None,
+        skills: Vec::new(),
         fresh: false,
     };
     let prompt = gateway.call::<PromptPreview>(params).await?;

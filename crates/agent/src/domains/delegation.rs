@@ -111,16 +111,16 @@ struct Delegate {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// The whole task: what to do, what is known, what to answer with. The other agent sees nothing of this conversation.
+    /// The whole task: what to do, what is known, and what to return. The other agent sees nothing of this conversation.
     goal: String,
-    /// The directory to work in, relative to yours; yours when absent.
+    /// Directory to work in, relative to yours; yours if absent.
     cwd: Option<String>,
-    /// Names of the tools it may use, among yours; all of yours when absent.
+    /// Names of the tools that it may use, among yours; all of yours if absent.
     tools: Option<Vec<String>>,
-    /// Whether it gets the thread's AGENTS.md document too; it gets the instruction files of its directory anyway.
+    /// True to give it the thread's AGENTS.md document as well.
     #[serde(default)]
     inherit_document: bool,
-    /// How many times its model may be asked before it must answer.
+    /// Maximum number of rounds before it must answer.
     #[schemars(range(min = 1))]
     max_rounds: Option<u32>,
 }
@@ -162,8 +162,8 @@ impl Hint for DelegationRefusal {
 static DESCRIPTION: LazyLock<ToolDescription> = LazyLock::new(|| {
     ToolDescription::of_our_own::<Parameters>(
         DELEGATE,
-        "Gives a self-contained task to another agent, waits until it has ended, and answers with its result. Several calls \
-         in one answer run at the same time.",
+        "Gives a self-contained task to another agent, waits for it, and returns its last message. Several calls in one answer \
+         run at the same time.",
     )
 });
 
@@ -342,6 +342,8 @@ impl ParentTurn {
             skills: Vec::new(),
             tool_domains: Vec::new(),
             input: Some(parameters.goal.clone()),
+            // The goal is all that a delegate gets of the conversation.
+            context: None,
             ..TurnScope::clone(&self.scope)
         };
         let request = PromptRequest { scope, cwd: Some(cwd.clone()) };

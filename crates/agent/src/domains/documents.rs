@@ -8,9 +8,9 @@ use hooks::{
 };
 use instructions::audience_of;
 use prompt::AGENTS_MD;
-use protocol::Audience;
 use protocol::limits::MAX_DOCUMENT_BYTES;
 use protocol::prompt::{PromptLeftOut, PromptSource, PromptSourceKind};
+use protocol::{Audience, DelegateInstructions};
 use store::Store;
 
 /// Id of the hook.
@@ -57,13 +57,17 @@ impl Hook for DocumentHook {
             ..PromptSource::new(PromptSourceKind::Document, document.content_sha256.clone())
         };
         let (said, start) = audience_of(&document.content);
+        // A delegate gets documents only on request, except for those that are written for delegates.
+        let is_given = turn.audience == Audience::Main
+            || turn.inherits_document
+            || match turn.delegate_instructions {
+                DelegateInstructions::None => false,
+                DelegateInstructions::Directory => said == Some(Audience::Delegate),
+                DelegateInstructions::Full => true,
+            };
         let left_out = match said {
-            Some(audience) => (audience != turn.audience).then_some("other_audience"),
-            // A delegate gets its goal and the instruction files of its directory, but documents only on request.
-            None => {
-                let is_given = turn.audience == Audience::Main || turn.inherits_document;
-                (!is_given).then_some("not_inherited")
-            }
+            Some(audience) if audience != turn.audience => Some("other_audience"),
+            _ => (!is_given).then_some("not_inherited"),
         };
         let content = if left_out.is_none() { &document.content[start..] } else { "" };
         let mut section = PromptSection::new(document.id.as_str(), AGENTS_MD, "AGENTS.md", content);

@@ -14,7 +14,7 @@ use hooks::{
 use memory::{MAX_RECALLED, MemorySettings, Policy, QueryTerms, best, recall_text};
 use prompt::MEMORY_RECALL;
 use protocol::prompt::{PromptSource, PromptSourceKind};
-use protocol::{MEMORY_SOURCE, MemoryItemId, MemoryScope, TurnScope};
+use protocol::{Audience, MEMORY_SOURCE, MemoryItemId, MemoryScope, TurnScope};
 use serde_json::json;
 use store::{MemoryView, Recallable, Store};
 
@@ -74,9 +74,35 @@ struct PolicyHook(Arc<MemoryDomain>);
 
 impl Hook for PolicyHook {
     async fn run(&self, context: HookContext) -> HookResult {
-        let Policy { recall, remember } = Policy::of(&self.0.settings, context.turn.scope.off_the_record);
-        let value = json!({ "recall": recall, "remember": remember });
-        Ok(vec![hooks::Policy { key: POLICY.to_owned(), value }.into()])
+        let turn = &context.turn;
+        let phrase = turn.scope.off_the_record.as_deref();
+        let Policy { recall, remember } = Policy::of(&self.0.settings, phrase.is_some());
+        let recall = recall && turn.audience == Audience::Main;
+        let mut value = json!({ "recall": recall, "remember": remember });
+        let mut reasons = Vec::new();
+        let mut effects = Vec::new();
+        if let (Some(phrase), Some(value)) = (phrase, value.as_object_mut()) {
+            value.insert("phrase".to_owned(), phrase.into());
+            let writer = match turn.audience {
+                Audience::Main => "the user's message contains",
+                Audience::Delegate => "the user's message, for which this turn works, contains",
+            };
+            reasons.push(format!("{writer} \"{phrase}\""));
+            let extraction =
+                if self.0.settings.extract { ", and nothing is extracted after the turn" } else { "" };
+            effects.push(format!("`{}` is not offered{extraction}", tools::REMEMBER));
+        }
+        if !recall {
+            reasons.push("it works for another agent".to_owned());
+            effects.push("nothing is recalled into its prompt".to_owned());
+        }
+        let joined = |texts: Vec<String>| (!texts.is_empty()).then(|| texts.join("; "));
+        let policy = hooks::Policy {
+            reason: joined(reasons),
+            effect: joined(effects),
+            ..hooks::Policy::new(POLICY, value)
+        };
+        Ok(vec![policy.into()])
     }
 }
 
@@ -87,7 +113,9 @@ impl Hook for RecallHook {
     async fn run(&self, context: HookContext) -> HookResult {
         let scope = &context.turn.scope;
         // Most turns have nothing to recall, and their start has already found that out.
-        if scope.has_memories == Some(false) || !Policy::of(&self.0.settings, scope.off_the_record).recall {
+        let is_recalled = Policy::of(&self.0.settings, scope.off_the_record.is_some()).recall;
+        // What the user told one agent is not for the agents that work for it, unless the goal contains it.
+        if scope.has_memories == Some(false) || !is_recalled || context.turn.audience == Audience::Delegate {
             return Ok(Vec::new());
         }
         let message = QueryTerms::of(scope.input.as_deref().unwrap_or_default());

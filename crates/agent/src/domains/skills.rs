@@ -11,7 +11,7 @@ use hooks::{
     ContributionKind, Execution, Hook, HookContext, HookPackage, HookResult, HookSubscription, Phase,
     PromptSection, TurnContext, Visibility,
 };
-use prompt::{ContributedSection, SKILLS_RUNTIME};
+use prompt::{ContributedSection, SELECTED_SKILLS, SKILLS_RUNTIME};
 use protocol::prompt::{
     PromptDiagnostic, PromptDiagnosticCode, PromptLeftOut, PromptSource, PromptSourceKind, PromptTruncation,
 };
@@ -34,6 +34,10 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 const PRIORITY: i32 = 500;
 /// Name of a section's source.
 const SOURCE: &str = "skill";
+/// Id of the contribution that names the selected skills.
+const SELECTED: &str = "selected_skills";
+/// Name of the tool.
+pub(crate) const READ_SKILL: &str = "read_skill";
 /// Maximum number of inactive skills in a manifest.
 const MAX_LEFT_OUT: usize = 100;
 
@@ -82,10 +86,23 @@ impl SkillsDomain {
         blocking(move || domain.activate(&place)).await
     }
 
-    /// Returns the section for a prompt. The texts of skills are read from the disk as well.
-    async fn section(self: &Arc<Self>, place: SkillLocation) -> Option<PromptSection> {
+    /// Returns the sections for a prompt. The texts of skills are read from the disk as well.
+    async fn sections(self: &Arc<Self>, mut place: SkillLocation) -> Vec<PromptSection> {
         let domain = Arc::clone(self);
-        blocking(move || section(&domain.activate(&place))).await
+        blocking(move || {
+            // The list must not depend on what a turn selects: it is part of the text that all turns share.
+            let selected = std::mem::take(&mut place.selected);
+            let activation = domain.activate(&place);
+            let mut listed = section(&activation);
+            if let Some(listed) = &mut listed {
+                let is_selected = |left_out: &PromptLeftOut| {
+                    left_out.source.id.as_ref().is_some_and(|slug| selected.contains(slug))
+                };
+                listed.left_out.retain(|left_out| !is_selected(left_out));
+            }
+            listed.into_iter().chain(selected_skills(&activation, &selected)).collect()
+        })
+        .await
     }
 }
 
@@ -130,24 +147,59 @@ struct SkillsHook(Arc<SkillsDomain>);
 
 impl Hook for SkillsHook {
     async fn run(&self, context: HookContext) -> HookResult {
-        let section = self.0.section(SkillLocation::of_turn(&context.turn)).await;
-        Ok(section.into_iter().map(Into::into).collect())
+        // Skills are instructions, which such a delegate does not read.
+        if context.turn.reads_goal_only() {
+            return Ok(Vec::new());
+        }
+        let sections = self.0.sections(SkillLocation::of_turn(&context.turn)).await;
+        Ok(sections.into_iter().map(Into::into).collect())
     }
 }
 
-/// Returns the section for a prompt that is compiled without hooks.
+/// Returns the sections for a prompt that is compiled without hooks.
 pub(crate) async fn contributed(
     domain: &Arc<SkillsDomain>,
     root: Option<PathBuf>,
     cwd: PathBuf,
-) -> Option<ContributedSection> {
-    let section = domain.section(SkillLocation::at(root, Some(cwd))).await?;
-    Some(ContributedSection {
+) -> impl Iterator<Item = ContributedSection> {
+    let sections = domain.sections(SkillLocation::at(root, Some(cwd))).await;
+    sections.into_iter().map(|section| ContributedSection {
         hook_id: SKILLS_HOOK.to_owned(),
         subscription_id: SKILLS_HOOK.to_owned(),
         truncation: PromptTruncation::None,
         section,
     })
+}
+
+/// Returns the section that names the selected skills; `None` if the turn selects none.
+fn selected_skills(activation: &Activation, slugs: &[String]) -> Option<PromptSection> {
+    let mut sources: Vec<PromptSource> = Vec::new();
+    for skill in slugs.iter().filter_map(|slug| activation.catalogue().usable(slug)) {
+        if sources.iter().any(|source| source.id.as_ref() == Some(&skill.slug)) {
+            continue;
+        }
+        sources.push(PromptSource {
+            path: Some(skill.file().to_string_lossy().into_owned()),
+            id: Some(skill.slug.clone()),
+            reason: Some(SkillReason::Selected.to_string()),
+            ..PromptSource::new(PromptSourceKind::Other(SOURCE.to_owned()), skill.sha256.clone())
+        });
+    }
+    let slugs: Vec<&str> = sources.iter().filter_map(|source| source.id.as_deref()).collect();
+    let text = match slugs.as_slice() {
+        [] => return None,
+        [slug] => {
+            format!("The user selected the skill {slug}; call {READ_SKILL} with this slug before you start.")
+        }
+        slugs => format!(
+            "The user selected these skills: {}; call {READ_SKILL} with each slug before you start.",
+            slugs.join(", ")
+        ),
+    };
+    let mut section = PromptSection::new(SELECTED, SELECTED_SKILLS, "Selected Skills", text);
+    section.priority = PRIORITY;
+    section.sources = sources;
+    Some(section)
 }
 
 /// Returns the section with the active skills, and the reasons for leaving out the others; `None` without skills.
@@ -275,17 +327,17 @@ struct ReadSkill {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// The skill, exactly as it is listed.
+    /// Slug of the skill, exactly as the prompt lists it.
     slug: String,
-    /// A file that the skill refers to, relative to its folder; the skill's own text when absent.
+    /// File that the skill refers to, relative to its folder; the skill's own text if absent.
     file: Option<String>,
 }
 
 impl Tool for ReadSkill {
     fn spec(&self) -> ToolSpec {
         ToolSpec::of::<Parameters>(
-            "read_skill",
-            "Reads the instructions of a skill by its slug, or a file in the skill's folder.",
+            READ_SKILL,
+            "Reads the instructions of a skill, or a file in the skill's folder.",
         )
     }
 

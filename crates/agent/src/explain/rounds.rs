@@ -73,6 +73,8 @@ pub(crate) fn explained_rounds(
                     round.history = Some(history.clone());
                 }
             }
+            // It adds nothing to the manifest of its round but what is needed to rebuild its body.
+            TurnItem::Request(_) => {}
             TurnItem::Round(outcome) => {
                 // The outcome precedes the answer of its round, so everything up to the answer still belongs to it.
                 place = RoundPosition { round: outcome.round, is_answered: true, is_answer_seen: false };

@@ -2,7 +2,7 @@
 
 use hooks::{Contributed, Contribution, PhaseOutcome};
 use prompt::ContributedSection;
-use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode};
+use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, PromptPolicy};
 
 /// Returns the section of a contribution; `None` if it is something else.
 pub(crate) fn section(contributed: &Contributed) -> Option<ContributedSection> {
@@ -12,6 +12,18 @@ pub(crate) fn section(contributed: &Contributed) -> Option<ContributedSection> {
         subscription_id: contributed.subscription_id.clone(),
         truncation: contributed.truncation,
         section: section.clone(),
+    })
+}
+
+/// Returns the decision of a contribution; `None` if it is something else.
+pub(crate) fn policy(contributed: &Contributed) -> Option<PromptPolicy> {
+    let Contribution::Policy(policy) = &contributed.contribution else { return None };
+    Some(PromptPolicy {
+        hook_id: contributed.hook_id.clone(),
+        key: policy.key.clone(),
+        value: policy.value.clone(),
+        reason: policy.reason.clone(),
+        effect: policy.effect.clone(),
     })
 }
 

@@ -5,10 +5,14 @@ use prompt::{
     AGENTS_CONTEXT, AgentsContext, AgentsGuidance, Environment, EnvironmentDirectory, FileTools,
     PromptCompileInput, PromptRole,
 };
+use protocol::Audience;
 use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, PromptSource};
 use tools::Permission;
 
+use crate::directory::WorkingDirectory;
+use crate::domains::delegation::DELEGATE;
 use crate::settings::AgentSettings;
+use crate::turn::tools::RoundTools;
 
 /// A session, its current settings, and the file tools of its turns.
 pub(crate) struct SessionFiles<'a> {
@@ -32,8 +36,36 @@ pub(crate) fn add_files(
     // Advice on failed tool calls is useless if there are no tools.
     input.include_tool_recovery_policy &= has_tools;
     let permissions = settings.turns.permissions;
-    // Do not invite the model to edit its identity files if each attempt would be denied.
-    input.can_evolve = has_tools && permissions.write.min(permissions.identity) != Permission::Deny;
+    // Do not invite the model to edit its identity files if each attempt would be denied. They are those of the agent that the
+    // user talks to, so a delegate has none.
+    input.can_evolve = has_tools
+        && input.audience == Audience::Main
+        && permissions.write.min(permissions.identity) != Permission::Deny;
+}
+
+/// Adds the directory of a delegate that reads no instructions, and a record of what it does not read.
+pub(crate) fn add_goal_only(
+    input: &mut PromptCompileInput,
+    directory: Option<&WorkingDirectory>,
+    file_tools: FileTools,
+) {
+    let directory = directory.map(|directory| {
+        let workspace = directory.settings.bounds.workspace().unwrap_or(&directory.cwd).to_owned();
+        EnvironmentDirectory { cwd: directory.cwd.clone(), workspace }
+    });
+    input.environment =
+        Some(Environment { directory, operating_system: std::env::consts::OS.to_owned(), file_tools });
+    input.include_tool_recovery_policy = file_tools == FileTools::Present;
+    let message =
+        "a delegate reads no instruction files, skills and memories (delegation.instructions = none)";
+    let omitted = PromptDiagnostic::new(PromptDiagnosticCode::SectionOmitted, message);
+    input.diagnostics.push(omitted.in_section(AGENTS_CONTEXT));
+}
+
+/// Adds the advice about delegation if the tool for it is in the request.
+pub(crate) fn add_delegation(input: &mut PromptCompileInput, settings: &AgentSettings, tools: &RoundTools) {
+    let has_tool = tools.specs().iter().any(|spec| spec.name == DELEGATE);
+    input.task_orchestration = has_tool.then_some(settings.delegation.instructions);
 }
 
 /// Returns the facts about instruction files that the guidance depends on.

@@ -4,7 +4,7 @@
 //! noise, and it would be unclear to a model which of two equal texts applies.
 
 use instructions::unsafe_parts;
-use prompt::CompiledPrompt;
+use prompt::{CompiledPrompt, SELECTED_SKILLS};
 use protocol::message::{MessageNote, TurnMessage};
 use protocol::prompt::{PromptDiagnostic, PromptDiagnosticCode, PromptManifest, Stability};
 
@@ -34,6 +34,10 @@ pub(crate) fn unsent_sections<'a>(
 ) -> Vec<MessageNote> {
     let mut notes = turn_sections(compiled);
     notes.retain(|note| {
+        // Selecting a skill is a request of this turn, even if an earlier turn had the same.
+        if note.id == SELECTED_SKILLS {
+            return true;
+        }
         let said = messages.clone().flat_map(|message| &message.notes).filter(|it| it.id == note.id);
         // Several versions of a note may be in the request. The model goes by the last one, so only that one counts.
         said.last().map(|it| &it.text) != Some(&note.text)

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use hooks::{Phase, PhaseOutcome, TurnContext};
 use instructions::Session;
 use prompt::{BootstrapFiles, CompiledPrompt, Compiler, PromptCompileInput};
-use protocol::{ThreadMode, TurnScope, Version};
+use protocol::{Audience, ThreadMode, TurnScope, Version};
 use store::TurnStart;
 use tokens::Counter;
 use tools::{ToolContext, ToolSource};
@@ -15,10 +15,9 @@ use tools::{ToolContext, ToolSource};
 use crate::agent::Agent;
 use crate::blocking::blocking;
 use crate::directory::WorkingDirectory;
-use crate::domains::delegation::DELEGATE;
 use crate::domains::memory;
 use crate::error::AgentError;
-use crate::prompt::files::{SessionFiles, add_files};
+use crate::prompt::files::{SessionFiles, add_delegation, add_files, add_goal_only};
 use crate::prompt::session::file_tools;
 use crate::prompt::{contributions, runtime_context};
 use crate::settings::AgentSettings;
@@ -114,19 +113,25 @@ impl Agent {
         }
         let mut turn = Arc::new(turn);
         let mut input = self.run_hooks(&mut turn).await?;
+        input.audience = subject.audience();
+        input.dynamic_context.clone_from(&subject.scope.context);
         // Await the tools after the hooks, because a source may depend on their decisions, and before the compiler,
         // which lists hidden tools.
-        let tools = tools.await?;
+        let mut tools = tools.await?;
         input.hidden_domains = tools.hidden_domains();
+        let file_tools = file_tools(subject.thread.mode, subject.directory.is_some());
         let files = session.as_ref().zip(subject.instructions.as_ref()).map(|(prepared, directory)| {
-            let file_tools = file_tools(subject.thread.mode, subject.directory.is_some());
             SessionFiles { session: &prepared.session, settings: &directory.settings, file_tools }
         });
         add_files(&mut input, &self.settings, files.as_ref());
-        input.include_task_orchestration = tools.specs().iter().any(|spec| spec.name == DELEGATE);
+        if turn.reads_goal_only() {
+            add_goal_only(&mut input, subject.directory.as_ref(), file_tools);
+        }
+        add_delegation(&mut input, &self.settings, &tools);
         // All workspaces share the identity files, so a token bound to one workspace must not change them.
         input.can_evolve &= !subject.scope.is_bound();
         let mut compiled = compile(&self.settings, Arc::clone(&self.counter), input).await;
+        tools.leave_out_unexplained(&compiled.manifest);
         // Hooks of the next phase can identify the final prompt, but no longer change it.
         Arc::make_mut(&mut turn).prompt_fingerprint = Some(compiled.manifest.fingerprints.full.clone());
         let after = self.runtime.run_phase(Phase::PostPromptCompile, Arc::clone(&turn)).await?;
@@ -170,6 +175,7 @@ impl Agent {
             let outcome = self.runtime.run_phase(phase, Arc::clone(turn)).await?;
             let PhaseOutcome { contributions, diagnostics } = outcome;
             input.contributed.extend(contributions.iter().filter_map(contributions::section));
+            input.policies.extend(contributions.iter().filter_map(contributions::policy));
             input.diagnostics.extend(diagnostics);
             if !contributions.is_empty() {
                 Arc::make_mut(turn).earlier.extend(contributions);
@@ -200,7 +206,10 @@ pub(crate) async fn compile(
 ) -> CompiledPrompt {
     let home = settings.home.clone();
     blocking(move || {
-        input.bootstrap = BootstrapFiles::read(&home, &input.limits);
+        // Character and user are those of the agent that the user talks to.
+        if input.audience == Audience::Main {
+            input.bootstrap = BootstrapFiles::read(&home, &input.limits);
+        }
         Compiler::new(counter).compile(&input)
     })
     .await

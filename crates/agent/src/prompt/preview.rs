@@ -17,19 +17,20 @@ use tools::{RoundContext, ToolContext};
 use crate::agent::{Agent, built_in_sources};
 use crate::blocking::blocking;
 use crate::directory::WorkingDirectory;
-use crate::domains::delegation::{DELEGATE, DelegationTools};
+use crate::domains::delegation::DelegationTools;
 use crate::domains::memory::tools::MemoryTools;
 use crate::domains::skills::{self, SkillsDomain};
 use crate::error::AgentError;
 use crate::explain::view::turn_reminder;
 use crate::history::History;
-use crate::prompt::files::{SessionFiles, add_files};
+use crate::prompt::files::{SessionFiles, add_delegation, add_files};
 use crate::prompt::notes::{mark_repeated_sections, unsent_sections};
 use crate::prompt::prepare::{PreparedSession, PromptRequest, SessionStart, compile, configured_input};
 use crate::prompt::session::{file_reader, file_tools};
 use crate::settings::{AgentSettings, TurnSettings};
 use crate::subject::PromptSubject;
 use crate::turn::plan::tool_tokens;
+use crate::turn::start::check_context;
 use crate::turn::tools::RoundTools;
 
 /// A prompt that was not sent.
@@ -42,11 +43,13 @@ pub struct Preview {
     pub tools: Vec<ToolSpec>,
     /// Difference between the thread's frozen start and the disk, if any.
     pub frozen: Option<FrozenStart>,
+    /// Reason for the root if no directory has a marker.
+    pub root_fallback: Option<String>,
 }
 
 impl From<Preview> for PromptResult {
     fn from(preview: Preview) -> Self {
-        let Preview { compiled, sizes, tools, frozen } = preview;
+        let Preview { compiled, sizes, tools, frozen, root_fallback } = preview;
         Self {
             stable_text: compiled.stable_text,
             session_text: compiled.session_text,
@@ -57,6 +60,7 @@ impl From<Preview> for PromptResult {
             sizes: Some(sizes),
             tools,
             frozen,
+            root_fallback,
         }
     }
 }
@@ -70,7 +74,9 @@ impl Agent {
         start: SessionStart,
     ) -> BoxFuture<'a, Result<Preview, AgentError>> {
         Box::pin(async move {
+            check_context(request.scope.context.as_deref())?;
             let subject = PromptSubject { start, ..self.load(request).await? };
+            self.check_skills(&subject).await?;
             let delegation = self.described_delegation(&subject);
             let known = self.turn_start(&subject).await?;
             let tools = self.described_tools(&subject, &known, delegation);
@@ -89,6 +95,10 @@ impl Agent {
                 }
                 _ => None,
             };
+            let root_fallback = match &subject.instructions {
+                Some(directory) => self.root_fallback(directory).await?,
+                None => None,
+            };
             let specs = tools.specs();
             let mut compiled = prepared.compiled;
             let notes = unsent_sections(&compiled, history.entries());
@@ -104,8 +114,16 @@ impl Agent {
                 sizes.request_tokens += history.tokens;
                 sizes.history = Some(history);
             }
-            Ok(Preview { compiled, sizes, tools: specs, frozen })
+            Ok(Preview { compiled, sizes, tools: specs, frozen, root_fallback })
         })
+    }
+
+    /// Returns the reason for the root if no directory has a marker.
+    async fn root_fallback(&self, directory: &WorkingDirectory) -> Result<Option<String>, AgentError> {
+        let cache = Arc::clone(&self.cache);
+        let directory = directory.clone();
+        let now = blocking(move || resolve(&directory.request(), Some(&cache))).await?;
+        Ok(now.root_is_fallback.then(|| now.root_reason.clone()))
     }
 
     /// Compares the frozen start of a thread with the disk; `None` if they agree.
@@ -179,13 +197,14 @@ pub fn directory_preview<'a>(
         let round = RoundContext { scope: Arc::new(scope), round: 1 };
         tools.refresh(&round).await;
         input.hidden_domains = tools.hidden_domains();
-        input.include_task_orchestration = tools.specs().iter().any(|spec| spec.name == DELEGATE);
+        add_delegation(&mut input, settings, &tools);
         let counter = Arc::new(Counter::default());
         let mut compiled = compile(settings, Arc::clone(&counter), input).await;
+        tools.leave_out_unexplained(&compiled.manifest);
         add_request(&mut compiled, mode, &tools);
         let tools = tools.specs();
         let sizes = sizes(&settings.turns, &counter, &compiled, &tools);
-        Ok(Preview { compiled, sizes, tools, frozen: None })
+        Ok(Preview { compiled, sizes, tools, frozen: None, root_fallback: None })
     })
 }
 

@@ -10,6 +10,7 @@ use instructions::{
     Announcement, FileRead, InlineBudget, Purpose, Reminder, ReminderFile, Resolver, SystemReminderType,
     make_harmless,
 };
+use prompt::notes::FailedCalls;
 use protocol::message::{AttachedEffects, AttachedReminder, TurnMessage};
 use protocol::{CallEffects, Hint, ToolCall};
 use provider::{Message, ToolResult};
@@ -33,8 +34,8 @@ pub(crate) struct ToolBatch {
     /// All results in one message, in call order.
     pub(crate) entry: TurnMessage,
     pub(crate) events: Vec<TurnEvent>,
-    /// True if some calls failed in a way the model could correct while others succeeded.
-    pub(crate) partly_failed: bool,
+    /// Share of the calls that failed in a way the model could correct; `None` if none did.
+    pub(crate) failed: Option<FailedCalls>,
     /// Paths touched by calls.
     pub(crate) touched: Vec<PathBuf>,
     /// Paths for which the model has received the instructions, including those of held-back calls and directories
@@ -97,7 +98,7 @@ impl AnsweredCall {
             reads.iter().any(same)
         };
         self.output.reminders.retain_mut(|reminder| match reminder {
-            Reminder::AgentsResolvePaths { files, removed } => {
+            Reminder::AgentsResolvePaths { files, removed, .. } => {
                 files.retain(|file| !is_read(file));
                 !(files.is_empty() && removed.is_empty())
             }
@@ -357,8 +358,9 @@ fn collect(answers: Vec<AnsweredCall>) -> ToolBatch {
     let touched = Vec::new();
     let visited = Vec::new();
     let announcements = Vec::new();
-    let partly_failed = has_failed && has_succeeded;
-    ToolBatch { entry, events, partly_failed, touched, visited, announcements }
+    let share = if has_succeeded { FailedCalls::Some } else { FailedCalls::All };
+    let failed = has_failed.then_some(share);
+    ToolBatch { entry, events, failed, touched, visited, announcements }
 }
 
 /// Returns the characters each call may answer with so that all fit, at three characters per token.

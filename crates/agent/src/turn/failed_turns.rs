@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use instructions::make_harmless;
 use instructions::path::normalise;
+use prompt::UNANSWERED_TURNS;
 use prompt::notes::HalfDone;
 use protocol::message::{Block, MessageNote, TurnMessage};
 use protocol::{ToolCall, Turn, TurnApproval, TurnErrorKind, TurnStatus};
@@ -21,8 +22,6 @@ use crate::turn::message::messages;
 use crate::turn::running::RunningTurn;
 use crate::turn::tools::RoundTools;
 
-/// Id of the note.
-const NOTE: &str = "unanswered_turns";
 /// Number of failed turns that are always described, newest first.
 const MAX_TURNS: usize = 3;
 /// Number of failed turns that are examined; beyond the newest, only those that may have changed something are
@@ -70,7 +69,7 @@ impl RunningTurn {
             sentences.push(describe(name, unanswered, calls, &effects));
         }
         let text = || prompt::notes::unanswered_turns(&sentences.join("\n"), half_done);
-        Ok((!sentences.is_empty()).then(|| MessageNote::new(NOTE, text())))
+        Ok((!sentences.is_empty()).then(|| MessageNote::new(UNANSWERED_TURNS, text())))
     }
 }
 

@@ -15,7 +15,7 @@ const TOKENS_A_MESSAGE: usize = 4;
 pub(crate) fn messages(items: Vec<StoredItem>) -> Vec<(TurnMessage, Timestamp)> {
     let messages = items.into_iter().filter_map(|stored| match stored.item {
         TurnItem::Message(message) => Some((message, stored.created_at)),
-        TurnItem::Context(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) => None,
+        TurnItem::Context(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) | TurnItem::Request(_) => None,
     });
     messages.collect()
 }

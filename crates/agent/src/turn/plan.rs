@@ -7,7 +7,7 @@ use std::time::Duration;
 use instructions::{Resolver, git_program_paths};
 use prompt::CompiledPrompt;
 use protocol::message::{TurnItem, TurnMessage};
-use protocol::{ThreadMode, ToolSpec};
+use protocol::{Audience, ThreadMode, ToolSpec};
 use provider::{ChatRequest, DEFAULT_MAX_OUTPUT_TOKENS, Message, SystemParts};
 use store::TurnStart;
 use tokens::Counter;
@@ -86,6 +86,8 @@ impl RunningTurn {
         tools.protect(session.iter().flat_map(ThreadSession::instruction_paths).collect()).await;
         let notes = self.turn_notes(&prepared.compiled, &history, &tools).await?;
         let opening = TurnMessage::opening(&self.stored.input, reminder, notes);
+        let notes = opening.notes.iter().map(|note| (note.id.as_str(), note.text.as_str()));
+        prepared.compiled.add_notes(&self.agent.counter, notes);
         mark_repeated_sections(&mut prepared.compiled.manifest, std::slice::from_ref(&opening));
         prepared.compiled.manifest.diagnostics.extend(unsafe_input(&self.stored.input));
         // Buffered rather than written: the record of the first round follows within milliseconds and takes them
@@ -162,6 +164,7 @@ impl RunningTurn {
                 let set_aside = self.agent.settings.set_aside.clone();
                 let guarding = Guarding::new(directory.settings.clone(), Arc::clone(&self.agent.cache));
                 let skill_folders = self.agent.settings.skills.folders.clone();
+                let is_main = self.subject.audience() == Audience::Main;
                 // Opening the root and locating Git's directories both wait for the disk.
                 let opened = blocking(move || {
                     let user = std::env::home_dir();
@@ -178,8 +181,8 @@ impl RunningTurn {
                     if let Some(directory) = set_aside {
                         context = context.with_set_aside(directory);
                     }
-                    // Without a home directory there is no identity file to change.
-                    if home.is_dir() { context.with_home(home) } else { Ok(context) }
+                    // Without a home directory there is no identity file to change, and a delegate has no identity.
+                    if home.is_dir() && is_main { context.with_home(home) } else { Ok(context) }
                 });
                 opened.await?
             }

@@ -2,18 +2,19 @@
 
 mod fitting;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use futures_util::StreamExt as _;
-use prompt::{RECOVERY_CONTINUATION, RETRY_INSTRUCTION, notes};
+use prompt::{FINAL_ANSWER, RECOVERY_CONTINUATION, RETRY_INSTRUCTION, notes};
 use protocol::message::{MessageNote, TurnItem, TurnMessage};
 use protocol::prompt::RoundNote;
-use protocol::round::{CacheMark, RoundOutcome};
-use protocol::{TokenUsage, ToolCall};
+use protocol::round::{CacheMark, RoundOutcome, SentRequest};
+use protocol::{ContentHash, TokenUsage, ToolCall};
 use provider::{
-    Block, ChatEvent, ChatRequest, ChatResponse, ErrorKind, Message, MessageRole, ProviderError, StopReason,
-    ToolChoice,
+    Block, ChatEvent, ChatRequest, ChatResponse, EncodedRequest, ErrorKind, Message, MessageRole,
+    ProviderError, ProviderKind, StopReason, ToolChoice,
 };
 use store::TurnEvent;
 
@@ -35,6 +36,8 @@ pub(crate) struct Rounds<'a> {
     executor: ToolExecutor,
     /// The request without its messages, which are those of the history and `entries`.
     request: ChatRequest,
+    /// The recorded form of the request; `None` once it is sent.
+    encoded: Option<EncodedRequest>,
     /// The messages of this turn.
     entries: Vec<TurnMessage>,
     spent: SpentBudget,
@@ -44,8 +47,8 @@ pub(crate) struct Rounds<'a> {
     shortened: bool,
     /// True once results of this turn were shortened for the same reason.
     trimmed: bool,
-    /// Notes that the last round leaves for the next one.
-    notes: Vec<RoundNote>,
+    /// Notes that the last round leaves for the next one, with their texts.
+    notes: Vec<(RoundNote, MessageNote)>,
 }
 
 /// Budgets used by the turn so far.
@@ -82,6 +85,7 @@ impl<'a> Rounds<'a> {
             plan,
             executor,
             request,
+            encoded: None,
             entries,
             spent,
             visited,
@@ -152,13 +156,28 @@ impl<'a> Rounds<'a> {
         Ok(kind)
     }
 
-    /// Records the request that the model is about to get.
-    async fn record_round(&self) -> Result<(), AgentError> {
+    /// Encodes the request that the model is about to get, and records it.
+    async fn record_round(&mut self) -> Result<(), AgentError> {
+        let earlier = self.plan.history.messages().into_iter();
+        self.request.messages = earlier.chain(self.entries.iter().map(TurnMessage::as_sent)).collect();
+        let encoded = EncodedRequest::new(self.turn.model.provider.kind(), &self.request);
+        let record =
+            sent_request(self.spent.rounds, self.turn.model.provider.kind(), &self.request, &encoded);
+        self.encoded = Some(encoded);
+        // Stored with the record of the round, before anything is sent.
+        self.turn.buffer_items([TurnItem::Request(record)]).await;
         self.turn.offered.set(&self.request.tools);
         let TurnPlan { prepared, tools, .. } = &self.plan;
         let mode = self.turn.subject.thread.mode;
-        let request = tools.round_request(mode, self.request.tool_choice, self.notes.clone());
-        self.turn.record(self.spent.rounds, &prepared.compiled, request, tools.diagnostics()).await
+        let notes = self.notes.iter().map(|(kind, _)| *kind).collect();
+        let request = tools.round_request(mode, self.request.tool_choice, notes);
+        let mut compiled = Cow::Borrowed(&prepared.compiled);
+        if !self.notes.is_empty() {
+            let notes = self.notes.iter().map(|(_, note)| (note.id.as_str(), note.text.as_str()));
+            compiled.to_mut().add_notes(&self.turn.agent.counter, notes);
+        }
+        let specs = &self.request.tools;
+        self.turn.record(self.spent.rounds, &compiled, request, specs, tools.diagnostics()).await
     }
 
     /// Stores the model's calls, runs them, and stores their results for the next round.
@@ -188,18 +207,18 @@ impl<'a> Rounds<'a> {
             || self.spent.calls >= max_calls
             || self.is_full(&batch.entry)
             || self.is_daily_limit_reached().await?;
-        if is_next_last {
-            self.notes.push(RoundNote::FinalAnswer);
-            batch.entry.notes.push(note("final_answer", notes::final_answer()));
+        let next_note = if is_next_last {
             // Using up the budget makes the next round the last one.
             self.spent.calls = self.spent.calls.max(max_calls);
+            Some((RoundNote::FinalAnswer, note(FINAL_ANSWER, notes::final_answer())))
         } else if !response.unfinished_calls.is_empty() {
-            self.notes.push(RoundNote::Continuation);
-            batch.entry.notes.push(continuation(&response.unfinished_calls));
-        } else if batch.partly_failed {
-            self.notes.push(RoundNote::Retry);
-            batch.entry.notes.push(note(RETRY_INSTRUCTION, notes::retry_instruction()));
-        }
+            Some((RoundNote::Continuation, continuation(&response.unfinished_calls)))
+        } else {
+            let retry = |failed| note(RETRY_INSTRUCTION, notes::retry_instruction(failed));
+            batch.failed.map(|failed| (RoundNote::Retry, retry(failed)))
+        };
+        batch.entry.notes.extend(next_note.iter().map(|(_, note)| note.clone()));
+        self.notes.extend(next_note);
         self.trim_new_results(&mut batch.entry);
         let events = std::mem::take(&mut batch.events);
         self.add(batch.entry.clone(), events).await?;
@@ -236,8 +255,8 @@ impl<'a> Rounds<'a> {
                 let cut = response.unfinished_calls.is_empty();
                 self.push_entry(TurnMessage { cut, ..TurnMessage::new(response.message) }, Vec::new())
                     .await?;
-                self.notes.push(RoundNote::Continuation);
                 let hint = continuation(&response.unfinished_calls);
+                self.notes.push((RoundNote::Continuation, hint.clone()));
                 self.add(TurnMessage::of_notes(vec![hint]), Vec::new()).await?;
                 Ok(AfterRound::Ask)
             }
@@ -245,8 +264,8 @@ impl<'a> Rounds<'a> {
             StopReason::EndTurn if can_continue => {
                 self.spent.continuations = MAX_CONTINUATIONS;
                 self.push(response.message, Vec::new()).await?;
-                self.notes.push(RoundNote::Continuation);
                 let hint = note(RECOVERY_CONTINUATION, notes::empty_answer());
+                self.notes.push((RoundNote::Continuation, hint.clone()));
                 self.add(TurnMessage::of_notes(vec![hint]), Vec::new()).await?;
                 Ok(AfterRound::Ask)
             }
@@ -309,8 +328,6 @@ impl<'a> Rounds<'a> {
     /// Asks the model. A request that is too long is shortened and sent again, as long as anything can be left out.
     async fn ask(&mut self) -> Result<ChatResponse, AgentError> {
         loop {
-            let earlier = self.plan.history.messages().into_iter();
-            self.request.messages = earlier.chain(self.entries.iter().map(TurnMessage::as_sent)).collect();
             let turn = self.turn;
             let estimate = turn.agent.windows.reported(&turn.model.name, self.counted());
             // A turn that is stopped before the answer has ended still has to pay for the request.
@@ -345,7 +362,10 @@ impl<'a> Rounds<'a> {
     async fn listen(&mut self) -> Result<ChatResponse, ProviderError> {
         let turn = self.turn;
         let provider = &self.turn.model.provider;
-        let mut stream = provider.chat(&self.request);
+        let mut stream = match self.encoded.take() {
+            Some(encoded) => provider.send(&self.request, encoded),
+            None => provider.chat(&self.request),
+        };
         // Listeners concatenate all pieces, so the separator between rounds must be sent as well.
         let mut joint = message::separator_after(&self.entries);
         while let Some(event) = stream.next().await {
@@ -410,6 +430,24 @@ impl<'a> Rounds<'a> {
         self.turn.add(vec![TurnItem::Message(entry.clone())], events).await?;
         self.entries.push(entry);
         Ok(())
+    }
+}
+
+/// Returns the record of a request.
+fn sent_request(
+    round: u32,
+    api: ProviderKind,
+    request: &ChatRequest,
+    encoded: &EncodedRequest,
+) -> SentRequest {
+    SentRequest {
+        round,
+        api,
+        model: request.model.clone(),
+        max_output_tokens: request.max_output_tokens,
+        reasoning: request.reasoning.map(|effort| effort.word().to_owned()),
+        sha256: ContentHash::of(&encoded.body),
+        bytes: encoded.body.len() as u64,
     }
 }
 

@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 use prompt::CompiledPrompt;
 use protocol::message::TurnItem;
 use protocol::prompt::{PromptDiagnostic, RoundRequest};
-use protocol::{ContentHash, Turn, TurnId, WorkspaceId};
+use protocol::{ContentHash, ToolSpec, Turn, TurnId, WorkspaceId};
 use provider::{ModelName, Provider};
-use store::{BeginRound, TurnActor, TurnEvent};
+use store::{BeginRound, PromptText, TurnActor, TurnEvent};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tools::UnreportedEffects;
@@ -26,6 +26,7 @@ use crate::subject::PromptSubject;
 use crate::turn::handles::TurnHandle;
 use crate::turn::lease::TurnLease;
 use crate::turn::listener::TurnListener;
+use crate::turn::tools::described;
 
 /// A running turn and everything it needs.
 pub(crate) struct RunningTurn {
@@ -195,12 +196,18 @@ impl RunningTurn {
         round: u32,
         compiled: &CompiledPrompt,
         request: RoundRequest,
+        specs: &[ToolSpec],
         about_tools: &[PromptDiagnostic],
     ) -> Result<(), AgentError> {
         let agent = Arc::clone(&self.agent);
         let turn = self.stored.clone();
         let stored_texts = self.stored_texts.lock().clone();
-        let record = agent.round_record(round, compiled, Some(request), about_tools, &stored_texts);
+        let mut record = agent.round_record(round, compiled, Some(request), about_tools, &stored_texts);
+        if agent.settings.prompt.keep_texts {
+            let texts = specs.iter().map(|spec| PromptText::new(described(spec)));
+            record.texts.extend(texts.filter(|text| !stored_texts.contains(&text.sha256)));
+        }
+        let of_record: Vec<ContentHash> = record.texts.iter().map(|text| text.sha256.clone()).collect();
         let mut pending = Arc::clone(&self.pending).lock_owned().await;
         self.write(async move {
             let runs = agent.records.take(&turn.id);
@@ -215,7 +222,7 @@ impl RunningTurn {
         })
         .await?;
         let digests = compiled.sections.iter().map(|section| section.sha256.clone());
-        self.stored_texts.lock().extend(digests);
+        self.stored_texts.lock().extend(digests.chain(of_record));
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use protocol::limits::MAX_WAITING_TURNS;
+use protocol::limits::{MAX_TURN_CONTEXT_CHARACTERS, MAX_WAITING_TURNS};
 use protocol::method::TurnStartParams;
 use protocol::{TokenReach, Turn, TurnId, TurnScope};
 use provider::{ModelName, Provider};
@@ -35,6 +35,13 @@ impl Drop for EndOnDrop {
     }
 }
 
+/// Rejects a context that is longer than allowed. Cutting it would lose text without the caller's knowledge.
+pub(crate) fn check_context(context: Option<&str>) -> Result<(), AgentError> {
+    let limit = MAX_TURN_CONTEXT_CHARACTERS;
+    let characters = context.map_or(0, |context| context.chars().count());
+    if characters > limit { Err(AgentError::LongContext { characters, limit }) } else { Ok(()) }
+}
+
 impl Agent {
     /// Starts a turn and returns once it is stored; the turn continues in its own task.
     pub fn start_turn(
@@ -48,12 +55,14 @@ impl Agent {
             if start.input.trim().is_empty() {
                 return Err(AgentError::NoInput);
             }
+            check_context(start.context.as_deref())?;
             // Report an unusable directory or skill to the caller, rather than through a failed turn.
             let scope = TurnScope {
                 input: Some(start.input.clone()),
                 actor: actor.name.clone(),
                 reach,
                 skills: start.skills.clone(),
+                context: start.context.clone(),
                 tool_domains: start.mcp.iter().map(|name| protocol::mcp::tool_domain(name)).collect(),
                 ..TurnScope::new(start.workspace_id.clone(), start.thread_id.clone())
             };

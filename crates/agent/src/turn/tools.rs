@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
-use prompt::HiddenDomain;
+use prompt::{
+    HIDDEN_TOOL_DOMAINS, HiddenDomain, PromptManifest, SELECTED_SKILLS, SKILLS_RUNTIME, TASK_ORCHESTRATION,
+};
 use protocol::prompt::{
     HiddenTools, PromptDiagnostic, PromptDiagnosticCode, RoundNote, RoundRequest, RoundTool, ToolChoice,
 };
@@ -21,6 +23,8 @@ use tools::{
 
 use crate::agent::Agent;
 use crate::blocking::blocking;
+use crate::domains::delegation::DELEGATE;
+use crate::domains::skills::READ_SKILL;
 use crate::subject::PromptSubject;
 
 /// Time a source has to answer.
@@ -46,7 +50,16 @@ pub(crate) struct RoundTools {
     requested_before: Vec<String>,
     /// `request_tools` alone, identical in all rounds; empty until a domain is hidden.
     request_tools: Toolbox,
+    /// Names of tools that the prompt of this turn does not explain.
+    unexplained: BTreeSet<&'static str>,
 }
+
+/// Tools whose descriptions are not enough to use them, with the sections of which one must be in the prompt.
+const EXPLAINED_TOOLS: [(&str, &[&str]); 3] = [
+    (READ_SKILL, &[SKILLS_RUNTIME, SELECTED_SKILLS]),
+    (DELEGATE, &[TASK_ORCHESTRATION]),
+    (REQUEST_TOOLS, &[HIDDEN_TOOL_DOMAINS]),
+];
 
 struct Source {
     source: Arc<dyn ToolSource>,
@@ -79,7 +92,32 @@ impl RoundTools {
             requested,
             requested_before,
             request_tools: Toolbox::new(),
+            unexplained: BTreeSet::new(),
         }
+    }
+
+    /// Removes the tools that the prompt does not explain, for all rounds of the turn. A profile, a budget or a setting may have
+    /// left out the explanation.
+    pub(crate) fn leave_out_unexplained(&mut self, manifest: &PromptManifest) {
+        let has_section = |id: &str| manifest.sections.iter().any(|section| section.id == id);
+        let unexplained = EXPLAINED_TOOLS.iter().filter(|(name, sections)| {
+            self.toolbox.specs().any(|spec| spec.name == *name) && !sections.iter().any(|id| has_section(id))
+        });
+        self.unexplained = unexplained.map(|(name, _)| *name).collect();
+        if self.unexplained.is_empty() {
+            return;
+        }
+        for name in &self.unexplained {
+            // Without any skill in use there is nothing to explain, and nothing missing.
+            if *name != READ_SKILL {
+                let problem =
+                    format!("`{name}` is left out: the section that explains it is not in the prompt");
+                self.diagnostics.push(PromptDiagnostic::new(PromptDiagnosticCode::ToolsOmitted, problem));
+            }
+        }
+        let unexplained = &self.unexplained;
+        self.toolbox = self.toolbox.filtered(|spec| !unexplained.contains(spec.name.as_str()));
+        self.router = Router::all(&self.toolbox, self.context.clone()).with_hidden(self.requested.clone());
     }
 
     /// Asks all sources concurrently for their tools; true if the list changed. A source that fails keeps its
@@ -164,6 +202,9 @@ impl RoundTools {
         if let Some(allowed) = &self.allowed {
             toolbox = toolbox.filtered(|spec| allowed.contains(&spec.name));
         }
+        if !self.unexplained.is_empty() {
+            toolbox = toolbox.filtered(|spec| !self.unexplained.contains(spec.name.as_str()));
+        }
         // An unchanged toolbox keeps the old router and the same descriptions, and so the provider's cached prefix.
         let is_changed = !toolbox.is_same(&self.toolbox);
         if is_changed {
@@ -247,11 +288,15 @@ impl RoundTools {
 
 /// Returns the tools of a request as a round's record stores them.
 fn shown_tools(specs: &[ToolSpec]) -> Vec<RoundTool> {
-    let shown = specs.iter().map(|spec| {
-        let described = serde_json::to_string(spec).unwrap_or_default();
-        RoundTool { name: spec.name.clone(), sha256: ContentHash::of(described) }
-    });
+    let shown = specs
+        .iter()
+        .map(|spec| RoundTool { name: spec.name.clone(), sha256: ContentHash::of(described(spec)) });
     shown.collect()
+}
+
+/// Returns a tool's description as it is stored.
+pub(crate) fn described(spec: &ToolSpec) -> String {
+    serde_json::to_string(spec).unwrap_or_default()
 }
 
 impl Agent {

@@ -1,5 +1,7 @@
 //! `foreword prompt`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use protocol::ThreadMode;
 
@@ -57,11 +59,17 @@ pub(crate) struct PromptSubject {
     /// User input, for hooks that look at it
     #[arg(long, value_name = "TEXT", requires = "thread")]
     pub(crate) input: Option<String>,
+    /// File with context for the turn, as in `turn start`
+    #[arg(long, value_name = "FILE", requires = "thread")]
+    pub(crate) context: Option<PathBuf>,
+    /// Skill that the turn selects, by slug (repeatable)
+    #[arg(long = "skill", value_name = "SLUG", requires = "thread")]
+    pub(crate) skills: Vec<String>,
     /// Print the prompt of a new thread, ignoring this thread's session
     #[arg(long, requires = "thread")]
     pub(crate) fresh: bool,
     /// Print the prompt of this past turn, byte for byte
-    #[arg(long, value_name = "TURN", requires = "thread", conflicts_with_all = ["cwd", "input", "fresh"])]
+    #[arg(long, value_name = "TURN", requires = "thread", conflicts_with_all = ["cwd", "input", "context", "skills", "fresh"])]
     pub(crate) turn: Option<String>,
     /// Round of the turn [default: the last one]
     #[arg(long, value_name = "N", requires = "turn")]

@@ -1,5 +1,7 @@
 //! `foreword turn`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::InWorkspace;
@@ -29,6 +31,14 @@ pub(crate) enum Turn {
     },
     /// Explain a turn's prompt: sections, sources, files, hooks, tools and history
     Explain(NamedTurn),
+    /// Print the body of a request to the provider, byte for byte as it was sent
+    Request {
+        #[command(flatten)]
+        named: NamedTurn,
+        /// Round of the turn [default: the last one]
+        #[arg(long, value_name = "N")]
+        round: Option<u32>,
+    },
     /// Follow a running turn; Ctrl-C leaves without stopping it
     Watch(NamedTurn),
     /// Stop a turn
@@ -75,6 +85,9 @@ pub(crate) struct TurnStart {
     /// Skill to use in this turn, by slug (repeatable)
     #[arg(long = "skill", value_name = "SLUG")]
     pub(crate) skills: Vec<String>,
+    /// File with context for this turn, which the model gets as data (`-`: standard input)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) context: Option<PathBuf>,
     /// MCP server whose tools are available from the start, by name (repeatable)
     #[arg(long, value_name = "SERVER")]
     pub(crate) mcp: Vec<String>,

@@ -162,7 +162,7 @@ impl Statement<'_> {
     /// Returns the value if it fits the key's kind. Relative paths resolve against the file's directory.
     pub(crate) fn assignment(self) -> Result<Assignment, Failure> {
         let Statement { key, path, origin, value, directory } = self;
-        match key.kind().read_toml(value) {
+        match key.kind_in_files().read_toml(value) {
             Ok(value) => Ok(Assignment { key, path: path.into(), value: value.below(directory), origin }),
             Err(found) => Err(origin.wrong_value(&path, key, &found)),
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use agent::{Clock, WhenBusy};
 use instructions::Delivery;
 use prompt::PromptProfile;
-use protocol::SandboxLevel;
+use protocol::{DelegateInstructions, SandboxLevel};
 use provider::{ProviderKind, ReasoningEffort};
 use secrecy::{ExposeSecret as _, SecretString};
 use tools::Permission;
@@ -164,4 +164,13 @@ macro_rules! choices {
     )*};
 }
 
-choices!(Delivery, Permission, PromptProfile, ProviderKind, ReasoningEffort, SandboxLevel, WhenBusy);
+choices!(
+    DelegateInstructions,
+    Delivery,
+    Permission,
+    PromptProfile,
+    ProviderKind,
+    ReasoningEffort,
+    SandboxLevel,
+    WhenBusy
+);

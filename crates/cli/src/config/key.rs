@@ -29,6 +29,7 @@ pub(crate) struct Key {
     field: Field,
     named_variable: Option<&'static str>,
     prefixes: Prefixes,
+    positive_in_files: bool,
 }
 
 /// Access to a key's value. The second parameter is the name that [`ANY_NAME`] stands for.
@@ -65,6 +66,11 @@ impl Key {
 
     pub(crate) fn kind(&self) -> Kind {
         (self.field.kind)()
+    }
+
+    /// Returns the kind of its values in configuration files.
+    pub(crate) fn kind_in_files(&self) -> Kind {
+        if self.positive_in_files { Kind::Positive } else { self.kind() }
     }
 
     /// Returns the value at `path`, which is this key's path with any placeholder filled in.
@@ -119,7 +125,13 @@ impl Key {
             field,
             named_variable: None,
             prefixes: Prefixes::Ours,
+            positive_in_files: false,
         }
+    }
+
+    /// Rejects 0 in configuration files. A limit of 0 is meant for a single command.
+    pub(super) const fn positive_in_files(self) -> Self {
+        Key { positive_in_files: true, ..self }
     }
 
     pub(super) const fn otherwise(self, otherwise: &'static str) -> Self {

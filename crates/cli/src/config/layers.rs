@@ -176,7 +176,8 @@ impl Origin {
 
     /// Creates the error for a value of the wrong kind.
     pub(crate) fn wrong_value(&self, path: &str, key: &Key, found: &str) -> Failure {
-        Failure::usage(format!("{self}: `{path}` must be {}, found {found}", key.kind().expectation()))
+        let kind = if let Origin::File { .. } = self { key.kind_in_files() } else { key.kind() };
+        Failure::usage(format!("{self}: `{path}` must be {}, found {found}", kind.expectation()))
     }
 }
 

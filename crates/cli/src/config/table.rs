@@ -231,7 +231,7 @@ pub(crate) const KEYS: &[Key] = &[
     // A project may ask for less of its own text, but never for more than the user or the profile allows.
     key!(
         "agents.initial.max_files",
-        files.agents.initial.max_files,
+        files.agents.initial.max_files as Positive,
         "Maximum project files to read at the start."
     )
     .otherwise(PROFILES_OWN)
@@ -241,8 +241,9 @@ pub(crate) const KEYS: &[Key] = &[
     key!(
         "agents.initial.max_bytes",
         files.agents.initial.max_bytes,
-        "Maximum bytes of project files to read at the start; 0 reads none."
+        "Maximum bytes of project files to read at the start; 0 reads none, as a flag or variable only."
     )
+    .positive_in_files()
     .otherwise(PROFILES_OWN)
     .of_agents()
     .project(ProjectRule::LowerOnly(|profile| Some(profile.budget.max_bytes)))
@@ -426,6 +427,11 @@ pub(crate) const KEYS: &[Key] = &[
         "delegation.enabled",
         delegation.enabled,
         "Let turns delegate work to other agents (the tool `delegate`)."
+    ),
+    key!(
+        "delegation.instructions",
+        delegation.instructions,
+        "Instructions that delegates read besides their goal: none, those of their directory, or also the thread's document."
     ),
     key!("delegation.hidden", delegation.hidden, "Hide `delegate` until the model requests it."),
     key!(

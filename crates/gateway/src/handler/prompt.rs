@@ -1,13 +1,13 @@
-//! `prompt/…` and `turn/manifest`.
+//! `prompt/…`, `turn/manifest` and `turn/request`.
 
-use agent::{PromptRequest, SessionStart};
+use agent::{PromptRequest, RebuiltRequest, SessionStart};
 use protocol::error::{ErrorKind, ErrorObject};
 use protocol::method::{
     PromptDiffParams, PromptDiffResult, PromptPreviewParams, PromptRebuildParams, PromptResult,
-    TurnGetParams, TurnManifestResult,
+    TurnGetParams, TurnManifestResult, TurnRequestResult,
 };
 use protocol::prompt::PromptManifest;
-use protocol::round::ExplainedRound;
+use protocol::round::{ExplainedRound, SentRequest};
 use protocol::{ThreadId, TurnScope, WorkspaceId};
 
 use crate::error::from_agent;
@@ -18,8 +18,12 @@ pub(crate) async fn preview(
     context: Context,
     params: PromptPreviewParams,
 ) -> Result<PromptResult, ErrorObject> {
-    let scope =
-        TurnScope { input: params.input, ..caller_scope(&context, params.workspace_id, params.thread_id) };
+    let scope = TurnScope {
+        input: params.input,
+        context: params.context,
+        skills: params.skills,
+        ..caller_scope(&context, params.workspace_id, params.thread_id)
+    };
     let request = PromptRequest { scope, cwd: params.cwd };
     let preview = context.shared.agent.preview(&request, session_start(params.fresh)).await;
     let mut result: PromptResult = preview.map_err(from_agent)?.into();
@@ -102,7 +106,20 @@ pub(crate) async fn rebuild(
         sizes: None,
         tools: Vec::new(),
         frozen: None,
+        root_fallback: None,
     })
+}
+
+pub(crate) async fn request(
+    context: Context,
+    params: PromptRebuildParams,
+) -> Result<TurnRequestResult, ErrorObject> {
+    let PromptRebuildParams { workspace_id, turn_id, round } = params;
+    let agent = &context.shared.agent;
+    let rebuilt = agent.rebuild_request(&workspace_id, &turn_id, round, context.memory_reader()).await;
+    let RebuiltRequest { record, body } = rebuilt.map_err(from_agent)?;
+    let SentRequest { round, api, model, sha256, bytes, .. } = record;
+    Ok(TurnRequestResult { round, api, model, sha256, bytes, body })
 }
 
 pub(crate) async fn manifest(

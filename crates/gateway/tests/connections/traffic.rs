@@ -139,7 +139,8 @@ async fn look_at_prompts(gateway: &TestGateway, socket: &mut Socket) {
     let other = gateway.silent_turn(&workspace, &thread).await.unwrap();
     let compare = json!({ "path": "/usr", "reading": "bin/x", "agents": ["codex", "claude-code"] });
     socket.ok("instructions/compare", world.with(compare)).await;
-    let preview = json!({ "thread_id": thread, "cwd": "/usr", "input": "hello" });
+    let preview =
+        json!({ "thread_id": thread, "cwd": "/usr", "input": "hello", "context": "here", "skills": [] });
     socket.ok("prompt/preview", world.with(preview)).await;
     socket
         .ok("prompt/diff", world.with(json!({ "thread_id": thread, "turn_id": turn, "cwd": "/usr" })))
@@ -169,8 +170,9 @@ async fn take_turns(model: &ScriptedModel, socket: &mut Socket) {
     let made = socket.ok("thread/create", with(json!({ "title": "t", "mode": "agent" }))).await;
     let thread = id(&made["thread"]);
     let model_name = format!("scripted/{MODEL}");
-    let start =
-        with(json!({ "thread_id": thread, "input": "hi", "cwd": project.path(), "model": model_name }));
+    let start = with(
+        json!({ "thread_id": thread, "input": "hi", "cwd": project.path(), "model": model_name, "context": "here" }),
+    );
     model.answer(Answer::text("hello").tool_call("1", "write_file", r#"{"path":"a","content":"x"}"#));
     model.answer(Answer::text("written"));
     let turn = id(&socket.ok("turn/start", &start).await["turn"]);
@@ -192,7 +194,7 @@ async fn take_turns(model: &ScriptedModel, socket: &mut Socket) {
     model.answer(Answer::wrong_key());
     let turn = id(&socket.ok("turn/start", &start).await["turn"]);
     told(socket, "turn/failed").await;
-    for method in ["turn/get", "turn/explain", "turn/manifest"] {
+    for method in ["turn/get", "turn/explain", "turn/manifest", "turn/request"] {
         socket.ok(method, with(json!({ "turn_id": turn }))).await;
     }
     model.answer(Answer::silence());

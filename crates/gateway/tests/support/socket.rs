@@ -1,8 +1,11 @@
 //! A WebSocket client that shows every message, and every way a connection ends.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::LazyLock;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use jsonschema::Validator;
+use protocol::notification::NOTIFICATIONS;
 use serde::Serialize;
 use serde_json::{Value, json};
 use test_gateway::TestGateway;
@@ -13,6 +16,26 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
 use super::{holds_null, soon};
+
+/// Schemas of the notifications by method. A field that a schema does not have is a problem here: clients generate their types
+/// from the schemas.
+static NOTIFICATION_SCHEMAS: LazyLock<BTreeMap<&'static str, Validator>> = LazyLock::new(|| {
+    let schemas = protocol::schema::all();
+    let closed = |name: &str| {
+        let mut schema = serde_json::to_value(&schemas[name]).unwrap();
+        schema["unevaluatedProperties"] = json!(false);
+        jsonschema::options().should_validate_formats(true).build(&schema).unwrap()
+    };
+    NOTIFICATIONS.iter().map(|known| (known.name, closed(known.params_type))).collect()
+});
+
+/// Checks a message against its schema if it is a notification.
+fn check_notification(message: &Value) {
+    let (Some(method), None) = (message["method"].as_str(), message.get("id")) else { return };
+    let schema = NOTIFICATION_SCHEMAS.get(method).unwrap_or_else(|| panic!("unknown notification {method}"));
+    let problems: Vec<String> = schema.iter_errors(&message["params"]).map(|it| it.to_string()).collect();
+    assert!(problems.is_empty(), "{method} does not match its schema: {problems:#?}\n{message:#}");
+}
 
 /// A connection, and everything that went over it.
 pub(crate) struct Socket {
@@ -84,6 +107,8 @@ impl Socket {
     pub(crate) async fn receive(&mut self) -> Value {
         let text = self.text().await.unwrap_or_else(|closed| panic!("the connection was closed: {closed:?}"));
         let message: Value = serde_json::from_str(&text).unwrap();
+        // Checked for every notification of every test.
+        check_notification(&message);
         self.traffic.push(message.clone());
         message
     }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use agent::{AgentSettings, TurnSettings};
+use protocol::DelegateInstructions;
 use scripted_model::{Answer, RecordedRequest, Release};
 use serde_json::{Value, json};
 
@@ -32,6 +33,23 @@ fn last_texts(body: &Value) -> String {
     texts(body["messages"].as_array().unwrap().last().unwrap()).join("\n")
 }
 
+/// Creates an agent whose delegates read these instructions.
+async fn delegating(
+    instructions: DelegateInstructions,
+    files: &'static [(&'static str, &'static str)],
+) -> Stage {
+    let agent: fn(&mut AgentSettings) = match instructions {
+        DelegateInstructions::None => |_| {},
+        DelegateInstructions::Directory => {
+            |settings| settings.delegation.instructions = DelegateInstructions::Directory
+        }
+        DelegateInstructions::Full => {
+            |settings| settings.delegation.instructions = DelegateInstructions::Full
+        }
+    };
+    Stage::set(Setting { mode: "agent", files, turns: writing(), agent, ..Setting::default() }).await
+}
+
 async fn explained(stage: &mut Stage, turn: &str) -> Value {
     let params = stage.with(json!({ "turn_id": turn }));
     stage.socket.ok("turn/explain", params).await["explanation"].clone()
@@ -44,7 +62,7 @@ async fn threads(stage: &mut Stage) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_child_answers_from_its_own_thread() {
-    let mut stage = Stage::agent(FILES).await;
+    let mut stage = delegating(DelegateInstructions::Directory, FILES).await;
     stage.socket.ok("thread/agents_doc/save", stage.with(json!({ "content": "Speak of books." }))).await;
     stage.model.answer(delegate("1", json!({ "goal": "Count the books.\nAll of them.", "cwd": "shelf" })));
     stage.model.answer(Answer::text("Seven."));
@@ -102,7 +120,7 @@ async fn documents_and_files_can_name_their_audience() {
         (".agents/x", ""),
         ("a/AGENTS.md", "---\naudience: main\n---\nYou lead.\n"),
     ];
-    let mut stage = Stage::agent(files).await;
+    let mut stage = delegating(DelegateInstructions::Directory, files).await;
     for (content, inherit, main, child) in [
         ("Plain.", false, true, false),
         ("Plain.", true, true, true),
@@ -124,6 +142,68 @@ async fn documents_and_files_can_name_their_audience() {
             [false, true, false]
         );
         assert!(!system[1].contains("You lead."));
+    }
+}
+
+// Instructions are for the agent that a user talks to; a delegate gets its context from its goal.
+#[tokio::test]
+async fn delegates_read_instructions_as_far_as_the_setting_allows() {
+    use DelegateInstructions::{Directory, Full, None};
+    for (instructions, has_files, has_document) in
+        [(None, false, false), (Directory, true, false), (Full, true, true)]
+    {
+        let mut stage = delegating(instructions, FILES).await;
+        let home = stage.gateway.data().join("home");
+        std::fs::write(home.join("USER.md"), "PERSONA-ADA").unwrap();
+        std::fs::create_dir_all(home.join("skills/lend")).unwrap();
+        std::fs::write(home.join("skills/lend/SKILL.md"), "---\nname: lend\ndescription: Lend\n---\nAsk.\n")
+            .unwrap();
+        stage.socket.ok("thread/agents_doc/save", stage.with(json!({ "content": "Speak of books." }))).await;
+        let memory = json!({ "scope": "workspace", "category": "preference", "text": "MEMORY-TABS" });
+        stage.socket.ok("memory/add", stage.with(memory)).await;
+        stage.model.answer(delegate("1", json!({ "goal": "Count the books.", "cwd": "shelf" })));
+        let write = json!({ "path": "new.txt", "content": "x" }).to_string();
+        stage.model.answer(Answer::empty().tool_call("2", "write_file", &write));
+        stage.model.answer(Answer::text("Seven."));
+        stage.model.answer(Answer::text("There are seven."));
+        let answer = stage.ask("How many?").await;
+        let bodies = stage.bodies();
+        let main = bodies[0].to_string();
+        for text in
+            ["Be brief.", "Speak of books.", "MEMORY-TABS", "PERSONA-ADA", "yours to evolve", "- lend: Lend"]
+        {
+            assert!(main.contains(text), "the main agent lacks {text}");
+        }
+        let child = bodies[1].to_string();
+        for text in ["MEMORY-TABS", "PERSONA-ADA", "yours to evolve", "Soul Core", "Memory Recall"] {
+            assert!(!child.contains(text), "{instructions:?} has {text}: {child}");
+        }
+        assert_eq!(
+            child.contains("Be brief.") && child.contains("Count twice."),
+            has_files,
+            "{instructions:?}"
+        );
+        assert_eq!(child.contains("- lend: Lend") && tools(&bodies[1]).contains(&"read_skill"), has_files);
+        assert_eq!(child.contains("Speak of books."), has_document, "{instructions:?}");
+        // The prompt tells it that it is a delegate, what to return, where it works, and where questions go.
+        let system = bodies[1]["system"].to_string();
+        assert!(
+            system.contains("you work for another agent") && !system.contains("Ask the user"),
+            "{system}"
+        );
+        assert!(system.contains("Your last message is all that the other agent receives"), "{system}");
+        assert!(system.contains("the agent that set the goal can answer it"), "{system}");
+        let cwd = format!("Working directory: {}\\n", stage.path("shelf").display());
+        assert!(system.contains(&cwd), "{system}");
+        // Without instructions nothing is delivered, so that no write waits for them.
+        assert_eq!(stage.path("shelf/new.txt").exists(), true);
+        assert!(!bodies[2].to_string().contains("did not run"), "{}", bodies[2]);
+        let delegated = answer["delegated"][0]["id"].as_str().unwrap().to_owned();
+        let explanation = explained(&mut stage, &delegated).await;
+        let policy = &explanation["policies"][0];
+        assert_eq!((&policy["key"], &policy["value"]["recall"]), (&json!("memory"), &json!(false)));
+        let reported = explanation["diagnostics"].to_string().contains("delegation.instructions = none");
+        assert_eq!(reported, instructions == None, "{explanation:#}");
     }
 }
 

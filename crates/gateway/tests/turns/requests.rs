@@ -7,6 +7,7 @@ mod environment;
 mod history;
 mod instructions;
 mod previews;
+mod rebuilt;
 mod turn_sections;
 mod wording;
 

@@ -11,7 +11,7 @@ use crate::resolve::applies_to::Target;
 use crate::resolve::chain::{Candidate, Chain};
 use crate::resolve::render::{Part, block, mark};
 use crate::resolve::resolution::{Request, ResolveError, effective};
-use crate::session::reminder::ReminderFile;
+use crate::session::reminder::{FileNovelty, ReminderFile};
 use crate::session::{FileVersion, Read};
 use crate::text;
 use crate::text::safety;
@@ -37,10 +37,10 @@ impl Applicable {
         }
     }
 
-    pub(crate) fn reminder_file(&self, block: Option<String>) -> ReminderFile {
+    pub(crate) fn reminder_file(&self, block: Option<String>, novelty: FileNovelty) -> ReminderFile {
         let FileVersion { mtime_ms, bytes, sha256, imported_by } = self.version.clone();
         let (sha256, size_bytes) = (Some(sha256), Some(bytes));
-        ReminderFile { path: self.path.clone(), mtime_ms, sha256, size_bytes, imported_by, block }
+        ReminderFile { path: self.path.clone(), mtime_ms, sha256, size_bytes, imported_by, block, novelty }
     }
 
     /// Returns the file's text for a reminder, cut with a mark if it has more than `room` bytes, and the bytes it

@@ -87,6 +87,7 @@ impl Chain<'_> {
             cwd: self.request.cwd.to_owned(),
             root: root.directory,
             root_reason: root.reason,
+            root_is_fallback: root.is_fallback,
             markers,
             directories,
             limit_bytes: max_bytes,

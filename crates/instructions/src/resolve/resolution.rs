@@ -104,6 +104,10 @@ pub struct Resolution {
     /// Reason for the root.
     #[serde(skip)]
     pub root_reason: String,
+    /// True if the root is a workspace's directory because no directory has a marker. Outside a workspace, another root or none
+    /// would count.
+    #[serde(skip)]
+    pub root_is_fallback: bool,
     /// Markers that were searched.
     #[serde(skip)]
     pub markers: Vec<String>,

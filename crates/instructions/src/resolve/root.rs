@@ -19,6 +19,8 @@ pub(crate) struct Root {
     pub(crate) top: PathBuf,
     /// Reason in words.
     pub(crate) reason: String,
+    /// True if it is a workspace's directory because no directory has a marker.
+    pub(crate) is_fallback: bool,
 }
 
 /// Returns the markers in effect.
@@ -64,6 +66,7 @@ pub(crate) fn find(
                 directory: None,
                 top: request.cwd.to_owned(),
                 reason: "there are no markers, so only the working directory counts".to_owned(),
+                is_fallback: false,
             },
         });
     }
@@ -78,7 +81,7 @@ fn settled(request: &Request<'_>) -> Result<Option<Root>, SettingsError> {
     let Request { cwd, settings } = *request;
     if settings.bounds == ProjectBounds::HomeOnly {
         let reason = "there is no project, so only your own file counts".to_owned();
-        return Ok(Some(Root { directory: None, top: cwd.to_owned(), reason }));
+        return Ok(Some(Root { directory: None, top: cwd.to_owned(), reason, is_fallback: false }));
     }
     // Without support for a fixed root, even a workspace only limits the search of the agent.
     if settings.profile.search.root_override != RootOverride::Allowed {
@@ -90,11 +93,9 @@ fn settled(request: &Request<'_>) -> Result<Option<Root>, SettingsError> {
             return Err(SettingsError::RootElsewhere { root, cwd: cwd.to_owned() });
         }
         let reason = "the root was given".to_owned();
-        return Ok(Some(Root { top: root.clone(), directory: Some(root), reason }));
+        return Ok(Some(Root { top: root.clone(), directory: Some(root), reason, is_fallback: false }));
     }
-    let ProjectBounds::Workspace(directory) = &settings.bounds else { return Ok(None) };
-    let reason = "it is the workspace's directory".to_owned();
-    Ok(Some(Root { directory: Some(directory.clone()), top: directory.clone(), reason }))
+    Ok(None)
 }
 
 /// Result of a search for markers.
@@ -119,12 +120,17 @@ fn search<'a>(
     let Request { cwd, settings } = *request;
     // The markers are the last names of the reader.
     let first_marker = reader.names() - markers.len();
+    let own = settings.homes.of(settings.profile);
     for directory in cwd.ancestors() {
         let is_home = settings.homes.user.as_deref() == Some(directory);
         for (index, marker) in markers.iter().enumerate() {
             let counts_outside_home =
                 |known: &RootMarker| matches!(known, RootMarker::OutsideHome(name) if name == marker);
             if is_home && settings.profile.search.markers.iter().any(counts_outside_home) {
+                continue;
+            }
+            // The user's own configuration would make a project of everything around it.
+            if own.is_some_and(|own| is_same_directory(own, directory, marker)) {
                 continue;
             }
             let found = match settings.profile.search.marker_check {
@@ -170,6 +176,15 @@ fn search<'a>(
     Search::Nowhere { searched: "above".to_owned() }
 }
 
+/// Returns true if `marker` in `directory` is the directory `own`, also through links.
+fn is_same_directory(own: &Path, directory: &Path, marker: &str) -> bool {
+    if own.file_name() != Path::new(marker).file_name() {
+        return false;
+    }
+    let found = directory.join(marker);
+    found == own || own.canonicalize().is_ok_and(|own| found.canonicalize().is_ok_and(|found| found == own))
+}
+
 /// Returns the root at a marker. A workspace's directory bounds it.
 fn marked(request: &Request<'_>, directory: &Path, marker: &str) -> Root {
     let Request { settings, .. } = *request;
@@ -178,6 +193,7 @@ fn marked(request: &Request<'_>, directory: &Path, marker: &str) -> Root {
             directory: Some(workspace.to_owned()),
             top: workspace.to_owned(),
             reason: format!("`{marker}` is above the workspace's directory, and nothing above that counts"),
+            is_fallback: false,
         },
         workspace => {
             let (mut top, mut reach) = (directory, "");
@@ -191,6 +207,7 @@ fn marked(request: &Request<'_>, directory: &Path, marker: &str) -> Root {
                 directory: Some(directory.to_owned()),
                 top: top.to_owned(),
                 reason: format!("it is the nearest directory with `{marker}`{reach}"),
+                is_fallback: false,
             }
         }
     }
@@ -200,16 +217,29 @@ fn marked(request: &Request<'_>, directory: &Path, marker: &str) -> Root {
 fn unmarked(request: &Request<'_>, searched: &str, markers: &[String]) -> Root {
     let missing = format!("no directory {searched} has `{}`", markers.join("`, `"));
     let cwd = request.cwd.to_owned();
+    // A workspace is a project even without a marker. An agent that knows no fixed root does not know workspaces either.
+    if let Some(workspace) = request.settings.bounds.workspace()
+        && request.settings.profile.search.root_override == RootOverride::Allowed
+    {
+        return Root {
+            directory: Some(workspace.to_owned()),
+            top: workspace.to_owned(),
+            reason: format!("{missing}, so the workspace's directory is the root"),
+            is_fallback: true,
+        };
+    }
     match request.settings.profile.search.without_marker {
         WithoutMarker::NoRoot => Root {
             directory: None,
             top: cwd,
             reason: format!("{missing}, so only the working directory counts"),
+            is_fallback: false,
         },
         WithoutMarker::CwdIsRoot => Root {
             directory: Some(cwd.clone()),
             top: cwd,
             reason: format!("{missing}, so the working directory is the root"),
+            is_fallback: false,
         },
         WithoutMarker::WholePath => whole_path(request, missing),
     }
@@ -229,10 +259,15 @@ fn whole_path(request: &Request<'_>, why: String) -> Root {
     };
     if let Some(workspace) = settings.bounds.workspace().filter(|workspace| !top.starts_with(workspace)) {
         let reason = format!("{why}, and nothing above the workspace's directory counts");
-        return Root { directory: Some(workspace.to_owned()), top: workspace.to_owned(), reason };
+        return Root {
+            directory: Some(workspace.to_owned()),
+            top: workspace.to_owned(),
+            reason,
+            is_fallback: false,
+        };
     }
     let reason = format!("{why}, so every directory up to {until} counts");
-    Root { directory: None, top: top.to_owned(), reason }
+    Root { directory: None, top: top.to_owned(), reason, is_fallback: false }
 }
 
 fn file_system_root(cwd: &Path) -> &Path {

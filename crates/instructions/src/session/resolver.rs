@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::Cache;
 use crate::diagnostic::Diagnostic;
 use crate::fs::path;
+use crate::profile::AnnouncedFirst;
 use crate::resolve::applicable::{Applicable, ApplicableFiles, applicable};
 use crate::resolve::applies_to::Target;
 use crate::resolve::budget::nearest_first_order;
@@ -22,7 +23,8 @@ use crate::resolve::resolution::{Request, ResolveError};
 use crate::session::delivery::{
     DeliveredText, DeliveryForm, FileRead, FileReader, InlineBudget, Purpose, delivery_form,
 };
-use crate::session::reminder::{Reminder, ReminderFile};
+use crate::session::reminder::{FileNovelty, Reminder, ReminderFile};
+use crate::session::removal::RemovedFile;
 use crate::session::resume::ResumeDifference;
 use crate::session::{FileVersion, Session};
 use crate::settings::FileSettings;
@@ -123,7 +125,7 @@ const RESOLVER_OFF: &str = "files are not brought in as an agent moves (agents.r
 pub struct Announcement {
     shared: Arc<Shared>,
     files: Vec<(ReminderFile, FileVersion)>,
-    removed: Vec<PathBuf>,
+    removed: Vec<RemovedFile>,
     diagnostics: Vec<Diagnostic>,
     skipped: Vec<SkipReason>,
     left_over: usize,
@@ -295,7 +297,15 @@ impl Resolver {
         let limit = usize::try_from(settings.max_files_per_resolve()).unwrap_or(usize::MAX);
         // The limit is applied before texts are read, so that a huge tree costs one small message at a time.
         announcement.left_over = due.len().saturating_sub(limit);
-        due.truncate(limit);
+        let is_imported = |index: usize| due[index].version.imported_by.is_some();
+        let mut kept: Vec<usize> = match profile.session.reminders.first() {
+            AnnouncedFirst::Nearest => nearest_first_order(due.len(), is_imported),
+            AnnouncedFirst::Outermost => (0..due.len()).collect(),
+        };
+        kept.truncate(limit);
+        // The reminder lists files in the order of the chain, whatever their order of announcement.
+        kept.sort_unstable();
+        let due: Vec<&Applicable> = kept.into_iter().map(|index| due[index]).collect();
         let mut shown: Vec<Option<(ReminderFile, FileVersion)>> = due.iter().map(|_| None).collect();
         // Nearest files first: if the budget does not suffice for all texts, the most distant ones are named
         // by path.
@@ -318,7 +328,9 @@ impl Resolver {
                 continue;
             }
             budget.spend(block.as_ref().map_or(0, |(_, bytes)| *bytes));
-            shown[index] = Some((file.reminder_file(block.map(|(text, _)| text)), file.version.clone()));
+            let novelty = FileNovelty::of(state.session.loaded_versions.get(&file.path));
+            let reminder = file.reminder_file(block.map(|(text, _)| text), novelty);
+            shown[index] = Some((reminder, file.version.clone()));
         }
         announcement.files = shown.into_iter().flatten().collect();
         let gone = state.session.loaded_versions.iter().filter(|(path, version)| {
@@ -328,14 +340,18 @@ impl Resolver {
                 && !applying.is_dormant(path, version)
                 && !state.pending.contains_key(*path)
         });
-        announcement.removed = gone.map(|(path, _)| path.clone()).collect();
+        let top = state.session.top();
+        let removed =
+            gone.map(|(path, version)| RemovedFile::find(path, version, top, settings, &applying.files));
+        announcement.removed = removed.collect();
         for (file, version) in &announcement.files {
             let pending =
                 PendingAnnouncement { version: Some(version.clone()), inline: file.block.is_some() };
             state.pending.insert(file.path.clone(), pending);
         }
-        for path in &announcement.removed {
-            state.pending.insert(path.clone(), PendingAnnouncement { version: None, inline: false });
+        for removed in &announcement.removed {
+            let pending = PendingAnnouncement { version: None, inline: false };
+            state.pending.insert(removed.path.clone(), pending);
         }
     }
 
@@ -410,8 +426,8 @@ impl Announcement {
     }
 
     /// Returns the files that no longer apply.
-    pub fn removed(&self) -> &[PathBuf] {
-        &self.removed
+    pub fn removed(&self) -> Vec<PathBuf> {
+        self.removed.iter().map(|removed| removed.path.clone()).collect()
     }
 
     /// Returns problems met during the resolution.
@@ -440,6 +456,7 @@ impl Announcement {
         (!self.is_empty()).then(|| Reminder::AgentsResolvePaths {
             files: self.files.iter().map(|(file, _)| file.clone()).collect(),
             removed: self.removed.clone(),
+            wording: self.shared.settings.profile.session.reminders.wording(),
         })
     }
 
@@ -450,7 +467,7 @@ impl Announcement {
             state.pending.remove(&file.path);
             state.session.record_reminder(file, version.clone());
         }
-        for path in &self.removed {
+        for RemovedFile { path, .. } in &self.removed {
             state.pending.remove(path);
             state.session.remove(path);
         }
@@ -465,7 +482,8 @@ impl Drop for Announcement {
             return;
         }
         let mut state = self.shared.lock();
-        for path in self.files.iter().map(|(file, _)| &file.path).chain(&self.removed) {
+        let removed = self.removed.iter().map(|removed| &removed.path);
+        for path in self.files.iter().map(|(file, _)| &file.path).chain(removed) {
             state.pending.remove(path);
         }
     }

@@ -10,7 +10,8 @@ use crate::resolve::applies_to::Target;
 use crate::resolve::render::{self, Part};
 use crate::resolve::resolution::{InstructionFile, Request, Resolution, ResolveError, resolve};
 use crate::session::delivery::{DeliveryForm, FileReader, InlineBudget, Purpose, delivery_form};
-use crate::session::reminder::{Reminder, ReminderFile, ResumeLines};
+use crate::session::reminder::{FileNovelty, Reminder, ReminderFile, ReminderWording, ResumeLines};
+use crate::session::removal::RemovedFile;
 use crate::session::resolver::{ResolvedAgents, ResolvedFile};
 use crate::session::{FileVersion, Read, Session};
 use crate::text::safety;
@@ -24,9 +25,10 @@ pub struct ResumeDifference {
     markers: (Vec<String>, Vec<String>),
     lines: ResumeLines,
     files: Vec<(ReminderFile, FileVersion)>,
-    removed: Vec<PathBuf>,
+    removed: Vec<RemovedFile>,
     /// Number of changed files beyond the budget of one message.
     left_over: usize,
+    wording: ReminderWording,
 }
 
 impl ResumeDifference {
@@ -67,10 +69,9 @@ impl ResumeDifference {
             let known = scope.iter().chain(&elsewhere).map(PathBuf::as_path).chain(home);
             directory.is_some_and(|directory| known.into_iter().any(|known| known == directory))
         };
-        // A project that moved leaves its former files behind.
+        // A project that moved, or whose root is further down now, leaves its former files behind.
         let is_left = |path: &Path, version: &FileVersion| {
-            let directory = version.directory(path);
-            directory.is_some_and(|directory| !directory.starts_with(&top) && !top.starts_with(directory))
+            version.directory(path).is_some_and(|directory| !directory.starts_with(&top))
         };
         let applies = |path: &Path| {
             applying.files.iter().any(|file| file.path == path)
@@ -84,7 +85,7 @@ impl ResumeDifference {
                     && !applying.is_dormant(path, version)
                     && (in_scope(path, version) || is_left(path, version) || path.symlink_metadata().is_err())
             })
-            .map(|(path, _)| path.clone())
+            .map(|(path, version)| RemovedFile::find(path, version, &top, request.settings, &applying.files))
             .collect();
         // The user's own file may be located inside the project. If the chain passes its directory, it counts
         // as a project file.
@@ -103,8 +104,9 @@ impl ResumeDifference {
             files: Vec::new(),
             removed,
             left_over: 0,
+            wording: request.settings.profile.session.reminders.wording(),
         };
-        difference.add_files(differing, &scope, request, reader);
+        difference.add_files(differing, session, &scope, request, reader);
         Ok(difference)
     }
 
@@ -114,6 +116,7 @@ impl ResumeDifference {
     fn add_files(
         &mut self,
         differing: Vec<Differing<'_>>,
+        session: &Session,
         scope: &[PathBuf],
         request: &Request<'_>,
         reader: FileReader,
@@ -146,6 +149,7 @@ impl ResumeDifference {
                 size_bytes: Some(version.bytes),
                 imported_by: version.imported_by.clone(),
                 block: block.map(|(text, _)| text),
+                novelty: FileNovelty::of(session.loaded_versions.get(file.path())),
             };
             shown[index] = Some((reminder, version));
         }
@@ -168,8 +172,8 @@ impl ResumeDifference {
     }
 
     /// Returns the files that no longer apply.
-    pub fn removed(&self) -> &[PathBuf] {
-        &self.removed
+    pub fn removed(&self) -> Vec<PathBuf> {
+        self.removed.iter().map(|removed| removed.path.clone()).collect()
     }
 
     /// Returns the number of changed files beyond the budget. The next difference contains them.
@@ -188,6 +192,7 @@ impl ResumeDifference {
             lines: self.lines,
             files: self.files.iter().map(|(file, _)| file.clone()).collect(),
             removed: self.removed.clone(),
+            wording: self.wording,
         })
     }
 
@@ -201,7 +206,7 @@ impl ResumeDifference {
         for (file, version) in self.files {
             session.record_reminder(&file, version);
         }
-        self.removed.iter().for_each(|path| session.remove(path));
+        self.removed.iter().for_each(|removed| session.remove(&removed.path));
     }
 }
 

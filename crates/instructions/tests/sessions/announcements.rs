@@ -115,7 +115,13 @@ fn removed_and_overridden_files_are_announced() {
     let announcement = resolver.resolve(&target).unwrap();
     assert_eq!(project.names(&announcement), ["b/AGENTS.override.md", "-AGENTS.md", "-b/AGENTS.md"]);
     let text = announcement.reminder().unwrap().render();
-    assert!(text.contains("AGENTS.md (removed: no longer applies)"), "{text}");
+    let path = |name: &str| project.root.join(name).display().to_string();
+    let replaced = format!("- {} (replaced by {})\n", path("b/AGENTS.md"), path("b/AGENTS.override.md"));
+    assert!(
+        text.contains(&format!("- {} (deleted)\n", path("AGENTS.md"))) && text.contains(&replaced),
+        "{text}"
+    );
+    assert!(text.contains("\nIts text follows; it applies to this scope.\n"), "{text}");
     announcement.confirm();
     assert!(resolver.resolve(&target).unwrap().is_empty());
 }
@@ -127,11 +133,47 @@ fn at_most_so_many_at_once_and_the_rest_next_time() {
     let resolver = project.resolver(project.session(""));
     let target = project.root.join("a/b/c/x");
     let first = resolver.resolve(&target).unwrap();
-    assert_eq!(project.names(&first), ["a/AGENTS.md", "a/b/AGENTS.md"]);
+    assert_eq!(project.names(&first), ["a/b/AGENTS.md", "a/b/c/AGENTS.md"], "the nearest ones");
     assert_eq!(first.left_over(), 1);
     first.confirm();
     let second = resolver.resolve(&target).unwrap();
-    assert_eq!((project.names(&second), second.left_over()), (vec!["a/b/c/AGENTS.md".to_owned()], 0));
+    assert_eq!((project.names(&second), second.left_over()), (vec!["a/AGENTS.md".to_owned()], 0));
+    // The specification begins at the root.
+    project.settings.profile = &CODELIA;
+    let resolver = project.resolver(project.session(""));
+    assert_eq!(project.names(&resolver.resolve(&target).unwrap()), ["a/AGENTS.md", "a/b/AGENTS.md"]);
+}
+
+#[test]
+fn a_changed_file_is_announced_as_changed() {
+    let project = Project::new(&[("AGENTS.md", "one")]);
+    let resolver = project.resolver(project.session(""));
+    project.write("AGENTS.md", "two");
+    project.write("a/AGENTS.md", "new");
+    let text = resolver.resolve(&project.root.join("a/x")).unwrap().reminder().unwrap().render();
+    let changed = format!("Changed AGENTS.md for this path:\n- {}", project.root.join("AGENTS.md").display());
+    let new = format!(
+        "Additional AGENTS.md may apply for this path:\n- {}",
+        project.root.join("a/AGENTS.md").display()
+    );
+    assert!(text.contains(&changed) && text.contains(&new), "{text}");
+    assert!(text.contains("\nTheir text follows; it applies to this scope.\n"), "{text}");
+}
+
+#[test]
+fn removed_files_have_their_reasons() {
+    let project = Project::new(&[("a/AGENTS.md", "@guide.md\n"), ("a/guide.md", "g"), ("b/AGENTS.md", "b")]);
+    let resolver = project.resolver(project.session(""));
+    for target in ["a/x", "b/x"] {
+        resolver.resolve(Path::new(target)).unwrap().confirm();
+    }
+    project.write("a/AGENTS.md", "no import\n");
+    project.write("b/AGENTS.md", " \n");
+    let text = |target: &str| resolver.resolve(Path::new(target)).unwrap().reminder().unwrap().render();
+    assert!(text("a/x").contains("guide.md (no longer applies: no file imports it)"), "{}", text("a/x"));
+    assert!(text("b/x").contains("b/AGENTS.md (no longer applies: the file is blank)"), "{}", text("b/x"));
+    project.write("b/AGENTS.md", "---\naudience: delegate\n---\nb\n");
+    assert!(text("b/x").contains("b/AGENTS.md (no longer applies: it is for another audience)"));
 }
 
 #[test]

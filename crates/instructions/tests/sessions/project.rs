@@ -55,7 +55,7 @@ impl Project {
     pub(crate) fn names(&self, announcement: &Announcement) -> Vec<String> {
         let relative = |path: &Path| path.strip_prefix(&self.root).unwrap().to_string_lossy().into_owned();
         let files = announcement.resolved().files.into_iter().map(|file| relative(&file.path));
-        let removed = announcement.removed().iter().map(|path| format!("-{}", relative(path)));
+        let removed = announcement.removed().into_iter().map(|path| format!("-{}", relative(&path)));
         files.chain(removed).collect()
     }
 

@@ -30,9 +30,9 @@ fn a_resumed_session_is_told_once_what_changed() {
             "Session resumed with context changes:",
             "- cwd: {R}/a -> {R}/b",
             "Re-check AGENTS.md for current scope:",
+            "- {R}/a/AGENTS.md (deleted)",
             "- {R}/AGENTS.md ",
             "- {R}/b/AGENTS.md ",
-            "- {R}/a/AGENTS.md (removed: no longer applies)",
             "Their text follows; it applies to this scope.",
             "",
             "Instructions from: {R}/AGENTS.md",
@@ -63,16 +63,43 @@ fn a_resumed_session_is_told_what_changed_where_it_had_been() {
     project.write("b/AGENTS.override.md", "another wins");
     let difference = project.difference(&session, "");
     let text = difference.reminder().unwrap().render().replace(&*project.root.to_string_lossy(), "{R}");
-    let lines: Vec<&str> = text.lines().skip(3).map(|line| line.split(": ").next().unwrap()).collect();
+    let lines: Vec<&str> = text.lines().skip(3).map(|line| line.split("(mtime").next().unwrap()).collect();
     assert_eq!(
         lines[..4],
         [
-            "- {R}/a/AGENTS.md (mtime",
-            "- {R}/b/AGENTS.override.md (mtime",
-            "- {R}/b/AGENTS.md (removed",
+            "- {R}/b/AGENTS.md (replaced by {R}/b/AGENTS.override.md)",
+            "- {R}/a/AGENTS.md ",
+            "- {R}/b/AGENTS.override.md ",
             "Their text follows; it applies to this scope."
         ]
     );
     difference.confirm(&mut session);
     assert!(project.difference(&session, "").is_empty(), "no more than once");
+}
+
+#[test]
+fn files_above_a_new_root_are_withdrawn() {
+    let mut project = Project::new(&[("AGENTS.md", "@more.md\n"), ("more.md", "m"), ("a/AGENTS.md", "a")]);
+    let mut session = project.session("a");
+    project.settings.agents.root.project_root_override = Some(project.root.join("a"));
+    let difference = project.difference(&session, "a");
+    let text = difference.reminder().unwrap().render().replace(&*project.root.to_string_lossy(), "{R}");
+    assert_eq!(
+        text.lines().collect::<Vec<_>>()[1..],
+        [
+            "Session resumed with context changes:",
+            "- root: {R} -> {R}/a",
+            "Re-check AGENTS.md for current scope:",
+            "- {R}/AGENTS.md (no longer applies: outside the project root)",
+            "- {R}/more.md (no longer applies: outside the project root)",
+            "</system-reminder>"
+        ]
+    );
+    difference.confirm(&mut session);
+    assert!(project.difference(&session, "a").is_empty(), "no more than once");
+    // Moving the root back brings the files back.
+    project.settings.agents.root.project_root_override = None;
+    let names: Vec<_> =
+        project.difference(&session, "a").resolved().files.into_iter().map(|file| file.path).collect();
+    assert_eq!(names, [project.root.join("AGENTS.md"), project.root.join("more.md")]);
 }

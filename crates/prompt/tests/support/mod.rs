@@ -8,6 +8,7 @@ use prompt::{
     ContributedSection, Environment, EnvironmentDirectory, FileTools, HiddenDomain, PromptCompileInput,
     PromptRole, PromptSection, PromptSource, PromptSourceKind, PromptTruncation,
 };
+use protocol::DelegateInstructions;
 
 /// Returns an input with text in every section of the prompt.
 pub(crate) fn full_input() -> PromptCompileInput {
@@ -31,7 +32,8 @@ pub(crate) fn full_input() -> PromptCompileInput {
             truncated: false,
             role: PromptRole::System,
         }),
-        include_task_orchestration: true,
+        task_orchestration: Some(DelegateInstructions::None),
+        dynamic_context: Some("The user looks at src/main.rs.".to_owned()),
         extra_system: Some("Date: 2026-11-15".to_owned()),
         hidden_domains: vec![HiddenDomain {
             name: "memory".to_owned(),
@@ -54,7 +56,7 @@ pub(crate) fn full_input() -> PromptCompileInput {
             },
             contributed("skills_runtime", "[Skills]\n- release: how to cut a release"),
             contributed("memory_recall", "- Ada prefers tabs."),
-            contributed("dynamic_context", "The user looks at src/main.rs."),
+            contributed("selected_skills", "The user selected these skills: release."),
             contributed("weather", "It rains."),
         ],
         ..PromptCompileInput::default()

@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::round::RoundOutcome;
+use crate::round::{RoundOutcome, SentRequest};
 use crate::turn::ExplainedHistory;
 use crate::{CallEffects, MessageRole, Reminder, ToolCall};
 
 /// API spoken by a provider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderKind {
     /// Anthropic Messages.
@@ -145,6 +145,8 @@ pub enum TurnItem {
     Message(TurnMessage),
     /// The part of earlier turns that was sent, kept for `turn/explain`.
     Context(ExplainedHistory),
+    /// A request, stored after its messages and before it is sent.
+    Request(SentRequest),
     /// Usage of a round, stored before the round's answer.
     Round(RoundOutcome),
     /// Results that were shortened after they were stored, because the provider had rejected them as too long.

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::message::MessageNote;
+use crate::message::{MessageNote, ProviderKind};
 use crate::prompt::{PromptManifestSection, RoundRequest};
 use crate::turn::{ExplainedFile, ExplainedHistory, ExplainedTool, TokenUsage};
-use crate::{SystemReminderType, TurnApproval};
+use crate::{ContentHash, SystemReminderType, TurnApproval};
 
 /// Cache breakpoint up to which a provider may reuse a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +43,27 @@ pub struct RoundOutcome {
     /// True if the answer broke off, or reached its maximum length.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
+}
+
+/// Record of a request to a provider, stored before it is sent. With the messages, the prompt and the tools, which are stored
+/// elsewhere, it suffices to rebuild the body.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentRequest {
+    /// Number of the round in its turn, from 1.
+    pub round: u32,
+    /// API of the provider.
+    pub api: ProviderKind,
+    /// Name of the model at its provider.
+    pub model: String,
+    /// Limit of output tokens.
+    pub max_output_tokens: u32,
+    /// Reasoning effort; absent if the model decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// SHA-256 of the body.
+    pub sha256: ContentHash,
+    /// Size of the body.
+    pub bytes: u64,
 }
 
 /// Explanation of one round of a turn.

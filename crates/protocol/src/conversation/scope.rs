@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::Deserialize;
+
 use crate::{ThreadId, ThreadMode, TurnId, WorkspaceId};
 
 /// The workspace, thread, directory and user that a turn belongs to.
@@ -34,8 +36,10 @@ pub struct TurnScope {
     pub tool_domains: Vec<String>,
     /// The user's input.
     pub input: Option<String>,
-    /// True if the user asked to remember nothing of the turn.
-    pub off_the_record: bool,
+    /// Context that the calling program supplies with the input. It is data.
+    pub context: Option<String>,
+    /// Words with which the user asked to remember nothing of the turn; `None` if they did not ask.
+    pub off_the_record: Option<String>,
     /// True if there is memory that the turn can see; `None` if that was not checked.
     // Three states, because a preview can skip the query: unknown must not be shown as empty.
     pub has_memories: Option<bool>,
@@ -56,7 +60,8 @@ impl TurnScope {
             skills: Vec::new(),
             tool_domains: Vec::new(),
             input: None,
-            off_the_record: false,
+            context: None,
+            off_the_record: None,
             has_memories: None,
         }
     }
@@ -71,6 +76,21 @@ impl TurnScope {
         // The rule lives in `TokenReach`, so that the gateway can apply it to calls that belong to no turn.
         self.reach.memory_owner(self.actor.as_deref())
     }
+}
+
+/// The instructions that a delegated turn reads besides its goal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DelegateInstructions {
+    /// None: the goal, the working directory and the tools are all it has.
+    // Instructions are written for the agent that a user talks to. A delegate that follows them too may, for example, start to
+    // talk to a user whom it cannot reach.
+    #[default]
+    None,
+    /// The instruction files of its directory, and skills.
+    Directory,
+    /// The same and the thread's document.
+    Full,
 }
 
 /// The workspaces that a token gives access to.

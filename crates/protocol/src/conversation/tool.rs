@@ -30,22 +30,65 @@ impl ToolSpec {
 fn schema_of<A: JsonSchema>() -> Value {
     // The draft is named explicitly, since the default of the library may change and every change of a
     // schema invalidates cached prompts.
-    let mut schema = schemars::generate::SchemaSettings::draft2020_12()
-        .into_generator()
-        .into_root_schema_for::<A>()
-        .to_value();
+    let mut settings = schemars::generate::SchemaSettings::draft2020_12();
+    // Small servers constrain a model's output by the schema and do not resolve references.
+    settings.inline_subschemas = true;
+    let mut schema = settings.into_generator().into_root_schema_for::<A>().to_value();
     if let Some(object) = schema.as_object_mut() {
         object.remove("$schema");
         object.remove("title");
         object.remove("description");
-        // Formats such as `uint32` are not part of the standard and mean nothing to a model.
         for property in object.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
-            if let Some(property) = property.1.as_object_mut() {
-                property.remove("format");
-            }
+            simplify(property.1);
         }
     }
     schema
+}
+
+/// Writes the schema of a parameter with the keywords that every server understands.
+fn simplify(schema: &mut Value) {
+    let Some(object) = schema.as_object_mut() else { return };
+    // Formats such as `uint32` are not part of the standard and mean nothing to a model.
+    object.remove("format");
+    // `null` for an absent value is accepted but not advertised: a model leaves the parameter out.
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            object.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = object.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    // An optional enumeration is a choice between the enumeration and `null`.
+    if let Some(Value::Array(choices)) = object.remove("anyOf") {
+        let mut choices: Vec<Value> = choices.into_iter().filter(|choice| choice["type"] != "null").collect();
+        match (choices.pop(), choices.is_empty()) {
+            (Some(Value::Object(only)), true) => {
+                for (key, value) in only {
+                    // The description of the parameter is more specific than that of its type.
+                    object.entry(key).or_insert(value);
+                }
+            }
+            (last, _) => {
+                choices.extend(last);
+                object.insert("anyOf".to_owned(), choices.into());
+            }
+        }
+    }
+    // Variants with descriptions become single constants, which are one enumeration without them.
+    if let Some(Value::Array(choices)) = object.get("oneOf")
+        && let Some(values) =
+            choices.iter().map(|choice| choice.get("const").cloned()).collect::<Option<Vec<_>>>()
+    {
+        object.remove("oneOf");
+        object.insert("type".to_owned(), "string".into());
+        object.insert("enum".to_owned(), values.into());
+    }
+    if let Some(items) = object.get_mut("items") {
+        simplify(items);
+    }
 }
 
 /// A tool call as written by the model.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hook::HookRun;
-use crate::prompt::{PromptDiagnostic, PromptLeftOut, PromptManifestSection, PromptSource};
+use crate::prompt::{PromptDiagnostic, PromptLeftOut, PromptManifestSection, PromptPolicy, PromptSource};
 use crate::round::ExplainedRound;
 use crate::tool::{ToolCall, TurnApproval};
 use crate::{CallEffects, ContentHash, SystemReminderType, ThreadId, Timestamp, TurnId, WorkspaceId};
@@ -227,6 +227,9 @@ pub struct TurnExplanation {
     /// Sources that were left out of a section, such as untrusted skills; limited to the first entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<PromptLeftOut>,
+    /// Decisions of hooks about the turn, such as its use of memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policies: Vec<PromptPolicy>,
     /// Sections of the prompt, in order.
     pub sections: Vec<PromptManifestSection>,
     /// Problems of the rounds' prompts: truncated texts, missing tools, failed servers.

@@ -386,9 +386,29 @@ pub struct PromptManifest {
     /// Sources that were left out of a section, such as untrusted skills; limited to the first entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<PromptLeftOut>,
+    /// Decisions of hooks about the turn, such as its use of memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policies: Vec<PromptPolicy>,
     /// Other parts of the request; absent in a preview, and in records of the first version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RoundRequest>,
+}
+
+/// Decision of a hook about a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PromptPolicy {
+    /// Id of the hook.
+    pub hook_id: String,
+    /// Name of the setting, such as `memory`.
+    pub key: String,
+    /// The decision.
+    pub value: serde_json::Value,
+    /// Reason for a decision that differs from the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Effect of such a decision on the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<String>,
 }
 
 /// Parts of a round's request besides its prompt and messages.

@@ -39,6 +39,10 @@ pub const MAX_PATH_BYTES: usize = 4_096;
 // behind a slow one.
 pub const MAX_WAITING_TURNS: usize = 32;
 
+/// Most characters of the context that a caller gives to a turn.
+// As much as a section of the prompt may have by default.
+pub const MAX_TURN_CONTEXT_CHARACTERS: usize = 8_000;
+
 /// Limits visible to clients, with their meaning, as shown in the protocol reference.
 pub const TABLE: &[(usize, &str)] = &[
     (MAX_MESSAGE_BYTES, "bytes of one incoming message"),
@@ -61,6 +65,7 @@ pub const TABLE: &[(usize, &str)] = &[
     (MAX_THREAD_LIST_LIMIT as usize, "threads in one `thread/list` page"),
     (MAX_SKILL_LIST, "skills in one `skill/list` result"),
     (TURN_PAGE_BYTES, "bytes of steps after which a page of `turn/get` ends"),
+    (MAX_TURN_CONTEXT_CHARACTERS, "characters of a turn's `context`"),
     (MAX_WAITING_TURNS, "turns waiting for one thread at one gateway"),
     (MAX_HISTORY_LIMIT as usize, "revisions in one history"),
     (DEFAULT_HISTORY_LIMIT as usize, "revisions in a history without an explicit limit"),

@@ -223,6 +223,9 @@ methods! {
     TurnApprove = "turn/approve", Operator, TurnApproveParams => TurnApproveResult;
     /// Returns the manifests of a turn's prompts.
     TurnManifest = "turn/manifest", Reader, TurnGetParams => TurnManifestResult;
+    /// Returns the body of a past request to a provider byte for byte, rebuilt from stored parts and verified against
+    /// the SHA-256 recorded when it was sent. It contains no key.
+    TurnRequest = "turn/request", Operator, PromptRebuildParams => TurnRequestResult;
     /// Returns the files, documents, skills, memory and hooks of a turn's prompt, with their versions.
     TurnExplain = "turn/explain", Reader, TurnGetParams => TurnExplainResult;
     /// Returns the relation between a rule of an instruction file or document and what the model of a thread received.

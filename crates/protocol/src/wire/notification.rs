@@ -1,6 +1,6 @@
 //! Notifications for subscribers. They carry no content: clients fetch what they show.
 
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -22,6 +22,29 @@ pub struct ChangeOrigin {
     /// Name of the token that made the change; absent for a gateway's own changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_by: Option<String>,
+}
+
+/// A notification of the change log as it is sent: its own fields, and the time and author of the change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LoggedNotification<T> {
+    /// The notification.
+    #[serde(flatten)]
+    pub notification: T,
+    /// Time and author of the change.
+    #[serde(flatten)]
+    pub origin: ChangeOrigin,
+}
+
+/// Returns the schema of a notification as it is sent, under the name of the type that has its own fields.
+fn schema_of_logged<T: JsonSchema>(generator: SchemaGenerator) -> Schema {
+    let own = generator.clone().into_root_schema_for::<T>();
+    let mut sent = generator.into_root_schema_for::<LoggedNotification<T>>();
+    for keyword in ["title", "description"] {
+        if let Some(value) = own.get(keyword) {
+            sent.insert(keyword.to_owned(), value.clone());
+        }
+    }
+    sent
 }
 
 /// Kind of a change to the tree.
@@ -111,6 +134,12 @@ macro_rules! logged_notification {
 
         impl Notification for $type {
             const NAME: &'static str = $name;
+        }
+
+        impl $type {
+            fn params_schema(generator: SchemaGenerator) -> Schema {
+                schema_of_logged::<Self>(generator)
+            }
         }
     };
 }
@@ -249,6 +278,10 @@ pub struct TurnDelta {
 impl TurnDelta {
     /// The JSON-RPC method.
     pub const NAME: &'static str = "turn/delta";
+
+    fn params_schema(generator: SchemaGenerator) -> Schema {
+        generator.into_root_schema_for::<Self>()
+    }
 }
 
 /// A failed provider is called again. It is not part of the change log and is sent only to connections that
@@ -268,6 +301,10 @@ pub struct TurnRetrying {
 impl TurnRetrying {
     /// The JSON-RPC method.
     pub const NAME: &'static str = "turn/retrying";
+
+    fn params_schema(generator: SchemaGenerator) -> Schema {
+        generator.into_root_schema_for::<Self>()
+    }
 }
 
 /// Row of the notification table.
@@ -279,7 +316,7 @@ pub struct NotificationSpec {
     /// Name of the parameters' type.
     pub params_type: &'static str,
     /// Function that adds the parameters' schema to a generator.
-    pub params_schema: fn(SchemaGenerator) -> schemars::Schema,
+    pub params_schema: fn(SchemaGenerator) -> Schema,
 }
 
 macro_rules! table {
@@ -290,7 +327,7 @@ macro_rules! table {
                 name: $type::NAME,
                 summary: $summary,
                 params_type: stringify!($type),
-                params_schema: SchemaGenerator::into_root_schema_for::<$type>,
+                params_schema: $type::params_schema,
             },
         )*];
     };

@@ -76,12 +76,17 @@ pub enum ReasoningEffort {
 
 impl ReasoningEffort {
     /// Returns the word that all providers use.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Self::Low => "low",
             Self::Medium => "medium",
             Self::High => "high",
         }
+    }
+
+    /// Returns the effort with this word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Low, Self::Medium, Self::High].into_iter().find(|effort| effort.word() == word)
     }
 
     /// Returns a token budget, for models without effort levels.

@@ -60,7 +60,7 @@ pub(crate) fn of_manifest(manifest: &PromptManifest) -> Uses {
 pub(crate) fn of_items(items: &[TurnItem]) -> Uses {
     let messages = items.iter().filter_map(|item| match item {
         TurnItem::Message(message) => Some(message),
-        TurnItem::Context(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) => None,
+        TurnItem::Context(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) | TurnItem::Request(_) => None,
     });
     let effects = messages.flat_map(|message| &message.effects);
     let used = effects.flat_map(|attached| {

@@ -19,6 +19,7 @@ const MESSAGE: &str = "message";
 const CONTEXT: &str = "context";
 const ROUND: &str = "round";
 const TRIMMED: &str = "trimmed";
+const REQUEST: &str = "request";
 
 /// The columns that [`read_item`] reads.
 macro_rules! item_columns {
@@ -40,6 +41,7 @@ pub(crate) fn read_item(row: &mut Columns<'_>) -> Result<Option<StoredItem>, Sto
         CONTEXT => TurnItem::Context(row.json("context of a turn")?),
         ROUND => TurnItem::Round(row.json("round of a turn")?),
         TRIMMED => TurnItem::Trimmed(row.json("trimmed results of a turn")?),
+        REQUEST => TurnItem::Request(row.json("request of a turn")?),
         _ => return Ok(None),
     };
     Ok(Some(StoredItem { turn_id, ordinal, created_at, item }))
@@ -225,13 +227,14 @@ pub(crate) fn prepare(items: &[TurnItem]) -> Result<NewItems, StoreError> {
             TurnItem::Context(context) => (CONTEXT, to_json(context)?),
             TurnItem::Round(outcome) => (ROUND, to_json(outcome)?),
             TurnItem::Trimmed(trimmed) => (TRIMMED, to_json(trimmed)?),
+            TurnItem::Request(request) => (REQUEST, to_json(request)?),
         };
         let summarised = match item {
             TurnItem::Context(context) => context.summary.clone().map(|summary| {
                 let without = ExplainedHistory { summary: None, ..context.clone() };
                 Ok::<_, StoreError>(Summarised { summary, without: to_json(&without)? })
             }),
-            TurnItem::Message(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) => None,
+            TurnItem::Message(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) | TurnItem::Request(_) => None,
         };
         Ok(ItemRow { id: TurnItemId::new(), kind, content, summarised: summarised.transpose()? })
     });

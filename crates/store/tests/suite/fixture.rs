@@ -443,7 +443,7 @@ pub(crate) fn message(text: &str) -> TurnItem {
 pub(crate) fn said(stored: &StoredItem) -> String {
     match &stored.item {
         TurnItem::Message(message) => message.message.text(),
-        TurnItem::Context(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) => {
+        TurnItem::Context(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) | TurnItem::Request(_) => {
             panic!("{stored:?} is not a message")
         }
     }
@@ -471,6 +471,7 @@ pub(crate) fn manifest(round: u32, fingerprint: &str) -> RoundManifest {
         diagnostics: Vec::new(),
         hook_sources: Vec::new(),
         left_out: Vec::new(),
+        policies: Vec::new(),
         request: None,
     };
     RoundManifest { round, manifest }

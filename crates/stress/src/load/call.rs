@@ -95,8 +95,7 @@ pub(crate) async fn call(
             client.call::<ThreadTree>(&part).await?;
         }
         CallKind::Preview => {
-            let params =
-                PromptPreviewParams { workspace_id, thread_id, cwd: None, input: None, fresh: false };
+            let params = PromptPreviewParams::new(workspace_id, thread_id);
             client.call::<PromptPreview>(&params).await?;
         }
         CallKind::Manifest => {

@@ -103,7 +103,8 @@ fn named(reminder: &str) -> Vec<(PathBuf, Option<i64>)> {
     let lines = reminder.lines().filter_map(|line| {
         let (path, rest) = line.strip_prefix("- ")?.rsplit_once(" (")?;
         let path = PathBuf::from(path);
-        if rest.starts_with("removed") {
+        let is_removed = |words: &&str| rest.starts_with(*words);
+        if ["deleted)", "replaced by ", "no longer applies: "].iter().any(is_removed) {
             return Some((path, None));
         }
         let time = rest.strip_prefix("mtime: ")?.strip_suffix(')')?.parse().ok()?;

@@ -166,11 +166,18 @@ async fn ask(
         let identity = rule.is_about_identity;
         let targets = targets.clone();
         let tool = Arc::clone(tool);
-        let asking = move || ApprovalRequest {
-            identity,
-            ..question(&context, &call, &arguments, &*tool, &targets, &text)
+        let asking = move || {
+            // A call that cannot succeed is answered immediately instead of being asked about.
+            if let Some(answer) = tool.validate(&context, &arguments) {
+                return Err(answer);
+            }
+            let asked = question(&context, &call, &arguments, &*tool, &targets, &text);
+            Ok(ApprovalRequest { identity, ..asked })
         };
-        async { tokio::task::spawn_blocking(asking).await.map_err(|_| ToolOutput::error(UNPREPARED)) }
+        async {
+            let prepared = tokio::task::spawn_blocking(asking).await;
+            prepared.unwrap_or_else(|_| Err(ToolOutput::error(UNPREPARED)))
+        }
     };
     let time = context.limits().approval_time;
     let mut request = current().await?;

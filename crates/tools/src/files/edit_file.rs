@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use rustix::fs::Stat;
+
 use crate::files::blocking::{self, BlockingWork};
+use crate::files::location::Location;
 use crate::files::text_replacement::{Replaced, replace};
 use crate::files::write_lock;
 use crate::{FileError, Needs, Tool, ToolArguments, ToolContext, ToolOutput, ToolSpec};
@@ -18,11 +21,11 @@ pub struct EditFile;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// The file, absolute or relative to the working directory.
+    /// File, absolute or relative to the working directory.
     path: PathBuf,
-    /// The text to replace, exactly as it is in the file. It must occur there once: add lines around it if need be.
+    /// Text to replace, exactly as it is in the file. It must occur there once: include lines around it if necessary.
     old_text: String,
-    /// The text to put in its place; empty to remove it.
+    /// Text to put in its place; empty to remove it.
     new_text: String,
 }
 
@@ -44,6 +47,11 @@ impl Tool for EditFile {
         replace(current, old, new).ok().map(|replaced| replaced.content)
     }
 
+    fn validate(&self, context: &ToolContext, arguments: &ToolArguments) -> Option<ToolOutput> {
+        let parameters: Parameters = arguments.get().ok()?;
+        planned(context, &parameters).err().map(|error| ToolOutput::failed(&error))
+    }
+
     async fn call(&self, context: ToolContext, arguments: ToolArguments) -> ToolOutput {
         blocking::run(context, &arguments, edit).await
     }
@@ -56,6 +64,23 @@ fn edit(
 ) -> Result<ToolOutput, FileError> {
     let _turn = write_lock::wait(&context.find(&parameters.path)?.real());
     // Resolved again after waiting: the call that held the lock may have replaced the file.
+    let PlannedEdit { place, stat, replaced: Replaced { content, line } } = planned(context, parameters)?;
+    // The edit is based on the content that was read, so the file must still be in that state. The lock only excludes
+    // calls of this process.
+    context.replace(&place, &content, Some(&stat), work)?;
+    let path = context.shown(&place.real());
+    Ok(ToolOutput::text(format!("edited {} at line {line}", path.display())))
+}
+
+/// An edit that fits the present content of its file.
+struct PlannedEdit {
+    place: Location,
+    stat: Stat,
+    replaced: Replaced,
+}
+
+/// Reads the file and makes the replacement without writing it.
+fn planned(context: &ToolContext, parameters: &Parameters) -> Result<PlannedEdit, FileError> {
     let place = context.find(&parameters.path)?;
     let (file, stat) = place.open_file()?;
     let limit = context.limits().edit_bytes;
@@ -67,10 +92,7 @@ fn edit(
         let size = u64::try_from(stat.st_size).unwrap_or(limit + 1);
         return Err(FileError::TooLarge { path, size, limit });
     }
-    let Replaced { content, line } = replace(&content, &parameters.old_text, &parameters.new_text)
-        .map_err(|source| FileError::NotReplaced { path: path.clone(), source })?;
-    // The edit is based on the content that was read, so the file must still be in that state. The lock only excludes
-    // calls of this process.
-    context.replace(&place, &content, Some(&stat), work)?;
-    Ok(ToolOutput::text(format!("edited {} at line {line}", path.display())))
+    let replaced = replace(&content, &parameters.old_text, &parameters.new_text)
+        .map_err(|source| FileError::NotReplaced { path, source })?;
+    Ok(PlannedEdit { place, stat, replaced })
 }

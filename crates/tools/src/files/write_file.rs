@@ -20,9 +20,9 @@ pub struct WriteFile;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
-    /// The file, absolute or relative to the working directory.
+    /// File, absolute or relative to the working directory.
     path: PathBuf,
-    /// What the file contains afterwards, all of it.
+    /// Whole content of the file afterwards.
     content: String,
 }
 
@@ -30,7 +30,7 @@ impl Tool for WriteFile {
     fn spec(&self) -> ToolSpec {
         ToolSpec::of::<Parameters>(
             "write_file",
-            "Writes a file: a new one, with the directories above it, or another content for an existing one. To change a part of a file use edit_file.",
+            "Writes a whole file: creates it with the directories above it, or replaces its content. To change a part of a file, use edit_file.",
         )
     }
 

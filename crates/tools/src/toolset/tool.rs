@@ -105,6 +105,13 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
+    /// Returns the answer to a call that would fail in the present state of the files, so that no approval is requested in vain.
+    /// May block.
+    fn validate(&self, context: &ToolContext, arguments: &ToolArguments) -> Option<ToolOutput> {
+        let _ = (context, arguments);
+        None
+    }
+
     /// Returns the content of the written file after the call, given its `current` content, for the approval request. `None` if
     /// it is not known before the call runs.
     fn preview(&self, arguments: &ToolArguments, current: &[u8]) -> Option<Vec<u8>> {
@@ -123,6 +130,7 @@ pub(crate) trait AnyTool: Send + Sync + 'static {
     fn mentions(&self, arguments: &ToolArguments) -> Vec<PathBuf>;
     fn sandbox(&self) -> Option<SandboxLevel>;
     fn refuse(&self, arguments: &ToolArguments) -> Option<ToolOutput>;
+    fn validate(&self, context: &ToolContext, arguments: &ToolArguments) -> Option<ToolOutput>;
     fn preview(&self, arguments: &ToolArguments, current: &[u8]) -> Option<Vec<u8>>;
     fn start(
         self: Arc<Self>,
@@ -146,6 +154,10 @@ impl<T: Tool> AnyTool for T {
 
     fn refuse(&self, arguments: &ToolArguments) -> Option<ToolOutput> {
         Tool::refuse(self, arguments)
+    }
+
+    fn validate(&self, context: &ToolContext, arguments: &ToolArguments) -> Option<ToolOutput> {
+        Tool::validate(self, context, arguments)
     }
 
     fn preview(&self, arguments: &ToolArguments, current: &[u8]) -> Option<Vec<u8>> {

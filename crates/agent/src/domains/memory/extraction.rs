@@ -43,7 +43,7 @@ struct ExtractHook(Arc<MemoryDomain>);
 impl Hook for ExtractHook {
     async fn run(&self, context: HookContext) -> HookResult {
         let turn = &context.turn;
-        let policy = Policy::of(&self.0.settings, turn.scope.off_the_record);
+        let policy = Policy::of(&self.0.settings, turn.scope.off_the_record.is_some());
         // The input of a delegated turn was written by a model, which may have read it anywhere, so it is not the
         // user's statement.
         let is_persons = turn.audience == Audience::Main;

@@ -51,7 +51,7 @@ async fn the_profile_selects_the_sections() {
     world.save("From the document.").await;
     world.settings.prompt.profile = PromptProfile::Minimal;
     let compiled = world.prompt().await.unwrap();
-    assert_eq!(ids(&compiled.manifest), ["identity", "safety", "agents_context", "agents_md"]);
+    assert_eq!(ids(&compiled.manifest), ["identity", "safety", "environment", "agents_md", "agents_context"]);
     world.settings.prompt.profile = PromptProfile::None;
     let agent = world.agent();
     let (turn, compiled) = world.keep(&agent).await;

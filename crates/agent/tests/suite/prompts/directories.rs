@@ -40,26 +40,23 @@ async fn instruction_files_can_be_disabled() {
 }
 
 #[tokio::test]
-async fn markers_apply_only_without_a_configured_root() {
+async fn markers_choose_the_root_inside_a_workspace() {
     let world = World::nested().await;
     world.write("repo/a/project.toml", "");
-    for markers in [json!(["project.toml"]), json!([]), json!(["nowhere"])] {
-        world.configure(json!({ "root": { "markers": markers } })).await;
-        let chain = world.chain(Some("a/b")).await;
-        assert!(["At the root.", "In a.", "In b."].iter().all(|text| chain.contains(text)), "{chain}");
-        assert!(!chain.contains("secret"), "{chain}");
-    }
-    // Codex searches for its markers even in a workspace, because its own rules define the root.
-    for (markers, expected) in [
-        (json!(["project.toml"]), &["In a.", "In b."][..]),
-        (json!([]), &["In b."]),
-        (json!(["nowhere"]), &["In b."]),
+    for (profile, markers, expected) in [
+        ("foreword", json!(["project.toml"]), &["In a.", "In b."][..]),
+        ("foreword", json!([]), &["In b."]),
+        ("foreword", json!(["nowhere"]), &["At the root.", "In a.", "In b."]),
+        ("codex", json!(["project.toml"]), &["In a.", "In b."]),
+        ("codex", json!([]), &["In b."]),
+        ("codex", json!(["nowhere"]), &["In b."]),
     ] {
-        world.configure(json!({ "profile": "codex", "root": { "markers": markers } })).await;
+        world.configure(json!({ "profile": profile, "root": { "markers": markers } })).await;
         let chain = world.chain(Some("a/b")).await;
         let found: Vec<&str> =
             ["At the root.", "In a.", "In b."].into_iter().filter(|text| chain.contains(text)).collect();
-        assert_eq!(found, expected, "{markers}");
+        assert_eq!(found, expected, "{profile}: {markers}");
+        assert!(!chain.contains("secret"), "{chain}");
     }
 }
 

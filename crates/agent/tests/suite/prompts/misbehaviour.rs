@@ -56,7 +56,7 @@ impl Hook for Deed {
             Deed::ReturnsTooMuch => vec![section("much", &"x".repeat(2 << 20)).into()],
             Deed::RepeatsAnId => vec![section("twice", "one").into(), section("twice", "two").into()],
             Deed::TakesALiberty => {
-                vec![Policy { key: "liberty".to_owned(), value: "Obey me.".into() }.into()]
+                vec![Policy::new("liberty", "Obey me.").into()]
             }
         })
     }

@@ -121,7 +121,7 @@ async fn a_failed_command_may_have_changed_something() {
         note_after(shell("echo z > z.txt; exit 3"), "a").await,
         format!(
             "{FAILED} one tool call; it called shell, which may have changed something.\n\
-             What was said then is not in this conversation. Look at what is there now before you change it again."
+             The messages of those turns are not in this conversation. Look at the present state before you change anything there again."
         )
     );
     // A refused command never ran, so the note does not ask to look for changes.
@@ -130,7 +130,7 @@ async fn a_failed_command_may_have_changed_something() {
     assert_eq!(
         note_after(refused, "a").await,
         format!(
-            "{FAILED} one tool call; it changed no files.\nWhat was said then is not in this conversation."
+            "{FAILED} one tool call; it changed no files.\nThe messages of those turns are not in this conversation."
         )
     );
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use protocol::ThreadMode;
-use scripted_model::Answer;
+use scripted_model::{Answer, Stop};
 use serde_json::{Value, json};
 
 use crate::stage::{Setting, Stage, texts, unconfined_shell, writing};
@@ -60,18 +60,63 @@ async fn a_failure_among_successes_is_pointed_out() {
     let there = r#"{"path":"a.txt"}"#;
     let missing = r#"{"path":"missing"}"#;
     let exits = r#"{"command":"exit 3"}"#;
-    let told = async |calls: &[(&str, &str)]| {
+    let some = Some("## Retry Instruction\nSome of these calls failed");
+    let all = Some("## Retry Instruction\nNone of these calls succeeded.");
+    let told = async |calls: &[(&str, &str)], expected: Option<&str>| {
         let answer = calls.iter().zip(["1", "2"]);
         stage.model.answer(answer.fold(Answer::empty(), |it, (call, id)| it.tool_call(id, call.0, call.1)));
         stage.model.answer(Answer::text("It is not there."));
         stage.ask("read it").await;
-        results(&stage).last().unwrap().starts_with("## Retry Instruction\n")
+        let last = results(&stage).pop().unwrap();
+        assert!(
+            expected.map_or(!last.starts_with("## "), |words| last.starts_with(words)),
+            "{calls:?}: {last}"
+        );
     };
-    assert!(told(&[("read_file", there), ("read_file", missing)]).await);
-    // A single failure cannot be overlooked, and the exit status of a command may be the answer to the question.
-    assert!(!told(&[("read_file", missing)]).await);
-    assert!(!told(&[("read_file", missing), ("read_file", missing)]).await);
-    assert!(!told(&[("read_file", there), ("shell", exits)]).await);
+    told(&[("read_file", there), ("read_file", missing)], some).await;
+    told(&[("read_file", missing)], all).await;
+    told(&[("read_file", missing), ("read_file", missing)], all).await;
+    // The exit status of a command may be the answer to the question.
+    told(&[("read_file", there), ("shell", exits)], None).await;
+}
+
+// What a model is told between rounds is part of its prompt, so it has a place in the record of the prompt.
+#[tokio::test]
+async fn notes_of_a_round_are_sections_of_its_manifest() {
+    let turns = agent::TurnSettings { max_rounds: 3, ..writing() };
+    let stage = Stage::set(Setting { mode: ThreadMode::Agent, turns, ..Setting::default() }).await;
+    let missing = json!({ "path": "missing" });
+    stage.model.answer(call("read_file", missing.clone()));
+    stage.model.answer(Answer::text("It is").stop(Stop::MaxOutputTokens));
+    stage.model.answer(Answer::empty().tool_call("call_2", "read_file", &missing.to_string()));
+    stage.model.answer(Answer::text("missing."));
+    let turn = stage.start("read it").await;
+    stage.ended(&turn).await;
+    let noted = ["retry_instruction", "recovery_continuation", "final_answer"];
+    let bodies = stage.bodies();
+    let manifests = stage.store.manifests(&stage.workspace_id, &turn).await.unwrap();
+    assert_eq!(manifests.len(), 4);
+    let mut fingerprints = Vec::new();
+    for (round, (found, body)) in manifests.iter().zip(&bodies).enumerate() {
+        let manifest = &found.manifest;
+        let notes: Vec<_> =
+            manifest.sections.iter().filter(|section| noted.contains(&section.id.as_str())).collect();
+        let ids: Vec<&str> = notes.iter().map(|section| section.id.as_str()).collect();
+        let expected: &[&str] = if round == 0 { &[] } else { &noted[round - 1..round] };
+        assert_eq!(ids, expected);
+        fingerprints.push(manifest.fingerprints.turn.clone());
+        // The recorded text is the text that was sent, in its last message.
+        let rebuilt = stage.agent.rebuild(&stage.workspace_id, manifest).await.unwrap();
+        for section in notes {
+            let sent = texts(body["messages"].as_array().unwrap().last().unwrap()).pop().unwrap();
+            assert_eq!(protocol::ContentHash::of(&sent), section.sha256);
+            assert!(rebuilt.turn_text.contains(&sent), "{}", rebuilt.turn_text);
+            assert_eq!(section.sources[0].id.as_deref(), Some(section.id.as_str()));
+        }
+    }
+    fingerprints.sort();
+    fingerprints.dedup();
+    assert_eq!(fingerprints.len(), 4, "each note changes the fingerprint of the turn's part");
 }
 
 #[tokio::test]

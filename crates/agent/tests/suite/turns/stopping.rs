@@ -77,7 +77,7 @@ async fn a_write_in_flight_during_a_stop_happens_once() {
     );
     let items = chat.store.turn_items(&chat.workspace_id, &turn_id).await.unwrap();
     let openings = items.iter().filter(|stored| format!("{:?}", stored.item).contains("once")).count();
-    assert_eq!((items.len(), openings), (2, 1), "{items:#?}");
+    assert_eq!((items.len(), openings), (3, 1), "the history, the opening and the request: {items:#?}");
     let runs = chat.store.hook_runs(&chat.workspace_id, &turn_id).await.unwrap();
     assert_eq!(runs.iter().filter(|run| run.hook_id == DOCUMENT_HOOK).count(), 1);
 }

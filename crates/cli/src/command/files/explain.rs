@@ -69,6 +69,7 @@ pub(crate) fn show(context: &Context, path: Option<&Path>) -> Result<Exit, Failu
     // Warnings go first, so that the text remains the last thing on a terminal.
     warn(context, Viewpoint::of(&resolution), &resolution.diagnostics);
     warn_of_lost_text(context, &resolution);
+    note_files_above(context, &resolution);
     match &resolution.text {
         Some(text) => {
             print(&shown_exactly(text))?;
@@ -89,6 +90,18 @@ pub(crate) fn show(context: &Context, path: Option<&Path>) -> Result<Exit, Failu
         }
     }
     Ok(Exit::Done)
+}
+
+/// Explains why files above the working directory are not read although a workspace of a gateway might begin there.
+fn note_files_above(context: &Context, resolution: &Resolution) {
+    let is_above = |decision: &&Decision| decision.outcome == Outcome::AboveRoot;
+    if resolution.root.is_none() && resolution.decisions.iter().any(|decision| is_above(&decision)) {
+        let reason = plain(&resolution.root_reason);
+        context.output.note(format!(
+            "files of the directories above are not read: {reason}; in a gateway the directory of the workspace counts \
+             (`--root DIR`)"
+        ));
+    }
 }
 
 /// Formats the losses of other agents that are used on this machine or in this repository, one per line.

@@ -92,9 +92,9 @@ impl Answer {
         let reminder = (!reminders.is_empty()).then(|| reminders.join("\n"));
         let mut resolved = moved.map(ResumeDifference::resolved).unwrap_or_default();
         resolved.files.extend(announcement.resolved().files);
-        let removed = moved.map(ResumeDifference::removed).unwrap_or_default().iter();
-        let removed: Vec<_> =
-            removed.chain(announcement.removed()).map(|path| path.to_string_lossy()).collect();
+        let removed = moved.map(ResumeDifference::removed).unwrap_or_default().into_iter();
+        let removed = removed.chain(announcement.removed());
+        let removed: Vec<String> = removed.map(|path| path.to_string_lossy().into_owned()).collect();
         Self {
             json: json!({ "resolved": resolved, "removed": removed, "reminder": reminder }),
             passed_over: announcement.skipped().to_vec(),

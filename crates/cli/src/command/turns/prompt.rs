@@ -22,6 +22,7 @@ use serde_json::json;
 
 use crate::arguments::{InWorkspace, Prompt, PromptDifference, PromptSubject};
 use crate::command::gateway::serve::agent_settings;
+use crate::command::turns::turn::start::read_context;
 use crate::context::{Context, find_thread, find_turn};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
@@ -201,6 +202,8 @@ impl Thread {
             thread_id: self.thread_id.clone(),
             cwd: subject.cwd.clone(),
             input: subject.input.clone(),
+            context: subject.context.as_deref().map(read_context).transpose()?,
+            skills: subject.skills.clone(),
             fresh: subject.fresh,
         };
         Ok(self.client.call::<PromptPreview>(&params).await?)
@@ -303,7 +306,7 @@ fn print_prompt(output: Output, loaded: &Loaded, section: Option<&str>) -> Resul
 }
 
 /// Prints exactly the text for programs, so that its fingerprint matches. On a terminal it ends with a newline.
-fn print_text(output: Output, result: &impl Serialize, text: &str) -> Result<(), Failure> {
+pub(super) fn print_text(output: Output, result: &impl Serialize, text: &str) -> Result<(), Failure> {
     output.data(result, || shown_exactly(text).into_owned())?;
     if !output.is_json() && !text.is_empty() && std::io::stdout().is_terminal() {
         print("\n")?;
@@ -315,6 +318,9 @@ fn print_text(output: Output, result: &impl Serialize, text: &str) -> Result<(),
 fn tell(output: Output, loaded: &Loaded) {
     if let Some(frozen) = &loaded.result.frozen {
         tell_frozen(output, frozen);
+    }
+    if let Some(reason) = &loaded.result.root_fallback {
+        output.note(format!("\n`foreword show` finds other files there: {reason}"));
     }
     loaded.warn(output, |_| true);
 }

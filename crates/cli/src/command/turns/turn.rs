@@ -5,14 +5,14 @@ mod approval;
 mod explain;
 mod follow;
 mod question_view;
-mod start;
+pub(super) mod start;
 mod steps;
 
 use client::Client;
 use follow::TurnFollower;
 use protocol::method::{
-    TurnApprove, TurnApproveParams, TurnCancel, TurnExplain, TurnGet, TurnGetParams, TurnGetResult, TurnList,
-    TurnListParams, TurnPageParams,
+    PromptRebuildParams, TurnApprove, TurnApproveParams, TurnCancel, TurnExplain, TurnGet, TurnGetParams,
+    TurnGetResult, TurnList, TurnListParams, TurnPageParams, TurnRequest, TurnRequestResult,
 };
 use protocol::turn::TokenUsage;
 use protocol::{ContentHash, HowDecided, ThreadId, Turn as Record, TurnApproval, TurnStatus, WorkspaceId};
@@ -20,6 +20,7 @@ use serde_json::json;
 use steps::Extent;
 
 use crate::arguments::{NamedTurn, Turn};
+use crate::command::turns::prompt::print_text;
 use crate::context::{Context, find_thread, find_turn};
 use crate::failure::{Exit, Failure};
 use crate::output::table;
@@ -56,6 +57,15 @@ pub(crate) async fn run(context: Context, command: Turn) -> Result<Exit, Failure
             let (client, params) = find(&context, &named).await?;
             let result = client.call::<TurnExplain>(&params).await?;
             output.data(&result, || fit(&shown(&explain::describe(&result.explanation))))?;
+            Ok(Exit::Done)
+        }
+        Turn::Request { named, round } => {
+            let (client, TurnGetParams { workspace_id, turn_id }) = find(&context, &named).await?;
+            let params = PromptRebuildParams { workspace_id, turn_id, round };
+            let result = client.call::<TurnRequest>(&params).await?;
+            print_text(output, &result, &result.body)?;
+            let TurnRequestResult { round, model, sha256, bytes, .. } = &result;
+            output.note(format!("\nround {round}, {model}: {bytes} bytes, sha256 {sha256}"));
             Ok(Exit::Done)
         }
         Turn::Watch(named) => {

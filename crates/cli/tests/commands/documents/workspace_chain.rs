@@ -111,7 +111,10 @@ impl Stage {
         command.arg(&case.cwd).args(["--profile", &case.profile]);
         command.env("HOME", self.tree.directory("home"));
         let root = case.settings["root"].as_str().map(|path| case.place(path));
-        command.arg("--root").arg(root.unwrap_or_else(|| case.root.clone()));
+        // Without a marker, a workspace's directory is the root, which the command cannot know.
+        if root.is_some() || !self.has_marker(case) {
+            command.arg("--root").arg(root.unwrap_or_else(|| case.root.clone()));
+        }
         for (flag, values) in [("--fallback", "fallback_filenames"), ("--marker", "markers")] {
             for value in case.settings[values].as_array().into_iter().flatten() {
                 command.args([flag, value.as_str().unwrap()]);
@@ -134,6 +137,24 @@ impl Stage {
             }
             _ => Err(said.err),
         }
+    }
+
+    /// Returns true if a marker below the workspace's directory decides the root.
+    fn has_marker(&self, case: &Case) -> bool {
+        let given = case.settings["markers"].as_array();
+        let given = given.map(|markers| markers.iter().filter_map(Value::as_str).collect::<Vec<_>>());
+        let markers = match (case.profile.as_str(), given) {
+            // An empty list is a decision as well, except where it stands for the defaults.
+            ("foreword" | "codex", Some(markers)) if markers.is_empty() => return true,
+            ("codelia", given) if given.as_ref().is_none_or(Vec::is_empty) => vec![".codelia", ".git", ".jj"],
+            ("foreword", None) => vec![".foreword", ".git", ".jj", ".hg"],
+            (_, Some(markers)) => markers,
+            (_, None) => vec![".git"],
+        };
+        let inside = case.cwd.ancestors().take_while(|directory| directory.starts_with(&case.root));
+        inside
+            .flat_map(|directory| markers.iter().map(|marker| directory.join(marker)))
+            .any(|path| path.exists())
     }
 
     /// Returns the instructions in the prompt of a workspace with this root and these settings.
@@ -170,8 +191,7 @@ impl Stage {
         let thread =
             self.client.call::<ThreadCreate>(&params).await.map_err(|error| error.to_string())?.thread;
         let cwd = Some(case.cwd.to_string_lossy().into_owned());
-        let params =
-            PromptPreviewParams { workspace_id, thread_id: thread.id, cwd, input: None, fresh: false };
+        let params = PromptPreviewParams { cwd, ..PromptPreviewParams::new(workspace_id, thread.id) };
         self.client.call::<PromptPreview>(&params).await.map_err(|error| error.to_string())
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use agent::AgentSettings;
+use agent::{AgentSettings, PromptSettings};
 use mcp::{McpSettings, ServerSettings};
 use scripted_model::Answer;
 use serde_json::{Value, json};
@@ -146,5 +146,94 @@ async fn disabling_a_domain_leaves_other_sections_unchanged() {
             assert_eq!(lines[0], name, "{heading} without {domain}: {lines:?}");
             assert_eq!(lines.len(), if domain == "mcp" { 2 } else { 6 }, "{heading}: {lines:?}");
         }
+    }
+}
+
+// A model that sees a tool without its explanation guesses what it is for.
+#[tokio::test]
+async fn tools_come_with_their_explanation() {
+    use protocol::prompt::PromptProfile;
+    let disabled =
+        |id: &str| PromptSettings { disabled_sections: [id.to_owned()].into(), ..PromptSettings::default() };
+    let profile = |profile| PromptSettings { profile, ..PromptSettings::default() };
+    let all = ["read_skill", "delegate", "request_tools"];
+    for (name, prompt, left_out) in [
+        ("full", PromptSettings::default(), &all[..0]),
+        ("minimal", profile(PromptProfile::Minimal), &all[..]),
+        ("none", profile(PromptProfile::None), &all[..]),
+        ("without delegation", disabled("task_orchestration"), &all[1..2]),
+        ("without the catalog", disabled("hidden_tool_domains"), &all[2..]),
+        ("without skills", disabled("skills_runtime"), &all[..1]),
+    ] {
+        let setting = Setting { mode: "agent", prompt, turns: writing(), ..Setting::default() };
+        let mut stage = Stage::set(setting).await;
+        let folder = stage.gateway.data().join("home/skills/lend");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("SKILL.md"), "---\nname: lend\ndescription: Lend\n---\nAsk.\n").unwrap();
+        stage.model.answer(Answer::empty().tool_call("1", "list_dir", r#"{"path":"."}"#));
+        stage.model.answer(Answer::text("done"));
+        stage.ask("hi").await;
+        for body in stage.bodies() {
+            let tools = body["tools"].to_string();
+            for tool in all {
+                let is_offered = tools.contains(&format!("\"name\":\"{tool}\""));
+                assert_eq!(is_offered, !left_out.contains(&tool), "{name}: {tool}");
+            }
+            // File tools are described completely by themselves, but a model needs to know where it is.
+            let has_directory = body["system"].to_string().contains("Working directory: ");
+            assert_eq!(has_directory, name != "none", "{name}");
+        }
+        let params = stage.with(json!({ "thread_id": stage.thread }));
+        let preview = stage.socket.ok("prompt/preview", params).await;
+        assert_eq!(
+            preview["tools"].to_string().contains("\"delegate\""),
+            !left_out.contains(&"delegate"),
+            "{name}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn parameters_of_our_tools_need_no_references() {
+    let agent = |settings: &mut AgentSettings| settings.memory.hidden = false;
+    let mut stage =
+        Stage::set(Setting { mode: "agent", turns: writing(), agent, ..Setting::default() }).await;
+    stage.model.answer(Answer::text("done"));
+    stage.ask("hi").await;
+    let body = stage.last_body();
+    for tool in body["tools"].as_array().unwrap() {
+        let schema = tool["input_schema"].to_string();
+        for keyword in ["$ref", "$defs", "anyOf", "oneOf", "null"] {
+            assert!(!schema.contains(keyword), "{keyword} in {tool:#}");
+        }
+    }
+    let remember =
+        body["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "memory_remember").unwrap();
+    let scope = &remember["input_schema"]["properties"]["scope"];
+    assert_eq!((&scope["type"], &scope["enum"]), (&json!("string"), &json!(["user", "workspace", "thread"])));
+}
+
+#[tokio::test]
+async fn a_wish_not_to_be_remembered_is_explained() {
+    let agent = |settings: &mut AgentSettings| settings.memory.hidden = false;
+    let mut stage = Stage::set(Setting { agent, ..Setting::default() }).await;
+    for (input, phrase) in
+        [("Please do NOT remember that: my PIN is 1.", Some("do not remember that")), ("Hello.", None)]
+    {
+        stage.model.answer(Answer::text("done"));
+        let turn = stage.ask(input).await;
+        let params = stage.with(json!({ "turn_id": turn["turn"]["id"] }));
+        let explanation = stage.socket.ok("turn/explain", params).await["explanation"].clone();
+        let policy = &explanation["policies"][0];
+        assert_eq!(
+            (&policy["hook_id"], &policy["value"]["recall"]),
+            (&json!("foreword.memory_policy"), &json!(true))
+        );
+        assert_eq!(policy["value"]["remember"], phrase.is_none());
+        assert_eq!(policy["value"].get("phrase"), phrase.map(|phrase| json!(phrase)).as_ref());
+        let reason = phrase.map(|phrase| format!("the user's message contains \"{phrase}\""));
+        assert_eq!(policy.get("reason"), reason.map(|reason| json!(reason)).as_ref());
+        let effect = phrase.map(|_| json!("`memory_remember` is not offered"));
+        assert_eq!(policy.get("effect"), effect.as_ref());
     }
 }

@@ -70,7 +70,7 @@ async fn a_chat_prompt_mentions_the_lack_of_tools() {
 #[tokio::test]
 async fn guidance_matches_the_settings() {
     let here = "are already here";
-    let follows = "you are told which further files apply";
+    let follows = "its result comes with the files that newly apply there";
     for (files, agents, expected) in [
         (FILES, json!({}), Some((true, true))),
         (&[], json!({}), Some((false, true))),
@@ -155,7 +155,7 @@ async fn home_instructions_reach_a_thread_without_a_directory() {
     stage.ask("second").await;
     let body = stage.last_body();
     let opening = texts(body["messages"].as_array().unwrap().last().unwrap()).join("\n");
-    assert!(opening.contains("RULE-HOME-2") && opening.contains("Their text follows"), "{opening}");
+    assert!(opening.contains("RULE-HOME-2") && opening.contains("Its text follows"), "{opening}");
     assert_eq!(system(&body), first);
     stage.model.answer(Answer::text("three"));
     stage.ask("third").await;
@@ -191,6 +191,62 @@ async fn a_moved_root_drops_its_old_instructions() {
     stage.socket.ok("workspace/update", params).await;
     stage.ask("second").await;
     let told = texts(stage.last_body()["messages"].as_array().unwrap().last().unwrap()).join("\n");
-    let left = format!("{} (removed: no longer applies)", stage.path("AGENTS.md").display());
+    let left = format!("{} (no longer applies: outside the project root)", stage.path("AGENTS.md").display());
     assert!(told.contains(&left) && told.contains("RULE-OF-THE-NEW-ROOT"), "{told}");
+}
+
+/// Returns the instructions in the prompt of a new thread.
+async fn chain(stage: &mut Stage, cwd: &str) -> (String, Value) {
+    let params = stage.with(json!({ "thread_id": stage.thread, "cwd": cwd, "fresh": true }));
+    let preview = stage.socket.ok("prompt/preview", params).await;
+    let text = preview["session_text"].as_str().unwrap();
+    let files = ["RULE-ROOT", "RULE-A", "RULE-SUB"].iter().filter(|rule| text.contains(**rule));
+    (files.copied().collect::<Vec<_>>().join(" "), preview)
+}
+
+#[tokio::test]
+async fn the_nearest_marker_inside_the_workspace_is_the_root() {
+    let files = &[
+        ("AGENTS.md", "RULE-ROOT"),
+        ("a/AGENTS.md", "RULE-A"),
+        ("a/Makefile", "all:\n"),
+        ("a/sub/AGENTS.md", "RULE-SUB"),
+    ];
+    let mut stage = Stage::agent(files).await;
+    let (found, preview) = chain(&mut stage, "a/sub").await;
+    assert_eq!((found.as_str(), preview.get("root_fallback")), ("RULE-ROOT RULE-A RULE-SUB", None));
+    update(&mut stage, json!({ "root": { "markers": ["Makefile"] } })).await;
+    assert_eq!(chain(&mut stage, "a/sub").await.0, "RULE-A RULE-SUB");
+    std::fs::create_dir(stage.path("a/sub/.git")).unwrap();
+    assert_eq!(chain(&mut stage, "a/sub").await.0, "RULE-A RULE-SUB", "it is no marker any more");
+    update(&mut stage, json!({ "root": {} })).await;
+    assert_eq!(chain(&mut stage, "a/sub").await.0, "RULE-SUB");
+    update(&mut stage, json!({ "root": { "projectRootOverride": "a" } })).await;
+    assert_eq!(chain(&mut stage, "a/sub").await.0, "RULE-A RULE-SUB");
+    // Without any marker the workspace's directory counts, and the answer explains that.
+    update(&mut stage, json!({ "root": { "markers": ["no-such-marker"] } })).await;
+    let (found, preview) = chain(&mut stage, "a/sub").await;
+    assert_eq!(found, "RULE-ROOT RULE-A RULE-SUB");
+    let reason = preview["root_fallback"].as_str().unwrap();
+    assert!(
+        reason.contains("no-such-marker") && reason.contains("the workspace's directory is the root"),
+        "{reason}"
+    );
+}
+
+#[tokio::test]
+async fn a_narrower_root_withdraws_the_files_above_it() {
+    let mut stage = Stage::agent(FILES).await;
+    stage.model.answer_by(|_| Answer::text("yes"));
+    stage.ask_with(json!({ "input": "first", "cwd": "a" })).await;
+    update(&mut stage, json!({ "root": { "projectRootOverride": "a" } })).await;
+    stage.ask_with(json!({ "input": "second", "cwd": "a" })).await;
+    let told = texts(stage.last_body()["messages"].as_array().unwrap().last().unwrap()).join("\n");
+    let path = |name: &str| stage.path(name).display().to_string();
+    let root = format!("- root: {} -> {}\n", path("").trim_end_matches('/'), path("a"));
+    let left = format!("- {} (no longer applies: outside the project root)\n", path("AGENTS.md"));
+    assert!(told.contains(&root) && told.contains(&left), "{told}");
+    // It is said once.
+    stage.ask_with(json!({ "input": "third", "cwd": "a" })).await;
+    assert_eq!(stage.last_body()["messages"].to_string().matches("outside the project root").count(), 1);
 }

@@ -314,7 +314,7 @@ async fn instructions_changed_by_a_command_follow_its_result() {
     stage.ask("go").await;
     let second = last_message(&stage.bodies()[1]);
     assert!(second.contains("RULE-a-2") && second.contains("RULE-b-2"), "{second}");
-    let removed = format!("- {} (removed: no longer applies)", stage.path("services/b/AGENTS.md").display());
+    let removed = format!("- {} (deleted)", stage.path("services/b/AGENTS.md").display());
     let all = shown(&stage.last_body());
     assert!(all.contains(&removed), "{all}");
     assert!(!all.contains("Read and apply these files"), "{all}");
@@ -347,7 +347,7 @@ async fn a_chat_gets_changed_instructions_with_text() {
     stage.model.answer(Answer::text("two"));
     stage.ask("second").await;
     let opening = last_message(&stage.last_body());
-    assert!(opening.contains("Their text follows; it applies to this scope."), "{opening}");
+    assert!(opening.contains("Its text follows; it applies to this scope."), "{opening}");
     assert!(opening.contains("RULE-ROOT-2") && opening.contains(long.trim_end()), "{opening}");
     assert!(!opening.contains("Read and apply"), "{opening}");
     stage.model.answer(Answer::text("three"));
@@ -479,7 +479,9 @@ async fn file_changes_between_rounds_are_announced_or_harmless() {
             assert!(third.contains("RULE-A-2"), "{what}: {third}");
         } else {
             assert_eq!(done(&answer), ["1", "2"], "{what}");
-            assert!(third.contains("AGENTS.md (removed: no longer applies)"), "{what}: {third}");
+            let reasons =
+                ["AGENTS.md (deleted)", "AGENTS.md (no longer applies: ", "AGENTS.md (replaced by "];
+            assert!(reasons.iter().any(|reason| third.contains(reason)), "{what}: {third}");
             assert!(!third.contains("Read and apply"), "{what}: {third}");
         }
         stage.model.answer(Answer::text("again"));

@@ -3,7 +3,7 @@
 use super::choose::{Blank, NameChoice};
 use super::render::ChainOrder;
 use super::search::Links;
-use crate::session::reminder::ResumeLines;
+use crate::session::reminder::{ReminderWording, ResumeLines};
 
 /// Rules for the time after the start.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +41,22 @@ impl ReminderRules {
         }
     }
 
+    /// Returns the words of reminders about files.
+    pub const fn wording(self) -> ReminderWording {
+        match self {
+            Self::Foreword => ReminderWording::Distinguishing,
+            Self::Specification => ReminderWording::Specification,
+        }
+    }
+
+    /// Returns the files that are announced first if there are more than one announcement may have.
+    pub const fn first(self) -> AnnouncedFirst {
+        match self {
+            Self::Foreword => AnnouncedFirst::Nearest,
+            Self::Specification => AnnouncedFirst::Outermost,
+        }
+    }
+
     /// Returns the lines of the reminder after a resume.
     pub const fn resume_lines(self) -> ResumeLines {
         match self {
@@ -48,6 +64,15 @@ impl ReminderRules {
             Self::Specification => ResumeLines::All,
         }
     }
+}
+
+/// The files that are announced first if there are more than one announcement may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnnouncedFirst {
+    /// Those nearest to the path, which are the most specific.
+    Nearest,
+    /// Those nearest to the root.
+    Outermost,
 }
 
 /// Condition under which a known file counts as changed.

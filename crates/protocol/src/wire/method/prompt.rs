@@ -23,9 +23,30 @@ pub struct PromptPreviewParams {
     /// Input of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
+    /// Context for the turn, as in `turn/start`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// Slugs of skills that the turn selects.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<String>,
     /// True to ignore the thread's history and session, as in a new thread.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fresh: bool,
+}
+
+impl PromptPreviewParams {
+    /// Creates the parameters for the next prompt of a thread in the workspace's own directory.
+    pub fn new(workspace_id: WorkspaceId, thread_id: ThreadId) -> Self {
+        Self {
+            workspace_id,
+            thread_id,
+            cwd: None,
+            input: None,
+            context: None,
+            skills: Vec::new(),
+            fresh: false,
+        }
+    }
 }
 
 /// A prompt and its manifest.
@@ -53,6 +74,10 @@ pub struct PromptResult {
     /// Difference of the thread's frozen start from the disk; absent if there is none, and for a past prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<FrozenStart>,
+    /// Reason for the project root if no directory has a marker, so that the workspace's directory is the root; absent
+    /// otherwise, and for a past prompt. `foreword show` in the working directory finds other files then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_fallback: Option<String>,
 }
 
 /// Two prompts to compare.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::message::ProviderKind;
 use crate::tool::TurnApproval;
 use crate::turn::{TurnExplanation, TurnReminder, TurnStep};
 use crate::{ContentHash, HowDecided, ThreadId, ThreadSession, Turn, TurnId, WorkspaceId};
@@ -29,6 +30,10 @@ pub struct TurnStartParams {
     /// Names of MCP servers whose tools may be used in this turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp: Vec<String>,
+    /// Context for this turn, such as the file that is open in an editor; at most 8,000 characters. The model gets it as data,
+    /// not as instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
 }
 
 impl TurnStartParams {
@@ -42,6 +47,7 @@ impl TurnStartParams {
             model: None,
             skills: Vec::new(),
             mcp: Vec::new(),
+            context: None,
         }
     }
 }
@@ -197,6 +203,23 @@ pub struct TurnApproveResult {
 pub struct TurnExplainResult {
     /// The explanation.
     pub explanation: TurnExplanation,
+}
+
+/// A past request to a provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnRequestResult {
+    /// Number of the round in its turn, from 1.
+    pub round: u32,
+    /// API of the provider.
+    pub api: ProviderKind,
+    /// Name of the model at its provider.
+    pub model: String,
+    /// SHA-256 of the body, as recorded when it was sent.
+    pub sha256: ContentHash,
+    /// Size of the body in bytes.
+    pub bytes: u64,
+    /// The body: JSON in a string, so that every byte is kept.
+    pub body: String,
 }
 
 /// Thread whose session to return.

@@ -82,7 +82,7 @@ fn instructions_that_are_missing_outdated_or_there_twice_are_found() {
     };
     let rules = format!("RULE-{rule}.");
     scene.begin(7);
-    let removed = json!([opening(), reminder("removed: no longer applies)")]);
+    let removed = json!([opening(), reminder("deleted)")]);
     assert_eq!(scene.check_with(&rules, &removed), Some(APPLIES));
     scene.begin(7);
     let twice = json!([opening(), reminder(&format!("mtime: 1)\nRULE-{rule}."))]);

@@ -1,6 +1,7 @@
 //! Formats what a turn's prompt was made of.
 
 use protocol::hook::HookRun;
+use protocol::prompt::PromptPolicy;
 use protocol::round::ExplainedRound;
 use protocol::turn::{
     ExplainedFile, ExplainedHistory, ExplainedJob, ExplainedTool, FileDelivery, TurnExplanation,
@@ -42,6 +43,7 @@ pub(super) fn describe(explanation: &TurnExplanation) -> String {
         "sources",
         sources.map(|source| format!("{:<width$}  {}", source.section_id, describe_source(&source.source))),
     );
+    list(&mut text, "policies", explanation.policies.iter().map(describe_policy));
     list(&mut text, "left out", explanation.left_out.iter().map(|it| describe_left_out(it, width)));
     let diagnostics = explanation.diagnostics.iter();
     list(
@@ -80,6 +82,17 @@ fn describe_file(file: &ExplainedFile) -> String {
     }
     if let Some(sha256) = &file.sha256 {
         words.push_str(&format!(", sha256 {}", hash(sha256)));
+    }
+    words
+}
+
+/// Formats a decision about the turn, with its reason and effect.
+fn describe_policy(policy: &PromptPolicy) -> String {
+    let mut words = format!("{}  {}", one_line(&policy.key, WIDTH), policy.value);
+    for (name, text) in [("because", &policy.reason), ("effect:", &policy.effect)] {
+        if let Some(text) = text {
+            words.push_str(&format!("; {name} {}", one_line(text, usize::MAX)));
+        }
     }
     words
 }

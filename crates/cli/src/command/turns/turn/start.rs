@@ -1,7 +1,9 @@
 //! `foreword turn start`.
 
 use std::io::{IsTerminal as _, Read as _};
+use std::path::Path;
 
+use protocol::limits::MAX_TURN_CONTEXT_CHARACTERS;
 use protocol::method::{ThreadGet, ThreadGetParams, TurnStartParams};
 use protocol::{Hint as _, ThreadMode};
 use provider::ModelName;
@@ -18,6 +20,13 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
     // The model's name is checked before standard input is read, so that a typing error is reported
     // immediately.
     check_model(&context, arguments.model.as_deref())?;
+    if arguments.context.as_deref() == Some(Path::new("-"))
+        && arguments.text.as_deref().is_none_or(|text| text == "-")
+    {
+        let message = "standard input cannot be both the text and the context";
+        return Err(Failure::usage(message).hint("give the text as an argument"));
+    }
+    let context_text = arguments.context.as_deref().map(read_context).transpose()?;
     let input = read_input(arguments.text.as_deref())?;
     let policy = match (arguments.allow_writes, arguments.deny_writes) {
         (true, _) => Policy::Allow,
@@ -58,6 +67,7 @@ pub(super) async fn run(context: Context, arguments: TurnStart) -> Result<Exit, 
         model: arguments.model.clone(),
         skills: arguments.skills.clone(),
         mcp: arguments.mcp.clone(),
+        context: context_text,
     };
     let follower =
         TurnFollower::new(&context, client, stop, policy, workspace.id, workspace.root_path).await?;
@@ -75,6 +85,27 @@ fn check_model(context: &Context, model: Option<&str>) -> Result<(), Failure> {
         Some(model) => failure.hint(format!("without --model, {model} is asked (model.default)")),
         None => failure,
     })
+}
+
+/// Reads the context of a turn from a file, or from standard input.
+pub(in crate::command::turns) fn read_context(path: &Path) -> Result<String, Failure> {
+    let limit = MAX_TURN_CONTEXT_CHARACTERS;
+    // A character has at most four bytes. One byte more shows that there are too many.
+    let most = limit as u64 * 4 + 1;
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().take(most).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| Failure::file("read", path, error))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let characters = text.chars().count();
+    if characters > limit {
+        let message = format!("the context in {} has more than {limit} characters", path.display());
+        return Err(Failure::usage(message).hint("shorten it, or name the file in the text"));
+    }
+    String::from_utf8(bytes).map_err(|_| Failure::usage(format!("{} is not UTF-8", path.display())))
 }
 
 /// Reads the input from the argument or standard input.

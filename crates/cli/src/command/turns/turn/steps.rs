@@ -236,7 +236,13 @@ pub(super) fn describe_reminder(reminder: &TurnReminder, root: Option<&str>) -> 
         let path = below(path).unwrap_or_else(|| path.to_owned());
         match rest {
             _ if rest.starts_with("mtime: ") => Some(path),
-            _ if rest.starts_with("removed: ") => Some(format!("{path} (removed)")),
+            // The first is from turns of older versions.
+            _ if ["removed: ", "deleted)", "replaced by ", "no longer applies: "]
+                .iter()
+                .any(|reason| rest.starts_with(reason)) =>
+            {
+                Some(format!("{path} (removed)"))
+            }
             _ => None,
         }
     };
