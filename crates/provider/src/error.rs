@@ -30,7 +30,7 @@ pub struct ProviderError {
     pub hint: Option<String>,
     pub partial: Option<Box<PartialResponse>>,
     /// Sizes that the provider named, if the request was too long.
-    pub overrun: Option<ContextOverrun>,
+    pub overrun: Option<Box<ContextOverrun>>,
 }
 
 /// Sizes of a request that exceeds a model's context, as its provider counts them.

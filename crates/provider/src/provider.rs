@@ -170,7 +170,7 @@ fn error(
         message: secrets.scrub(&fault.message),
         hint,
         partial: partial.map(Box::new),
-        overrun: fault.overrun,
+        overrun: fault.overrun.map(Box::new),
     }
 }
 

@@ -58,7 +58,7 @@ impl Rounds<'_> {
     /// Makes a request shorter that the provider has rejected as too long; false if nothing can be left out any more.
     /// Earlier turns make way first, then results of this turn, each once.
     pub(super) async fn make_room(&mut self, error: &ProviderError) -> Result<bool, AgentError> {
-        if let Some(overrun) = error.overrun {
+        if let Some(overrun) = error.overrun.as_deref().copied() {
             let counted = self.counted();
             self.turn.agent.windows.learn_overrun(&self.turn.model.name, counted, overrun);
             self.update_budget();
