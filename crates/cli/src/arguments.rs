@@ -14,6 +14,7 @@ mod profile;
 mod prompt;
 mod session;
 mod skill;
+pub(crate) mod spellings;
 mod token;
 mod transcript;
 mod tree;
@@ -29,7 +30,7 @@ pub(crate) use self::compare::{CompareArguments, MapArguments};
 pub(crate) use self::diff::{DiffArguments, FailOn};
 pub(crate) use self::document::{Doc, DocSave, InScope};
 pub(crate) use self::guard::{GuardCommand, GuardTest};
-pub(crate) use self::help::command as command_line;
+pub(crate) use self::help::{HelpExtent, command as command_line, with_help};
 pub(crate) use self::memory::{Memory, MemoryAdd};
 pub(crate) use self::profile::ProfileCommand;
 pub(crate) use self::prompt::{Prompt, PromptDifference, PromptSubject};
@@ -72,6 +73,9 @@ pub(crate) struct Globals {
     /// When to use colors
     #[arg(long, global = true, value_enum, default_value = "auto")]
     pub(crate) color: Color,
+    /// Print no notes, only data, warnings and errors
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
     /// Increase verbosity (repeatable)
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
@@ -235,16 +239,35 @@ pub(crate) enum Command {
         directory: Option<PathBuf>,
     },
     /// Print the effective configuration and its sources
-    Config,
+    Config {
+        #[command(subcommand)]
+        command: Option<ConfigCommand>,
+    },
     /// Print the manual page, or write all pages to a directory
     Man {
-        /// Directory for one page per command
+        /// Directory for one page per command; `-` prints
         directory: Option<PathBuf>,
     },
     /// Print the completion script of a shell
     Completions {
         /// Shell to complete in
         shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print the value of a key
+    Get {
+        /// Key, such as `agents.profile`
+        key: String,
+    },
+    /// Show where to set a key; configuration files are edited by hand
+    Set {
+        /// Key, such as `agents.profile`
+        key: String,
+        /// Value
+        value: String,
     },
 }
 

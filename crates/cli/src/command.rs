@@ -74,7 +74,8 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Audit { since } => gateway::audit::run(context, since).await,
         Command::Events(arguments) => documents::events::run(context, arguments).await,
         Command::Schema { directory } => gateway::reference::schema(&context, directory.as_deref()),
-        Command::Config => gateway::reference::config(&context),
+        Command::Config { command: None } => gateway::reference::config(&context),
+        Command::Config { command: Some(command) } => gateway::reference::config_key(&context, &command),
         Command::Man { directory } => gateway::reference::manual(&context, directory.as_deref()),
         Command::Completions { shell } => completion::script(shell),
     }

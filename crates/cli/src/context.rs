@@ -46,6 +46,10 @@ impl Context {
         let globals = &arguments.globals;
         let here = working_directory()?;
         let directories = find_directories(globals)?;
+        let makes_home = matches!(arguments.command, Command::Serve(_) | Command::Init(_));
+        if let Some(home) = globals.home.as_deref().filter(|home| !makes_home && !home.is_dir()) {
+            output.warning(&format!("--home: there is no directory {}", home.display()), None);
+        }
         // The command itself reports an unreadable session file, so ignore errors here.
         let session =
             session_file(&arguments.command).and_then(|path| SessionFile::peek(path).ok().flatten());

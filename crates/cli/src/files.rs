@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use compare::UnknownAgent;
 use instructions::profile::{Fallbacks, RootOverride};
 use instructions::{FOREWORD, FileSettings, HomeDirectories, LinkBounds, Profile, Request, Resolution};
-use protocol::similar;
 
 use crate::config::layers::{Layer, Origin};
 use crate::context::Context;
@@ -129,10 +129,7 @@ pub(crate) fn named_profile(name: &str, origin: impl std::fmt::Display) -> Resul
     }
     let known: Vec<&str> = instructions::PROFILES.iter().map(|profile| profile.name).collect();
     let failure = Failure::usage(format!("unknown profile `{name}` (from {origin})"));
-    // Users who know the agent's name often omit the suffix of its profile.
-    let is_begun = |known: &&str| name.len() > 2 && known.starts_with(name);
-    let meant = known.iter().copied().find(is_begun).or_else(|| similar(name, known.iter().copied()));
-    let failure = match meant {
+    let failure = match (UnknownAgent { name: name.to_owned() }).nearest() {
         Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
         None => failure,
     };

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches as _;
 use tracing_subscriber::EnvFilter;
 
-use crate::arguments::{Arguments, Command, command_line};
+use crate::arguments::{Arguments, Command, HelpExtent, command_line, spellings, with_help};
 use crate::config::variable::LOG_VARIABLE;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
@@ -36,7 +36,8 @@ pub fn main() -> ExitCode {
     }
     completion::answer_if_asked();
     // clap has checked the matches against the same definition, so conversion errors are usage errors.
-    let matches = command_line().try_get_matches();
+    let words = spellings::rewritten(std::env::args_os());
+    let matches = command_line_for(&words).try_get_matches_from(&words);
     let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         // clap would exit with 2, which agents take as an order to block the tool call.
@@ -48,7 +49,7 @@ pub fn main() -> ExitCode {
     };
     let is_hook = matches!(arguments.command, Command::Hook(_));
     arguments.globals.color.apply();
-    let output = Output::new(arguments.globals.format);
+    let output = Output::new(arguments.globals.format).quiet(arguments.globals.quiet);
     match run(arguments, output) {
         Ok(exit) => exit.into(),
         Err(failure) => {
@@ -61,17 +62,20 @@ pub fn main() -> ExitCode {
 
 /// Returns true if a rejected command line was meant for `foreword hook`.
 fn is_hook(words: impl Iterator<Item = OsString>) -> bool {
-    // These flags take the next word as their value, which must not be mistaken for the command.
-    const WITH_VALUE: &[&str] = &["--config", "--home", "--data", "--format", "--color"];
-    let mut words = words.skip(1);
-    while let Some(word) = words.next() {
-        if WITH_VALUE.iter().any(|flag| word == *flag) {
-            words.next();
-        } else if !word.to_string_lossy().starts_with('-') {
-            return word == "hook";
-        }
+    let words: Vec<OsString> = words.collect();
+    spellings::command(&words).is_some_and(|place| words[place] == "hook")
+}
+
+/// Returns the command line that reads these words. `help --all` is the help of one with all commands.
+fn command_line_for(words: &[OsString]) -> clap::Command {
+    let is_all = matches!(words, [_, help, all] if help == "help" && all == "--all");
+    if !is_all {
+        return command_line();
     }
-    false
+    let mut command = with_help(HelpExtent::All);
+    // Failing to print to a closed stream is not worth a message.
+    let _ = command.print_help();
+    std::process::exit(0)
 }
 
 fn run(arguments: Arguments, output: Output) -> Result<Exit, Failure> {

@@ -67,16 +67,23 @@ pub(crate) struct Output {
     format: Format,
     /// True if only data is printed.
     is_silent: bool,
+    /// True if notes are not printed.
+    is_quiet: bool,
 }
 
 impl Output {
     pub(crate) fn new(format: Format) -> Self {
-        Self { format, is_silent: false }
+        Self { format, is_silent: false, is_quiet: false }
     }
 
     /// Creates an output that prints no messages, for completion.
     pub(crate) fn silent() -> Self {
-        Self { format: Format::Text, is_silent: true }
+        Self { format: Format::Text, is_silent: true, is_quiet: true }
+    }
+
+    /// Suppresses notes if a flag is set.
+    pub(crate) fn quiet(self, is_quiet: bool) -> Self {
+        Self { is_quiet, ..self }
     }
 
     pub(crate) fn is_json(self) -> bool {
@@ -105,7 +112,7 @@ impl Output {
     /// Prints a message that is not data.
     pub(crate) fn note(self, message: impl AsRef<str>) {
         // Programs also read standard error, which contains only JSON objects then. Notes are for people.
-        if !self.is_json() && !self.is_silent {
+        if !self.is_json() && !self.is_silent && !self.is_quiet {
             let columns = columns_of(io::stderr());
             // Indented lines are meant to be copied, or already fit.
             let fitted =

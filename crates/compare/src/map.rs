@@ -147,7 +147,7 @@ impl Map {
         };
         let sets: BTreeMap<&str, usize> =
             self.directories.iter().map(|directory| (directory.path.as_str(), directory.set)).collect();
-        let mut outline = String::new();
+        let mut lines: Vec<OutlineLine> = Vec::new();
         for directory in tree.directories() {
             let Some(set) = sets.get(text(&directory.path).as_str()).copied() else { continue };
             let parent = directory.parent.map(|parent| text(&tree.directories()[parent].path));
@@ -182,21 +182,84 @@ impl Map {
                     if files.len() == 1 { "1 file".to_owned() } else { format!("{} files", files.len()) };
                 format!("{files}, about {tokens}")
             };
-            let _ = write!(outline, "{}{name}  {what}", "  ".repeat(depth));
+            let mut rest = what;
             if *lost_bytes > 0 {
-                let _ = write!(outline, ", {} lost", bytes(*lost_bytes));
+                let _ = write!(rest, ", {} lost", bytes(*lost_bytes));
             }
             if !new.is_empty() {
-                let _ = write!(outline, "  + {}", new.join(", "));
+                let _ = write!(rest, "  + {}", new.join(", "));
             }
-            outline.push('\n');
             // A contradiction between files of the root holds in every directory below. It is shown where it begins.
             let known: &[String] = above.map_or(&[], |above| &self.sets[above].conflicts);
-            for conflict in conflicts.iter().filter(|conflict| !known.contains(conflict)) {
-                let _ = writeln!(outline, "{}  ! {}", "  ".repeat(depth), one_line(conflict));
+            let conflicts = conflicts.iter().filter(|conflict| !known.contains(conflict));
+            let conflicts: Vec<String> = conflicts.map(|conflict| one_line(conflict)).collect();
+            // Only leaves are joined: lines below a directory belong to it.
+            let parent = directory.parent;
+            let alike = lines.iter_mut().find(|line| {
+                line.parent == parent && line.rest == rest && line.conflicts == conflicts && !line.has_below
+            });
+            match alike.filter(|_| new.is_empty()) {
+                Some(line) => line.names.push(name),
+                None => {
+                    for line in lines.iter_mut().filter(|line| directory.path.starts_with(&line.path)) {
+                        line.has_below = true;
+                    }
+                    let path = directory.path.clone();
+                    lines.push(OutlineLine {
+                        path,
+                        parent,
+                        depth,
+                        names: vec![name],
+                        rest,
+                        conflicts,
+                        has_below: false,
+                    });
+                }
+            }
+        }
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for conflict in lines.iter().flat_map(|line| &line.conflicts) {
+            *counts.entry(conflict).or_default() += 1;
+        }
+        let mut outline = String::new();
+        for line in &lines {
+            let indent = "  ".repeat(line.depth);
+            let _ = writeln!(outline, "{indent}{}  {}", line.shown_names(), line.rest);
+            for conflict in &line.conflicts {
+                // The same sentence in dozens of directories is shown with the first.
+                let count = counts.remove(conflict.as_str()).unwrap_or(0);
+                let places = if count > 1 { format!(" (in {count} directories)") } else { String::new() };
+                if count > 0 {
+                    let _ = writeln!(outline, "{indent}  ! {conflict}{places}");
+                }
             }
         }
         outline
+    }
+}
+
+/// Most names of equal directories in one line.
+const NAMED: usize = 3;
+
+/// A line of the outline, for one directory or several equal ones.
+struct OutlineLine {
+    path: std::path::PathBuf,
+    parent: Option<usize>,
+    depth: usize,
+    names: Vec<String>,
+    rest: String,
+    conflicts: Vec<String>,
+    /// True if a directory below has a line of its own.
+    has_below: bool,
+}
+
+impl OutlineLine {
+    fn shown_names(&self) -> String {
+        let named = self.names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        match self.names.len().saturating_sub(NAMED) {
+            0 => named,
+            more => format!("{named} and {more} more"),
+        }
     }
 }
 

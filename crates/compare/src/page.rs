@@ -1,6 +1,7 @@
 //! Maps of all agents as one self-contained HTML page.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -19,7 +20,8 @@ struct Data<'a> {
     chosen: &'a str,
     /// Name, index of the parent, number of direct files.
     directories: Vec<(String, Option<usize>, u64)>,
-    paths: Vec<&'a str>,
+    /// Relative to the first directory; of other files only the end.
+    paths: Vec<String>,
     agents: Vec<AgentData<'a>>,
 }
 
@@ -50,7 +52,8 @@ pub fn page(tree: &Tree, maps: &[Map], chosen: &str) -> Result<String, serde_jso
     let directories = tree.directories().iter().map(|directory| {
         let name = match (directory.parent, directory.path.file_name()) {
             (Some(_), Some(name)) => name.to_string_lossy(),
-            _ => directory.path.to_string_lossy(),
+            // The reader's directories are nobody's business on a page that is passed on.
+            _ => directory.path.file_name().unwrap_or(directory.path.as_os_str()).to_string_lossy(),
         };
         (name.into_owned(), directory.parent, directory.files)
     });
@@ -87,8 +90,20 @@ pub fn page(tree: &Tree, maps: &[Map], chosen: &str) -> Result<String, serde_jso
         let title = instructions::Profile::find(map.agent).map_or(map.agent, |profile| profile.agent.title);
         agents.push(AgentData { name: map.agent, title, sets, of });
     }
+    let top = tree.directories().first().map_or(Path::new(""), |directory| &*directory.path);
+    let paths = paths.into_iter().map(|path| shown(Path::new(path), top)).collect();
     let data = Data { chosen, directories, paths, agents };
     Ok(PAGE.replacen(DATA, &embedded(&serde_json::to_string(&data)?), 1))
+}
+
+/// Returns a path without the directories of the person who made the page.
+fn shown(path: &Path, top: &Path) -> String {
+    if let Ok(below) = path.strip_prefix(top) {
+        return below.to_string_lossy().into_owned();
+    }
+    let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+    let end = &parts[parts.len().saturating_sub(2)..];
+    format!("…/{}", end.join("/"))
 }
 
 fn place_of<'a>(places: &mut HashMap<&'a str, usize>, paths: &mut Vec<&'a str>, path: &'a str) -> usize {

@@ -19,6 +19,7 @@ pub(crate) struct InScope {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Doc {
     /// Print a scope's own document
+    #[command(alias = "show")]
     Get {
         /// Version to print
         #[arg(long, value_name = "N")]

@@ -5,21 +5,20 @@ use clap::{Command, CommandFactory as _};
 use super::Arguments;
 use crate::output::terminal::{self, wrap};
 
-/// Groups of commands in the order in which users meet them.
+/// Commands that new users need, in the order in which they meet them. The only ones in the short help.
+const FIRST: (&str, &[&str]) =
+    ("Commands", &["check", "explain", "compare", "diff", "why", "install", "serve", "console"]);
+/// Groups of the other commands, which `foreword help --all` lists. A name without a command is skipped.
 const GROUPS: &[(&str, &[&str])] = &[
-    (
-        "Files",
-        &[
-            "show", "explain", "why", "compare", "map", "diff", "check", "guard", "profile", "watch",
-            "resolve", "session", "init",
-        ],
-    ),
-    ("Other agents", &["transcript", "hook", "install", "sync", "mcp"]),
+    ("Files", &["show", "map", "profile", "init", "conformance", "lsp"]),
+    ("Other agents", &["transcript", "sync", "mcp"]),
+    ("Guards", &["guard"]),
     ("Skills", &["skill", "trust", "untrust"]),
     ("Documents", &["workspace", "folder", "thread", "doc", "events"]),
-    ("Turns", &["turn", "prompt", "memory"]),
-    ("Gateway", &["serve", "status", "doctor", "backup", "restore", "token", "audit"]),
-    ("Tools", &["config", "schema", "man", "completions", "help"]),
+    ("Turns", &["turn", "prompt", "memory", "cost"]),
+    ("Gateway", &["status", "doctor", "backup", "restore", "token", "audit"]),
+    ("Settings", &["config", "help"]),
+    ("Plumbing", &["resolve", "session", "watch", "hook", "schema", "man", "completions"]),
 ];
 
 /// An example for every command. Words in capitals are placeholders.
@@ -113,22 +112,39 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("events", "foreword events --since 0"),
     ("schema", "foreword schema > foreword.schema.json"),
     ("config", "foreword config"),
+    ("config get", "foreword config get agents.profile"),
+    ("config set", "foreword config set agents.profile codex"),
     ("man", "foreword man ~/.local/share/man/man1"),
     ("completions", "foreword completions bash > ~/.local/share/bash-completion/completions/foreword"),
 ];
 
-const MORE: &str = "`foreword COMMAND --help` shows an example for each command, and `foreword man DIR` writes manual \
-                    pages. See README.md and docs/ in the source for more.";
+const MORE: &str =
+    "`foreword help --all` lists all commands, and `foreword COMMAND --help` shows an example for each.";
+const MORE_OF_ALL: &str = "`foreword COMMAND --help` shows an example for each command, and `foreword man DIR` writes manual \
+                           pages. See README.md and docs/ in the source for more.";
+
+/// Extent of the list of commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HelpExtent {
+    /// The commands that new users need.
+    First,
+    All,
+}
 
 /// Maximum width of help in columns.
 const MAX_COLUMNS: usize = 100;
 
-/// Returns the command line with its help.
+/// Returns the command line with its short help.
 pub(crate) fn command() -> Command {
+    with_help(HelpExtent::First)
+}
+
+/// Returns the command line with help about these commands.
+pub(crate) fn with_help(extent: HelpExtent) -> Command {
     let mut command = with_examples(Arguments::command(), "");
     // clap adds the `help` subcommand only when it builds the command, and the template lists it.
     command.build();
-    let template = template(&command);
+    let template = template(&command, extent);
     with_examples(Arguments::command(), "").help_template(template).term_width(columns())
 }
 
@@ -158,16 +174,19 @@ fn with_examples(command: Command, path: &str) -> Command {
 }
 
 /// Returns the help template with group headings, which clap only supports for options.
-fn template(command: &Command) -> String {
+fn template(command: &Command, extent: HelpExtent) -> String {
     let header = *command.get_styles().get_header();
     let literal = *command.get_styles().get_literal();
     let columns = Some(columns());
     let width = command.get_subcommands().map(|command| command.get_name().len()).max().unwrap_or(0);
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
-    for (heading, names) in GROUPS {
+    let (others, more): (&[_], _) = match extent {
+        HelpExtent::First => (&[], MORE),
+        HelpExtent::All => (GROUPS, MORE_OF_ALL),
+    };
+    for (heading, names) in std::iter::once(&FIRST).chain(others) {
         text.push_str(&format!("\n{header}{heading}:{header:#}\n"));
         for name in *names {
-            // A name without a command is a mistake in the table. A test reports it; help must not fail because of it.
             let Some(found) = command.find_subcommand(name) else { continue };
             let about = found.get_about().map(ToString::to_string).unwrap_or_default();
             let padding = " ".repeat(width - name.len());
@@ -176,7 +195,7 @@ fn template(command: &Command) -> String {
             text.push('\n');
         }
     }
-    text.push_str(&format!("\n{header}Options:{header:#}\n{{options}}\n\n{}\n", wrap(MORE, columns, 0)));
+    text.push_str(&format!("\n{header}Options:{header:#}\n{{options}}\n\n{}\n", wrap(more, columns, 0)));
     text
 }
 
@@ -229,11 +248,26 @@ mod tests {
     }
 
     #[test]
+    fn short_help_has_at_most_eight_commands() {
+        let help = command().render_help().to_string();
+        let all = with_help(HelpExtent::All).render_help().to_string();
+        let listed =
+            |help: &str, name: &str| help.lines().any(|line| line.starts_with(&format!("  {name} ")));
+        assert!(listed(&help, "check") && !listed(&help, "resolve") && !listed(&help, "thread"), "{help}");
+        assert!(FIRST.1.len() == 8 && help.contains("help --all"), "{help}");
+        for name in Arguments::command().get_subcommands().map(Command::get_name) {
+            assert!(listed(&all, name), "{name}: {all}");
+        }
+    }
+
+    #[test]
     fn every_command_is_in_one_group() {
         let mut command = Arguments::command();
         command.build();
         let mut commands: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let groups = std::iter::once(&FIRST).chain(GROUPS);
+        let mut grouped: Vec<&str> = groups.flat_map(|(_, names)| *names).copied().collect();
+        grouped.retain(|name| commands.contains(name));
         commands.sort_unstable();
         grouped.sort_unstable();
         assert_eq!(commands, grouped);

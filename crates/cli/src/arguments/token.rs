@@ -29,5 +29,8 @@ pub(crate) enum Token {
     Revoke {
         /// Name of the token
         name: String,
+        /// Also revoke the last valid owner, after which a new one takes a restart of the gateway
+        #[arg(short, long)]
+        yes: bool,
     },
 }

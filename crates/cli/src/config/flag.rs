@@ -45,6 +45,8 @@ impl FlagSpec {
 
     fn arguments(&self, key: &Key) -> Vec<Arg> {
         let arg = Arg::new(self.long).long(self.long).help(help(key)).value_name(self.value_name);
+        // Other commands name agents with `--agent`.
+        let arg = if self.long == "profile" { arg.alias("agent") } else { arg };
         let arg = match key.kind() {
             Kind::Switch => arg.action(ArgAction::SetTrue),
             Kind::List => arg.action(ArgAction::Append),

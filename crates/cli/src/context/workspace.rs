@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::shown_name;
 use crate::output::terminal::time;
+use crate::shell_quote::shell_word;
 
 impl Context {
     /// Returns the named workspace, else the one whose root contains the current directory, else the only one.
@@ -104,8 +105,10 @@ fn here(mut workspaces: Vec<Workspace>) -> Result<Workspace, Failure> {
             .hint("create one with `foreword workspace create NAME`")),
         _ => {
             let names: Vec<&str> = workspaces.iter().map(|workspace| workspace.name.as_str()).collect();
-            Err(Failure::usage(format!("there are several workspaces: {}", names.join(", ")))
-                .hint("name one with --workspace, set FOREWORD_WORKSPACE, or change to its directory"))
+            Err(Failure::usage(format!("there are several workspaces: {}", names.join(", "))).hint(format!(
+                "add `-w {}`, set FOREWORD_WORKSPACE, or change to the directory of one",
+                shell_word(names.first().copied().unwrap_or_default())
+            )))
         }
     }
 }

@@ -28,6 +28,8 @@ fn hostile_names_stay_data() {
     let data: serde_json::Value = serde_json::from_str(&page[start..end]).unwrap();
     assert!(!page[start..end].contains(['<', '&']));
     assert_eq!(data["chosen"], "codex");
+    let root = fixture.path("").to_string_lossy().trim_end_matches('/').to_owned();
+    assert!(!page.contains(&root), "the page shows nothing of its maker's directories");
     assert_eq!(data["agents"].as_array().unwrap().len(), PROFILES.len());
     assert_eq!(data["directories"].as_array().unwrap().len(), tree.directories().len());
     for agent in data["agents"].as_array().unwrap() {

@@ -8,19 +8,30 @@ use protocol::method::{
 };
 use store::{Moved, RelocatedChildren, RestoredFolder};
 
-use crate::error::from_store;
+use crate::error::{from_store, invalid_params};
 use crate::router::Context;
 
 pub(crate) async fn create(
     context: Context,
     params: FolderCreateParams,
 ) -> Result<FolderResult, ErrorObject> {
+    check_name(&params.name)?;
     let store = &context.shared.store;
     let folder = store
         .create_folder(&params.workspace_id, params.parent_folder_id.as_ref(), &params.name, context.actor())
         .await
         .map_err(from_store)?;
     Ok(FolderResult { folder })
+}
+
+/// Refuses a name that would look like a path, by which folders are found.
+fn check_name(name: &str) -> Result<(), ErrorObject> {
+    if name.contains('/') {
+        return Err(invalid_params(format!(
+            "`{name}` has a `/`, which separates folders: create the outer folder first, then the inner one in it"
+        )));
+    }
+    Ok(())
 }
 
 pub(crate) async fn get(context: Context, params: FolderGetParams) -> Result<FolderResult, ErrorObject> {
@@ -33,6 +44,7 @@ pub(crate) async fn rename(
     context: Context,
     params: FolderRenameParams,
 ) -> Result<FolderResult, ErrorObject> {
+    check_name(&params.name)?;
     let store = &context.shared.store;
     let folder = store
         .rename_folder(&params.workspace_id, &params.folder_id, &params.name, context.actor())

@@ -55,7 +55,10 @@ impl Relation {
                     Found::File { content: theirs, .. } if theirs.whole && theirs.sha256 == content.sha256
                 )
         };
-        if has_text && let Some(same) = others.iter().find(repeats) {
+        // Equal relative imports in two directories lead to different files.
+        let has_imports = || !Markup::find(&content.bytes, content.whole).references.found.is_empty();
+        let means_the_same = |other: &&&Path| other.parent() == path.parent() || !has_imports();
+        if has_text && let Some(same) = others.iter().find(|other| repeats(other) && means_the_same(other)) {
             return Some(Self::Repeats(same.to_path_buf()));
         }
         let imported = only_imports(path, &content.bytes, content.whole, |path| {
@@ -120,6 +123,10 @@ mod tests {
         std::fs::write(at("more.md"), "@AGENTS.md\n\nAnd in French.\n").unwrap();
         std::fs::write(at("blank.md"), "\n").unwrap();
         std::fs::write(at("lost.md"), "@missing.md\n").unwrap();
+        std::fs::create_dir(at("sub")).unwrap();
+        std::fs::write(at("sub/import.md"), "@AGENTS.md\n").unwrap();
+        let elsewhere = Relation::find(&at("sub/import.md"), &[&at("import.md")], &FileSettings::default());
+        assert_eq!(elsewhere, None, "its import leads to sub/AGENTS.md");
         let agents = at("AGENTS.md");
         let find = |name: &str| Relation::find(&at(name), &[&agents], &FileSettings::default());
         assert_eq!(find("link.md"), Some(Relation::Link(agents.clone())));

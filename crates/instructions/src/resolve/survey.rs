@@ -12,6 +12,7 @@ use crate::resolve::reason::DecisionReason;
 use crate::resolve::relation::only_imports;
 use crate::settings::{AboveRoot, FALLBACK_FILENAMES, MARKERS};
 use crate::text::content_hash::ContentHash;
+use crate::text::markup::Markup;
 
 /// Maximum number of entries of one directory that are compared in other letter cases.
 const MAX_ENTRIES: usize = 200_000;
@@ -108,7 +109,11 @@ impl Chain<'_> {
         let mut texts: HashMap<&ContentHash, &Path> = HashMap::new();
         for chosen in chosen.iter().filter(|chosen| chosen.content.whole) {
             let first = *texts.entry(&chosen.content.sha256).or_insert(&chosen.path);
-            if first != chosen.path {
+            // Equal relative imports in two directories lead to different files.
+            let is_elsewhere = first.parent() != chosen.path.parent();
+            let bytes = &chosen.content.bytes;
+            let has_imports = || !Markup::find(bytes, true).references.found.is_empty();
+            if first != chosen.path && !(is_elsewhere && has_imports()) {
                 self.decisions[chosen.decision].add(DecisionReason::Repeats(first.to_owned()));
             }
         }

@@ -12,14 +12,14 @@ use crate::context::Context;
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
 
-use super::install::unknown_agent;
+use super::install::{profile_name, unknown_agent};
 
 /// Directory of sessions in the data directory.
 const SESSIONS: &str = "hook-sessions";
 
 pub(crate) fn run(context: &Context, agent: &str) -> Result<Exit, Failure> {
     let known: Vec<&str> = Connected::names_with_hooks().collect();
-    let agent = Connected::find(agent)
+    let agent = Connected::find(profile_name(agent))
         .filter(|agent| agent.hooks.is_some())
         .ok_or_else(|| unknown_agent(agent, "command hooks", &known))?;
     // One byte more than allowed is read, so that a longer input is noticed instead of being cut.

@@ -50,7 +50,7 @@ struct Installed {
 
 pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failure> {
     let known: Vec<&str> = Connected::names().collect();
-    let agent = Connected::find(&arguments.agent)
+    let agent = Connected::find(profile_name(&arguments.agent))
         .ok_or_else(|| unknown_agent(&arguments.agent, "way to be connected", &known))?;
     let here = directory(None)?;
     let project = find_root(&here).unwrap_or(here);
@@ -143,6 +143,11 @@ pub(crate) fn run(context: &Context, arguments: &Install) -> Result<Exit, Failur
         context.output.json(&installed)?;
     }
     Ok(Exit::Done)
+}
+
+/// Returns the name of the profile that a name or alias means, or the name itself.
+pub(crate) fn profile_name(name: &str) -> &str {
+    instructions::Profile::find(name).map_or(name, |profile| profile.name)
 }
 
 /// Creates the error for an agent that is not supported here.

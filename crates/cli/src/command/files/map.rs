@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use compare::{Map, Names, Tree, TreeError};
+use compare::{DefaultAgents, DefaultReason, Map, Names, Tree, TreeError};
 use git::Repository;
-use instructions::{FOREWORD, FileSettings, FileSource, Profile, Request, Resolution};
+use instructions::{CODEX, FOREWORD, FileSettings, FileSource, Profile, Request, Resolution};
 use tokens::Counter;
 
 use super::diff::git_failure;
 use crate::arguments::MapArguments;
+use crate::command::files::check::default_agents;
 use crate::command::files::compare::named_agents;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
@@ -24,11 +25,17 @@ const NAMED_PROBLEMS: usize = 5;
 pub(crate) fn run(context: &Context, arguments: &MapArguments) -> Result<Exit, Failure> {
     let named: Vec<String> = arguments.agent.iter().cloned().collect();
     let mut files = Files::new(context)?;
-    let agent = match named_agents(&named)?.as_slice() {
-        [agent] => *agent,
-        _ => &FOREWORD,
-    };
     let mut root = directory(arguments.path.as_deref())?;
+    let agent = match named_agents(&named)?.as_slice() {
+        [agent] if !named.is_empty() => *agent,
+        // People want to see the agent that they use. Without traces of any, Codex is the one that loses most.
+        _ => match default_agents(&files, &root)? {
+            DefaultAgents { reason: DefaultReason::Traces, agents } => {
+                agents.first().copied().unwrap_or(&CODEX)
+            }
+            DefaultAgents { reason: DefaultReason::Verified, .. } => &CODEX,
+        },
+    };
     let progress = Progress::start(context.output, "walking the tree");
     // Agents read different file names, so a single walk looks for the names of all of them.
     let fallbacks = files.settings.agents.fallback_filenames.iter().flatten().map(String::as_str);
@@ -104,8 +111,14 @@ fn page(
     map: &Map,
     counter: &Counter,
 ) -> Result<String, Failure> {
-    let mut maps = Vec::with_capacity(instructions::PROFILES.len());
-    for profile in instructions::PROFILES {
+    let profiles = compare::agents(None).unwrap_or_default();
+    let profiles = profiles.into_iter().filter(|profile| **profile != FOREWORD || map.agent == FOREWORD.name);
+    let mut maps = Vec::new();
+    // An agent that is only shown on request is not among them.
+    if compare::agents(None).is_ok_and(|agents| agents.iter().all(|agent| agent.name != map.agent)) {
+        maps.push(map.clone());
+    }
+    for profile in profiles {
         if profile.name == map.agent {
             maps.push(map.clone());
         } else {

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use protocol::similar;
 use serde_json::{Value, json};
 
-use crate::arguments::manual;
+use crate::arguments::{ConfigCommand, manual};
 use crate::config::Configuration;
 use crate::context::Context;
 use crate::failure::{Exit, Failure};
@@ -35,6 +36,32 @@ pub(crate) fn config(context: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// Prints one setting, or shows where to set it.
+pub(crate) fn config_key(context: &Context, command: &ConfigCommand) -> Result<Exit, Failure> {
+    let (ConfigCommand::Get { key } | ConfigCommand::Set { key, .. }) = command;
+    let entries = context.configuration.entries();
+    let Some(entry) = entries.iter().find(|entry| entry.key == *key) else {
+        let failure = Failure::usage(format!("there is no setting `{key}`"));
+        return Err(match similar(key, entries.iter().map(|entry| entry.key.as_str())) {
+            Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
+            None => failure.hint("`foreword config` lists all settings"),
+        });
+    };
+    match command {
+        ConfigCommand::Get { .. } => {
+            let json = json!({ "key": entry.key, "value": entry.value, "origin": entry.origin, "source": entry.source });
+            context.output.data(&json, || format!("{}\n", entry.shown))?;
+            Ok(Exit::Done)
+        }
+        // Rewriting a file would lose its comments and its order.
+        ConfigCommand::Set { value, .. } => {
+            let file = context.directories.user_file();
+            let failure = Failure::usage("settings are not written by commands");
+            Err(failure.hint(format!("write `{key} = {value}` to {}; text needs quotes", file.display())))
+        }
+    }
+}
+
 /// Returns every setting for programs.
 pub(crate) fn values(configuration: &Configuration) -> Vec<Value> {
     let entries = configuration.entries().into_iter();
@@ -46,7 +73,7 @@ pub(crate) fn values(configuration: &Configuration) -> Vec<Value> {
 }
 
 pub(crate) fn schema(context: &Context, directory: Option<&Path>) -> Result<Exit, Failure> {
-    let Some(directory) = directory else {
+    let Some(directory) = directory.filter(|directory| *directory != Path::new("-")) else {
         let document = all_schemas();
         context.output.data(&document, || format!("{document:#}\n"))?;
         return Ok(Exit::Done);
@@ -85,7 +112,7 @@ fn all_schemas() -> Value {
 /// Prints the first manual page, or writes all pages as files.
 pub(crate) fn manual(context: &Context, directory: Option<&Path>) -> Result<Exit, Failure> {
     let pages = manual::pages();
-    let Some(directory) = directory else {
+    let Some(directory) = directory.filter(|directory| *directory != Path::new("-")) else {
         let text = pages.into_iter().next().map(|(_, text)| text).unwrap_or_default();
         print(&text)?;
         return Ok(Exit::Done);

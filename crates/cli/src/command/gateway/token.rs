@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use client::Client;
+use protocol::local::OWNER_TOKEN_FILE;
 use protocol::method::{
     TokenCreate, TokenCreateParams, TokenList, TokenListParams, TokenRevoke, TokenRevokeParams,
     WorkspaceList, WorkspaceListParams,
 };
-use protocol::{AccessToken, Timestamp, WorkspaceId};
+use protocol::{AccessToken, Role, Timestamp, WorkspaceId};
 
 use crate::arguments::{InWorkspace, Token};
 use crate::context::Context;
@@ -57,13 +58,40 @@ pub(crate) async fn run(context: Context, command: Token) -> Result<Exit, Failur
                 table(&["name", "role", "workspace", "created", "by", "state"], rows)
             })?;
         }
-        Token::Revoke { name } => {
+        Token::Revoke { name, yes } => {
+            if !yes {
+                refuse_last_owner(&client, &name).await?;
+            }
             let result = client.call::<TokenRevoke>(&TokenRevokeParams { name }).await?;
             output.data(&result, String::new)?;
             output.note(format!("revoked token `{}`", shown_name(&result.token.name)));
         }
     }
     Ok(Exit::Done)
+}
+
+/// Refuses to revoke the only token that can make others.
+async fn refuse_last_owner(client: &Client, name: &str) -> Result<(), Failure> {
+    let tokens = client.call::<TokenList>(&TokenListParams {}).await?.tokens;
+    if !is_last_owner(&tokens, name, Timestamp::now()) {
+        return Ok(());
+    }
+    let failure = Failure::new(Exit::CheckFailed, format!("`{}` is the last valid owner", shown_name(name)));
+    Err(failure
+        .hint("make another one first: foreword token create NAME --role owner")
+        .hint(format!(
+            "--yes revokes it anyway; to get a new one, delete {OWNER_TOKEN_FILE} in the gateway's data directory and restart it"
+        )))
+}
+
+/// Returns true if no other valid token of an owner without a workspace exists.
+fn is_last_owner(tokens: &[AccessToken], name: &str, now: Timestamp) -> bool {
+    let is_owner = |token: &&AccessToken| {
+        let is_expired = token.expires_at.is_some_and(|at| at <= now);
+        token.role == Role::Owner && token.workspace_id.is_none() && token.revoked_at.is_none() && !is_expired
+    };
+    let mut owners = tokens.iter().filter(is_owner);
+    owners.clone().any(|token| token.name == name) && owners.all(|token| token.name == name)
 }
 
 /// Returns the names of all workspaces, including archived ones.
