@@ -105,7 +105,7 @@ fn agents_in_use_are_checked_by_default() {
     let machine = machine();
     let agents = |said: crate::support::Said| said.object()["summary"]["agents"].clone();
     assert_eq!(agents(machine.run("check --format json")), serde_json::json!(["claude-code"]), "CLAUDE.md");
-    std::fs::remove_file(machine.path("project/CLAUDE.md")).unwrap();
+    std::fs::remove_file(machine.project().join("CLAUDE.md")).unwrap();
     let verified = agents(machine.run("check --format json"));
     let verified = verified.as_array().unwrap();
     assert!(verified.len() > 3 && !verified.iter().any(|name| name == "foreword"), "{verified:?}");
@@ -124,9 +124,9 @@ fn known_findings_are_kept_in_a_file() {
     let missing = machine.run("check --baseline gone.json");
     assert_eq!(missing.code, Some(2));
     assert!(missing.err.contains("create it with --write-baseline"), "{}", missing.err);
-    let before = std::fs::read(machine.path("project/AGENTS.md")).unwrap();
+    let before = std::fs::read(machine.project().join("AGENTS.md")).unwrap();
     assert_eq!(machine.run("check --write-baseline AGENTS.md").code, Some(2), "it is not a baseline");
-    assert_eq!(std::fs::read(machine.path("project/AGENTS.md")).unwrap(), before);
+    assert_eq!(std::fs::read(machine.project().join("AGENTS.md")).unwrap(), before);
     let said = machine.run("check --agent claude-code --select FW008 --strict");
     assert!(said.out.contains("FW008") && !said.out.contains("FW005"), "{}", said.out);
     assert_eq!(machine.run("check --agent claude-code --ignore FW005,missing-path").code, Some(0));
