@@ -37,6 +37,7 @@ const BENCHMARKS: &[Benchmark] = &[
         then: Some(("prefix", "stress")),
         database: Database::None,
     },
+    Benchmark { name: "why", package: "foreword-transcripts", then: None, database: Database::None },
     Benchmark { name: "skills", package: "foreword-skills", then: None, database: Database::None },
     Benchmark { name: "mcp", package: "foreword-mcp", then: None, database: Database::None },
     Benchmark { name: "sandbox", package: "foreword-sandbox", then: None, database: Database::None },

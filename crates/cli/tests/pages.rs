@@ -74,6 +74,7 @@ pages! {
     sandbox "docs/sandbox.md"
     skills "docs/skills.md"
     turns "docs/turns.md"
+    why "docs/why.md"
     with_your_agent "docs/with-your-agent.md"
 }
 

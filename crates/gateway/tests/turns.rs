@@ -15,3 +15,4 @@ mod rounds;
 mod sandbox;
 mod skills;
 mod watching;
+mod why;

@@ -465,13 +465,17 @@ fn is_note(line: &str) -> bool {
 
 /// Returns true if an excerpt has lines that a text lacks.
 fn has_other_lines(excerpt: &str, text: &str) -> bool {
-    let lines: Vec<&str> = essence(text);
+    let known = essence(text);
     let numbered: Vec<&str> = excerpt.lines().filter(|line| without_line_number(line) != *line).collect();
     // Words of the agent around the excerpt are not a part of the file.
-    numbered
+    let lines: Vec<&str> = match numbered.is_empty() {
+        true => excerpt.lines().filter(|line| !line.starts_with('<') && !line.starts_with("Note:")).collect(),
+        false => numbered,
+    };
+    lines
         .iter()
         .map(|line| without_line_number(line).trim())
-        .any(|line| !line.is_empty() && !line.starts_with("...") && !lines.contains(&line))
+        .any(|line| !line.is_empty() && !line.starts_with("...") && !known.contains(&line))
 }
 
 /// Returns true if a line is in a comment or in the front matter.
@@ -492,4 +496,35 @@ fn is_hidden(text: &str, line: u32) -> bool {
 fn unified(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
     let [old, new] = [old, new].map(|text| format!("{}\n", text.trim()));
     diff::LineDiff::new(&old, &new).unified(old_name, new_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn excerpts_differ_by_their_own_lines() {
+        let text = "# Shop\n\n- Use pnpm.\n";
+        assert!(has_other_lines("Note: it changed:\n     3\t- Use pnpm 9.\n", text));
+        assert!(!has_other_lines("Note: it changed:\n     3\t- Use pnpm.\n", text));
+        assert!(has_other_lines("<system-reminder>\n- Use pnpm 9.", text));
+    }
+
+    #[test]
+    fn a_cut_shows_in_a_note_an_incomplete_line_or_the_length() {
+        let full = "- one\n- two\n- three\n";
+        assert!(is_cut("- one\n- tw", full, Limit::Unknown));
+        assert!(is_cut("- one\n> Only the start of this file is shown. Read it.", full, Limit::Unknown));
+        assert!(is_cut("- one\n- two\n", full, Limit::Reached));
+        // An earlier version can be the beginning of a later one.
+        assert!(!is_cut("- one\n- two\n", full, Limit::Unknown));
+        assert!(!is_cut(full, full, Limit::Reached));
+    }
+
+    #[test]
+    fn comments_and_front_matter_are_hidden() {
+        let text = "---\na: b\n---\n<!-- one\ntwo -->\n- three\n";
+        let hidden: Vec<bool> = (1..=6).map(|line| is_hidden(text, line)).collect();
+        assert_eq!(hidden, [true, true, true, true, true, false]);
+    }
 }

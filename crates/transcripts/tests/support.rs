@@ -44,7 +44,7 @@ pub(crate) struct TrueRequest {
 
 /// A recorded session in a temporary directory.
 pub(crate) struct Recorded {
-    _directory: TempDir,
+    pub(crate) _directory: TempDir,
     pub(crate) root: PathBuf,
     pub(crate) home: PathBuf,
     pub(crate) homes: Homes,

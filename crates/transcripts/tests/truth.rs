@@ -1,11 +1,9 @@
 //! Verdicts agree with the requests that the models of real agents received.
 
-mod support;
-
 use protocol::Verdict;
 use transcripts::SessionChoice;
 
-use support::{Project, Recorded, TrueRequest};
+use crate::support::{Project, Recorded, TrueRequest};
 
 /// Returns words that only the answer to a request contains.
 fn answer(request: &TrueRequest) -> Option<String> {

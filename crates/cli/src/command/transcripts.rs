@@ -9,11 +9,14 @@ use std::path::PathBuf;
 use etcetera::BaseStrategy as _;
 use etcetera::base_strategy::choose_native_strategy;
 use instructions::FileSettings;
+use instructions::Resolution;
 use protocol::similar;
 use transcripts::{AGENTS, Homes, TranscriptAgent};
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::relative_path::Viewpoint;
+use crate::output::terminal;
 
 /// Returns the named agents, or all of them.
 fn named_agents(names: &[String]) -> Result<Vec<TranscriptAgent>, Failure> {
@@ -46,6 +49,22 @@ fn homes(settings: &FileSettings) -> Homes {
 /// Returns the directory of the index. `None` if the platform has none.
 fn cache() -> Option<PathBuf> {
     Some(choose_native_strategy().ok()?.cache_dir().join("foreword"))
+}
+
+/// Returns hints about recent sessions in a directory that did not have one of its files.
+pub(crate) fn missed(settings: &FileSettings, resolution: &Resolution) -> Vec<String> {
+    let missed = transcripts::missed_files(resolution, &homes(settings), cache().as_deref());
+    let viewpoint = Viewpoint::of(resolution);
+    let hint = |missed: transcripts::MissedFile| {
+        let at = missed.started_at.map_or_else(String::new, |at| format!(" of {}", terminal::when(at)));
+        let title = missed.agent.title();
+        let path = viewpoint.path(&missed.path);
+        format!(
+            "hint: the session{at} in {title} did not have {path}: foreword why {path}:1 --agent {}",
+            missed.agent.name()
+        )
+    };
+    missed.into_iter().map(hint).collect()
 }
 
 /// Warns about transcripts that could not be read completely.

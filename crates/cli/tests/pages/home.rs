@@ -19,7 +19,7 @@ use crate::support::{FOREWORD, eventually, finish};
 /// As the pages call it.
 const HOME: &str = "/home/ada";
 /// Files that Foreword itself creates in a home.
-const KEPT: &[&str] = &[".config", ".local"];
+const KEPT: &[&str] = &[".cache", ".config", ".local"];
 
 /// Files that a reader may have before following a page, at the paths that examples are most likely to touch.
 const READERS_FILES: &[(&str, &str)] = &[

@@ -43,6 +43,9 @@ pub(crate) fn run(
         if !matches!(context.configuration.origin("agents.profile"), Origin::Flag(_)) {
             print(&other_agents(&resolution, &files.settings))?;
         }
+        for hint in crate::command::transcripts::missed(&files.settings, &resolution) {
+            context.output.note(hint);
+        }
     }
     let losing = warn_of_lost_text(context, &resolution);
     Ok(if losing > 0 && lost_text == LostText::Fails { Exit::CheckFailed } else { Exit::Done })

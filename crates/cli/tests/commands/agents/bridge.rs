@@ -186,7 +186,7 @@ fn instructions_are_served_over_mcp() {
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["effective_instructions", "explain", "compare", "document_get"]);
+    assert_eq!(names, ["effective_instructions", "explain", "compare", "document_get", "why"]);
     let text = |index: usize| answers[index]["result"]["content"][0]["text"].as_str().unwrap();
     assert!(text(1).contains("ROOT RULES") && text(1).contains("SUB RULES"), "{}", text(1));
     assert_eq!(text(2), "No instructions apply here.");
