@@ -1,8 +1,10 @@
 //! Speed and memory of `why` over many sessions, compared with `wc -l` over the same files.
 //!
 //! ```text
-//! cargo bench -p foreword-transcripts --bench why -- [--quick]
+//! cargo bench -p foreword-transcripts --bench why -- [--quick] [tenth]
 //! ```
+//!
+//! `tenth` takes a tenth of the sessions, for machines without 5 GB to spare.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is what it is for")]
 
@@ -34,11 +36,12 @@ fn main() -> anyhow::Result<()> {
     }
     let arguments = BenchArguments::new(words);
     println!("{}\n", Machine::this());
-    measure(arguments.effort)
+    let full = if arguments.ask_for("all") { 1_000 } else { 100 };
+    measure(arguments.effort, full)
 }
 
-fn measure(effort: Effort) -> anyhow::Result<()> {
-    let sessions: usize = effort.choose(4, 1_000);
+fn measure(effort: Effort, full: usize) -> anyhow::Result<()> {
+    let sessions: usize = effort.choose(4, full);
     let bytes: u64 = effort.choose(200_000, 5_000_000);
     let directory = tempfile::tempdir()?;
     let root = directory.path().join("repo");

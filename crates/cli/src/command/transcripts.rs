@@ -10,13 +10,12 @@ use etcetera::BaseStrategy as _;
 use etcetera::base_strategy::choose_native_strategy;
 use instructions::FileSettings;
 use instructions::Resolution;
-use protocol::similar;
+use protocol::{Timestamp, similar};
 use transcripts::{AGENTS, Homes, TranscriptAgent};
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::relative_path::Viewpoint;
-use crate::output::terminal;
 
 /// Returns the named agents, or all of them.
 fn named_agents(names: &[String]) -> Result<Vec<TranscriptAgent>, Failure> {
@@ -56,7 +55,7 @@ pub(crate) fn missed(settings: &FileSettings, resolution: &Resolution) -> Vec<St
     let missed = transcripts::missed_files(resolution, &homes(settings), cache().as_deref());
     let viewpoint = Viewpoint::of(resolution);
     let hint = |missed: transcripts::MissedFile| {
-        let at = missed.started_at.map_or_else(String::new, |at| format!(" of {}", terminal::when(at)));
+        let at = missed.started_at.map_or_else(String::new, |at| format!(" of {}", minute(at)));
         let title = missed.agent.title();
         let path = viewpoint.path(&missed.path);
         format!(
@@ -65,6 +64,11 @@ pub(crate) fn missed(settings: &FileSettings, resolution: &Resolution) -> Vec<St
         )
     };
     missed.into_iter().map(hint).collect()
+}
+
+/// Returns a time in minutes.
+fn minute(at: Timestamp) -> String {
+    at.to_string().chars().take("2026-11-16T14:02".len()).collect::<String>().replace('T', " ")
 }
 
 /// Warns about transcripts that could not be read completely.

@@ -154,7 +154,12 @@ impl Reader<'_, '_> {
             }
             if is_new {
                 self.recorder.at_text(message.get("timestamp").and_then(Value::as_str));
+                let responses: Vec<&Value> = responses(&message["content"]).collect();
+                for response in &responses {
+                    self.recorder.result(text(response, "id"), || texts_of(&response["response"]));
+                }
                 match text(message, "type") {
+                    _ if !responses.is_empty() => {}
                     "user" => {
                         self.recorder.user(|| content_text(&message["content"]));
                         self.note_directory(&message["content"]);

@@ -11,7 +11,7 @@ use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
 use crate::output::progress::Progress;
 use crate::output::relative_path::Viewpoint;
-use crate::output::{one_line, plain, table, terminal};
+use crate::output::{one_line, plain, table};
 
 /// Longest text of an event in a timeline for people.
 const LINE: usize = 100;
@@ -83,7 +83,7 @@ fn sessions_table(sessions: &[TranscriptSession], root: &Path) -> String {
         vec![
             agent,
             plain(&session.id),
-            terminal::when(session.started_at),
+            super::minute(session.started_at),
             viewpoint.path(Path::new(&session.cwd)),
             session.messages.to_string(),
             session.tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string()),

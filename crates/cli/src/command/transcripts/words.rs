@@ -69,7 +69,7 @@ fn heading(session: &WhySession) -> String {
         _ => AnsiColor::Red,
     };
     let verdict = paint(color.on_default().bold(), session.verdict.words());
-    let at = terminal::when(session.started_at);
+    let at = super::minute(session.started_at);
     format!("{}{version}{parent}  {at}{title}  {verdict}", plain(&session.agent))
 }
 
