@@ -31,7 +31,7 @@ pub(crate) async fn run(command: Command, context: Context) -> Result<Exit, Fail
         Command::Diff(arguments) => files::diff::run(&context, &arguments),
         Command::Guard(command) => files::guard::run(&context, &command),
         Command::Map(arguments) => files::map::run(&context, &arguments),
-        Command::Why(arguments) => transcripts::why::run(&context, &arguments),
+        Command::Why(arguments) => transcripts::why::run(&context, &arguments).await,
         Command::Transcript(command) => transcripts::transcript::run(&context, &command),
         Command::Profile(command) => files::profile::run(&context, &command),
         Command::Resolve(arguments) => files::resolve::run(&context, &arguments),

@@ -30,7 +30,7 @@ fn named_agents(names: &[String]) -> Result<Vec<TranscriptAgent>, Failure> {
                 Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
                 None => failure,
             };
-            failure.hint(format!("the agents are {}", known.join(", ")))
+            failure.hint(format!("the agents are {}, and `foreword` for threads", known.join(", ")))
         })
     };
     names.iter().map(named).collect()

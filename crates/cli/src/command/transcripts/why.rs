@@ -4,55 +4,41 @@ use std::path::Path;
 
 use instructions::FileSettings;
 use mcp_server::WhyAsked;
+use protocol::method::{TranscriptWhy, TranscriptWhyParams};
 use protocol::{Timestamp, Verdict, WhyReport};
 use transcripts::{AGENTS, Search, SessionChoice, TranscriptAgent, WhyRequest};
 
 use super::words::{Detail, report_text};
-use crate::arguments::Why;
-use crate::context::Context;
+use crate::arguments::{InWorkspace, Why};
+use crate::context::{Context, find_thread};
 use crate::failure::{Exit, Failure};
 use crate::files::{Files, directory};
 use crate::output::print;
 use crate::output::progress::Progress;
 
-pub(crate) fn run(context: &Context, arguments: &Why) -> Result<Exit, Failure> {
-    let agents = super::named_agents(&arguments.agents)?;
+/// Name of the gateway's own threads.
+const THREADS: &str = "foreword";
+
+pub(crate) async fn run(context: &Context, arguments: &Why) -> Result<Exit, Failure> {
     let cwd = directory(arguments.path.as_deref())?;
     if !cwd.is_dir() {
         return Err(Failure::usage(format!("{} is not a directory", cwd.display()))
             .hint("name a directory in the project"));
     }
     let files = Files::new(context)?;
-    let search = arguments.when.as_deref().map(Search::parse).transpose().map_err(|error| {
-        Failure::usage(error.to_string()).hint("give words of the command or answer, or /EXPRESSION/")
-    })?;
-    let sessions = match arguments.session.as_deref() {
-        None => SessionChoice::NewestOfEach,
-        Some("last") => SessionChoice::Last,
-        Some("all") => SessionChoice::All,
-        Some(id) => SessionChoice::Id(id),
+    let (threads, agents): (Vec<String>, Vec<String>) =
+        arguments.agents.iter().cloned().partition(|name| name == THREADS);
+    let mut report = match (threads.is_empty(), agents.is_empty()) {
+        (false, true) => of_thread(context, arguments).await?,
+        (true, _) => of_agents(context, arguments, &files, &agents, &cwd)?,
+        (false, false) => {
+            let mut report = of_agents(context, arguments, &files, &agents, &cwd)?;
+            report.sessions.extend(of_thread(context, arguments).await?.sessions);
+            report
+        }
     };
-    let homes = super::homes(&files.settings);
-    let cache = super::cache();
-    let settings = FileSettings { homes: homes.agents.clone(), ..files.settings.clone() };
-    let progress = Progress::start(context.output, "reading the transcripts");
-    let answer = transcripts::why(&WhyRequest {
-        rule: &arguments.rule,
-        cwd: &cwd,
-        agents: &agents,
-        sessions,
-        search: search.as_ref(),
-        since: arguments.since.map(|since| since.from(Timestamp::now())),
-        homes: &homes,
-        settings: &settings,
-        cache: cache.as_deref(),
-    });
-    drop(progress);
-    let answer = answer.map_err(|error| Failure::usage(error.to_string()).hint(error.hint()))?;
-    super::warn(context, &answer.problems);
-    let mut report = answer.report;
     if arguments.redact {
-        redact(&mut report, homes.agents.user(), arguments.when.as_deref());
+        redact(&mut report, files.settings.homes.user(), arguments.when.as_deref());
     }
     if context.output.is_json() {
         context.output.json(&report)?;
@@ -67,6 +53,54 @@ pub(crate) fn run(context: &Context, arguments: &Why) -> Result<Exit, Failure> {
     }
     let all = report.sessions.iter().all(|session| session.verdict == Verdict::Delivered);
     Ok(if all { Exit::Done } else { Exit::CheckFailed })
+}
+
+/// Judges a thread of the gateway.
+async fn of_thread(context: &Context, arguments: &Why) -> Result<WhyReport, Failure> {
+    let client = context.connect().await?;
+    let workspace_id = context.workspace(&client, &InWorkspace { workspace: None }).await?.id;
+    let named = arguments.session.as_deref().unwrap_or("last");
+    let thread_id = find_thread(&client, &workspace_id, named).await?;
+    let (rule, when) = (arguments.rule.clone(), arguments.when.clone());
+    Ok(client.call::<TranscriptWhy>(&TranscriptWhyParams { workspace_id, thread_id, rule, when }).await?)
+}
+
+/// Judges sessions of agents on this machine.
+fn of_agents(
+    context: &Context,
+    arguments: &Why,
+    files: &Files,
+    agents: &[String],
+    cwd: &Path,
+) -> Result<WhyReport, Failure> {
+    let agents = super::named_agents(agents)?;
+    let search = arguments.when.as_deref().map(Search::parse).transpose().map_err(|error| {
+        Failure::usage(error.to_string()).hint("give words of the command or answer, or /EXPRESSION/")
+    })?;
+    let sessions = match arguments.session.as_deref() {
+        None => SessionChoice::NewestOfEach,
+        Some("last") => SessionChoice::Last,
+        Some("all") => SessionChoice::All,
+        Some(id) => SessionChoice::Id(id),
+    };
+    let homes = super::homes(&files.settings);
+    let cache = super::cache();
+    let progress = Progress::start(context.output, "reading the transcripts");
+    let answer = transcripts::why(&WhyRequest {
+        rule: &arguments.rule,
+        cwd,
+        agents: &agents,
+        sessions,
+        search: search.as_ref(),
+        since: arguments.since.map(|since| since.from(Timestamp::now())),
+        homes: &homes,
+        settings: &files.settings,
+        cache: cache.as_deref(),
+    });
+    drop(progress);
+    let answer = answer.map_err(|error| Failure::usage(error.to_string()).hint(error.hint()))?;
+    super::warn(context, &answer.problems);
+    Ok(answer.report)
 }
 
 /// Answers a question of an agent: its own newest session if it can be recognized, otherwise the newest of each agent.
