@@ -346,6 +346,7 @@ impl<'a> Digester<'a> {
                 Remainder::Records(records) => {
                     text.record.as_ref().is_some_and(|record| records.contains(record))
                 }
+                Remainder::Loaded => text.origin != Origin::Tool,
                 Remainder::Within(context) => {
                     let body = self.bodies[text.body].trim();
                     !body.is_empty() && context.contains(body)

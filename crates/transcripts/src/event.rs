@@ -90,6 +90,8 @@ pub enum Remainder {
     Records(Vec<String>),
     /// Those that the new context contains.
     Within(String),
+    /// Those that the agent loaded itself, which it sends again. Results of tools are gone.
+    Loaded,
 }
 
 /// Consumer of events.

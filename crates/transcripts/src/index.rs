@@ -23,6 +23,7 @@ struct Entry {
     size: u64,
     changed: u64,
     cwd: Option<PathBuf>,
+    commit: Option<String>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -58,35 +59,40 @@ impl Index {
     pub(crate) fn digest(
         &mut self,
         source: &Source,
-        is_wanted: impl Fn(Option<&PathBuf>) -> bool,
+        is_wanted: impl Fn(Option<&PathBuf>, Option<&String>) -> bool,
     ) -> Result<Option<Digest>, ReadError> {
         let key = key(source);
         if let Some(known) = self.list.entries.get(&key)
             && (known.size, known.changed) == (source.size, source.changed)
         {
-            if !is_wanted(known.cwd.as_ref()) {
+            if !is_wanted(known.cwd.as_ref(), known.commit.as_ref()) {
                 return Ok(None);
             }
-            if let Some(digest) = self.load(&key) {
+            if let Some(mut digest) = self.load(&key) {
+                // A lock comes and goes without a change of the transcript.
+                digest.header.running = source.still_runs(&digest.header);
                 return Ok(Some(digest));
             }
         }
         let digest = source.digest(None)?;
         self.keep(key, source, &digest);
-        Ok(is_wanted(digest.header.cwd.as_ref()).then_some(digest))
+        let header = &digest.header;
+        Ok(is_wanted(header.cwd.as_ref(), header.commit.as_ref()).then_some(digest))
     }
 
     fn load(&self, key: &str) -> Option<Digest> {
         let bytes = fs::read(self.directory.as_ref()?.join(format!("{key}.json"))).ok()?;
-        let mut digest: Digest = serde_json::from_slice(&bytes).ok()?;
-        // A lock comes and goes without a change of the transcript.
-        digest.header.running = false;
-        Some(digest)
+        serde_json::from_slice(&bytes).ok()
     }
 
     fn keep(&mut self, key: String, source: &Source, digest: &Digest) {
         let Some(directory) = &self.directory else { return };
-        let entry = Entry { size: source.size, changed: source.changed, cwd: digest.header.cwd.clone() };
+        let entry = Entry {
+            size: source.size,
+            changed: source.changed,
+            cwd: digest.header.cwd.clone(),
+            commit: digest.header.commit.clone(),
+        };
         let written = serde_json::to_vec(digest)
             .map_err(std::io::Error::from)
             .and_then(|bytes| write(directory, &format!("{key}.json"), &bytes));

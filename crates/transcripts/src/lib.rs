@@ -6,36 +6,28 @@
 //!
 //! Reading is streaming, bounded and read-only. Formats change often, so unknown records are skipped and counted.
 
-mod advice;
 mod agent;
-mod completion;
 mod digest;
 mod event;
-mod git;
 mod import;
 mod index;
-mod judge;
 mod lines;
-mod missed;
 mod model;
 mod recorder;
-mod rule;
-mod rule_text;
 mod sources;
-mod thread;
 mod timeline;
-mod why;
+mod verdict;
 
 pub use agent::{AGENTS, TranscriptAgent};
 pub use digest::{Digest, DigestEntry, FoundViolation, LoadedText, Search, SearchError};
 pub use event::{Event, EventKind, InstructionText, Layer, MessageRole, Origin, Remainder, Sink};
-pub use missed::{MissedFile, missed_files};
 pub use model::{ReadError, RecordedTexts, TranscriptHeader};
-pub use rule::RuleError;
 pub use sources::{Homes, Location, Source, sources};
-pub use thread::{DOCUMENT_PATH, ThreadQuestion, ThreadRecord, ThreadTurn, why_thread};
 pub use timeline::timeline;
-pub use why::{
+pub use verdict::missed::{MissedFile, missed_files};
+pub use verdict::rule::RuleError;
+pub use verdict::thread::{DOCUMENT_PATH, ThreadQuestion, ThreadRecord, ThreadTurn, why_thread};
+pub use verdict::why::{
     Found, FoundSessions, SessionChoice, SessionsRequest, WhyAnswer, WhyError, WhyRequest, find_sessions,
     project_root, why,
 };

@@ -94,7 +94,8 @@ pub fn sources(agent: TranscriptAgent, homes: &Homes) -> (Vec<Source>, Vec<Strin
             search.walk(&home.join("archived_sessions"), 0, &is_rollout);
         }
         TranscriptAgent::GeminiCli => search.walk(&home.join("tmp"), 0, &|path| {
-            has_extension(path, "jsonl") && path.ancestors().any(|above| above.ends_with("chats"))
+            let is_session = has_extension(path, "jsonl") || has_extension(path, "json");
+            is_session && path.ancestors().any(|above| above.ends_with("chats"))
         }),
         TranscriptAgent::QwenCode => search.walk(&home.join("projects"), 0, &|path| {
             let is_below = |name: &str| path.ancestors().skip(1).any(|above| above.ends_with(name));
@@ -228,6 +229,12 @@ impl Source {
         Ok(digester.finish(self.agent, header, problems))
     }
 
+    /// Returns true if a session whose digest was kept still seems to be in use.
+    pub(crate) fn still_runs(&self, header: &TranscriptHeader) -> bool {
+        let was_running = header.running && self.agent == TranscriptAgent::Codex;
+        self.is_running(header) || (was_running && is_recent(self.location.path()))
+    }
+
     /// Returns true if a lock of the agent shows that the session is in use.
     fn is_running(&self, header: &TranscriptHeader) -> bool {
         let path = self.location.path();
@@ -280,11 +287,16 @@ fn gemini_directory(path: &Path) -> Option<PathBuf> {
 
 /// Returns the content of a small regular file.
 pub(crate) fn small_file(path: &Path) -> Option<Vec<u8>> {
+    file_of_at_most(path, SMALL)
+}
+
+/// Returns the beginning of a regular file.
+pub(crate) fn file_of_at_most(path: &Path, limit: u64) -> Option<Vec<u8>> {
     if !path.symlink_metadata().ok()?.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(SMALL).read_to_end(&mut bytes).ok()?;
+    fs::File::open(path).ok()?.take(limit).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 

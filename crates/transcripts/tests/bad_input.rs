@@ -76,6 +76,40 @@ fn a_session_whose_directory_is_gone_is_unknown() {
 }
 
 #[test]
+fn a_moved_project_is_recognized_by_its_commit() {
+    let recorded = Recorded::new("codex/main", Project::Committed);
+    let head = std::process::Command::new("git")
+        .current_dir(&recorded.root)
+        .args(["rev-list", "--max-parents=0", "HEAD"])
+        .output()
+        .unwrap();
+    let head = String::from_utf8(head.stdout).unwrap();
+    let path = rollout(&recorded);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("d8c9373a3cce1e5c10ddcaca920785d5e1f565b2", head.trim())).unwrap();
+    let moved = recorded.root.with_file_name("moved");
+    fs::rename(&recorded.root, &moved).unwrap();
+    let recorded = Recorded { root: moved, ..recorded };
+    let report = recorded.report(RULE, SessionChoice::NewestOfEach, Some("npm install"));
+    assert_eq!(
+        report.sessions.iter().map(|session| session.verdict).collect::<Vec<_>>(),
+        [Verdict::Delivered]
+    );
+}
+
+#[test]
+fn an_old_compaction_keeps_the_instructions() {
+    let recorded = Recorded::new("codex/main", Project::Before);
+    let path = rollout(&recorded);
+    let text = fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<&str> = text.lines().take(20).collect();
+    lines.push("{\"timestamp\":\"2026-11-17T21:40:00Z\",\"type\":\"compacted\",\"payload\":{\"message\":\"Summary\"}}");
+    fs::write(&path, lines.join("\n")).unwrap();
+    let report = recorded.report(RULE, SessionChoice::Last, None);
+    assert_eq!(report.sessions[0].verdict, Verdict::Delivered);
+}
+
+#[test]
 fn a_recorded_session_of_a_moved_project_is_judged() {
     let recorded = Recorded::new("codex/main", Project::Before);
     let moved = recorded.root.with_file_name("moved");

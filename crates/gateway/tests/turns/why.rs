@@ -74,7 +74,7 @@ async fn rules_of_documents_are_judged_too() {
 
 #[tokio::test]
 async fn only_instruction_files_can_be_named() {
-    let mut stage = Stage::agent(FILES).await;
+    let stage = Stage::agent(FILES).await;
     let secret = stage.gateway.token("r", Role::Reader, None).await.unwrap();
     let mut reader = Socket::connect(&stage.gateway, &secret).await;
     for rule in ["a/x.txt:1", "/etc/passwd:1", "../secret:1"] {

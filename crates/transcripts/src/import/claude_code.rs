@@ -91,7 +91,7 @@ struct Kind<'a> {
     kind: Cow<'a, str>,
 }
 
-/// Kinds of records that say nothing about the context.
+/// Kinds of records that do not change the context.
 const NOISE: &[&str] = &[
     "queue-operation",
     "last-prompt",
@@ -137,7 +137,7 @@ pub(crate) fn read(path: &Path, recorder: &mut Recorder<'_>) -> Result<(), ReadE
 
 /// Returns the kind of a subagent from the file beside its transcript.
 fn role_beside(path: &Path) -> Option<String> {
-    let bytes = super::super::sources::small_file(&path.with_extension("meta.json"))?;
+    let bytes = crate::sources::small_file(&path.with_extension("meta.json"))?;
     let meta: Value = serde_json::from_slice(&bytes).ok()?;
     Some(meta.get("agentType")?.as_str()?.to_owned())
 }

@@ -48,7 +48,7 @@ pub(crate) fn read(path: &Path, recorder: &mut Recorder<'_>) -> Result<(), ReadE
     let is_open = reader.is_task_open;
     recorder.problems.broken += problems.broken;
     recorder.problems.too_long += problems.too_long;
-    recorder.header.running |= is_open && super::super::sources::is_recent(path);
+    recorder.header.running |= is_open && crate::sources::is_recent(path);
     Ok(())
 }
 
@@ -211,8 +211,8 @@ impl Reader<'_, '_> {
         let Ok(compacted) = serde_json::from_str::<Value>(payload.get()) else { return };
         let history = compacted.get("replacement_history").and_then(Value::as_array);
         let remaining = history.map(|items| items.iter().map(texts_of).collect::<Vec<_>>().join("\n"));
-        // Earlier versions keep the messages of the user and record only the summary.
-        self.recorder.compaction(Remainder::Within(remaining.unwrap_or_default()));
+        // Earlier versions record only the summary, and send the instructions again without a record.
+        self.recorder.compaction(remaining.map_or(Remainder::Loaded, Remainder::Within));
         for item in history.into_iter().flatten() {
             if text(item, "role") == "user" {
                 for block in blocks(item, DeliveryTime::Start) {

@@ -18,6 +18,8 @@ use crate::recorder::{Recorder, texts_of};
 const COMPACTED: &str = "Got it. Thanks for the additional context!";
 /// Messages at the beginning of a list in which that answer can be.
 const HEAD: usize = 4;
+/// Largest session in one JSON object that is read.
+const MAX_WHOLE: u64 = 16 * 1024 * 1024;
 /// Line of the first message before the working directory.
 const DIRECTORIES: &str = "- **Workspace Directories:**\n  - ";
 
@@ -33,7 +35,11 @@ pub(crate) fn read(path: &Path, recorder: &mut Recorder<'_>) -> Result<(), ReadE
     let mut reader =
         Reader { recorder, seen: HashSet::new(), calls: HashSet::new(), is_compacted: false, starts: 0 };
     let mut problems = lines::Problems::default();
-    lines::read(path, &mut problems, |line| reader.line(line))?;
+    if path.extension().is_some_and(|extension| extension == "json") {
+        reader.whole(path);
+    } else {
+        lines::read(path, &mut problems, |line| reader.line(line))?;
+    }
     recorder.problems.broken += problems.broken;
     recorder.problems.too_long += problems.too_long;
     if recorder.header.parent.is_none() {
@@ -77,6 +83,20 @@ impl Reader<'_, '_> {
             self.recorder.problems.unknown += 1;
         }
         true
+    }
+
+    /// Reads a session of versions that wrote one JSON object.
+    fn whole(&mut self, path: &Path) {
+        let session = crate::sources::file_of_at_most(path, MAX_WHOLE);
+        let Some(session) = session.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok()) else {
+            self.recorder.problems.broken += 1;
+            return;
+        };
+        self.header(&session);
+        for message in session["messages"].as_array().into_iter().flatten() {
+            self.recorder.at_text(message.get("timestamp").and_then(Value::as_str));
+            self.message(message);
+        }
     }
 
     fn header(&mut self, record: &Value) {

@@ -111,7 +111,8 @@ fn without_sessions_the_list_is_empty() {
     let machine = project();
     let said = machine.run("why cents --agent pi --format json");
     assert_eq!(said.code, Some(1));
-    assert_eq!(said.object()["sessions"], json!([]));
+    let report: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(report["sessions"], json!([]));
     assert!(said.err.contains("no session of an agent was found"), "{}", said.err);
     assert_eq!(machine.run("transcript list --agent pi").code, Some(1));
 }

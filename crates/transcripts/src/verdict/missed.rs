@@ -43,7 +43,8 @@ pub fn missed_files(resolution: &Resolution, homes: &Homes, cache: Option<&Path>
             if bytes > MAX_BYTES {
                 break;
             }
-            let here = |cwd: Option<&PathBuf>| cwd.is_some_and(|cwd| *cwd == resolution.cwd);
+            let here =
+                |cwd: Option<&PathBuf>, _: Option<&String>| cwd.is_some_and(|cwd| *cwd == resolution.cwd);
             if let Ok(Some(digest)) = index.digest(&source, here)
                 && digest.header.parent.is_none()
             {

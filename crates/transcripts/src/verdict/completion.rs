@@ -9,14 +9,14 @@ use protocol::{DeliveryTime, Timestamp, TranscriptEvidence};
 use crate::agent::TranscriptAgent;
 use crate::digest::{Digest, DigestEntry, NewText};
 use crate::event::Layer;
-use crate::git::Repository;
+use crate::verdict::git::Repository;
 
 /// A session with all texts, and the source of each.
 pub(crate) struct Completed {
     pub(crate) digest: Digest,
     /// Sources of texts that are not in the transcript.
     sources: BTreeMap<usize, TextSource>,
-    /// What is missing to complete the session; `None` if nothing is.
+    /// Description of the missing parts; `None` if the session is complete.
     pub(crate) missing: Option<String>,
     /// Decisions of the agent's profile; `None` if the directory is gone.
     pub(crate) resolution: Option<Resolution>,

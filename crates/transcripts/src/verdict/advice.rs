@@ -4,8 +4,8 @@ use instructions::profile::OnReading;
 use protocol::Verdict;
 
 use crate::agent::TranscriptAgent;
-use crate::completion::Completed;
-use crate::rule::Rule;
+use crate::verdict::completion::Completed;
+use crate::verdict::rule::Rule;
 
 /// Agents that `foreword install` connects.
 const CONNECTED: &[TranscriptAgent] = &[

@@ -8,8 +8,8 @@ use compare::{Names, Tree};
 use instructions::{FileScope, FileSettings, PROFILES, Request};
 use protocol::RuleLine;
 
-use crate::git::Repository;
-use crate::rule_text::{plain_line, word_share};
+use crate::verdict::git::Repository;
+use crate::verdict::rule_text::{plain_line, word_share};
 
 /// Largest instruction file that is searched.
 const MAX_FILE: u64 = 4 * 1024 * 1024;

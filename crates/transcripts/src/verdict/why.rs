@@ -1,5 +1,6 @@
 //! Selects sessions and judges each: the whole of `foreword why`.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -7,12 +8,13 @@ use instructions::FileSettings;
 use protocol::{Timestamp, TranscriptSession, WhyReport};
 
 use crate::agent::{AGENTS, TranscriptAgent};
-use crate::completion::complete;
 use crate::digest::{Digest, Search};
 use crate::index::Index;
-use crate::judge::judge;
-use crate::rule::{Files, Reach, RuleError};
 use crate::sources::{Homes, Source, sources};
+use crate::verdict::completion::complete;
+use crate::verdict::git::Repository;
+use crate::verdict::judge::judge;
+use crate::verdict::rule::{Files, Reach, RuleError};
 
 /// Names whose presence marks the root of a project.
 const MARKERS: &[&str] = &[".git", ".foreword", ".jj", ".hg"];
@@ -218,18 +220,26 @@ pub fn find_sessions(request: &SessionsRequest<'_>) -> FoundSessions {
     let mut result = FoundSessions::default();
     let agents = if request.agents.is_empty() { AGENTS } else { request.agents };
     let project = request.project.map(|project| (project, project.canonicalize().ok()));
+    let repository = request.project.and_then(Repository::around);
+    let known = RefCell::new(HashMap::new());
+    let is_ours = |commit: &String| {
+        let is_ours = || repository.as_ref().is_some_and(|repository| repository.has(commit));
+        *known.borrow_mut().entry(commit.clone()).or_insert_with(is_ours)
+    };
     for agent in agents {
         let (found, problems) = sources(*agent, request.homes);
         result.problems.extend(problems);
         let mut index = Index::open(request.cache, *agent);
         for source in found {
-            let is_inside = |cwd: Option<&PathBuf>| {
+            let is_inside = |cwd: Option<&PathBuf>, commit: Option<&String>| {
                 let Some((project, real)) = &project else { return true };
                 let Some(cwd) = cwd else { return false };
                 cwd.starts_with(project)
                     || real.as_ref().is_some_and(|real| {
                         cwd.starts_with(real) || cwd.canonicalize().is_ok_and(|cwd| cwd.starts_with(real))
                     })
+                    // A project that was moved still has the commit that the session began with.
+                    || (!cwd.exists() && commit.is_some_and(|commit| is_ours(commit)))
             };
             match index.digest(&source, is_inside) {
                 Ok(Some(digest)) => result.sessions.push(Found { source, digest }),

@@ -5,12 +5,12 @@ use std::path::Path;
 use instructions::{FileScope, Outcome};
 use protocol::{RuleDelivery, TranscriptEvidence, Verdict, WhySession};
 
-use crate::advice;
-use crate::completion::Completed;
 use crate::digest::DigestEntry;
 use crate::event::Origin;
-use crate::rule::{Rule, RuleFile};
-use crate::rule_text::{essence, has_line, plain_line, similarity, without_line_number};
+use crate::verdict::advice;
+use crate::verdict::completion::Completed;
+use crate::verdict::rule::{Rule, RuleFile};
+use crate::verdict::rule_text::{essence, has_line, plain_line, similarity, without_line_number};
 
 /// Separator between the user's own text and the project's in a joined text.
 const PROJECT: &str = "--- project-doc ---";

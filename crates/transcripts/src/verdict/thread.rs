@@ -8,14 +8,14 @@ use protocol::{DeliveryTime, MessageRole, Reminder, ReminderFile, Timestamp, Why
 use serde_json::Value;
 
 use crate::agent::TranscriptAgent;
-use crate::completion::complete;
 use crate::digest::{Digest, Digester, Search};
 use crate::event::{InstructionText, Layer, Origin, Remainder};
-use crate::judge::judge;
 use crate::model::{RecordedTexts, TranscriptHeader};
 use crate::recorder::Recorder;
-use crate::rule::{Files, Reach};
-use crate::why::WhyError;
+use crate::verdict::completion::complete;
+use crate::verdict::judge::judge;
+use crate::verdict::rule::{Files, Reach};
+use crate::verdict::why::WhyError;
 
 /// Line before the text of a file.
 const FILE: &str = "Instructions from: ";
