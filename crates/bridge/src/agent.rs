@@ -299,3 +299,22 @@ impl Connected {
         AGENTS.iter().filter(|agent| agent.hooks.is_some()).map(|agent| agent.profile.name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use instructions::protected_place;
+
+    use super::*;
+
+    // An agent runs the hooks in these files, so a tool that may write them could run programs outside of its sandbox.
+    #[test]
+    fn all_settings_files_of_projects_are_protected() {
+        for agent in AGENTS {
+            for file in agent.project_files {
+                assert!(protected_place(Path::new(file)).is_some(), "{}: {file}", agent.profile.name);
+            }
+        }
+    }
+}

@@ -163,6 +163,15 @@ async fn protected_files_are_read_only() {
         ".agents/x",
         "sub/USER.md",
         "agents.md",
+        ".gemini/settings.json",
+        ".qwen/settings.json",
+        ".github/hooks/new.json",
+        ".github/instructions/new.instructions.md",
+        "opencode.json",
+        ".opencode/plugin/new.ts",
+        ".mcp.json",
+        "sub/.cursor/hooks.json",
+        ".pi/settings.json",
     ];
     for path in names.chain(others) {
         let output = bench.call("write_file", json!({ "path": path, "content": "bad" })).await;
