@@ -36,6 +36,15 @@ const REFUSED: &[i64] = &[
     libc::SYS_mount_setattr,
     // Opening files without a path bypasses every check of paths.
     libc::SYS_open_by_handle_at,
+    // Memory, descriptors and placement of other processes of the user. Debuggers lose nothing: they use `ptrace`.
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
     // Control of the machine.
     libc::SYS_kexec_load,
     libc::SYS_init_module,
@@ -47,6 +56,37 @@ const REFUSED: &[i64] = &[
     libc::SYS_quotactl,
     libc::SYS_acct,
 ];
+/// Calls whose argument at this index is a process, which may only be the caller itself, given as zero. Another process of
+/// the user, such as the gateway, would lose its file handles or its processor time.
+const OWN_PROCESS_ONLY: &[(i64, u8)] = &[
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+];
+/// Calls whose first argument selects a set of processes, and the one value that means a single process.
+const ONE_PROCESS_ONLY: &[(i64, i32)] =
+    &[(libc::SYS_setpriority, PRIO_PROCESS), (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS)];
+const PRIO_PROCESS: i32 = 0;
+const IOPRIO_WHO_PROCESS: i32 = 1;
+/// Changes of extended attributes, which Landlock does not restrict. They are reported as not supported, which programs that
+/// copy files expect.
+const ATTRIBUTES: &[i64] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+];
+/// Numbers that `libc` does not have yet; newer calls have the same number on every architecture.
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;
 /// Flags of `clone` that create a namespace: user, mount, process, network, IPC, host name, cgroup.
 const NEW_NAMESPACES: &[i32] = &[
     libc::CLONE_NEWUSER,
@@ -74,7 +114,7 @@ pub(crate) fn apply(network: Network) -> io::Result<()> {
     Ok(())
 }
 
-fn filters(network: Network) -> Result<[BpfProgram; 2], seccompiler::BackendError> {
+fn filters(network: Network) -> Result<[BpfProgram; 3], seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     // Resolving host names and listing addresses uses netlink.
     let mut families = vec![libc::AF_NETLINK];
@@ -95,9 +135,21 @@ fn filters(network: Network) -> Result<[BpfProgram; 2], seccompiler::BackendErro
     let namespaces =
         NEW_NAMESPACES.iter().map(|flag| one(0, SeccompCmpOp::MaskedEq(number(*flag)), number(*flag)));
     rules.insert(libc::SYS_clone, namespaces.collect::<Result<_, _>>()?);
+    let is_other = |index: u8| one(index, SeccompCmpOp::Ne, 0);
+    for (call, index) in OWN_PROCESS_ONLY {
+        rules.entry(*call).or_default().push(is_other(*index)?);
+    }
+    for (call, single) in ONE_PROCESS_ONLY {
+        rules.entry(*call).or_default().push(one(0, SeccompCmpOp::Ne, number(*single))?);
+    }
     // The arguments are behind a pointer, which filters cannot read. Programs fall back to `clone` if it is missing.
     let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-    Ok([compile(rules, libc::EPERM)?, compile(missing, libc::ENOSYS)?])
+    let attributes = ATTRIBUTES.iter().map(|call| (*call, Vec::new())).collect();
+    Ok([
+        compile(rules, libc::EPERM)?,
+        compile(missing, libc::ENOSYS)?,
+        compile(attributes, libc::EOPNOTSUPP)?,
+    ])
 }
 
 fn compile(

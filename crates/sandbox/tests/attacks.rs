@@ -88,6 +88,23 @@ attacks! {
         "open('/proc/%s/environ' % E['GATEWAY']).read()\nthrough()";
     signals_to_others: "ending processes outside", isolated Yes, confined Yes,
         "os.kill(int(E['GATEWAY']), 0)\nthrough()";
+    limiting_others: "limiting the size of files of the gateway, so that its next write ends it", isolated Yes, confined Yes,
+        "l = (ctypes.c_ulong * 2)(1 << 20, 1 << 20)\ncheck(libc.prlimit(int(E['GATEWAY']), 1, l, None))";
+    slowing_others: "lowering the priority of the gateway", isolated Yes, confined Yes,
+        "os.setpriority(os.PRIO_PROCESS, int(E['GATEWAY']), 19)\nthrough()";
+    moving_others: "binding the gateway to one processor", isolated Yes, confined Yes,
+        "os.sched_setaffinity(int(E['GATEWAY']), {min(os.sched_getaffinity(0))})\nthrough()";
+    rescheduling_others: "giving the gateway the idle class of the scheduler", isolated Yes, confined Yes,
+        "os.sched_setscheduler(int(E['GATEWAY']), os.SCHED_IDLE, os.sched_param(0))\nthrough()";
+    slowing_reads_of_others: "giving the gateway the idle class of the disk", isolated Yes, confined Yes,
+        "check(libc.syscall(251 if x86 else 30, 1, int(E['GATEWAY']), 3 << 13))";
+    memory_of_others: "reading the memory of the gateway", isolated Yes, confined Yes,
+        "p = E['GATEWAY']\na = 4096\n\
+         try: a = int(open('/proc/%s/maps' % p).readline().split('-')[0], 16)\nexcept OSError: pass\n\
+         b = ctypes.create_string_buffer(8)\nl = (ctypes.c_ulong * 2)(ctypes.addressof(b), 8)\nr = (ctypes.c_ulong * 2)(a, 8)\n\
+         check(libc.syscall(310 if x86 else 270, int(p), l, 1, r, 1, 0))";
+    attributes_outside: "setting an extended attribute of a file outside", isolated Yes, confined Yes,
+        "os.setxattr(E['OUTSIDE'], 'user.evil', b'x')\nthrough()";
     kernel_settings: "writing the kernel's settings in `/proc/sys`", isolated Yes, confined Yes,
         "p = '/proc/sys/kernel/core_pattern'\nt = open(p).read()\nopen(p, 'w').write(t)\nthrough()";
     user_namespace: "a new user namespace, in which one is root", isolated Yes, confined Yes,
@@ -232,7 +249,8 @@ fn got_through(attack: &Attack, level: SandboxLevel, user: u32) -> (bool, String
 }
 
 /// Attacks that need privileges of root, or a kernel that not every machine has.
-const NEEDING_MORE: &[&str] = &["bpf", "device", "kernel_settings", "vsock"];
+const NEEDING_MORE: &[&str] =
+    &["attributes_outside", "memory_of_others", "bpf", "device", "kernel_settings", "vsock"];
 /// Output of such an attack on a machine that cannot perform it, with or without a sandbox.
 const NOT_HERE: &[&str] = &[
     "PermissionError",
@@ -240,6 +258,7 @@ const NOT_HERE: &[&str] = &[
     "Function not implemented",
     "Read-only file system",
     "No such file or directory",
+    "Operation not supported",
 ];
 
 // Every script must succeed without a sandbox, so that none fails because of a mistake in the script.

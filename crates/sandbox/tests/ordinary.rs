@@ -29,6 +29,18 @@ fn command_works_in_its_directory() {
     }
 }
 
+// The filters of system calls must not break programs that limit themselves or copy attributes.
+#[test]
+fn command_limits_itself_and_copies_attributes() {
+    for level in LEVELS {
+        let trial = Trial::new();
+        trial.write("root/file", "text\n");
+        let text = "ulimit -n 64 && nice -n 1 true && taskset -c 0 true && ionice -c 3 true && chrt -i 0 true && \
+                    cp -a file copy && cat copy";
+        assert_eq!(trial.output(level, text), "text\n", "{level:?}");
+    }
+}
+
 #[test]
 fn environment_contains_only_named_variables() {
     for level in LEVELS {
