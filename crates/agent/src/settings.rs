@@ -24,6 +24,9 @@ pub struct AgentSettings {
     /// Directory for a command's versions of protected files when the originals are restored; `None` keeps them
     /// beside the originals.
     pub set_aside: Option<PathBuf>,
+    /// Directory of the journal of running commands, from which the next start restores protected files if this process
+    /// is killed; `None` keeps none.
+    pub journal: Option<PathBuf>,
     /// Search rules for instruction files, unless the workspace overrides them.
     pub files: FileSettings,
     pub prompt: PromptSettings,
@@ -45,6 +48,7 @@ impl AgentSettings {
         Self {
             private_paths: vec![home.clone()],
             set_aside: None,
+            journal: None,
             home,
             files: FileSettings::default(),
             prompt: PromptSettings::default(),

@@ -155,6 +155,7 @@ impl Gateway {
         // Locked before the store is opened, because opening may change the schema while another gateway still uses the
         // file.
         let locked = lock_database(&directory, &database, settings.new_database).await?;
+        restore_protected_files(&directory).await;
         let failed = |source| StartError::Database { database: database.clone(), source };
         let store = Store::open(&database).await.map_err(failed)?;
         let instance = store.instance().await.map_err(failed)?;
@@ -166,6 +167,7 @@ impl Gateway {
         settings.agent.private_paths.push(settings.data.clone());
         settings.agent.private_paths.extend(private_files(&database));
         settings.agent.set_aside = Some(directory.undone_files());
+        settings.agent.journal = Some(directory.journal());
         // On a blocking thread: the available sandbox level is detected by running probe processes.
         let agent_store = store.clone();
         let agent_settings = settings.agent.clone();
@@ -346,6 +348,22 @@ async fn lock_database(
         Ok(Some(LockedDatabase::lock(&path)?))
     })
     .await
+}
+
+/// Undoes what commands of a killed gateway did to protected files, before any agent reads them again.
+async fn restore_protected_files(directory: &Arc<DataDirectory>) {
+    let (journal, set_aside) = (directory.journal(), directory.undone_files());
+    for files in blocking(move || tools::restore_after_kill(&journal, &set_aside)).await {
+        let root = files.root.display();
+        if !files.restored.is_empty() {
+            tracing::warn!(%root, restored = ?files.restored, set_aside = ?files.set_aside,
+                "restored protected files that a command had changed before the gateway was killed");
+        }
+        if !files.left.is_empty() {
+            tracing::warn!(%root, files = ?files.left,
+                "protected files changed while a command ran and the gateway was killed; check them");
+        }
+    }
 }
 
 /// Rejects a database that is not the one this data directory was used with; otherwise records it.

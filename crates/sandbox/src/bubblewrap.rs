@@ -59,6 +59,7 @@ pub(crate) fn launch_task(request: &CommandRequest, task: &Task) -> io::Result<L
         directory: "/".into(),
         says_when_it_begins: true,
         time: request.limits.time,
+        held: None,
     })
 }
 

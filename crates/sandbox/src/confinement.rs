@@ -64,6 +64,7 @@ pub(crate) fn launch_task(request: &CommandRequest, task: &Task) -> io::Result<L
         directory: request.cwd.path().into(),
         says_when_it_begins: true,
         time: request.limits.time,
+        held: None,
     })
 }
 

@@ -4,6 +4,7 @@
 
 #[cfg(target_os = "linux")]
 mod below;
+mod held_file;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(not(target_os = "linux"))]
@@ -13,6 +14,8 @@ use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::process::{Child, Command, ExitCode, Stdio};
 
+use crate::guard::held_file::HeldFile;
+pub use crate::guard::held_file::when_released;
 use crate::guarded::{Ended, Report};
 use crate::launch::Launch;
 
@@ -29,7 +32,7 @@ const MAX_SAID_BYTES: usize = 16 << 10;
 
 /// Runs a guard to its end.
 pub(crate) fn run() -> ExitCode {
-    let report = match read_launch().and_then(|launch| guard(&launch)) {
+    let report = match read_launch().and_then(|launch| guard_holding(&launch)) {
         Ok(report) => report,
         Err(error) => Report::NotStarted(error.to_string()),
     };
@@ -37,6 +40,14 @@ pub(crate) fn run() -> ExitCode {
     // The gateway may be gone already.
     let _ = io::stdout().write_all(&line).and_then(|()| io::stdout().flush());
     ExitCode::SUCCESS
+}
+
+fn guard_holding(launch: &Launch) -> io::Result<Report> {
+    // Locked before the command starts, so that there is no moment at which it runs and its file looks released.
+    let held = launch.held.as_deref().map(HeldFile::lock).transpose()?;
+    let report = guard(launch);
+    held.into_iter().for_each(HeldFile::release);
+    report
 }
 
 /// Reads the launch, which is a single line. All further input consists of heartbeats.

@@ -1,6 +1,7 @@
 //! A running command as the gateway sees it: the pipe that keeps it alive, its output, and its result.
 
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
+use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -63,10 +64,22 @@ pub enum StartError {
 impl Guarded {
     /// Starts a command, and returns it with the pipe of its output. Blocks until the guard has received the request.
     pub fn start(program: &Program, request: &CommandRequest) -> Result<(Self, PipeReader), StartError> {
+        Self::start_holding(program, request, None)
+    }
+
+    /// Like [`Guarded::start`]. The guard locks the file `held` until no process of the command is left, even if the gateway is
+    /// killed, and then appends the time for [`when_released`](crate::when_released).
+    pub fn start_holding(
+        program: &Program,
+        request: &CommandRequest,
+        held: Option<&Path>,
+    ) -> Result<(Self, PipeReader), StartError> {
         if let Some(contradiction) = request.contradiction() {
             return Err(StartError::Contradiction(contradiction));
         }
-        Ok(Self::start_launch(program, &Launch::of(request)?)?)
+        let mut launch = Launch::of(request)?;
+        launch.held = held.map(Into::into);
+        Ok(Self::start_launch(program, &launch)?)
     }
 
     pub(crate) fn start_launch(program: &Program, launch: &Launch) -> io::Result<(Self, PipeReader)> {

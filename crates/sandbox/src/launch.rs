@@ -20,6 +20,8 @@ pub(crate) struct Launch {
     pub(crate) says_when_it_begins: bool,
     /// Time limit.
     pub(crate) time: Duration,
+    /// File that the guard locks until no process of the command is left, and in which it then writes the time.
+    pub(crate) held: Option<OsString>,
 }
 
 /// The shell that runs commands.
@@ -50,6 +52,7 @@ impl Launch {
             directory: request.cwd.path().into(),
             says_when_it_begins: false,
             time: request.limits.time,
+            held: None,
         }
     }
 }

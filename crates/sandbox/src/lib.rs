@@ -41,6 +41,7 @@ mod seccomp;
 mod self_test;
 
 pub use directory::Directory;
+pub use guard::when_released;
 pub use guarded::{Ended, Guarded, Report, StartError};
 pub use limits::ResourceLimits;
 pub use probe::{NoSandbox, Probe, Unavailable};

@@ -34,6 +34,7 @@ pub(crate) fn launch(request: &CommandRequest) -> Launch {
         directory: request.cwd.path().into(),
         says_when_it_begins: false,
         time: request.limits.time,
+        held: None,
     }
 }
 

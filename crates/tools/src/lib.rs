@@ -62,7 +62,7 @@ pub use files::search::Search;
 pub use files::write_file::WriteFile;
 pub use protocol::{ApprovalRequest, ToolCall, ToolSpec};
 pub use sandbox::Program;
-pub use shell::{Shell, ShellSettings};
+pub use shell::{RestoredFiles, Shell, ShellSettings, restore_after_kill};
 pub use toolset::request_tools::{REQUEST_TOOLS, RequestTools, RequestedTools};
 pub use toolset::source::{FileToolSource, RoundContext, ShellToolSource, ToolSource};
 pub use toolset::tool::{Access, Needs, Tool, Touch};

@@ -19,9 +19,10 @@ use serde::Deserialize;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Needs, Tool, ToolArguments, ToolContext, ToolOutput, ToolSpec};
+use crate::{FileError, Needs, Tool, ToolArguments, ToolContext, ToolOutput, ToolSpec};
 use process::{CommandOutcome, ShellCommand};
 use watch::{Baselines, ProtectedFiles};
+pub use watch::{RestoredFiles, restore_after_kill};
 
 /// Settings for commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,8 +111,17 @@ impl Shell {
         let timeout = parameters.timeout_seconds.map_or(self.settings.timeout, Duration::from_secs);
         // The snapshot is taken before the command is started and compared after its last process has ended. Anything
         // in between could miss a change or blame the command for another one.
-        let watch = ProtectedFiles::begin(context, level, &self.baselines).await;
-        let order = ShellCommand { level, text: parameters.command, timeout, protected: watch.mounts() };
+        let watch = match ProtectedFiles::begin(context, level, &self.baselines).await {
+            Ok(watch) => watch,
+            Err(error) => return ToolOutput::failed(&FileError::NotRun(error)),
+        };
+        let order = ShellCommand {
+            level,
+            text: parameters.command,
+            timeout,
+            protected: watch.mounts(),
+            journal: watch.journal(),
+        };
         let ran = process::run(context, &self.settings, order, stop).await;
         let changes = watch.end().await;
         let mut output = match ran {

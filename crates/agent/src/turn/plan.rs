@@ -163,6 +163,7 @@ impl RunningTurn {
                 let private = self.agent.settings.private_paths.clone();
                 let set_aside = self.agent.settings.set_aside.clone();
                 let guarding = Guarding::new(directory.settings.clone(), Arc::clone(&self.agent.cache));
+                let journal = self.agent.settings.journal.clone();
                 let skill_folders = self.agent.settings.skills.folders.clone();
                 let is_main = self.subject.audience() == Audience::Main;
                 // Opening the root and locating Git's directories both wait for the disk.
@@ -180,6 +181,9 @@ impl RunningTurn {
                         .with_hidden(private);
                     if let Some(directory) = set_aside {
                         context = context.with_set_aside(directory);
+                    }
+                    if let Some(directory) = journal {
+                        context = context.with_journal(directory);
                     }
                     // Without a home directory there is no identity file to change, and a delegate has no identity.
                     if home.is_dir() && is_main { context.with_home(home) } else { Ok(context) }

@@ -26,6 +26,8 @@ const OWN_FILES: &[&str] = &[
 
 /// Versions of protected files that commands wrote and that were reverted.
 const UNDONE_FILES: &str = "undone";
+/// States of protected files before the running commands.
+const JOURNAL: &str = "journal";
 /// Attempts to take the lock. A command that only checks whether the lock is held takes it for a moment itself.
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
@@ -116,6 +118,11 @@ impl DataDirectory {
     /// Returns the directory for reverted versions of protected files.
     pub(crate) fn undone_files(&self) -> PathBuf {
         self.path.join(UNDONE_FILES)
+    }
+
+    /// Returns the directory of the journal of running commands.
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.path.join(JOURNAL)
     }
 
     pub fn owner_token(&self) -> PathBuf {

@@ -47,6 +47,8 @@ pub struct ToolContext {
     unreported: UnreportedEffects,
     /// Directory for a command's versions of protected files that were restored.
     set_aside: Option<Arc<Path>>,
+    /// Directory of the journal of running commands.
+    journal: Option<Arc<Path>>,
     /// The turn that makes the calls. `None` if no tool needs it.
     scope: Option<Arc<TurnScope>>,
     /// Id and tool of this call.
@@ -116,6 +118,7 @@ impl ToolContext {
             cancellation: CancellationToken::new(),
             unreported: UnreportedEffects::default(),
             set_aside: None,
+            journal: None,
             scope: None,
             call: None,
             granted: Arc::new([]),
@@ -253,6 +256,13 @@ impl ToolContext {
         self
     }
 
+    /// Sets the directory of the journal from which [`crate::restore_after_kill`] restores protected files. Without it, those
+    /// that a command has changed stay changed if the gateway is killed.
+    pub fn with_journal(mut self, directory: impl AsRef<Path>) -> Self {
+        self.journal = Some(directory.as_ref().into());
+        self
+    }
+
     /// Returns the workspace's resolved root.
     pub fn root(&self) -> Option<&Path> {
         self.root.as_ref().map(|root| root.real())
@@ -328,6 +338,29 @@ impl ToolContext {
 
     pub(crate) fn set_aside(&self) -> Option<&Path> {
         self.set_aside.as_deref()
+    }
+
+    pub(crate) fn journal(&self) -> Option<&Path> {
+        self.journal.as_deref()
+    }
+
+    /// Returns what is protected in addition to the known names: more names, trees, and single files.
+    pub(crate) fn protected(&self) -> (Vec<String>, Vec<PathBuf>, Vec<PathBuf>) {
+        let trees = self.protected_trees.iter().map(|(tree, _)| tree.clone()).collect();
+        (self.protected_names.to_vec(), trees, self.protected_paths.read().iter().cloned().collect())
+    }
+
+    /// Protects what [`Self::protected`] has returned.
+    pub(crate) fn with_protected(
+        mut self,
+        names: Vec<String>,
+        trees: Vec<PathBuf>,
+        files: Vec<PathBuf>,
+    ) -> Self {
+        self.protected_names = names.into();
+        self.protected_trees = trees.into_iter().map(|tree| (tree, protection::OF_GIT)).collect();
+        self.protected_paths = Arc::new(RwLock::new(files.into_iter().collect()));
+        self
     }
 
     pub(crate) fn unreported(&self) -> &UnreportedEffects {

@@ -34,6 +34,8 @@ pub(super) struct ShellCommand {
     pub(super) timeout: Duration,
     /// Paths mounted read-only, if the sandbox can do that.
     pub(super) protected: Vec<PathBuf>,
+    /// File that the guard locks while a process of the command may run.
+    pub(super) journal: Option<PathBuf>,
 }
 
 struct StartedCommand {
@@ -169,8 +171,8 @@ fn start(
         text: order.text,
         limits: ResourceLimits { time: order.timeout, ..settings.limits },
     };
-    let (guarded, output) =
-        Guarded::start(&settings.program, &request).map_err(|error| failed(io::Error::other(error)))?;
+    let (guarded, output) = Guarded::start_holding(&settings.program, &request, order.journal.as_deref())
+        .map_err(|error| failed(io::Error::other(error)))?;
     let report = guarded.report().map_err(failed)?;
     Ok(StartedCommand {
         guarded,

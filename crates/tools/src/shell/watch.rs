@@ -2,9 +2,11 @@
 
 mod baselines;
 mod changes;
+mod journal;
 mod snapshot;
 mod undo;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +16,8 @@ use crate::{Permission, ToolContext};
 use baselines::Baseline;
 pub(super) use baselines::Baselines;
 pub(super) use changes::ProtectedChanges;
+use journal::JournalEntry;
+pub use journal::{RestoredFiles, restore_after_kill};
 use snapshot::Snapshot;
 use undo::Undo;
 
@@ -44,29 +48,45 @@ pub(super) struct ProtectedFiles {
     guarding: Guarding,
     baselines: Arc<Baselines>,
     baseline: Arc<Baseline>,
+    journal: Option<JournalEntry>,
 }
 
 impl ProtectedFiles {
-    /// Records the state of the workspace, directories near the root first.
+    /// Records the state of the workspace, directories near the root first. Fails if it cannot be written to the journal,
+    /// because then nothing would restore the files if the gateway is killed.
     pub(super) async fn begin(
         context: &ToolContext,
         level: SandboxLevel,
         baselines: &Arc<Baselines>,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let guarding = Guarding::of(context, level);
         // Registered before anything is read: a file that another command restores in between is then updated here, too.
         let (baseline, others) = baselines.begin(context);
-        let watch = Self { context: context.clone(), guarding, baselines: Arc::clone(baselines), baseline };
+        let mut watch = Self {
+            context: context.clone(),
+            guarding,
+            baselines: Arc::clone(baselines),
+            baseline,
+            journal: None,
+        };
         let looked = context.clone();
         let baselines = Arc::clone(baselines);
         let baseline = Arc::clone(&watch.baseline);
         let looked = tokio::task::spawn_blocking(move || {
             let snapshot = snapshot::before(&looked, guarding);
             baselines.set(&baseline, snapshot, &others);
+            baseline.with_snapshot(|snapshot| JournalEntry::write(&looked, guarding, snapshot))
         });
         // Without a snapshot every change is unknown, which `end` reports.
-        let _ = looked.await;
-        watch
+        if let Ok(Some(written)) = looked.await {
+            watch.journal = written?;
+        }
+        Ok(watch)
+    }
+
+    /// Returns the file that the command's guard must lock, so that a later gateway can wait for its end.
+    pub(super) fn journal(&self) -> Option<PathBuf> {
+        self.journal.as_ref().map(|entry| entry.path().to_owned())
     }
 
     /// Returns the paths to mount read-only.
@@ -76,10 +96,13 @@ impl ProtectedFiles {
     }
 
     /// Returns the changes, after restoring files where possible.
-    pub(super) async fn end(self) -> ProtectedChanges {
+    pub(super) async fn end(mut self) -> ProtectedChanges {
         let ended = tokio::task::spawn_blocking(move || {
             let after = snapshot::after(&self.context, self.baseline.mounted());
-            self.compare(&after)
+            let changes = self.compare(&after);
+            // Only now: a gateway that is killed during the comparison must find the entry at its next start.
+            self.journal.take().into_iter().for_each(JournalEntry::remove);
+            changes
         });
         ended.await.unwrap_or_else(|_| ProtectedChanges::unknown())
     }

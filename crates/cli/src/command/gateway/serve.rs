@@ -166,6 +166,7 @@ pub(crate) fn agent_settings(context: &Context, providers: Providers) -> Result<
         private_paths,
         // The gateway fills in its data directory.
         set_aside: None,
+        journal: None,
         files,
         prompt: sections.prompt.clone(),
         providers,

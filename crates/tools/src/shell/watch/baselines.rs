@@ -102,6 +102,11 @@ impl Baseline {
         self.snapshot.lock().as_mut().unwrap().forget_below(directory);
     }
 
+    /// Calls a function with the snapshot. `None` if there is none.
+    pub(super) fn with_snapshot<T>(&self, work: impl FnOnce(&Snapshot) -> T) -> Option<T> {
+        self.snapshot.lock().as_ref().map(work)
+    }
+
     pub(super) fn stamp(&self, path: &Path) -> Option<FileStamp> {
         self.snapshot.lock().as_ref()?.entries.get(path)?.stamp
     }

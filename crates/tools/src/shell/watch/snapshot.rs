@@ -11,6 +11,7 @@ use std::time::Instant;
 use instructions::contained_path::file_type;
 use protocol::FileChange;
 use rustix::fs::{AtFlags, Dir, FileType, Stat};
+use serde::{Deserialize, Serialize};
 
 use super::Guarding;
 use super::undo::{EarlierState, UndoBudget};
@@ -22,7 +23,7 @@ const PASSED_OVER: &[&str] = &[".git/objects", ".git/lfs"];
 const ENTRIES_A_LOOK: usize = 1_024;
 
 /// Metadata that differs after any change of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileStamp {
     inode: u64,
     mode: u64,
@@ -42,6 +43,11 @@ impl FileStamp {
             changed: (stat.st_ctime, wide(stat.st_ctime_nsec)),
         }
     }
+
+    /// Returns the time of the last change of any kind, in seconds and nanoseconds.
+    pub(super) fn changed(&self) -> (i64, u64) {
+        self.changed
+    }
 }
 
 /// Widens a number whose type depends on the operating system.
@@ -54,7 +60,7 @@ fn wide<N: TryInto<u64>>(number: N) -> u64 {
 pub(super) struct Snapshot {
     pub(super) entries: BTreeMap<PathBuf, SnapshotEntry>,
     /// Directories that were seen but not listed. Their content is unknown.
-    unlisted: BTreeSet<PathBuf>,
+    pub(super) unlisted: BTreeSet<PathBuf>,
     /// True if time ran out before all directories were listed.
     pub(super) is_partial: bool,
 }

@@ -41,7 +41,7 @@ impl TestWorkspace {
     }
 
     async fn begin(&self, level: SandboxLevel) -> ProtectedFiles {
-        ProtectedFiles::begin(&self.context, level, &self.baselines).await
+        ProtectedFiles::begin(&self.context, level, &self.baselines).await.unwrap()
     }
 
     /// Opens a subdirectory as a workspace of its own.
@@ -103,8 +103,9 @@ async fn nested_workspaces_share_baselines() {
     let outer = workspace.begin(SandboxLevel::Confined).await;
     fs::write(workspace.path("sub/AGENTS.md"), "evil").unwrap();
     fs::write(workspace.path("sub/AGENTS.override.md"), "evil").unwrap();
-    let inner =
-        ProtectedFiles::begin(&workspace.below("sub"), SandboxLevel::Confined, &workspace.baselines).await;
+    let inner = ProtectedFiles::begin(&workspace.below("sub"), SandboxLevel::Confined, &workspace.baselines)
+        .await
+        .unwrap();
     fs::write(workspace.path("sub/b/AGENTS.md"), "evil").unwrap();
     assert_eq!(told(&outer.end().await).len(), 3);
     assert_eq!(told(&inner.end().await), []);
@@ -205,4 +206,79 @@ async fn nothing_counts_as_new_without_a_snapshot() {
     watch.context = watch.context.clone().with_limits(ToolLimits::default());
     let changes = watch.end().await;
     assert!(told(&changes).is_empty() && changes.is_partial && workspace.path("AGENTS.md").exists());
+}
+
+/// A workspace with a journal and a place for replaced versions, both outside of it.
+fn journaled(files: &[(&str, &str)]) -> (TestWorkspace, tempfile::TempDir) {
+    let mut workspace = TestWorkspace::new(files);
+    let data = tempfile::tempdir().unwrap();
+    let context = workspace.context.clone();
+    workspace.context =
+        context.with_journal(data.path().join("journal")).with_set_aside(data.path().join("undone"));
+    (workspace, data)
+}
+
+fn restart(data: &tempfile::TempDir) -> Vec<RestoredFiles> {
+    restore_after_kill(&data.path().join("journal"), &data.path().join("undone"))
+}
+
+#[tokio::test]
+async fn next_start_restores_what_a_killed_gateway_left() {
+    let files =
+        &[("AGENTS.md", "genuine"), (".git/hooks/x", "genuine"), ("sub/AGENTS.md", "below"), ("a", "")];
+    let (workspace, data) = journaled(files);
+    let mut command = workspace.begin(SandboxLevel::Confined).await;
+    fs::write(workspace.path("AGENTS.md"), "evil").unwrap();
+    fs::write(workspace.path(".git/hooks/pre-commit"), "evil").unwrap();
+    fs::write(workspace.path(".git/hooks/x"), b"evil \xff").unwrap();
+    fs::remove_file(workspace.path("sub/AGENTS.md")).unwrap();
+    fs::write(workspace.path("a"), "ordinary").unwrap();
+    // Killed: nothing compares or removes anything.
+    std::mem::forget(command.journal.take());
+    drop(command);
+    let [restored] = &restart(&data)[..] else { panic!("one workspace") };
+    let paths = [".git/hooks/pre-commit", ".git/hooks/x", "AGENTS.md", "sub/AGENTS.md"].map(PathBuf::from);
+    assert_eq!((&restored.restored[..], &restored.left[..]), (&paths[..], &[][..]));
+    assert_eq!(workspace.read("AGENTS.md"), "genuine");
+    assert_eq!(workspace.read(".git/hooks/x"), "genuine");
+    assert_eq!(workspace.read("sub/AGENTS.md"), "below");
+    assert!(!workspace.path(".git/hooks/pre-commit").exists());
+    assert_eq!(workspace.read("a"), "ordinary");
+    assert_eq!(fs::read_to_string(restored.set_aside[0].join("AGENTS.md")).unwrap(), "evil");
+    assert_eq!(restart(&data), [], "only once");
+}
+
+#[tokio::test]
+async fn next_start_leaves_what_the_user_wrote_later() {
+    let (workspace, data) = journaled(&[("AGENTS.md", "genuine")]);
+    let command = workspace.begin(SandboxLevel::Confined).await;
+    let entry = command.journal().unwrap();
+    let before = fs::read_to_string(&entry).unwrap();
+    fs::write(&entry, format!("{before}ended 1000 0\n")).unwrap();
+    fs::write(workspace.path("AGENTS.md"), "edited by the user").unwrap();
+    std::mem::forget(command);
+    let restored = restart(&data);
+    assert_eq!(
+        (&restored[0].restored[..], &restored[0].left[..]),
+        (&[][..], &[PathBuf::from("AGENTS.md")][..])
+    );
+    assert_eq!(workspace.read("AGENTS.md"), "edited by the user");
+}
+
+#[tokio::test]
+async fn ended_command_leaves_no_journal() {
+    let (workspace, data) = journaled(&[("AGENTS.md", "genuine")]);
+    let command = workspace.begin(SandboxLevel::Confined).await;
+    assert!(command.journal().unwrap().exists());
+    command.end().await;
+    assert_eq!(fs::read_dir(data.path().join("journal")).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn command_does_not_run_without_its_journal() {
+    let (mut workspace, data) = journaled(&[("AGENTS.md", "genuine")]);
+    fs::write(data.path().join("file"), "").unwrap();
+    workspace.context = workspace.context.clone().with_journal(data.path().join("file/journal"));
+    let begun = ProtectedFiles::begin(&workspace.context, SandboxLevel::Confined, &workspace.baselines).await;
+    assert!(begun.is_err());
 }

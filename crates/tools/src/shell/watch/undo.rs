@@ -15,6 +15,7 @@ use instructions::contained_path::file_type;
 use protocol::FileChange;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawMode, Stat};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::ToolContext;
 use crate::files::location::read_flags;
@@ -33,9 +34,10 @@ const REPOSITORY: &str = ".git";
 const PRIVATE: u32 = 0o700;
 
 /// Earlier state of a protected file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum EarlierState {
     File {
+        #[serde(with = "content")]
         content: Vec<u8>,
         mode: RawMode,
     },
@@ -209,8 +211,41 @@ fn create_private(path: &Path) -> Option<()> {
     std::fs::DirBuilder::new().recursive(true).mode(PRIVATE).create(path).ok()
 }
 
+/// Returns the state of a file as it is now. `None` if it is not a file that could be restored.
+pub(super) fn current(context: &ToolContext, path: &Path) -> Option<EarlierState> {
+    let directory = Undo::new(context).holder(path.parent()?)?;
+    let stat = rustix::fs::statat(&directory, path.file_name()?, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    UndoBudget::default().keep(&directory, path, &stat)
+}
+
+/// Serialization of a file's content: as text if it is UTF-8, which nearly all protected files are.
+mod content {
+    use serde::{Deserialize, Deserializer, Serialize as _, Serializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Content {
+        Text(String),
+        Bytes(Vec<u8>),
+    }
+
+    pub(super) fn serialize<S: Serializer>(content: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        match std::str::from_utf8(content) {
+            Ok(text) => text.serialize(serializer),
+            Err(_) => content.serialize(serializer),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        Ok(match Content::deserialize(deserializer)? {
+            Content::Text(text) => text.into_bytes(),
+            Content::Bytes(bytes) => bytes,
+        })
+    }
+}
+
 /// Returns a unique suffix.
-fn unique() -> String {
+pub(super) fn unique() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     format!("{now:x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed))
