@@ -177,11 +177,13 @@ async fn post(
     };
     // Runs as a separate task, so that a write completes even if the client disconnects.
     let service = Arc::clone(&state.service);
-    let peer = Arc::new(Peer::one_shot(Arc::clone(&actor)));
-    let answer = state.tasks.spawn(async move { rpc::dispatch(&*service, &peer, &text).await.frame }).await;
+    let peer = Arc::new(Peer::one_shot(actor));
+    let answer = state.tasks.spawn(async move { rpc::dispatch(&*service, &peer, &text).await }).await;
     let mut response = match answer {
-        Ok(Some(frame)) => state.service.shared.unread.respond(&actor, StatusCode::OK, frame.into_bytes()),
-        Ok(None) => StatusCode::NO_CONTENT.into_response(),
+        Ok(rpc::Answer { frame: Some(frame), reserved, .. }) => {
+            unread::respond(reserved, StatusCode::OK, frame.into_bytes())
+        }
+        Ok(_) => StatusCode::NO_CONTENT.into_response(),
         Err(_) => failure(StatusCode::INTERNAL_SERVER_ERROR, &rpc::panicked("rpc")),
     };
     renewed.and_then(|cookie| response.headers_mut().insert(SET_COOKIE, cookie));

@@ -21,7 +21,7 @@ use protocol::error::{ErrorKind, ErrorObject, ErrorSubject};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta as _, ProtocolVersion};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use rpc::Service as _;
+use rpc::{Reserved, SMALL, Service as _};
 use serde_json::{Value, json};
 
 use self::hosted::Hosted;
@@ -29,12 +29,15 @@ pub(crate) use self::sessions::McpSessions;
 use self::sessions::{MAX_FOLLOWED, McpSession, SessionError};
 use crate::access::Actor;
 use crate::http::listener::ConnectionSlot;
+use crate::http::unread::respond;
 use crate::http::{AppState, authenticate, failure, read_body};
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
+/// Memory set aside for the answer to a call that reads. Nearly all fit into it; a larger one waits for more once it is made.
+const LARGE_ANSWER: usize = 1024 * 1024;
 /// Interval for checking followed resources.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -166,6 +169,11 @@ impl McpClient<'_> {
     /// Answers the messages of a batch one after another, with errors for those whose answers no longer fit.
     async fn batch(&self, session: &McpSession, received: Vec<Received>) -> Response {
         let limit = self.answer_limit();
+        // Before the first call, so that a refused batch has changed nothing.
+        let mut reserved = match self.reserve(limit).await {
+            Ok(reserved) => reserved,
+            Err(error) => return failure(StatusCode::SERVICE_UNAVAILABLE, &error),
+        };
         let mut text = Vec::new();
         for received in received {
             let answer = match received {
@@ -186,11 +194,17 @@ impl McpClient<'_> {
             return StatusCode::ACCEPTED.into_response();
         }
         text.push(b']');
-        self.state.service.shared.unread.respond(self.actor, StatusCode::OK, text)
+        reserved.shrink_to(text.len());
+        respond(reserved, StatusCode::OK, text)
     }
 
     /// Answers a call within the limits on answers.
     async fn call(&self, session: Arc<Session>, call: &ClientJsonRpcMessage) -> Response {
+        let expected = if has_large_answer(call) { LARGE_ANSWER } else { 0 };
+        let mut reserved = match self.reserve(expected).await {
+            Ok(reserved) => reserved,
+            Err(error) => return error_response(call, &error),
+        };
         let (head, body) = self.exchange(session, call).await.into_parts();
         let is_json = head.headers.get(CONTENT_TYPE).is_some_and(|kind| kind == JSON);
         if !is_json {
@@ -199,7 +213,24 @@ impl McpClient<'_> {
         }
         let limit = self.answer_limit();
         let text = to_bytes(body, limit).await.unwrap_or_else(|_| too_large(call, limit));
-        self.state.service.shared.unread.respond(self.actor, head.status, text)
+        if text.len() <= expected {
+            reserved.shrink_to(text.len());
+        } else if text.len() > SMALL {
+            drop(reserved);
+            reserved = match self.reserve(text.len()).await {
+                Ok(reserved) => reserved,
+                Err(error) => return error_response(call, &error),
+            };
+        }
+        respond(reserved, head.status, text)
+    }
+
+    /// Sets memory aside for an answer.
+    async fn reserve(&self, bytes: usize) -> Result<Reserved, ErrorObject> {
+        if bytes == 0 {
+            return Ok(Reserved::default());
+        }
+        self.state.service.shared.unread.reserve(self.actor, bytes).await
     }
 
     fn answer_limit(&self) -> usize {
@@ -264,10 +295,30 @@ fn has_no_sessions(headers: &HeaderMap) -> bool {
     headers.get(VERSION).is_some_and(|version| version == ProtocolVersion::V_2026_07_28.as_str())
 }
 
+/// Returns true for calls that read documents or files; the answers to others are always small.
+fn has_large_answer(call: &ClientJsonRpcMessage) -> bool {
+    request(call).is_some_and(|request| {
+        matches!(
+            request,
+            ClientRequest::CallToolRequest(_)
+                | ClientRequest::ReadResourceRequest(_)
+                | ClientRequest::ListResourcesRequest(_)
+        )
+    })
+}
+
 /// Returns the error for a call whose answer does not fit.
 fn too_large(call: &ClientJsonRpcMessage, limit: usize) -> Bytes {
     let message = format!("the answer has more than the {limit} bytes that answers may have");
     let error = ErrorObject::with(ErrorKind::TooLarge, message, |data| data.limit = Some(limit as u64));
+    error_text(call, &error)
+}
+
+fn error_response(call: &ClientJsonRpcMessage, error: &ErrorObject) -> Response {
+    respond(Reserved::default(), StatusCode::SERVICE_UNAVAILABLE, error_text(call, error))
+}
+
+fn error_text(call: &ClientJsonRpcMessage, error: &ErrorObject) -> Bytes {
     let id = match call {
         ClientJsonRpcMessage::Request(call) => call.id.clone().into_json_value(),
         _ => Value::Null,

@@ -124,6 +124,14 @@ impl rpc::Service for Service {
         self.shared.settings.batch
     }
 
+    async fn reserve(&self, peer: &Arc<Peer>, bytes: usize) -> Result<rpc::Reserved, ErrorObject> {
+        // The answer to a call of an MCP client becomes part of another answer, for which room was reserved.
+        if peer.is_nested() {
+            return Ok(rpc::Reserved::default());
+        }
+        self.shared.unread.reserve(&peer.actor, bytes).await
+    }
+
     async fn call(
         &self,
         peer: &Arc<Peer>,

@@ -9,7 +9,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::message::{Call, Id, Malformed, Message, parse};
-use crate::{Frame, error};
+use crate::reserved::SMALL;
+use crate::{Frame, Reserved, error};
 use protocol::error::ErrorObject;
 
 /// Limits of one batch, so that a small message cannot request an answer a thousand times its size.
@@ -33,6 +34,17 @@ pub trait Service: Send + Sync + 'static {
 
     fn batch_limits(&self) -> BatchLimits {
         BatchLimits::default()
+    }
+
+    /// Sets memory aside for an answer, waiting for it if necessary. A batch reserves the most it may answer before its
+    /// first call; a single call reserves the size of its answer.
+    fn reserve(
+        &self,
+        peer: &Arc<Self::Peer>,
+        bytes: usize,
+    ) -> impl Future<Output = Result<Reserved, ErrorObject>> + Send {
+        let _ = (peer, bytes);
+        std::future::ready(Ok(Reserved::default()))
     }
 
     /// Runs a method. A panic becomes an internal error of this call only.
@@ -99,16 +111,37 @@ pub struct Answer {
     pub frame: Option<Frame>,
     /// Actions to run after the text was queued.
     pub after: Vec<After>,
+    /// Memory set aside for the text, to be kept as long as the text.
+    pub reserved: Reserved,
 }
 
 /// Handles a message: a request, a notification or a batch.
 pub async fn dispatch<S: Service>(service: &S, peer: &Arc<S::Peer>, text: &str) -> Answer {
     let mut buffer = Vec::new();
     let mut after = Vec::new();
+    let mut reserved = Reserved::default();
     let limits = service.batch_limits();
     match parse(text, limits.calls) {
-        Message::Single(call) => answer(service, peer, call, &mut buffer, &mut after).await,
+        Message::Single(call) => {
+            let id = call.as_ref().ok().and_then(|call| call.id.clone());
+            answer(service, peer, call, &mut buffer, &mut after).await;
+            if buffer.len() > SMALL {
+                match service.reserve(peer, buffer.len()).await {
+                    Ok(room) => reserved = room,
+                    Err(error) => {
+                        buffer = Vec::new();
+                        write_error(&mut buffer, id.as_ref(), &error);
+                    }
+                }
+            }
+        }
         Message::Batch(calls) => {
+            // Reserved before the calls run: a refused batch then has changed nothing, and batches that are being
+            // answered cannot use more memory than those that wait to be read.
+            match service.reserve(peer, limits.answer_bytes).await {
+                Ok(room) => reserved = room,
+                Err(error) => return Answer { frame: Some(error_frame(&error)), ..Answer::default() },
+            }
             // Calls of a batch run one after another in their order, so a client can save a document and read it back
             // in one batch.
             for call in calls {
@@ -136,11 +169,12 @@ pub async fn dispatch<S: Service>(service: &S, peer: &Arc<S::Peer>, text: &str) 
             }
         }
     }
+    reserved.shrink_to(buffer.len());
     let frame = match String::from_utf8(buffer) {
         Ok(text) if !text.is_empty() => Some(Frame::from(text)),
         _ => None,
     };
-    Answer { frame, after }
+    Answer { frame, after, reserved }
 }
 
 async fn answer<S: Service>(

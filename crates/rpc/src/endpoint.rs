@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
-use crate::Frame;
+use crate::{Frame, Reserved};
 use protocol::error::ErrorObject;
 
 /// Unit of the outgoing limit. Each message counts as at least one unit.
@@ -146,6 +146,7 @@ impl Drop for Answering {
 pub(crate) struct Queued {
     pub(crate) frame: Frame,
     _room: OwnedSemaphorePermit,
+    _reserved: Reserved,
 }
 
 impl Outgoing {
@@ -172,6 +173,11 @@ impl Outgoing {
     ///
     /// Returns false if the connection is closed or closing.
     pub async fn send(&self, frame: Frame) -> bool {
+        self.send_reserved(frame, Reserved::default()).await
+    }
+
+    /// Like [`Outgoing::send`], and keeps the memory reserved until the message was sent.
+    pub async fn send_reserved(&self, frame: Frame, reserved: Reserved) -> bool {
         // A message above the whole limit takes every unit, so it waits until the queue is empty instead of forever.
         // The extra unit per message bounds the number of small ones.
         let wanted = u32::try_from(frame.as_str().len() / UNIT + 1).unwrap_or(u32::MAX).min(self.units);
@@ -188,7 +194,8 @@ impl Outgoing {
                 return false;
             }
         };
-        permit.is_ok_and(|permit| self.queue.send(Queued { frame, _room: permit }).is_ok())
+        permit
+            .is_ok_and(|permit| self.queue.send(Queued { frame, _room: permit, _reserved: reserved }).is_ok())
     }
 
     pub(crate) fn patience(&self) -> Duration {

@@ -43,7 +43,7 @@ pub async fn serve<S: Service>(
                 // Boxed, so that a connection that only listens does not reserve memory for the state of a call.
                 let answer = Box::pin(dispatch(&*service, &peer, frame.as_str())).await;
                 let sent = match answer.frame {
-                    Some(frame) => outgoing.send(frame).await,
+                    Some(frame) => outgoing.send_reserved(frame, answer.reserved).await,
                     None => true,
                 };
                 // Runs only now that the answer is queued. A subscription that started earlier could send its first

@@ -19,6 +19,8 @@ pub(crate) struct Peer {
     subscriptions: Mutex<HashMap<WorkspaceId, Arc<Subscription>>>,
     /// Identifies the connection within this process.
     pub(crate) number: u64,
+    /// True if the answers become part of another answer, for which memory was reserved.
+    is_nested: bool,
     /// Author recorded for document saves, if it differs from the token's name.
     author: OnceLock<String>,
 }
@@ -33,6 +35,7 @@ impl Peer {
             outgoing: Some(outgoing),
             subscriptions: Mutex::default(),
             number,
+            is_nested: false,
             author: OnceLock::new(),
         }
     }
@@ -40,7 +43,23 @@ impl Peer {
     /// Returns the peer for a single HTTP request.
     pub(crate) fn one_shot(actor: Arc<Actor>) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { actor, outgoing: None, subscriptions: Mutex::default(), number, author: OnceLock::new() }
+        Self {
+            actor,
+            outgoing: None,
+            subscriptions: Mutex::default(),
+            number,
+            is_nested: false,
+            author: OnceLock::new(),
+        }
+    }
+
+    /// Returns the peer for a call that a request of another protocol consists of.
+    pub(crate) fn nested(actor: Arc<Actor>) -> Self {
+        Self { is_nested: true, ..Self::one_shot(actor) }
+    }
+
+    pub(crate) fn is_nested(&self) -> bool {
+        self.is_nested
     }
 
     /// Sets the author recorded for document saves. Only the first call has an effect.

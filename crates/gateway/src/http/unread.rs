@@ -1,7 +1,8 @@
-//! Bound on the memory of answers that clients have not read yet.
+//! Bound on the memory of answers that are being made or that clients have not read yet.
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderValue;
@@ -10,21 +11,18 @@ use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::response::Response;
 use futures_util::stream;
 use protocol::error::{ErrorKind, ErrorObject};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use rpc::{Reserved, UNIT};
+use tokio::sync::Semaphore;
 
-use super::failure;
 use crate::access::Actor;
 use crate::access::per_token::PerToken;
 
-/// Unit of the limits.
-const UNIT: usize = 1024;
 /// Bytes of unread answers per token.
 const OF_TOKEN: usize = 48 * 1024 * 1024;
 /// Bytes of unread answers to all clients.
 const OF_ALL: usize = 192 * 1024 * 1024;
-/// Answers up to this size are not counted: connections are limited, so these cannot use much, and a client whose answers
-/// are small must not wait for one whose answers are large.
-const SMALL: usize = 16 * 1024;
+/// Time to wait for room. A client that reads makes some in this time, and its calls then only take longer.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Part of an answer that is handed to the connection. The rest counts as unread until the connection has room.
 const PART: usize = 64 * 1024;
 
@@ -40,38 +38,39 @@ impl Default for UnreadAnswers {
 }
 
 impl UnreadAnswers {
-    /// Returns a response with a JSON text, or an error in its place if the client has too much left to read.
-    pub(crate) fn respond(&self, actor: &Actor, status: StatusCode, text: impl Into<Bytes>) -> Response {
-        let text: Bytes = text.into();
-        let length = text.len();
-        let counted = if length <= SMALL { Some(None) } else { self.count(actor, length).map(Some) };
-        let Some(counted) = counted else {
-            return failure(StatusCode::SERVICE_UNAVAILABLE, &too_much(length));
+    /// Sets room for an answer aside, waiting for a while if its token or all clients together have too much unread.
+    pub(crate) async fn reserve(&self, actor: &Actor, bytes: usize) -> Result<Reserved, ErrorObject> {
+        // An answer above the whole limit takes all of it, so it waits until the others are read instead of forever.
+        let units = u32::try_from(bytes.min(OF_TOKEN).div_ceil(UNIT)).unwrap_or(u32::MAX);
+        let room = async {
+            // The token's share comes first: a token that waits for its own room keeps none that others could use.
+            let of_token = self.of_token.share(actor.token_id.as_ref()).acquire_many_owned(units).await;
+            let of_all = Arc::clone(&self.of_all).acquire_many_owned(units).await;
+            Reserved::new(of_token.into_iter().chain(of_all))
         };
-        let parts = stream::unfold((text, counted), async |(mut text, counted)| {
-            let part = text.split_to(PART.min(text.len()));
-            (!part.is_empty()).then_some((Ok::<_, Infallible>(part), (text, counted)))
-        });
-        let mut response = Response::new(Body::from_stream(parts));
-        *response.status_mut() = status;
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
-        response
-    }
-
-    fn count(&self, actor: &Actor, bytes: usize) -> Option<[OwnedSemaphorePermit; 2]> {
-        let units = u32::try_from(bytes.div_ceil(UNIT)).ok()?;
-        let of_token = self.of_token.share(actor.token_id.as_ref()).try_acquire_many_owned(units).ok()?;
-        let of_all = Arc::clone(&self.of_all).try_acquire_many_owned(units).ok()?;
-        Some([of_token, of_all])
+        tokio::time::timeout(PATIENCE, room).await.map_err(|_| too_much(bytes))
     }
 }
 
+/// Returns a response with a JSON text, which keeps its memory reserved until it was handed to the connection.
+pub(crate) fn respond(reserved: Reserved, status: StatusCode, text: impl Into<Bytes>) -> Response {
+    let text: Bytes = text.into();
+    let length = text.len();
+    let parts = stream::unfold((text, reserved), async |(mut text, reserved)| {
+        let part = text.split_to(PART.min(text.len()));
+        (!part.is_empty()).then_some((Ok::<_, Infallible>(part), (text, reserved)))
+    });
+    let mut response = Response::new(Body::from_stream(parts));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    response
+}
+
 fn too_much(bytes: usize) -> ErrorObject {
-    let message = format!(
-        "the call was made, but its answer of {bytes} bytes was dropped: too many answers are unread"
-    );
+    let message =
+        format!("there is no room for an answer of up to {bytes} bytes: too many answers are unread");
     ErrorObject::with(ErrorKind::LimitReached, message, |data| {
         data.limit = Some(OF_TOKEN as u64);
         data.actual = Some(bytes as u64);
@@ -86,38 +85,59 @@ mod tests {
 
     use super::*;
 
+    const LARGE: usize = 8 * 1024 * 1024;
+
     fn actor() -> Actor {
         Actor { token_id: Some(TokenId::new()), ..Actor::stdio() }
     }
 
-    fn respond(unread: &UnreadAnswers, actor: &Actor, bytes: usize) -> Response {
-        unread.respond(actor, StatusCode::OK, vec![b'x'; bytes])
+    async fn held(unread: &UnreadAnswers, actor: &Actor) -> Option<Response> {
+        let reserved = unread.reserve(actor, LARGE).await.ok()?;
+        Some(respond(reserved, StatusCode::OK, vec![b'x'; LARGE]))
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn unread_answers_of_a_token_are_limited() {
-        const LARGE: usize = 8 * 1024 * 1024;
         let unread = UnreadAnswers::default();
         let ada = actor();
-        let mut held: Vec<Response> = (0..6).map(|_| respond(&unread, &ada, LARGE)).collect();
-        assert!(held.iter().all(|response| response.status() == StatusCode::OK));
-        assert_eq!(respond(&unread, &ada, LARGE).status(), StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(respond(&unread, &ada, 100).status(), StatusCode::OK, "small answers are always sent");
-        assert_eq!(
-            respond(&unread, &actor(), LARGE).status(),
-            StatusCode::OK,
-            "another token has its own share"
-        );
-        let read = to_bytes(held.remove(0).into_body(), usize::MAX).await.unwrap();
+        let mut all = Vec::new();
+        for _ in 0..6 {
+            all.extend(held(&unread, &ada).await);
+        }
+        assert_eq!(all.len(), 6);
+        assert!(held(&unread, &ada).await.is_none());
+        assert!(held(&unread, &actor()).await.is_some(), "another token has its own share");
+        let read = to_bytes(all.remove(0).into_body(), usize::MAX).await.unwrap();
         assert_eq!(read.len(), LARGE);
-        assert_eq!(respond(&unread, &ada, LARGE).status(), StatusCode::OK, "a read answer makes room");
+        assert!(held(&unread, &ada).await.is_some(), "a read answer makes room");
     }
 
-    #[test]
-    fn unread_answers_of_all_tokens_are_limited() {
+    // The room is taken before the answer is made: without that, answers that are being made would have no limit.
+    #[tokio::test(start_paused = true)]
+    async fn room_is_released_to_those_who_wait() {
+        let unread = Arc::new(UnreadAnswers::default());
+        let ada = actor();
+        let mut reserved = Vec::new();
+        for _ in 0..6 {
+            reserved.push(unread.reserve(&ada, LARGE).await.unwrap());
+        }
+        let waiting = tokio::spawn({
+            let (unread, ada) = (Arc::clone(&unread), ada.clone());
+            async move { unread.reserve(&ada, LARGE).await.is_ok() }
+        });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(!waiting.is_finished());
+        reserved[0].shrink_to(100);
+        assert!(waiting.await.unwrap());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn unread_answers_of_all_tokens_are_limited() {
         let unread = UnreadAnswers::default();
-        let held: Vec<Response> = (0..100).map(|_| respond(&unread, &actor(), 8 * 1024 * 1024)).collect();
-        let sent = held.iter().filter(|response| response.status() == StatusCode::OK).count();
-        assert_eq!(sent, OF_ALL / (8 * 1024 * 1024));
+        let mut all = Vec::new();
+        for _ in 0..40 {
+            all.extend(held(&unread, &actor()).await);
+        }
+        assert_eq!(all.len(), OF_ALL / LARGE);
     }
 }

@@ -50,7 +50,7 @@ impl Hosted {
 
     /// Calls a method with the client's token.
     fn call<M: Method>(&self, params: &M::Params) -> Result<M::Result, Refusal> {
-        self.call_as::<M>(&Arc::new(Peer::one_shot(Arc::clone(&self.actor))), params)
+        self.call_as::<M>(&Arc::new(Peer::nested(Arc::clone(&self.actor))), params)
     }
 
     fn call_as<M: Method>(&self, peer: &Arc<Peer>, params: &M::Params) -> Result<M::Result, Refusal> {
@@ -185,7 +185,7 @@ impl Source for Hosted {
 
     fn save(&self, author: &str, save: SaveAsked) -> Result<DocumentSaveResult, Refusal> {
         let DocumentScopeParams { workspace_id, folder_id } = self.scope(&save.document)?;
-        let peer = Peer::one_shot(Arc::clone(&self.actor));
+        let peer = Peer::nested(Arc::clone(&self.actor));
         peer.set_author(author);
         self.call_as::<DocumentSave>(
             &Arc::new(peer),
