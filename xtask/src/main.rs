@@ -102,6 +102,15 @@ enum Task {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Attack real gateways with scripts; prints the table of attempts and results
+    Attack {
+        /// Run only attacks whose name contains this text
+        #[arg(long, default_value = "")]
+        only: String,
+        /// The `foreword` program; built when absent
+        #[arg(long)]
+        program: Option<PathBuf>,
+    },
     /// Call every method in every role with random parameters and check every answer
     RandomCalls {
         /// Minutes to run, half of them on SQLite and half on PostgreSQL
@@ -184,6 +193,7 @@ fn main() -> ExitCode {
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
         Task::Simulate { turns, seed } => stress::simulate(turns, seed),
         Task::Torture { minutes, seed } => stress::torture(minutes, seed),
+        Task::Attack { only, program } => stress::attack(&only, program.as_deref()),
         Task::RandomCalls { minutes, seed } => stress::random_calls(minutes, seed),
         Task::Agents => agents::run(root()),
         Task::RealModel => real_model::run(root()),

@@ -1,6 +1,6 @@
-//! `cargo xtask torture`, `load`, `random-calls` and `simulate`: the long forms of the stress tests.
+//! `cargo xtask attack`, `torture`, `load`, `random-calls` and `simulate`: the long forms of the stress tests.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
@@ -44,6 +44,21 @@ pub(crate) fn torture(minutes: u64, seed: u64) -> Result<()> {
         "--seed",
         &seed.to_string(),
     ]))
+}
+
+/// Attacks gateways with scripts; fails if an attack gets through.
+pub(crate) fn attack(only: &str, program: Option<&Path>) -> Result<()> {
+    prerequisites::ensure()?;
+    if program.is_none() {
+        process::run(process::cargo().args(["build", "--quiet", "--package", "foreword"]))?;
+    }
+    let mut command = stress("attack", &[]);
+    command.args(["--only", only]);
+    if let Some(program) = program {
+        // The command runs in the repository's directory, so a relative path would not resolve there.
+        command.arg("--program").arg(std::path::absolute(program)?);
+    }
+    process::run(&mut command)
 }
 
 /// Calls every method with random parameters; fails if an answer breaks a rule.

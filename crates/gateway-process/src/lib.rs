@@ -5,6 +5,7 @@ mod watchdog;
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -33,6 +34,9 @@ pub struct Launch {
     pub through: Vec<OsString>,
     /// Variables besides those that every gateway gets.
     pub variables: Vec<(&'static str, OsString)>,
+    /// User that the gateway runs as, if this process is root. It gets the gateway's directories. A command in `through` must
+    /// change the user itself.
+    pub user: Option<u32>,
 }
 
 impl Launch {
@@ -63,7 +67,13 @@ impl GatewayProcess {
         let mut watchdog = Watchdog::start(&directory)?;
         let home = directory.join("home");
         std::fs::create_dir(&home)?;
-        std::fs::write(home.join("config.toml"), &launch.configuration)?;
+        let configuration = home.join("config.toml");
+        std::fs::write(&configuration, &launch.configuration)?;
+        if let Some(user) = launch.user {
+            for path in [&directory, &home, &configuration] {
+                std::os::unix::fs::chown(path, Some(user), Some(user))?;
+            }
+        }
         let child = spawn(&launch, &directory)?;
         watchdog.watch(Some(child.id()))?;
         let mut process = Self { directory, launch, child, watchdog };
@@ -159,6 +169,9 @@ fn spawn(launch: &Launch, directory: &Path) -> anyhow::Result<Child> {
     command.envs(launch.variables.iter().map(|(name, value)| (name, value)));
     command.args(["serve", "--listen", "127.0.0.1:0"]).args(&launch.flags);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(log(directory))?);
+    if let Some(user) = launch.user.filter(|_| launch.through.is_empty()) {
+        command.uid(user).gid(user);
+    }
     command.spawn().with_context(|| format!("could not start {}", launch.program.display()))
 }
 

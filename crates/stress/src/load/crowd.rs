@@ -140,7 +140,11 @@ impl Worker {
     async fn connect(&mut self) -> Result<(), Problem> {
         let client = Client::connect(&self.place.target).await?;
         if self.thread_id.is_some() {
-            let params = EventsSubscribeParams { workspace_id: self.place.workspace_id.clone(), since: None };
+            let params = EventsSubscribeParams {
+                workspace_id: self.place.workspace_id.clone(),
+                since: None,
+                instance: None,
+            };
             client.call::<EventsSubscribe>(&params).await?;
         }
         self.client = Some(client);
