@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use instructions::{FileSettings, ProjectBounds, Request, ResolveError, path::normalise};
+use instructions::{FileSettings, ProjectBounds, Request, ResolveError, UnsafeText, path::normalise};
 use protocol::{AgentsConfig, Audience, Workspace};
 
 use crate::error::AgentError;
@@ -56,7 +56,7 @@ impl WorkingDirectory {
     /// Returns the directory of the user's own instructions, for a workspace without a directory; nothing else
     /// applies there.
     pub(crate) fn home(workspace: &Workspace, files: &FileSettings) -> Result<Option<Self>, AgentError> {
-        let mut settings = files.clone();
+        let mut settings = delivered(files);
         if let Some(config) = &workspace.agents {
             settings.apply(config).map_err(ResolveError::from)?;
         }
@@ -113,6 +113,12 @@ impl WorkingDirectory {
     }
 }
 
+/// Returns the gateway's settings for text that is sent to a model. A workspace may choose an agent whose profile passes unsafe
+/// text on, but not that we do.
+fn delivered(base: &FileSettings) -> FileSettings {
+    FileSettings { unsafe_text: Some(UnsafeText::MadeHarmless), ..base.clone() }
+}
+
 /// Merges the gateway's settings with those of the workspace.
 fn configured(
     base: &FileSettings,
@@ -120,7 +126,7 @@ fn configured(
     root_path: &Path,
     cwd: &Path,
 ) -> Result<FileSettings, AgentError> {
-    let mut settings = base.clone();
+    let mut settings = delivered(base);
     // The gateway's project root belongs to one project, which need not be this one.
     let given = &mut settings.agents.root.project_root_override;
     *given = given.take().filter(|root| root.starts_with(root_path) && cwd.starts_with(root));

@@ -37,7 +37,7 @@ pub use fs::source::{EntryState, FileSource, SourceEntry};
 pub use fs::{contained_path, file, path, stored_path};
 pub use profile::{
     BlockRole, CLAUDE_CODE, CODELIA, CODEX, COPILOT, CURSOR, FOREWORD, GEMINI_CLI, GOOSE, OPENCODE, PI,
-    PROFILES, Profile, ProtectedPlace, QWEN_CODE, ZED, protected_place,
+    PROFILES, Profile, ProtectedPlace, QWEN_CODE, UnsafeText, ZED, protected_paths, protected_place,
 };
 pub use resolve::applies_to::{AppliesTo, Target};
 pub use resolve::decision::{Decision, Outcome};

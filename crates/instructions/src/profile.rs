@@ -24,7 +24,7 @@ pub use agents::opencode::OPENCODE;
 pub use agents::pi::PI;
 pub use agents::qwen_code::QWEN_CODE;
 pub use agents::zed::ZED;
-pub use protected_places::{ProtectedPlace, protected_place};
+pub use protected_places::{ProtectedPlace, protected_paths, protected_place};
 pub use rules::budget::{BudgetRules, OverLimit};
 pub use rules::choose::{
     Blank, ChoiceRules, Fallbacks, HomeFile, LetterCase, Name, NameChoice, NameImports, NameOwner, NameRole,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::fs::source::FileSource;
-use crate::profile::{FOREWORD, Fallbacks, Links, NameRole, PROFILES, Profile};
+use crate::profile::{FOREWORD, Fallbacks, Links, NameRole, PROFILES, Profile, UnsafeText};
 use crate::session::delivery::Delivery;
 use crate::text::front_matter::Audience;
 
@@ -57,6 +57,9 @@ pub struct FileSettings {
     pub private_paths: Vec<PathBuf>,
     /// Audience that the files are read for.
     pub audience: Audience,
+    /// Treatment of unsafe text; `None` for the profile's. The profile decides which files are read, and whoever delivers them
+    /// to a model of their own decides what is made safe.
+    pub unsafe_text: Option<UnsafeText>,
     /// Explicit settings. Defaults are resolved by the methods of this type.
     pub agents: AgentsConfig,
     /// Source of the project's files.
@@ -125,9 +128,15 @@ impl FileSettings {
             above_root: AboveRoot::default(),
             private_paths: Vec::new(),
             audience: Audience::Main,
+            unsafe_text: None,
             agents: BUILT_IN,
             source: FileSource::Disk,
         }
+    }
+
+    /// Returns the treatment of unsafe text.
+    pub(crate) fn unsafe_text(&self) -> UnsafeText {
+        self.unsafe_text.unwrap_or(self.profile.text.unsafe_text)
     }
 
     /// Applies the settings of a patch, including its profile.

@@ -4,6 +4,7 @@ pub(crate) mod blocking;
 pub(crate) mod content;
 pub(crate) mod edit_file;
 pub(crate) mod error;
+pub(crate) mod hidden_places;
 pub(crate) mod list_dir;
 pub(crate) mod location;
 pub(crate) mod protection;

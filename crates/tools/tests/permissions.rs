@@ -188,6 +188,42 @@ async fn protected_files_are_read_only() {
     assert!(!bench.path(".foreword").exists());
 }
 
+// The path that is written differs from the one that an agent or Git reads.
+#[tokio::test]
+async fn targets_of_links_and_bare_repositories_are_protected() {
+    let bench = bench(&[
+        ("cfg/claude/settings.json", "{}"),
+        ("cfg/github/workflows/ci.yml", ""),
+        ("notes.md", "be brief\n"),
+        ("a/bare/HEAD", "ref: refs/heads/main\n"),
+        ("a/bare/objects/x", ""),
+        ("a/bare/refs/x", ""),
+        ("ordinary/hooks/x", ""),
+    ]);
+    symlink("cfg/claude", bench.path(".claude")).unwrap();
+    symlink("cfg/github", bench.path(".github")).unwrap();
+    symlink("notes.md", bench.path("AGENTS.md")).unwrap();
+    symlink(".", bench.path(".pi")).unwrap();
+    let write = async |path: &str| bench.call("write_file", json!({ "path": path, "content": "evil" })).await;
+    for path in [
+        "cfg/claude/settings.json",
+        "cfg/claude/new",
+        "cfg/github/hooks/new.json",
+        "notes.md",
+        "a/bare/hooks/post-receive",
+        "a/bare/config",
+    ] {
+        let output = write(path).await;
+        let (_, rule, _) = decision(&output);
+        assert!(rule.starts_with("permissions.protected = deny ("), "{path}: {rule}");
+    }
+    for path in ["cfg/new", "cfg/github/workflows/ci.yml", "ordinary/hooks/x", "ordinary/config", "a/config"]
+    {
+        let output = write(path).await;
+        assert!(!output.is_error, "{path}: {}", output.text);
+    }
+}
+
 #[tokio::test]
 async fn additional_names_can_be_protected() {
     let mut bench = bench(&[]);

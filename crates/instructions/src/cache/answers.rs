@@ -135,13 +135,14 @@ pub(super) fn key(request: &Request<'_>) -> u64 {
         above_root,
         agents,
         audience,
+        unsafe_text,
         homes: _,
         private_paths: _,
         source: _,
     } = request.settings;
     let mut hasher = DefaultHasher::new();
     request.cwd.as_os_str().hash(&mut hasher);
-    (profile, bounds, links, above_root, audience, &agents.fallback_filenames, &agents.root, &agents.initial)
-        .hash(&mut hasher);
+    (profile, bounds, links, above_root, audience, unsafe_text).hash(&mut hasher);
+    (&agents.fallback_filenames, &agents.root, &agents.initial).hash(&mut hasher);
     hasher.finish()
 }

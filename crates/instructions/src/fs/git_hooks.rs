@@ -10,12 +10,31 @@ use crate::fs::path::normalise;
 
 /// Entries of a repository's own directory that lead to programs.
 const PLACES: [&str; 3] = ["config", "config.worktree", "hooks"];
+/// Settings whose value begins with a program, if it is a path.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("core", "fsmonitor"),
+    ("core", "sshcommand"),
+    ("core", "editor"),
+    ("core", "pager"),
+    ("core", "askpass"),
+    ("sequence", "editor"),
+    ("gpg", "program"),
+    ("credential", "helper"),
+    ("diff", "external"),
+    ("diff", "command"),
+    ("diff", "textconv"),
+    ("merge", "driver"),
+    ("filter", "clean"),
+    ("filter", "smudge"),
+    ("filter", "process"),
+];
 /// Most bytes read of a configuration file.
 const MAX_BYTES: u64 = 1 << 20;
 /// Most configuration files that are read, including included ones.
 const MAX_FILES: usize = 32;
 
-/// Returns hooks and configuration of the repository around `directory`, and all configured hook directories.
+/// Returns hooks and configuration of the repository around `directory`, all configured hook directories, included
+/// configuration files, and configured programs that are paths.
 /// `home` is the user's home directory, whose configuration applies to every repository.
 pub fn git_program_paths(directory: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let Some(top) = directory.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok()) else {
@@ -25,7 +44,7 @@ pub fn git_program_paths(directory: &Path, home: Option<&Path>) -> Vec<PathBuf> 
     let repository = if dot_git.is_dir() { dot_git } else { directory_of(&dot_git).unwrap_or(dot_git) };
     // A worktree has its own directory but shares hooks and configuration with its repository, so both are protected.
     let common = common_directory(&repository).unwrap_or_else(|| repository.clone());
-    let mut configuration = Configuration { home, files: 0, hooks: Vec::new() };
+    let mut configuration = Configuration { home, files: 0, named: Vec::new() };
     for file in [common.join("config"), repository.join("config.worktree"), PathBuf::from("/etc/gitconfig")] {
         configuration.read(&file);
     }
@@ -33,7 +52,7 @@ pub fn git_program_paths(directory: &Path, home: Option<&Path>) -> Vec<PathBuf> 
         configuration.read(&home.join(".gitconfig"));
         configuration.read(&home.join(".config/git/config"));
     }
-    let named = configuration.hooks.into_iter().map(|hooks| normalise(&hooks, top));
+    let named = configuration.named.into_iter().map(|named| normalise(&named, top));
     let own = [repository, common].into_iter().flat_map(|kept| PLACES.map(|place| kept.join(place)));
     let mut places: Vec<PathBuf> = own.chain(named).collect();
     places.sort();
@@ -44,8 +63,8 @@ pub fn git_program_paths(directory: &Path, home: Option<&Path>) -> Vec<PathBuf> 
 struct Configuration<'a> {
     home: Option<&'a Path>,
     files: usize,
-    /// Hook directories as written. Relative ones count from the top of the working tree.
-    hooks: Vec<PathBuf>,
+    /// Hook directories, programs and included files. Relative ones count from the top of the working tree.
+    named: Vec<PathBuf>,
 }
 
 impl Configuration<'_> {
@@ -64,10 +83,18 @@ impl Configuration<'_> {
         }
         for (section, key, value) in settings(&text) {
             match (section.as_str(), key.as_str()) {
-                ("core", "hookspath") => self.hooks.push(self.expand(&value)),
+                ("core", "hookspath") => self.named.push(self.expand(&value)),
                 ("include" | "includeif", "path") => {
                     let included = self.expand(&value);
-                    self.read(&normalise(&included, file.parent().unwrap_or(Path::new("/"))));
+                    let included = normalise(&included, file.parent().unwrap_or(Path::new("/")));
+                    // Protected even if it does not exist yet: whoever creates it decides what Git runs.
+                    self.named.push(included.clone());
+                    self.read(&included);
+                }
+                (section, key) if PROGRAMS.contains(&(section, key)) => {
+                    let program = value.trim_start_matches('!').split_whitespace().next();
+                    let program = program.filter(|program| program.contains('/'));
+                    self.named.extend(program.map(|program| self.expand(program)));
                 }
                 _ => {}
             }
@@ -155,10 +182,26 @@ mod tests {
         write(&home.join(".gitconfig"), "[includeIf \"gitdir:~/x/\"]\npath = ~/work\n");
         write(&home.join("work"), "[core]\nhooksPath = .git\\\nhooks\n");
         let named: Vec<String> = places().into_iter().filter(|place| !own.contains(place)).collect();
-        assert_eq!(named, ["home/shared", "project/.githooks", "project/tools/my hooks"]);
+        let expected =
+            ["home/shared", "home/work", "project/.git/more", "project/.githooks", "project/tools/my hooks"];
+        assert_eq!(named, expected);
         // Inclusion of a file in itself must terminate.
         write(&root.join(".git/more"), "[include]\npath = more\n");
         assert!(places().contains(&"project/tools/my hooks".to_owned()));
+    }
+
+    #[test]
+    fn included_files_and_programs_are_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("project");
+        let text = "[include]\npath = ../shared/git.conf\n[core]\nfsmonitor = tools/watch --fast\npager = less\n\
+                    [filter \"x\"]\nsmudge = ./bin/smudge %f\n";
+        write(&root.join(".git/config"), text);
+        let found = git_program_paths(&root, None);
+        for place in ["shared/git.conf", "tools/watch", "bin/smudge"] {
+            assert!(found.contains(&root.join(place)), "{place}: {found:?}");
+        }
+        assert!(!found.contains(&root.join("less")), "a program of PATH");
     }
 
     #[test]

@@ -86,6 +86,12 @@ pub fn protected_place(path: &Path) -> Option<ProtectedPlace> {
         .or_else(|| PLACES.files.find(&names).map(ProtectedPlace::File))
 }
 
+/// Returns all protected paths below a directory of a project.
+pub fn protected_paths() -> impl Iterator<Item = &'static str> {
+    let Places { directories, instructions, files } = &*PLACES;
+    [directories, instructions, files].into_iter().flat_map(|endings| endings.0.values().flatten().copied())
+}
+
 static PLACES: LazyLock<Places> = LazyLock::new(Places::new);
 
 struct Places {

@@ -61,10 +61,12 @@ impl Applicable {
             return None;
         }
         let shown = start.min(kept)..kept;
-        let text = text::decode::read_content(&self.content, shown, &self.path, profile, diagnostics);
+        let unsafe_text = profile.text.unsafe_text;
+        let text =
+            text::decode::read_content(&self.content, shown, &self.path, profile, unsafe_text, diagnostics);
         // A reminder wraps the text in our own tags, so tags in it are neutralized whatever the profile's rules
         // are.
-        let text = match profile.text.unsafe_text {
+        let text = match unsafe_text {
             UnsafeText::MadeHarmless => text,
             UnsafeText::Reported => safety::make_harmless(&text).0.into_owned(),
         };

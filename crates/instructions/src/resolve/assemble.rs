@@ -185,8 +185,14 @@ impl Chain<'_> {
 
     /// Returns a file's text as the profile decodes it, and reports problems in it.
     fn text(&mut self, profile: &Profile, chosen: &Candidate, kept: Range<usize>) -> String {
-        let text =
-            text::decode::read_content(&chosen.content, kept, &chosen.path, profile, &mut self.diagnostics);
+        let text = text::decode::read_content(
+            &chosen.content,
+            kept,
+            &chosen.path,
+            profile,
+            self.request.settings.unsafe_text(),
+            &mut self.diagnostics,
+        );
         match profile.choose.home {
             Some(home) if home.trimmed && chosen.scope == FileScope::Home => text.trim().to_owned(),
             _ => text,

@@ -15,6 +15,7 @@ pub(crate) fn read_content(
     kept: Range<usize>,
     path: &Path,
     profile: &Profile,
+    unsafe_text: UnsafeText,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> String {
     // Only a part of the file may be decoded. Diagnostics nevertheless contain lines of the whole file.
@@ -36,12 +37,12 @@ pub(crate) fn read_content(
         let message = "the file kept changing while it was read; what is shown may be a mixture";
         diagnostics.push(Diagnostic::new(DiagnosticCode::ChangedWhileRead, Severity::Warning, path, message));
     }
-    let mut checked = safety::check(&decoded.text, path);
+    let mut checked = safety::check(&decoded.text, path, unsafe_text);
     for diagnostic in &mut checked.diagnostics {
         diagnostic.line = diagnostic.line.map(|line| lines_before + line);
     }
     diagnostics.extend(checked.diagnostics);
-    match profile.text.unsafe_text {
+    match unsafe_text {
         UnsafeText::MadeHarmless => checked.text.into_owned(),
         // Emulated agents pass dangerous text on as it is. Their profiles reproduce that and only report it.
         UnsafeText::Reported => decoded.text.into_owned(),

@@ -18,6 +18,7 @@ use self::hidden::{Hidden, is_ignorable};
 pub use self::hidden::{is_unseen, reorders_text};
 use self::scan::{Finding, FindingKind, NEUTRAL, begins_with_name, scan, unfinished, visible};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Severity};
+use crate::profile::UnsafeText;
 
 /// Most findings of one kind reported per file, so that a hostile file cannot flood the report.
 const MAX_FINDINGS: usize = 20;
@@ -32,7 +33,7 @@ pub(crate) struct Checked<'a> {
 }
 
 /// Checks a text for wrapper tags and hidden characters.
-pub(crate) fn check<'a>(text: &'a str, path: &Path) -> Checked<'a> {
+pub(crate) fn check<'a>(text: &'a str, path: &Path, treatment: UnsafeText) -> Checked<'a> {
     let findings = findings_of_part(text);
     let mut line = 1;
     let mut counted = 0;
@@ -40,7 +41,7 @@ pub(crate) fn check<'a>(text: &'a str, path: &Path) -> Checked<'a> {
         let start = finding.range.start;
         line += text.as_bytes()[counted..start].iter().filter(|byte| **byte == b'\n').count();
         counted = start;
-        diagnostic(text, finding, path).at_line(line)
+        diagnostic(text, finding, path, treatment).at_line(line)
     });
     let mut diagnostics = diagnostics.collect();
     limit(&mut diagnostics);
@@ -175,28 +176,32 @@ fn apply<'a>(text: &'a str, findings: &[Finding]) -> Cow<'a, str> {
     Cow::Owned(changed)
 }
 
-fn diagnostic(text: &str, finding: &Finding, path: &Path) -> Diagnostic {
+fn diagnostic(text: &str, finding: &Finding, path: &Path, treatment: UnsafeText) -> Diagnostic {
     let (code, severity, message) = match finding.kind {
         FindingKind::Tag => {
             let rest = &text[finding.range.start..];
             let quoted: String = rest.chars().take(30).take_while(|character| *character != '\n').collect();
             let opening = &text[finding.range.clone()];
-            let message = format!(
-                "`{}` looks like one of our own tags; its `{opening}` is written as `{NEUTRAL}`",
-                without_hidden(&quoted)
-            );
+            let done = match treatment {
+                UnsafeText::MadeHarmless => format!("its `{opening}` is written as `{NEUTRAL}`"),
+                UnsafeText::Reported => "it is passed on as it is".to_owned(),
+            };
+            let message = format!("`{}` looks like one of our own tags; {done}", without_hidden(&quoted));
             (DiagnosticCode::WrapperTag, Severity::Warning, message)
         }
         FindingKind::Hidden(character, hidden) => {
             let number = u32::from(character);
-            let visible = visible(character);
+            let shown = match treatment {
+                UnsafeText::MadeHarmless => format!("shown as {}", visible(character)),
+                UnsafeText::Reported => "it is passed on as it is".to_owned(),
+            };
             match hidden {
                 Hidden::Dangerous(name) => {
-                    let message = format!("{name} (U+{number:04X}) that can hide text; shown as {visible}");
+                    let message = format!("{name} (U+{number:04X}) that can hide text; {shown}");
                     (DiagnosticCode::HiddenUnicode, Severity::Error, message)
                 }
                 Hidden::Misplaced(name) => {
-                    let message = format!("{name} (U+{number:04X}) that cannot be seen; shown as {visible}");
+                    let message = format!("{name} (U+{number:04X}) that cannot be seen; {shown}");
                     (DiagnosticCode::ZeroWidth, Severity::Warning, message)
                 }
                 Hidden::Honest(name) => {

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::call::guarding::Guarding;
 use crate::call::permission::{AnyApprovals, DenyAll};
 use crate::files::blocking::BlockingWork;
+use crate::files::hidden_places;
 use crate::files::location::{ContainedRoot, Location};
 use crate::files::protection::{self, HOME_FILES};
 use crate::{
@@ -39,6 +40,8 @@ pub struct ToolContext {
     protected_paths: Arc<RwLock<BTreeSet<PathBuf>>>,
     /// Paths relative to the root that are protected with everything below them, and the reason.
     protected_trees: Arc<[(PathBuf, &'static str)]>,
+    /// More such paths, which a call has found: targets of protected links, and hooks of bare repositories.
+    found_trees: Arc<RwLock<BTreeSet<PathBuf>>>,
     approvals: Arc<dyn AnyApprovals>,
     gate: Option<Arc<dyn RunGate>>,
     guarding: Option<Guarding>,
@@ -111,6 +114,7 @@ impl ToolContext {
             protected_names: Arc::new([]),
             protected_paths: Arc::default(),
             protected_trees: Arc::new([]),
+            found_trees: Arc::default(),
             approvals: Arc::new(DenyAll),
             gate: None,
             guarding: None,
@@ -333,7 +337,8 @@ impl ToolContext {
         // no baseline here and would look like a file that the command created.
         let protected = self.protected_paths.read().clone();
         let protected_paths = Arc::new(RwLock::new(protected));
-        Self { call, protected_paths, granted: paths.into(), ..self.clone() }
+        let found_trees = Arc::default();
+        Self { call, protected_paths, found_trees, granted: paths.into(), ..self.clone() }
     }
 
     pub(crate) fn set_aside(&self) -> Option<&Path> {
@@ -346,7 +351,8 @@ impl ToolContext {
 
     /// Returns what is protected in addition to the known names: more names, trees, and single files.
     pub(crate) fn protected(&self) -> (Vec<String>, Vec<PathBuf>, Vec<PathBuf>) {
-        let trees = self.protected_trees.iter().map(|(tree, _)| tree.clone()).collect();
+        let trees = self.protected_trees.iter().map(|(tree, _)| tree.clone());
+        let trees = trees.chain(self.found_trees.read().iter().cloned()).collect();
         (self.protected_names.to_vec(), trees, self.protected_paths.read().iter().cloned().collect())
     }
 
@@ -430,7 +436,23 @@ impl ToolContext {
         {
             return if is_home_file(below) { None } else { Some("the home directory".to_owned()) };
         }
-        self.protected_name(place.below())
+        self.protected_name(place.below()).or_else(|| {
+            let root = self.root.as_ref()?;
+            hidden_places::reason(root, place.below()).map(str::to_owned)
+        })
+    }
+
+    /// Returns the opened root.
+    pub(crate) fn contained_root(&self) -> Option<&Arc<ContainedRoot>> {
+        self.root.as_ref()
+    }
+
+    /// Protects places that a command's snapshot has found, with everything below them. Returns true if any is new.
+    pub(crate) fn add_found_trees(&self, trees: impl IntoIterator<Item = PathBuf>) -> bool {
+        let mut found = self.found_trees.write();
+        let before = found.len();
+        found.extend(trees.into_iter().filter(|tree| !tree.as_os_str().is_empty()));
+        found.len() > before
     }
 
     /// Returns the rule for a file of the model's identity. `None` for all other files.
@@ -452,6 +474,10 @@ impl ToolContext {
         protection::reason(below, &self.protected_names).or_else(|| {
             if let Some((_, why)) = self.protected_trees.iter().find(|(place, _)| below.starts_with(place)) {
                 return Some((*why).to_owned());
+            }
+            let is_found = |trees: &BTreeSet<PathBuf>| below.ancestors().any(|above| trees.contains(above));
+            if is_found(&self.found_trees.read()) {
+                return Some(protection::LINKED.to_owned());
             }
             let paths = self.protected_paths.read();
             paths.contains(below).then(|| protection::IMPORTED.to_owned())

@@ -10,6 +10,9 @@ pub(crate) const HOME_FILES: &[&str] = &["SOUL.md", "IDENTITY.md"];
 /// Reason for files that instruction files import.
 pub(crate) const IMPORTED: &str = "files that instruction files import";
 
+/// Reason for files that protected links lead to, and for hooks of bare repositories.
+pub(crate) const LINKED: &str = "the target of a protected link, or a part of a bare repository";
+
 /// Reason for files that Git executes or that configure this.
 pub(crate) const OF_GIT: &str = "Git's hooks and settings";
 

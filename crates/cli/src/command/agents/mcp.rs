@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use instructions::path::normalise;
-use instructions::{FileSettings, Request, Resolution, survey, survey_for};
+use instructions::{FileSettings, Request, Resolution, UnsafeText, survey, survey_for};
 use mcp_server::{
     Address, CompareAsked, DocumentAddress, PlaceAsked, Refusal, SaveAsked, Saving, Server, ServerSettings,
     Session, Source, Toolbox, WhyAsked, serve,
@@ -38,7 +38,7 @@ pub(crate) async fn run(context: Context, arguments: &Mcp) -> Result<Exit, Failu
         );
     }
     let toolbox = Toolbox(Local {
-        settings: Files::new(&context)?.settings,
+        settings: FileSettings { unsafe_text: DELIVERED, ..Files::new(&context)?.settings },
         context,
         here: directory(None)?,
         saving: if arguments.allow_save { Saving::Allowed } else { Saving::Refused },
@@ -54,6 +54,9 @@ pub(crate) async fn run(context: Context, arguments: &Mcp) -> Result<Exit, Failu
         Err(error) => Err(Failure::caused_by(Exit::Failed, "could not serve", error)),
     }
 }
+
+/// The client's model gets the text from us, whichever agent's rules select it and whoever selects the agent.
+const DELIVERED: Option<UnsafeText> = Some(UnsafeText::MadeHarmless);
 
 /// Files of this machine, and documents of the gateway that other commands use.
 struct Local {
@@ -85,10 +88,10 @@ impl Local {
         Ok(client.call::<DocumentGet>(&DocumentScopeParams { workspace_id, folder_id }).await?)
     }
 
-    async fn put(&self, author: &str, save: SaveAsked) -> Result<DocumentSaveResult, Failure> {
+    async fn put(&self, client_name: &str, save: SaveAsked) -> Result<DocumentSaveResult, Failure> {
         let client = self.context.connect().await?;
         // The MCP client introduces itself under its own name, so that the gateway can attribute the save to it.
-        let program = Program { name: author.to_owned(), version: VERSION.to_owned() };
+        let program = Program { name: client_name.to_owned(), version: VERSION.to_owned() };
         client.call::<Initialize>(&InitializeParams { client: Some(program) }).await?;
         let (workspace_id, folder_id) = self.context.scope(&client, &scope(&save.document)).await?;
         let params = DocumentSaveParams {
@@ -129,7 +132,10 @@ impl Source for Local {
         let cwd = self.directory(place.path.as_deref());
         // A client may ask about another agent than the configured one, and that agent has settings files of its
         // own.
-        let asked = place.profile.map(|profile| compare::settings_for(profile, &self.settings));
+        let asked = place.profile.map(|profile| FileSettings {
+            unsafe_text: DELIVERED,
+            ..compare::settings_for(profile, &self.settings)
+        });
         let settings = asked.as_ref().unwrap_or(&self.settings);
         let request = Request { cwd: &cwd, settings };
         let file = self.file(place.path.as_deref(), &cwd);
@@ -157,8 +163,8 @@ impl Source for Local {
         self.runtime.block_on(self.get(document)).map_err(described)
     }
 
-    fn save(&self, author: &str, save: SaveAsked) -> Result<DocumentSaveResult, Refusal> {
-        self.runtime.block_on(self.put(author, save)).map_err(described)
+    fn save(&self, client_name: &str, save: SaveAsked) -> Result<DocumentSaveResult, Refusal> {
+        self.runtime.block_on(self.put(client_name, save)).map_err(described)
     }
 
     fn addresses(&self) -> Vec<Address> {

@@ -71,7 +71,7 @@ pub enum WhiteSpace {
 }
 
 /// Treatment of wrapper tags and hidden characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UnsafeText {
     /// Tags are neutralized, hidden characters are made visible, and both are reported.
     MadeHarmless,

@@ -122,7 +122,7 @@ pub(crate) fn is_removed_by_agents(character: char) -> bool {
 /// First bytes of all characters that [`hidden`] can classify, and of characters that look like `<`.
 pub(super) const FIRST_BYTES: [bool; 256] = {
     let mut table = [false; 256];
-    let bytes = [b'<', 0xc2, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xef, 0xf0, 0xf3];
+    let bytes = [b'<', 0xc2, 0xcb, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xef, 0xf0, 0xf3];
     let mut index = 0;
     while index < bytes.len() {
         table[bytes[index] as usize] = true;

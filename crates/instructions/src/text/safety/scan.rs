@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
 
 use super::hidden::{FIRST_BYTES, Hidden, hidden, is_ignorable, is_in_flag, joins_pictures};
 
@@ -11,7 +12,28 @@ use super::hidden::{FIRST_BYTES, Hidden, hidden, is_ignorable, is_in_flag, joins
 pub(super) const TAGS: [&str; 4] = ["AGENTS_MD", "agents_context", "system-reminder", "INSTRUCTIONS"];
 
 /// `<`, characters that NFKC normalization turns into it, and similar brackets.
-pub(super) const OPENING: [char; 5] = ['<', '＜', '﹤', '‹', '⟨'];
+pub(super) const OPENING: [char; 11] = ['<', '＜', '﹤', '‹', '⟨', '〈', '\u{2329}', '❮', '❬', '❰', '˂'];
+
+/// Letters of other alphabets that look like one of the names' letters, by that letter. Combining marks are removed before
+/// the comparison, so accented letters need no row.
+const LOOKALIKES: &[(char, &str)] = &[
+    ('a', "аαᴀꓮᎪɑ"),
+    ('g', "ԍɢᏀꓖɡց"),
+    ('e', "еεᴇꓰᎬєҽ℮"),
+    ('n', "νɴꓠпηոռ"),
+    ('t', "тτᴛꓔᎢ"),
+    ('s', "ѕꜱꓢᏚʂս"),
+    ('_', "-"),
+    ('m', "мμᴍꓟᎷϻ"),
+    ('d', "ԁᴅꓓᎠɗ"),
+    ('c', "сϲᴄꓚᏟↄ"),
+    ('o', "оοᴏꓳօσ"),
+    ('x', "хχꓫ"),
+    ('y', "уγʏꓬυү"),
+    ('r', "гʀꓣᎡᏒ"),
+    ('i', "іιıɪꓲᏆӏı"),
+    ('u', "υᴜꓴսц"),
+];
 
 /// Replacement for the `<` of a tag.
 pub(super) const NEUTRAL: &str = "&lt;";
@@ -99,12 +121,14 @@ pub(super) fn begins_with_name(text: impl Iterator<Item = char>) -> bool {
         let before = std::mem::replace(&mut is_parted, !is_seen);
         is_seen.then_some((character, before))
     });
-    let fold = |character| std::iter::once(character).nfkc().map(plain_dash).flat_map(char::to_lowercase);
+    let fold = |character| {
+        let parts = std::iter::once(character).nfkd().filter(|part| !is_combining_mark(*part));
+        parts.map(plain_dash).flat_map(char::to_lowercase)
+    };
     let folded = seen.flat_map(|(character, is_parted)| fold(character).map(move |it| (it, is_parted)));
     let mut folded = folded.skip_while(|(character, _)| character.is_whitespace()).peekable();
-    if folded.next_if(|(character, _)| *character == '/').is_some() {
-        while folded.next_if(|(character, _)| character.is_whitespace()).is_some() {}
-    }
+    // Any number of slashes: a model reads `<//` as it reads `</`.
+    while folded.next_if(|(character, _)| is_slash(*character) || character.is_whitespace()).is_some() {}
     // All names are compared at once, character by character, because the folded text is an iterator and may be
     // consumed only once.
     let mut possible = [true; TAGS.len()];
@@ -114,7 +138,7 @@ pub(super) fn begins_with_name(text: impl Iterator<Item = char>) -> bool {
             match tag.as_bytes().get(index) {
                 Some(expected) => {
                     let expected = char::from(expected.to_ascii_lowercase());
-                    *possible = next.is_some_and(|(next, _)| next == expected);
+                    *possible = next.is_some_and(|(next, _)| looks_like(next, expected));
                 }
                 None if next.is_none_or(|(next, is_parted)| is_parted || !continues_name(next)) => {
                     return true;
@@ -127,6 +151,21 @@ pub(super) fn begins_with_name(text: impl Iterator<Item = char>) -> bool {
         }
     }
     false
+}
+
+/// Returns true if a reader takes a folded character for this letter of a name.
+fn looks_like(character: char, expected: char) -> bool {
+    // Names are written with a hyphen or an underscore, and readers hardly tell them apart.
+    let expected = if expected == '-' { '_' } else { expected };
+    character == expected
+        || LOOKALIKES.iter().any(|(letter, similar)| *letter == expected && similar.contains(character))
+}
+
+fn is_slash(character: char) -> bool {
+    matches!(
+        character,
+        '/' | '\\' | '\u{2044}' | '\u{2215}' | '\u{29f8}' | '\u{29f5}' | '\u{2571}' | '\u{ff3c}'
+    )
 }
 
 /// Returns a hyphen for similar characters, which normalization keeps apart.
@@ -145,7 +184,7 @@ fn continues_name(character: char) -> bool {
 pub(super) fn unfinished(text: &str) -> Option<Finding> {
     let is_nothing = |character: char| character.is_whitespace() || is_ignorable(character);
     let end = text.trim_end_matches(is_nothing);
-    let end = end.strip_suffix(['/', '／']).unwrap_or(end).trim_end_matches(is_nothing);
+    let end = end.trim_end_matches(|last: char| is_slash(last) || last == '／' || is_nothing(last));
     let last = end.chars().next_back().filter(|last| OPENING.contains(last))?;
     Some(Finding::tag(end.len() - last.len_utf8()..end.len()))
 }

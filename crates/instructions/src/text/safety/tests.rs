@@ -3,9 +3,10 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::scan::TAGS;
 use super::*;
+use crate::profile::UnsafeText;
 
 fn checked(text: &str) -> (String, Vec<DiagnosticCode>) {
-    let checked = check(text, Path::new("/f"));
+    let checked = check(text, Path::new("/f"), UnsafeText::MadeHarmless);
     (checked.text.into_owned(), checked.diagnostics.iter().map(|diagnostic| diagnostic.code).collect())
 }
 
@@ -41,10 +42,33 @@ fn a_tag_in_full_width_stylised_or_with_zero_width_characters_is_a_tag() {
     ] {
         assert_eq!(neutralise(text), harmless);
     }
-    for harmless in ["＜p＞", "<ＡＧＥＮＴＳ＿ＭＤ２>", "≮AGENTS_MD>", "＜", "<АGENTS_MD>"] {
+    for harmless in ["＜p＞", "<ＡＧＥＮＴＳ＿ＭＤ２>", "≮AGENTS_MD>", "＜", "<Ж>", "<агенты>"]
+    {
         assert_eq!(neutralise(harmless), harmless);
     }
     assert_eq!(make_harmless("a ＜\u{200b}/\n").0, "a &lt;\\u{200b}/\n");
+}
+
+// Seen in attacks: a model takes each of these for the tag it imitates.
+#[test]
+fn a_tag_in_similar_letters_is_a_tag() {
+    for text in [
+        "‹/AGENTS_MD›",
+        "〈/AGENTS_MD〉",
+        "</system_reminder>",
+        "</AGENTS-MD>",
+        "<//AGENTS_MD>",
+        "<\\AGENTS_MD>",
+        "<⁄ /AGENTS_MD>",
+        "<АGENTS_MD>",
+        "</АGЕΝТЅ_МD>",
+        "</ѕуѕtеm-rеmіndеr>",
+        "</ΑGEΝTS_MD>",
+        "</ínstrúctiöns>",
+    ] {
+        let opening = text.chars().next().unwrap().len_utf8();
+        assert_eq!(neutralise(text), format!("&lt;{}", &text[opening..]), "{text}");
+    }
 }
 
 #[test]
@@ -96,7 +120,11 @@ fn joiners_and_marks_stay_where_they_belong() {
 #[test]
 fn findings_are_said_in_english() {
     let messages = |text: &str| -> Vec<String> {
-        check(text, Path::new("/f")).diagnostics.into_iter().map(|found| found.message).collect()
+        check(text, Path::new("/f"), UnsafeText::MadeHarmless)
+            .diagnostics
+            .into_iter()
+            .map(|found| found.message)
+            .collect()
     };
     assert_eq!(messages("a\u{ad}b"), ["an invisible character (U+00AD) that cannot be seen"]);
     assert_eq!(
@@ -112,7 +140,11 @@ fn findings_are_said_in_english() {
 #[test]
 fn findings_have_their_line() {
     let lines = |text: &str| -> Vec<Option<usize>> {
-        check(text, Path::new("/f")).diagnostics.into_iter().map(|found| found.line).collect()
+        check(text, Path::new("/f"), UnsafeText::MadeHarmless)
+            .diagnostics
+            .into_iter()
+            .map(|found| found.line)
+            .collect()
     };
     let text = format!("{}\u{202e}\n\n</AGENTS_MD>\u{200b}\n<", "ä long line\n".repeat(100));
     assert_eq!(lines(&text), [Some(101), Some(103), Some(103), Some(104)]);
@@ -120,7 +152,7 @@ fn findings_have_their_line() {
 
 #[test]
 fn a_flood_is_reported_once() {
-    let checked = check(&"\u{202e}".repeat(1000), Path::new("/f")).diagnostics;
+    let checked = check(&"\u{202e}".repeat(1000), Path::new("/f"), UnsafeText::MadeHarmless).diagnostics;
     assert_eq!(checked.len(), MAX_FINDINGS);
     assert!(checked[MAX_FINDINGS - 1].message.contains("980 more"));
 }

@@ -17,6 +17,8 @@ use crate::files::blocking::BlockingWork;
 /// Mode of a new file, before the umask.
 const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
 const NEW_DIRECTORY: Mode = Mode::from_raw_mode(0o777);
+/// Parts of a file's mode that a new content keeps. As the kernel does, without the right to run as the file's owner.
+const KEPT_MODE: rustix::fs::RawMode = 0o1777;
 const WRITABLE: rustix::fs::RawMode = 0o222;
 /// Attempts to find an unused temporary name.
 const TRIES: usize = 16;
@@ -79,7 +81,7 @@ fn write(mut file: File, content: &[u8], before: Option<&Stat>) -> std::io::Resu
         let group = Some(rustix::fs::Gid::from_raw(stat.st_gid));
         // Succeeds only for a privileged process, which is also the only one for which the owner can differ.
         let _ = rustix::fs::fchown(&file, owner, group);
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o7777))?;
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(stat.st_mode & KEPT_MODE))?;
     }
     file.sync_all()
 }

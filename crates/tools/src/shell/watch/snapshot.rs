@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Guarding;
 use super::undo::{EarlierState, UndoBudget};
+use crate::files::hidden_places;
 use crate::{FileError, ToolContext};
 
 /// Directories whose files are named by their digest or equally safe.
@@ -135,19 +136,23 @@ enum SnapshotPurpose {
 /// Takes a snapshot before a command, directories near the root first.
 pub(super) fn before(context: &ToolContext, guarding: Guarding) -> Snapshot {
     let mounts_left = if guarding == Guarding::Mounts { context.limits().mounts } else { 0 };
-    walk(context, SnapshotPurpose::Baseline { guarding, mounts_left, room: UndoBudget::default() })
+    let baseline = || SnapshotPurpose::Baseline { guarding, mounts_left, room: UndoBudget::default() };
+    let (snapshot, found) = walk(context, baseline());
+    // What a link protects may have been passed before the link was seen. Few workspaces have such links.
+    if context.add_found_trees(found) { walk(context, baseline()).0 } else { snapshot }
 }
 
 /// Takes a snapshot after a command, without the content of mounted directories.
 pub(super) fn after(context: &ToolContext, mounted: BTreeSet<PathBuf>) -> Snapshot {
-    walk(context, SnapshotPurpose::Comparison { mounted })
+    walk(context, SnapshotPurpose::Comparison { mounted }).0
 }
 
-fn walk(context: &ToolContext, purpose: SnapshotPurpose) -> Snapshot {
+/// Returns the snapshot, and places outside the known ones that are protected as well.
+fn walk(context: &ToolContext, purpose: SnapshotPurpose) -> (Snapshot, Vec<PathBuf>) {
     let deadline = Instant::now() + context.limits().watch_time;
     let snapshot = Snapshot::default();
     let waiting = VecDeque::from([PathBuf::new()]);
-    let mut walk = SnapshotWalk { context, purpose, deadline, snapshot, waiting };
+    let mut walk = SnapshotWalk { context, purpose, deadline, snapshot, waiting, found: Vec::new() };
     while let Some(below) = walk.waiting.pop_front() {
         if walk.is_over() {
             walk.stop_before(below);
@@ -163,7 +168,7 @@ fn walk(context: &ToolContext, purpose: SnapshotPurpose) -> Snapshot {
             break;
         }
     }
-    walk.snapshot
+    (walk.snapshot, walk.found)
 }
 
 struct SnapshotWalk<'a> {
@@ -173,6 +178,9 @@ struct SnapshotWalk<'a> {
     snapshot: Snapshot,
     /// Directories that were seen and not listed yet.
     waiting: VecDeque<PathBuf>,
+    /// Targets of protected links, and parts of bare repositories. Only those from before a command count: it may make a
+    /// repository of its own.
+    found: Vec<PathBuf>,
 }
 
 impl SnapshotWalk<'_> {
@@ -188,6 +196,13 @@ impl SnapshotWalk<'_> {
 
     /// Lists a directory. Returns false if time ran out.
     fn list(&mut self, below: &Path, directory: &OwnedFd) -> bool {
+        let is_baseline = matches!(self.purpose, SnapshotPurpose::Baseline { .. });
+        if is_baseline
+            && self.context.protected_name(below).is_none()
+            && hidden_places::is_bare_repository(directory.as_fd())
+        {
+            self.found.extend(hidden_places::of_bare_repository(below));
+        }
         let Ok(entries) = Dir::read_from(directory) else {
             self.snapshot.unlisted.insert(below.to_owned());
             return true;
@@ -209,6 +224,12 @@ impl SnapshotWalk<'_> {
     fn see(&mut self, below: &Path, directory: &OwnedFd, name: &OsString, listed_as: FileType) {
         let context = self.context;
         let path = below.join(name);
+        if listed_as == FileType::Symlink
+            && matches!(self.purpose, SnapshotPurpose::Baseline { .. })
+            && let Some(root) = context.contained_root()
+        {
+            self.found.extend(hidden_places::link_targets(root, below, name));
+        }
         let is_protected = context.protected_name(&path).is_some();
         // Most files of a workspace end here without a system call. Directories continue, because something below them
         // may be protected.

@@ -282,3 +282,40 @@ async fn command_does_not_run_without_its_journal() {
     let begun = ProtectedFiles::begin(&workspace.context, SandboxLevel::Confined, &workspace.baselines).await;
     assert!(begun.is_err());
 }
+
+#[tokio::test]
+async fn commands_cannot_change_what_protected_links_lead_to() {
+    let workspace = TestWorkspace::new(&[
+        ("cfg/claude/settings.json", "genuine"),
+        ("bare/HEAD", "ref"),
+        ("bare/objects/x", ""),
+        ("bare/refs/x", ""),
+        ("bare/config", "genuine"),
+    ]);
+    fs::create_dir(workspace.path("z")).unwrap();
+    // Listed after its target, which the first walk has passed by then.
+    symlink("../cfg/claude", workspace.path("z/.claude")).unwrap();
+    let watch = workspace.begin(SandboxLevel::Confined).await;
+    for path in ["cfg/claude/settings.json", "cfg/claude/new", "bare/config"] {
+        fs::write(workspace.path(path), "evil").unwrap();
+    }
+    fs::create_dir(workspace.path("bare/hooks")).unwrap();
+    // A repository that the command makes is its own.
+    for directory in ["new/objects", "new/refs"] {
+        fs::create_dir_all(workspace.path(directory)).unwrap();
+    }
+    fs::write(workspace.path("new/HEAD"), "ref").unwrap();
+    fs::write(workspace.path("new/config"), "own").unwrap();
+    let changes = watch.end().await;
+    assert_eq!(
+        told(&changes),
+        [
+            ("bare/config", FileChange::Changed, true),
+            ("bare/hooks", FileChange::New, true),
+            ("cfg/claude/new", FileChange::New, true),
+            ("cfg/claude/settings.json", FileChange::Changed, true),
+        ]
+    );
+    assert_eq!(workspace.read("cfg/claude/settings.json"), "genuine");
+    assert_eq!(workspace.read("new/config"), "own");
+}
