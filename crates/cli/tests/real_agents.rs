@@ -264,7 +264,7 @@ fn an_mcp_client_uses_a_gateway() {
     let printed = String::from_utf8_lossy(&output.stdout);
     assert_eq!(
         printed,
-        "effective_instructions explain compare document_get why document_save\ntrue\nmcp:npm\ntrue\ntrue\n",
+        "effective_instructions explain compare document_get why document_save\ntrue\nowner\ntrue\ntrue\n",
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );

@@ -79,7 +79,7 @@ impl WorkspaceFollower {
         since: Option<Sequence>,
     ) -> Result<Self, ClientError> {
         let instance = client.call::<Initialize>(&InitializeParams::default()).await?.instance;
-        let params = EventsSubscribeParams { workspace_id: workspace_id.clone(), since };
+        let params = EventsSubscribeParams { workspace_id: workspace_id.clone(), since, instance: None };
         let newest = client.call::<EventsSubscribe>(&params).await?.seq;
         // Without `since`, following starts at the newest change, and a reconnection must resume from there.
         let mut follower = Self::unconnected(target, workspace_id, since.unwrap_or(newest));
@@ -143,7 +143,7 @@ impl WorkspaceFollower {
             ConnectionRequest::Connect { .. } => self.attempt = Some(Box::pin(connect(self.target.clone()))),
             ConnectionRequest::Subscribe { workspace_id, since, .. } => {
                 let Some(client) = &self.client else { return Ok(()) };
-                let params = EventsSubscribeParams { workspace_id, since: Some(since) };
+                let params = EventsSubscribeParams { workspace_id, since: Some(since), instance: None };
                 self.attempt = Some(Box::pin(subscribe(client.caller().clone(), params)));
             }
             // Sequence numbers of another database refer to other changes, even if they look plausible.

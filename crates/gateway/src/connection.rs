@@ -51,6 +51,13 @@ impl Connections {
         }
     }
 
+    /// Closes all connections, whose clients must reload what they know.
+    pub(crate) fn close_all(&self) {
+        for (_, outgoing) in self.open.lock().values() {
+            outgoing.close(CloseReason::Reload);
+        }
+    }
+
     /// Returns the distinct tokens of all open connections.
     pub(crate) fn tokens(&self) -> Vec<TokenId> {
         let open = self.open.lock();

@@ -65,6 +65,11 @@ impl Feeds {
         Self { store, metrics, feeds: Mutex::default() }
     }
 
+    /// Forgets all feeds: later subscriptions start new ones, and the log decides what follows.
+    pub(crate) fn reset(&self) {
+        self.feeds.lock().clear();
+    }
+
     /// Wakes one workspace's feed, or all feeds.
     pub(crate) fn wake(&self, workspace_id: Option<&WorkspaceId>) {
         let feeds = self.feeds.lock();

@@ -74,6 +74,7 @@ impl Metrics {
     pub(crate) fn dropped(&self, reason: &rpc::CloseReason) {
         let reason = match reason {
             rpc::CloseReason::Finished | rpc::CloseReason::Shutdown => return,
+            rpc::CloseReason::Reload => "reload",
             rpc::CloseReason::Slow => "slow",
             rpc::CloseReason::Silent => "silent",
             rpc::CloseReason::Unauthenticated => "unauthenticated",

@@ -36,7 +36,8 @@ pub(crate) struct Shared {
     pub(crate) feeds: Feeds,
     pub(crate) connections: Connections,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) instance: InstanceId,
+    /// Id of the database, whatever server continues it.
+    database: InstanceId,
     pub(crate) readiness: Readiness,
     pub(crate) mcp: McpSessions,
     pub(crate) unread: UnreadAnswers,
@@ -58,7 +59,7 @@ impl Shared {
             access: Authenticator::new(store.clone()),
             feeds: Feeds::new(store.clone(), Arc::clone(&metrics)),
             connections: Connections::default(),
-            instance,
+            database: instance,
             readiness: Readiness::default(),
             mcp: McpSessions::default(),
             unread: UnreadAnswers::default(),
@@ -72,6 +73,18 @@ impl Shared {
             agent,
             servers,
         }
+    }
+}
+
+impl Shared {
+    /// Returns the id of the database and of its history. An asynchronous standby that is promoted lacks the newest changes and
+    /// gives their numbers to others, so from then on clients know another database.
+    pub(crate) fn instance(&self) -> InstanceId {
+        let Some(timeline) = self.store.timeline().filter(|timeline| *timeline > 1) else {
+            return self.database.clone();
+        };
+        InstanceId::try_from(format!("{}.{timeline}", self.database))
+            .unwrap_or_else(|_| self.database.clone())
     }
 }
 

@@ -198,7 +198,13 @@ impl Gateway {
             sandbox,
             settings: settings.configured.clone(),
         };
-        store.record_audit(vec![by_gateway(start, store.now())]).await.map_err(failed)?;
+        // A database that can only be read, on a full disk for example, is still better than none.
+        match store.record_audit(vec![by_gateway(start, store.now())]).await {
+            Err(error @ (StoreError::DiskFull | StoreError::Unavailable(_))) => {
+                tracing::error!(%error, "the database cannot be written; the gateway starts for reading");
+            }
+            recorded => recorded.map_err(failed)?,
+        }
         let shared = Arc::new(Shared::new(settings, store, agent, servers, instance, address.port()));
         let background = upkeep::start(&shared);
         let service = Arc::new(Service::new(shared));

@@ -34,6 +34,7 @@ pub(crate) fn start(shared: &Arc<Shared>) -> Vec<JoinHandle<()>> {
 /// Wakes feeds and the token sweep until the store is closed.
 async fn listen_for_changes(shared: Arc<Shared>, tokens_changed: Arc<Notify>) {
     let mut wakes = shared.store.wakes();
+    let mut instance = shared.instance();
     loop {
         let may_be_tokens = match wakes.recv().await {
             Ok(Wake::Workspace(workspace_id)) => {
@@ -52,6 +53,15 @@ async fn listen_for_changes(shared: Arc<Shared>, tokens_changed: Arc<Notify>) {
             }
             Err(RecvError::Closed) => return,
         };
+        let current = shared.instance();
+        if current != instance {
+            // The feeds remember changes that may never have happened in this history. Clients that reconnect learn of the
+            // new instance before they subscribe.
+            tracing::warn!(before = %instance, now = %current, "closing connections: the database has another history");
+            shared.feeds.reset();
+            shared.connections.close_all();
+            instance = current;
+        }
         if may_be_tokens {
             // An empty cache stops the next call of a revoked token. The sweep is for connections that make no calls
             // and only listen.

@@ -194,6 +194,12 @@ async fn paths_are_those_that_the_token_may_read() {
                 assert_eq!(refused["structuredContent"]["code"], -32003, "{tool} {path}: {refused}");
             }
         }
+        let behind = async |below: &str| {
+            let path = place.path(&format!("root/link/{below}"));
+            let refused = client.refused("effective_instructions", json!({ "path": path })).await;
+            text(&refused).replace(below, "")
+        };
+        assert_eq!(behind("AGENTS.md").await, behind("missing").await, "nothing shows what exists outside");
         let above =
             client.refused("effective_instructions", json!({ "path": "..", "workspace": "shop" })).await;
         assert_eq!(above["structuredContent"]["code"], -32003, "{above}");
@@ -219,7 +225,8 @@ async fn documents_are_saved_over_the_version_that_is_named() {
     let new = json!({ "content": "One.\n", "expected_version": 0, "message": "first" });
     let saved = editor.ok("document_save", new).await;
     assert_eq!(saved["structuredContent"]["doc"]["version"], 1);
-    assert_eq!(saved["structuredContent"]["doc"]["updated_by"], "mcp:ada", "as the client calls itself");
+    // A client may call itself anything, so the author is the token.
+    assert_eq!(saved["structuredContent"]["doc"]["updated_by"], "editor true");
     let other = json!({ "content": "Other.\n", "expected_version": 0 });
     let conflict = editor.refused("document_save", other).await;
     assert_eq!(conflict["structuredContent"]["code"], -32009, "{conflict}");
@@ -237,11 +244,15 @@ async fn documents_are_saved_over_the_version_that_is_named() {
     assert_eq!(refused["error"]["code"], -32602, "a reader has no such tool: {refused}");
     // Our own protocol records the author of a client that acts for another in the same way.
     let owner = place.gateway.owner_in_memory();
-    let program = json!({ "client": { "name": "mcp:bob", "version": "1" } });
+    let program = json!({ "client": { "name": "mcp:owner\u{202e} b\u{200b}ob", "version": "1" } });
     ask(&owner, "initialize", program).await.unwrap();
     let params = place.world.with(json!({ "content": "Two.\n", "expected_version": 1 }));
     let saved = ask(&owner, "thread/agents_doc/save", params).await.unwrap();
-    assert_eq!(saved["doc"]["updated_by"], "mcp:bob");
+    assert_eq!(saved["doc"]["updated_by"], "stdio");
+    let history = ask(&owner, "thread/agents_doc/history", place.world.with(json!({}))).await.unwrap();
+    let clients = [0, 1].map(|revision| history["revisions"][revision]["client"].clone());
+    assert_eq!(clients, ["mcp:owner bob", "mcp:ada"]);
+    assert_eq!(history["revisions"][1]["saved_by"], "editor true");
 }
 
 #[tokio::test]

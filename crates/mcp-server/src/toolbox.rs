@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use compare::{Absent, Explained, Shown};
 use instructions::{Profile, Resolution};
 use protocol::method::{DocumentGetResult, DocumentSaveResult};
-use protocol::{Comparison, Version, WhyReport, mcp_author, similar};
+use protocol::{Comparison, Version, WhyReport, mcp_client, similar};
 use rmcp::model::{Resource, ResourceTemplate, Tool, ToolAnnotations};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -84,7 +84,7 @@ pub trait Source: Send + Sync + 'static {
     fn compare(&self, asked: &CompareAsked) -> Result<Comparison, Refusal>;
     fn document(&self, document: &DocumentAddress) -> Result<DocumentGetResult, Refusal>;
     /// Saves a document on behalf of an author.
-    fn save(&self, author: &str, save: SaveAsked) -> Result<DocumentSaveResult, Refusal>;
+    fn save(&self, client: &str, save: SaveAsked) -> Result<DocumentSaveResult, Refusal>;
     /// Returns addresses of resources to list.
     fn addresses(&self) -> Vec<Address>;
     /// Returns true if the transcripts of this machine can be read.
@@ -252,7 +252,7 @@ impl<S: Source> McpCatalog for Toolbox<S> {
             }
             // Only `document_save` can arrive here: the session rejects every tool that is not listed, and this one is
             // listed only if saving is allowed.
-            _ => as_data(&self.0.save(&mcp_author(client), arguments.save()?)?),
+            _ => as_data(&self.0.save(&mcp_client(client), arguments.save()?)?),
         }
     }
 

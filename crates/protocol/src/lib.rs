@@ -47,8 +47,8 @@ pub use wire::{error, id, limits, local, method, notification, number, reference
 pub use workspace::{audit, compare, document, text, token, tree};
 
 pub use audit::{
-    AuditEntry, AuditEvent, AuthenticationFailure, GATEWAY_ACTOR, MCP_AUTHOR, STDIO_ACTOR, SignInMethod,
-    mcp_author,
+    AuditEntry, AuditEvent, AuthenticationFailure, GATEWAY_ACTOR, MCP_CLIENT, STDIO_ACTOR, SignInMethod,
+    mcp_client,
 };
 pub use compare::{ComparedAgent, ComparedFile, Comparison, ReadingTime};
 pub use conversation::redaction::{Redacted, Redaction};

@@ -50,6 +50,8 @@ pub enum CloseReason {
     Slow,
     /// The peer was silent for too long.
     Silent,
+    /// The peer knows changes that the database does not have any more.
+    Reload,
     /// The peer's token is no longer valid.
     Unauthenticated,
     TooLarge,
@@ -69,6 +71,7 @@ impl CloseReason {
                 (1013, "the client reads too slowly; reconnect and subscribe with `since` to miss nothing")
             }
             CloseReason::Silent => (1001, "no answer to pings"),
+            CloseReason::Reload => (1012, "the database continues on another server; reconnect and reload"),
             CloseReason::Unauthenticated => (1008, "the token is no longer valid"),
             CloseReason::TooLarge => (1009, "the message is over the limit"),
             CloseReason::InvalidUtf8 => (1007, "a text frame was not UTF-8"),

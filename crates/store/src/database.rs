@@ -154,6 +154,15 @@ impl Store {
         })
     }
 
+    /// Returns the number of the database's history, which grows when a PostgreSQL standby is promoted. `None` for SQLite, or if it
+    /// is unknown.
+    pub fn timeline(&self) -> Option<u32> {
+        match &self.inner.engine {
+            Engine::Sqlite(_) => None,
+            Engine::Postgres(postgres) => postgres.timeline(),
+        }
+    }
+
     /// Returns the time that all gateways of this database agree on. An SQLite file has one gateway, so there it is the
     /// machine's.
     pub fn now(&self) -> Timestamp {

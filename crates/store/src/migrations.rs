@@ -14,12 +14,20 @@ struct Migration {
     postgres: &'static str,
 }
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    name: "0001_initial",
-    both: include_str!("migrations/0001_initial.sql"),
-    sqlite: include_str!("migrations/0001_initial.sqlite.sql"),
-    postgres: include_str!("migrations/0001_initial.postgres.sql"),
-}];
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        name: "0001_initial",
+        both: include_str!("migrations/0001_initial.sql"),
+        sqlite: include_str!("migrations/0001_initial.sqlite.sql"),
+        postgres: include_str!("migrations/0001_initial.postgres.sql"),
+    },
+    Migration {
+        name: "0002_revision_client",
+        both: include_str!("migrations/0002_revision_client.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+];
 
 /// Lists the migrations that a database has had.
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS seaql_migrations (version VARCHAR NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)";

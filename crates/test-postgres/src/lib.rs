@@ -130,6 +130,30 @@ impl Cluster {
         }
     }
 
+    /// Copies the server's current data, as an asynchronous standby has them.
+    pub fn copy_to_standby(&self) -> anyhow::Result<()> {
+        self.stop()?;
+        finish(Command::new("cp").arg("-a").arg(data_directory(&self.directory)).arg(self.standby()))?;
+        self.start_again()
+    }
+
+    /// Lets the standby take the place of the server, without the changes since the copy. As in any promotion, the server
+    /// begins a new timeline.
+    pub fn fail_over(&self) -> anyhow::Result<()> {
+        self.stop()?;
+        let data = data_directory(&self.directory);
+        fs::remove_dir_all(&data)?;
+        fs::rename(self.standby(), &data)?;
+        let mut configuration = fs::OpenOptions::new().append(true).open(data.join("postgresql.conf"))?;
+        configuration.write_all(b"restore_command = 'false'\n")?;
+        fs::write(data.join("recovery.signal"), "")?;
+        self.start_again()
+    }
+
+    fn standby(&self) -> PathBuf {
+        self.directory.join("standby")
+    }
+
     /// Returns the id of the server's first process.
     fn pid(&self) -> anyhow::Result<u32> {
         let path = data_directory(&self.directory).join("postmaster.pid");

@@ -53,7 +53,7 @@ async fn ask(client: &mut Client, workspace: &WorkspaceId, question: String) -> 
         mode: ThreadMode::Agent,
     };
     let thread = client.call::<ThreadCreate>(&thread).await?.thread;
-    let events = EventsSubscribeParams { workspace_id: workspace.clone(), since: None };
+    let events = EventsSubscribeParams { workspace_id: workspace.clone(), since: None, instance: None };
     client.call::<EventsSubscribe>(&events).await?;
     let start = TurnStartParams::new(workspace, &thread.id, question);
     let turn = client.call::<TurnStart>(&start).await?.turn.id;

@@ -89,7 +89,8 @@ async fn follow(
     let mut cursor = Sequence(0);
     loop {
         let mut client = places.connect(&mut place).await;
-        let params = EventsSubscribeParams { workspace_id: workspace_id.clone(), since: Some(cursor) };
+        let params =
+            EventsSubscribeParams { workspace_id: workspace_id.clone(), since: Some(cursor), instance: None };
         match client.call::<EventsSubscribe>(&params).await {
             Ok(_) => {}
             Err(ClientError::Lost) => continue,

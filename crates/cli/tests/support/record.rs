@@ -77,7 +77,11 @@ pub(crate) async fn all_revisions(
 
 /// All changes of a workspace as method and parameters. Fails where a sequence number is missing or out of order.
 pub(crate) async fn all_events(client: &mut Client, workspace_id: &WorkspaceId) -> Vec<(String, String)> {
-    let params = EventsSubscribeParams { workspace_id: workspace_id.clone(), since: Some(Sequence(0)) };
+    let params = EventsSubscribeParams {
+        workspace_id: workspace_id.clone(),
+        since: Some(Sequence(0)),
+        instance: None,
+    };
     let newest = client.call::<EventsSubscribe>(&params).await.expect("subscribe").seq;
     let mut events = Vec::new();
     while (events.len() as u64) < newest.0 {

@@ -100,7 +100,8 @@ impl Audience {
         let (tell, told) = mpsc::unbounded_channel();
         for _ in 0..subscribers {
             let mut client = gateway.owner().await?;
-            let params = EventsSubscribeParams { workspace_id: workspace_id.clone(), since: None };
+            let params =
+                EventsSubscribeParams { workspace_id: workspace_id.clone(), since: None, instance: None };
             client.call::<EventsSubscribe>(&params).await?;
             let tell = tell.clone();
             tokio::spawn(async move {

@@ -46,7 +46,8 @@ pub(crate) async fn measure(effort: Effort) -> anyhow::Result<()> {
         let mut subscribers = Vec::with_capacity(count);
         for _ in 0..count {
             let client = Client::connect(&target).await?;
-            let params = EventsSubscribeParams { workspace_id: workspace_id.clone(), since: None };
+            let params =
+                EventsSubscribeParams { workspace_id: workspace_id.clone(), since: None, instance: None };
             client.call::<EventsSubscribe>(&params).await?;
             subscribers.push(client);
         }

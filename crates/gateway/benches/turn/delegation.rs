@@ -85,7 +85,8 @@ impl Room {
         let root_path = Some(root.to_string_lossy().into_owned());
         let params = WorkspaceCreateParams { name: "delegation".to_owned(), root_path, agents: None };
         let workspace_id = client.call::<WorkspaceCreate>(&params).await?.workspace.id;
-        let params = EventsSubscribeParams { workspace_id: workspace_id.clone(), since: None };
+        let params =
+            EventsSubscribeParams { workspace_id: workspace_id.clone(), since: None, instance: None };
         client.call::<EventsSubscribe>(&params).await?;
         Ok(Self { client, workspace_id })
     }

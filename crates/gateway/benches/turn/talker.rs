@@ -51,7 +51,8 @@ impl Talker {
             };
             unused.push(client.call::<ThreadCreate>(&params).await?.thread.id);
         }
-        let params = EventsSubscribeParams { workspace_id: workspace_id.clone(), since: None };
+        let params =
+            EventsSubscribeParams { workspace_id: workspace_id.clone(), since: None, instance: None };
         client.call::<EventsSubscribe>(&params).await?;
         Ok(Self { client, workspace_id, unused })
     }

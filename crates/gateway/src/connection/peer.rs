@@ -21,8 +21,8 @@ pub(crate) struct Peer {
     pub(crate) number: u64,
     /// True if the answers become part of another answer, for which memory was reserved.
     is_nested: bool,
-    /// Author recorded for document saves, if it differs from the token's name.
-    author: OnceLock<String>,
+    /// Program that acts with the token, as it calls itself, recorded with document saves.
+    client: OnceLock<String>,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -36,7 +36,7 @@ impl Peer {
             subscriptions: Mutex::default(),
             number,
             is_nested: false,
-            author: OnceLock::new(),
+            client: OnceLock::new(),
         }
     }
 
@@ -49,7 +49,7 @@ impl Peer {
             subscriptions: Mutex::default(),
             number,
             is_nested: false,
-            author: OnceLock::new(),
+            client: OnceLock::new(),
         }
     }
 
@@ -62,14 +62,14 @@ impl Peer {
         self.is_nested
     }
 
-    /// Sets the author recorded for document saves. Only the first call has an effect.
-    pub(crate) fn set_author(&self, author: &str) {
-        let _ = self.author.set(author.to_owned());
+    /// Sets the program recorded with document saves. Only the first call has an effect.
+    pub(crate) fn set_client(&self, client: &str) {
+        let _ = self.client.set(client.to_owned());
     }
 
-    /// Returns the author to record for document saves.
-    pub(crate) fn author(&self) -> &str {
-        self.author.get().unwrap_or(&self.actor.name)
+    /// Returns the program to record with document saves.
+    pub(crate) fn client(&self) -> Option<String> {
+        self.client.get().cloned()
     }
 
     pub(crate) fn outgoing(&self) -> Option<&Outgoing> {

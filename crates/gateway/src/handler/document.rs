@@ -27,8 +27,8 @@ pub(crate) async fn save(
     context: Context,
     params: DocumentSaveParams,
 ) -> Result<DocumentSaveResult, ErrorObject> {
-    let doc =
-        context.shared.store.save_document(params, Some(context.peer.author())).await.map_err(from_store)?;
+    let saving = context.shared.store.save_document_with(params, context.actor(), context.peer.client());
+    let doc = saving.await.map_err(from_store)?;
     let carried = context.shared.settings.agent.prompt.budgets.agents_md;
     Ok(DocumentSaveResult { warnings: warnings(&doc, carried), doc })
 }

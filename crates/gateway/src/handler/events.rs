@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protocol::error::ErrorObject;
+use protocol::error::{ErrorKind, ErrorObject};
 use protocol::method::{EventsResult, EventsSubscribeParams, EventsUnsubscribeParams};
 use rpc::Reply;
 
@@ -22,6 +22,11 @@ pub(crate) async fn subscribe(context: Context, params: EventsSubscribeParams) -
         None => store.sequence(&workspace_id).await,
     };
     let seq = seq.map_err(from_store)?;
+    // Compared after the read, whose connection shows whether the database has another history by now.
+    if params.instance.is_some_and(|instance| instance != context.shared.instance()) {
+        let message = "`since` is a number of another database, or of its history before a failover; reload";
+        return Err(ErrorObject::new(ErrorKind::LogPruned, message));
+    }
     let since = params.since.unwrap_or(seq);
     let subscription = context.peer.subscribe(workspace_id.clone(), outgoing).await;
     let shared = Arc::clone(&context.shared);

@@ -12,6 +12,12 @@ use crate::settings::GatewaySettings;
 
 /// Returns the reason to reject a request; `None` if it is allowed.
 pub(crate) fn refusal(headers: &HeaderMap, settings: &GatewaySettings) -> Option<String> {
+    // Programs differ in which of two headers they follow, so a second one could hide what the first check would refuse.
+    for name in [HOST, ORIGIN] {
+        if headers.get_all(&name).iter().nth(1).is_some() {
+            return Some(format!("the request has more than one `{name}`"));
+        }
+    }
     let Some(host) = headers.get(HOST).and_then(|value| value.to_str().ok()) else {
         return Some("the request has no `Host`".to_owned());
     };
@@ -89,6 +95,20 @@ mod tests {
         }
         for host in ["localhost:80@evil.example", "localhost:evil", "[::1].evil.example", "[::1", ""] {
             assert!(!allowed(host, None), "{host}");
+        }
+    }
+
+    #[test]
+    fn repeated_headers_are_refused() {
+        let settings = GatewaySettings::new("/nowhere");
+        for (name, second) in [(HOST, "evil.example"), (HOST, "localhost"), (ORIGIN, "https://evil.example")]
+        {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, "localhost".parse().unwrap());
+            headers.insert(ORIGIN, "http://localhost".parse().unwrap());
+            assert_eq!(refusal(&headers, &settings), None);
+            headers.append(&name, second.parse().unwrap());
+            assert!(refusal(&headers, &settings).is_some(), "{name} {second}");
         }
     }
 

@@ -183,10 +183,10 @@ impl Source for Hosted {
         self.call::<DocumentGet>(&self.scope(document)?)
     }
 
-    fn save(&self, author: &str, save: SaveAsked) -> Result<DocumentSaveResult, Refusal> {
+    fn save(&self, client: &str, save: SaveAsked) -> Result<DocumentSaveResult, Refusal> {
         let DocumentScopeParams { workspace_id, folder_id } = self.scope(&save.document)?;
         let peer = Peer::nested(Arc::clone(&self.actor));
-        peer.set_author(author);
+        peer.set_client(client);
         self.call_as::<DocumentSave>(
             &Arc::new(peer),
             &DocumentSaveParams {
@@ -224,8 +224,21 @@ fn directory(workspace: &Workspace, path: Option<&Path>) -> Result<Option<String
         return path.map(text).transpose();
     };
     let path = normalise(path, Path::new(root));
-    let mut inside = path.ancestors().take_while(|above| above.starts_with(root));
-    let nearest = inside.find(|above| above.is_dir()).unwrap_or(&path);
+    let mut inside: Vec<&Path> = path.ancestors().take_while(|above| above.starts_with(root)).collect();
+    inside.reverse();
+    let mut nearest = inside.first().copied().unwrap_or(&path);
+    let real_root = Path::new(root).canonicalize();
+    for above in inside {
+        match (above.canonicalize(), &real_root) {
+            // Refused where the link is: whether anything exists behind it must not show in the answer.
+            (Ok(real), Ok(real_root)) if !real.starts_with(real_root) => {
+                let message = format!("{} is outside the workspace {root}", path.display());
+                return Err(refusal(&ErrorObject::new(ErrorKind::Forbidden, message)));
+            }
+            (Ok(real), _) if real.is_dir() => nearest = above,
+            _ => break,
+        }
+    }
     text(nearest).map(Some)
 }
 

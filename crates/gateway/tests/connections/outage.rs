@@ -76,6 +76,38 @@ async fn postgresql_goes_away_and_comes_back() {
     assert_eq!(follower.sequences(1).await, [7]);
 }
 
+// An asynchronous standby lacks the newest changes and gives their numbers to others. A subscriber that continued after the
+// number it has seen would silently miss those.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn subscribers_reload_after_a_standby_was_promoted() {
+    let Some(cluster) = block_in_place(|| test_cluster(Options::fast())) else { return };
+    let url = block_in_place(|| cluster.create_database()).unwrap();
+    let gateway = TestGateway::start_on(Database::Postgres(url)).await.unwrap();
+    let world = World::new(&gateway, "w").await;
+    block_in_place(|| cluster.copy_to_standby()).unwrap();
+    until("the gateway to be ready again", async || is_ready(&gateway).await).await;
+    let mut follower = Socket::owner(&gateway).await;
+    let instance = follower.ok("initialize", json!({})).await["instance"].clone();
+    follower.ok("events/subscribe", world.with(json!({}))).await;
+    let mut socket = Socket::owner(&gateway).await;
+    socket.ok("thread/agents_doc/save", save(&world, "lost with the old server")).await;
+    let seen = follower.sequences(2).await[1];
+
+    block_in_place(|| cluster.fail_over()).unwrap();
+    until("the gateway to be ready again", async || is_ready(&gateway).await).await;
+    assert_eq!(follower.closed().await.map(|(code, _)| code), Some(1012));
+    let mut socket = Socket::owner(&gateway).await;
+    let now = socket.ok("initialize", json!({})).await["instance"].clone();
+    assert_ne!(now, instance);
+    // The numbers that the follower has seen belong to other changes now.
+    for text in ["one", "two", "three"] {
+        socket.ok("thread/agents_doc/save", save(&world, text)).await;
+    }
+    let resume = |instance: &Value| world.with(json!({ "since": seen, "instance": instance }));
+    socket.refused(-32012, "events/subscribe", resume(&instance)).await;
+    socket.ok("events/subscribe", resume(&now)).await;
+}
+
 #[tokio::test]
 async fn a_question_outlives_a_database_that_is_away_for_a_moment() {
     let Some(cluster) = test_cluster(Options::fast()) else { return };

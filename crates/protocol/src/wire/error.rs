@@ -84,7 +84,7 @@ impl ErrorKind {
         (
             ErrorKind::LogPruned,
             -32012,
-            "`since` is older than the log, which begins with `oldest_seq`, or newer than its last entry; reload",
+            "`since` is older than the log, which begins with `oldest_seq`, newer than its last entry, or of another `instance`; reload",
         ),
         (ErrorKind::TooLarge, -32013, "`actual` bytes exceed the `limit`"),
         (ErrorKind::RateLimited, -32029, "too many requests; retry after `retry_after_ms`"),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use instructions::{is_unseen, reorders_text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,21 +16,21 @@ use crate::{
 pub const GATEWAY_ACTOR: &str = "gateway";
 /// Actor on the other end of stdio, the parent process.
 pub const STDIO_ACTOR: &str = "stdio";
-/// Prefix of the author name of an MCP client.
-pub const MCP_AUTHOR: &str = "mcp:";
+/// Prefix of the name with which a program introduces itself that acts for an MCP client.
+pub const MCP_CLIENT: &str = "mcp:";
 
 /// Most characters kept of an MCP client's name.
 const MAX_CLIENT: usize = 100;
 
-/// Returns the author name of an MCP client that calls itself `client`.
-// The name is chosen by the client, so control characters are dropped and the length is limited before it is
-// stored with a document.
-pub fn mcp_author(client: &str) -> String {
-    let name: String =
-        client.trim().chars().filter(|character| !character.is_control()).take(MAX_CLIENT).collect();
-    // A client may leave its name out. The author must still be recognizable as an MCP client.
+/// Returns the name of an MCP client that calls itself `name`, without characters that hide or reorder text.
+// The name is chosen by the client, so its length is limited before it is stored with a document.
+pub fn mcp_client(name: &str) -> String {
+    let is_plain =
+        |character: &char| !character.is_control() && !is_unseen(*character) && !reorders_text(*character);
+    let name: String = name.trim().chars().filter(is_plain).take(MAX_CLIENT).collect();
+    // A client may leave its name out. The save must still be recognizable as one of an MCP client.
     let name = if name.is_empty() { "unknown" } else { &name };
-    format!("{MCP_AUTHOR}{name}")
+    format!("{MCP_CLIENT}{name}")
 }
 
 /// An entry of the audit log.

@@ -173,6 +173,9 @@ pub struct RevisionSummary {
     /// Version whose text was restored; absent if the revision is not a restore.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored_from: Option<Version>,
+    /// Program that saved it with that token, as it calls itself; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
 }
 
 /// A saved version with its text.

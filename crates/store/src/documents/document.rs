@@ -74,13 +74,23 @@ impl Store {
         save: DocumentSaveParams,
         actor: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Document, StoreError>> {
+        self.save_document_with(save, actor, None)
+    }
+
+    /// Like [`Self::save_document`], and records the program that acted for the actor.
+    pub fn save_document_with<'a>(
+        &'a self,
+        save: DocumentSaveParams,
+        actor: Option<&'a str>,
+        client: Option<String>,
+    ) -> BoxFuture<'a, Result<Document, StoreError>> {
         Box::pin(async move {
             let text = Text::new(&save.content)?;
             let DocumentSaveParams {
                 workspace_id, folder_id, expected_version, save_reason, message, ..
             } = save;
             let scope = Scope { workspace_id, folder_id };
-            let cause = Cause::new(save_reason.unwrap_or_default().into(), message)?;
+            let cause = Cause { client, ..Cause::new(save_reason.unwrap_or_default().into(), message)? };
             if self.is_postgres()
                 && let Some(saved) = self.save_joined(&scope, &text, expected_version, &cause, actor).await?
             {
@@ -162,8 +172,8 @@ d AS (
 ),
 r AS (
     INSERT INTO thread_agents_doc_revision (id, doc_id, workspace_id, folder_id, version, content, content_sha256,
-        char_count, saved_at, saved_by, save_reason, message)
-    SELECT $10, d.id, $1, d.folder_id, $8, $6, $7, $9, $2, $3, $11, $14 FROM d
+        char_count, saved_at, saved_by, save_reason, message, client)
+    SELECT $10, d.id, $1, d.folder_id, $8, $6, $7, $9, $2, $3, $11, $14, $15 FROM d
 )
 INSERT INTO change_log (workspace_id, seq, changed_at, actor, method, params)
 SELECT $1, w.seq, $2, $3, $12, $13 FROM w, d RETURNING seq";
@@ -226,6 +236,7 @@ impl Store {
                 entry.method,
                 &entry.body,
                 &cause.message,
+                &cause.client,
             ];
             let saved = tx.one_by_key(SAVE_JOINED, values, |mut row| row.next()).await?;
             let Some(seq): Option<Sequence> = saved else {
@@ -299,6 +310,8 @@ pub(crate) struct Cause {
     reason: RevisionReason,
     message: Option<String>,
     restored_from: Option<Version>,
+    /// Program that acted for the author.
+    client: Option<String>,
 }
 
 impl Cause {
@@ -314,13 +327,13 @@ impl Cause {
                 return Err(StoreError::invalid("message", reason));
             }
         }
-        Ok(Self { reason, message, restored_from: None })
+        Ok(Self { reason, message, restored_from: None, client: None })
     }
 }
 
 impl From<RevisionReason> for Cause {
     fn from(reason: RevisionReason) -> Self {
-        Self { reason, message: None, restored_from: None }
+        Self { reason, message: None, restored_from: None, client: None }
     }
 }
 
@@ -484,8 +497,9 @@ impl WorkspaceWrite<'_, '_> {
     async fn add_revision(&mut self, document: &Document, cause: &Cause) -> Result<(), StoreError> {
         const INSERT: &str =
             "INSERT INTO thread_agents_doc_revision (id, doc_id, workspace_id, folder_id, version,
-            content, content_sha256, char_count, saved_at, saved_by, save_reason, message, restored_from)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+            content, content_sha256, char_count, saved_at, saved_by, save_reason, message, restored_from,
+            client)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
         let id = DocumentId::new();
         let reason = enum_str(cause.reason);
         let values = values![
@@ -502,6 +516,7 @@ impl WorkspaceWrite<'_, '_> {
             &reason,
             &cause.message,
             cause.restored_from.map(Version::to_column),
+            &cause.client,
         ];
         self.tx.execute(INSERT, values).await.map(drop)
     }

@@ -24,7 +24,7 @@ impl Store {
             let select = in_scope!(
                 scope,
                 "SELECT version, content_sha256, char_count, saved_at, saved_by, save_reason, message,
-            restored_from
+            restored_from, client
             FROM thread_agents_doc_revision WHERE",
                 "AND version < $3 ORDER BY version DESC LIMIT $4"
             );
@@ -47,7 +47,7 @@ impl Store {
             let select = in_scope!(
                 scope,
                 "SELECT version, content_sha256, char_count, saved_at, saved_by, save_reason, message,
-            restored_from, content
+            restored_from, client, content
             FROM thread_agents_doc_revision WHERE",
                 "AND version = $3"
             );
@@ -71,6 +71,7 @@ fn read_summary(row: &mut Columns<'_>) -> Result<RevisionSummary, StoreError> {
         save_reason: row.next()?,
         message: row.next()?,
         restored_from: row.next()?,
+        client: row.next()?,
     })
 }
 

@@ -72,7 +72,7 @@ impl Postgres {
 
     pub(crate) async fn open(address: &str, wakes: broadcast::Sender<Wake>) -> Result<Self, StoreError> {
         let options = PgConnectOptions::from_str(address)?.application_name("foreword");
-        let pool = Pool::open(options).await?;
+        let pool = Pool::open(options, wakes.clone()).await?;
         let mut connection = pool.acquire().await?;
         let mut transaction = connection.begin().await?;
         // Another gateway may be running migrations, which have no time limit.
@@ -101,6 +101,11 @@ impl Postgres {
             announcements,
             background,
         })
+    }
+
+    /// Returns the number of the server's timeline, or `None` if it is unknown.
+    pub(crate) fn timeline(&self) -> Option<u32> {
+        self.pool.timeline()
     }
 
     /// Returns the time of the database's clock.

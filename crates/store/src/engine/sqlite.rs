@@ -21,6 +21,10 @@ use crate::connection::{self, Tx};
 use crate::engine::counter::Counter;
 use crate::migrations;
 
+mod integrity;
+
+use integrity::Integrity;
+
 /// Number of reader threads.
 const READERS: usize = 4;
 /// Jobs that share a commit.
@@ -79,6 +83,7 @@ impl Sqlite {
         // From here on the file must exist. If it was moved away, a connection that is opened later must not create an
         // empty one and use it with the old file's write-ahead log.
         let file = Arc::new(OpenedFile::remember(path));
+        file.integrity.watch(file.path.clone());
         let (writer, jobs, running) = Queue::new();
         let thread = Writer { file: file.clone(), connection: Some(connection), jobs, wakes };
         spawn("store-writer", running, move || thread.run())?;
@@ -436,15 +441,17 @@ fn migrate(connection: &mut Connection) -> Result<(), StoreError> {
 struct OpenedFile {
     path: PathBuf,
     identity: Option<(u64, u64)>,
+    integrity: Arc<Integrity>,
 }
 
 impl OpenedFile {
     fn remember(path: PathBuf) -> Self {
-        Self { identity: identity(&path), path }
+        Self { identity: identity(&path), path, integrity: Arc::default() }
     }
 
-    /// Rejects writes to a file that was moved or deleted, because they would be lost.
+    /// Rejects writes to a file that was moved, deleted or damaged, because they would be lost.
     fn check(&self) -> Result<(), StoreError> {
+        self.integrity.check()?;
         if identity(&self.path) == self.identity {
             return Ok(());
         }

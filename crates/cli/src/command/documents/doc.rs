@@ -15,7 +15,7 @@ use protocol::method::{
     DocumentResolveForFolder, DocumentResolveForThread, DocumentResolveForThreadParams, DocumentRestore,
     DocumentRestoreParams, DocumentRevision, DocumentRevisionParams, DocumentScopeParams,
 };
-use protocol::{Document, DocumentStatus, ResolvedDocument, Revision, Version, Warning};
+use protocol::{Document, DocumentStatus, ResolvedDocument, Revision, RevisionSummary, Version, Warning};
 
 use crate::arguments::{Doc, InScope};
 use crate::context::{Context, PastScope, find_thread};
@@ -242,7 +242,7 @@ async fn history(
             vec![
                 revision.version.to_string(),
                 time(revision.saved_at),
-                revision.saved_by.as_deref().map_or_else(|| "-".to_owned(), shown_name),
+                author(revision),
                 reason,
                 revision.char_count.to_string(),
                 revision.content_sha256.as_str().chars().take(12).collect(),
@@ -252,6 +252,15 @@ async fn history(
         table(&["version", "saved", "by", "why", "characters", "sha256", "message"], rows)
     })?;
     Ok(Exit::Done)
+}
+
+/// Returns the token that saved a revision, with the program that used it.
+fn author(revision: &RevisionSummary) -> String {
+    let token = revision.saved_by.as_deref().map_or_else(|| "-".to_owned(), shown_name);
+    match &revision.client {
+        Some(client) => format!("{token} ({})", shown_name(client)),
+        None => token,
+    }
 }
 
 async fn restore(

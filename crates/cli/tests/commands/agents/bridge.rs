@@ -232,7 +232,7 @@ fn documents_are_read_and_saved_over_mcp() {
         ],
     );
     assert_eq!(answers[1]["result"]["isError"], false, "{}", answers[1]);
-    assert_eq!(answers[1]["result"]["structuredContent"]["doc"]["updated_by"], "mcp:ada");
+    assert_eq!(answers[1]["result"]["structuredContent"]["doc"]["updated_by"], "owner");
     assert_eq!(answers[2]["result"]["isError"], true, "another version is there: {}", answers[2]);
     // The reader of this text is a model that can call tools but cannot pass flags, so the hint must name a
     // tool and no `--flag`.

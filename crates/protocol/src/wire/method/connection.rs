@@ -22,7 +22,7 @@ pub struct Program {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InitializeParams {
-    /// The client. One named `mcp:NAME` acts for an MCP client, and its saves are attributed to `mcp:NAME`.
+    /// The client. One named `mcp:NAME` acts for an MCP client, and the history names it beside the token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Program>,
 }
@@ -34,7 +34,8 @@ pub struct InitializeResult {
     pub protocol_version: String,
     /// The gateway.
     pub server: Program,
-    /// Id of the database. If it changed, clients must reload everything they know.
+    /// Id of the database, and of its history if a PostgreSQL standby was promoted. If it changed, clients must reload everything
+    /// they know.
     pub instance: InstanceId,
     /// Name of the caller's token, or `stdio`.
     pub actor: String,
@@ -83,6 +84,10 @@ pub struct EventsSubscribeParams {
     /// Last sequence number already seen; absent to receive only new changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Sequence>,
+    /// Value of `instance` in the answer to `initialize` when that change was seen. If it is another one now, the answer is
+    /// -32012, because the number may belong to another change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<InstanceId>,
 }
 
 /// Workspace to unsubscribe from.

@@ -5,14 +5,16 @@
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection as _, Executor as _, PgConnection};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 
 use crate::StoreError;
+use crate::change_log::Wake;
 use crate::engine::postgres::PoolFigures;
 
 /// Connections for readers and writers together.
@@ -44,12 +46,20 @@ pub(crate) const SESSION: &str = "SET idle_in_transaction_session_timeout = '4s'
     SET statement_timeout = '20s'; SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5;
     SET tcp_keepalives_count = 3";
 
+/// Returns the number of the server's timeline in hexadecimal, which grows with every promotion of a standby. `NULL` on a
+/// standby.
+const TIMELINE: &str = "SELECT CASE WHEN pg_is_in_recovery() THEN NULL
+    ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END";
+
 /// A limited number of connections, which are made on demand.
 #[derive(Clone)]
 pub(super) struct Pool {
     options: Arc<PgConnectOptions>,
     idle: Arc<Mutex<Vec<Idle>>>,
     places: Arc<Semaphore>,
+    /// Timeline of the newest connection; 0 if unknown.
+    timeline: Arc<AtomicU32>,
+    wakes: broadcast::Sender<Wake>,
 }
 
 struct Idle {
@@ -60,11 +70,16 @@ struct Idle {
 
 impl Pool {
     /// Opens a pool and makes its first connection, so that a wrong address fails here.
-    pub(super) async fn open(options: PgConnectOptions) -> Result<Self, StoreError> {
+    pub(super) async fn open(
+        options: PgConnectOptions,
+        wakes: broadcast::Sender<Wake>,
+    ) -> Result<Self, StoreError> {
         let pool = Self {
             options: Arc::new(options.statement_cache_capacity(STATEMENTS)),
             idle: Arc::default(),
             places: Arc::new(Semaphore::new(CONNECTIONS as usize)),
+            timeline: Arc::default(),
+            wakes,
         };
         pool.acquire().await?.release();
         Ok(pool)
@@ -111,6 +126,9 @@ impl Pool {
             match PgConnection::connect_with(&self.options).await {
                 Ok(mut connection) => {
                     connection.execute(SESSION).await?;
+                    // Before the first use: a promotion breaks all connections, so the new history is noticed before
+                    // anything of it is read or written.
+                    self.note_timeline(&mut connection).await?;
                     return Ok(connection);
                 }
                 Err(error) if is_starting(&error) => {
@@ -120,6 +138,25 @@ impl Pool {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Returns the number of the server's timeline, or `None` if it is unknown.
+    pub(super) fn timeline(&self) -> Option<u32> {
+        Some(self.timeline.load(Ordering::Acquire)).filter(|timeline| *timeline > 0)
+    }
+
+    async fn note_timeline(&self, connection: &mut PgConnection) -> Result<(), StoreError> {
+        let found: Option<String> = sqlx::query_scalar(TIMELINE).fetch_one(connection).await?;
+        let Some(timeline) = found.and_then(|digits| u32::from_str_radix(&digits, 16).ok()) else {
+            return Ok(());
+        };
+        let before = self.timeline.swap(timeline, Ordering::AcqRel);
+        if before != 0 && before != timeline {
+            tracing::warn!(before, timeline, "the database continues on a promoted standby");
+            // Fails if nothing listens.
+            let _ = self.wakes.send(Wake::Everything);
+        }
+        Ok(())
     }
 
     fn take_idle(&self) -> Option<Idle> {

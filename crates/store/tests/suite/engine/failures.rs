@@ -29,6 +29,32 @@ fn a_sqlite_file_that_was_moved_away_is_not_written_to() {
     });
 }
 
+// What is saved into a damaged file may be lost, and what is read of it may be wrong.
+#[test]
+fn a_damaged_sqlite_file_is_read_but_not_written_to() {
+    use std::os::unix::fs::FileExt as _;
+    run(Engine::Sqlite, async |given| {
+        let Database::Sqlite(path) = &given.database else { unreachable!() };
+        for number in 0..60 {
+            given.save(&given.root(), &format!("{number}{}", "x".repeat(20_000))).await;
+        }
+        given.store.close().await;
+        let file = std::fs::File::options().write(true).open(path).unwrap();
+        let pages = file.metadata().unwrap().len() / 4096;
+        // The pages of the texts, far behind those of the schema.
+        for page in (pages / 2..pages).step_by(3) {
+            file.write_all_at(&[0xAB; 4096], page * 4096).unwrap();
+        }
+        let store = Store::open(&given.database).await.unwrap();
+        let refused = store.save_document(text(&given.root(), "lost"), None).await;
+        assert!(refused.as_ref().unwrap_err().to_string().contains("is damaged"), "{refused:?}");
+        assert_unavailable(refused);
+        assert_unavailable(store.ping().await);
+        assert!(store.sequence(&given.workspace).await.is_ok());
+        store.close().await;
+    });
+}
+
 // The write-ahead log of the old file would be applied to the new one and damage it.
 #[test]
 fn a_sqlite_file_that_was_replaced_is_not_written_to() {
