@@ -84,6 +84,28 @@ const ATTRIBUTES: &[i64] = &[
     SETXATTRAT,
     REMOVEXATTRAT,
 ];
+/// Bit of a mode with which other users of the machine run a program as the gateway's user.
+const SETUID: u64 = 0o4000;
+/// Calls with a mode at this index.
+const MODES: &[(i64, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (FCHMODAT2, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+    (libc::SYS_mknodat, 2),
+];
+/// Calls with flags at this index, followed by a mode.
+const OPENS: &[(i64, u8)] = &[
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+    (libc::SYS_openat, 2),
+];
+const FCHMODAT2: i64 = 452;
 /// Numbers that `libc` does not have yet; newer calls have the same number on every architecture.
 const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;
@@ -142,8 +164,17 @@ fn filters(network: Network) -> Result<[BpfProgram; 3], seccompiler::BackendErro
     for (call, single) in ONE_PROCESS_ONLY {
         rules.entry(*call).or_default().push(one(0, SeccompCmpOp::Ne, number(*single))?);
     }
+    for (call, index) in MODES {
+        rules.entry(*call).or_default().push(one(*index, SeccompCmpOp::MaskedEq(SETUID), SETUID)?);
+    }
+    // The mode of these counts only for a new file; otherwise the register holds anything.
+    for (call, flags) in OPENS {
+        let creates = argument(*flags, SeccompCmpOp::MaskedEq(number(libc::O_CREAT)), number(libc::O_CREAT))?;
+        let is_setuid = argument(*flags + 1, SeccompCmpOp::MaskedEq(SETUID), SETUID)?;
+        rules.entry(*call).or_default().push(SeccompRule::new(vec![creates, is_setuid])?);
+    }
     // The arguments are behind a pointer, which filters cannot read. Programs fall back to `clone` if it is missing.
-    let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    let missing = BTreeMap::from([(libc::SYS_clone3, Vec::new()), (libc::SYS_openat2, Vec::new())]);
     let attributes = ATTRIBUTES.iter().map(|call| (*call, Vec::new())).collect();
     Ok([
         compile(rules, libc::EPERM)?,

@@ -105,6 +105,11 @@ attacks! {
          check(libc.syscall(310 if x86 else 270, int(p), l, 1, r, 1, 0))";
     attributes_outside: "setting an extended attribute of a file outside", isolated Yes, confined Yes,
         "os.setxattr(E['OUTSIDE'], 'user.evil', b'x')\nthrough()";
+    setuid_program: "leaving a program that other users run as the gateway's user", isolated Yes, confined Yes,
+        "open('program', 'w').close()\ntry: os.chmod('program', 0o4755)\nexcept OSError: pass\n\
+         try: os.close(os.open('other', os.O_CREAT | os.O_WRONLY, 0o4755))\nexcept OSError: pass\n\
+         f = [n for n in ('program', 'other') if os.path.exists(n)]\n\
+         if any(os.stat(n).st_mode & stat.S_ISUID for n in f): through()";
     kernel_settings: "writing the kernel's settings in `/proc/sys`", isolated Yes, confined Yes,
         "p = '/proc/sys/kernel/core_pattern'\nt = open(p).read()\nopen(p, 'w').write(t)\nthrough()";
     user_namespace: "a new user namespace, in which one is root", isolated Yes, confined Yes,

@@ -60,7 +60,9 @@ impl TurnApprovals {
                 Ok(Some(decision)) => return Ok(decision),
                 // Let the store decide between expiry and an answer that arrives at this very moment. If the answer
                 // was first, it counts.
-                Ok(None) if tokio::time::Instant::now() >= deadline => {
+                // By either clock: after a jump of the machine's clock, nobody could decide any more, and waiting for the rest of
+                // the time would only block the turn.
+                Ok(None) if tokio::time::Instant::now() >= deadline || self.store.now() >= expires_at => {
                     let expired = self.store.expire_approval(workspace_id, turn_id, &self.owner, &call_id);
                     match expired.await {
                         Ok(approval) => return Ok(decided(&approval).unwrap_or(EXPIRED)),

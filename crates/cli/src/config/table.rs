@@ -491,6 +491,12 @@ pub(crate) const KEYS: &[Key] = &[
         providers[NAME].headers,
         "Additional headers of every request; their values are never shown."
     ),
+    key!(
+        "providers.NAME.first_byte_seconds",
+        providers[NAME].first_byte as Seconds,
+        "Time limit for the first byte of an answer; raise it for a slow local server."
+    )
+    .otherwise("60"),
     key!("mcp.enabled", mcp_enabled, "Offer the tools of MCP servers to turns."),
     key!(
         "mcp.servers.NAME.command",

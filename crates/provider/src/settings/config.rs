@@ -68,6 +68,8 @@ pub struct ProviderSettings {
     pub api_key_file: Option<PathBuf>,
     /// Additional headers of every request.
     pub headers: BTreeMap<String, SecretString>,
+    /// Time limit for the first byte of an answer.
+    pub first_byte: Option<Duration>,
 }
 
 impl ProviderSettings {
@@ -93,6 +95,9 @@ impl ProviderSettings {
             config.base_url.clone_from(base_url);
         }
         config.headers.clone_from(&self.headers);
+        if let Some(time) = self.first_byte {
+            config.timeouts.first_byte = time;
+        }
         if let Some(path) = &self.api_key_file {
             config.api_key = Some(key_from_file(path)?);
             // A file in the settings is more specific than any variable. The name is removed, so that no hint points to
@@ -131,7 +136,8 @@ pub struct ProviderConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     pub connect: Duration,
-    /// From the request to the first byte of the answer's body. A local server may take minutes for a large prompt.
+    /// From the request to the first byte of the answer's body. A local server that takes longer for a large prompt needs a
+    /// setting.
     pub first_byte: Duration,
     /// Between two pieces of an answer.
     pub idle: Duration,
@@ -141,7 +147,7 @@ impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(15),
-            first_byte: Duration::from_secs(300),
+            first_byte: Duration::from_secs(60),
             idle: Duration::from_secs(180),
         }
     }
