@@ -616,6 +616,8 @@ export interface EventsSubscribeParams {
   workspace_id: string;
   /** Last sequence number already seen; absent to receive only new changes. */
   since?: number;
+  /** Value of `instance` in the answer to `initialize` when that change was seen. If it is another one now, the answer is -32012, because the number may belong to another change. */
+  instance?: string;
 }
 
 /** Workspace to unsubscribe from. */
@@ -983,7 +985,7 @@ export interface InitialChain {
 
 /** The calling client. */
 export interface InitializeParams {
-  /** The client. One named `mcp:NAME` acts for an MCP client, and its saves are attributed to `mcp:NAME`. */
+  /** The client. One named `mcp:NAME` acts for an MCP client, and the history names it beside the token. */
   client?: Program;
 }
 
@@ -993,7 +995,7 @@ export interface InitializeResult {
   protocol_version: string;
   /** The gateway. */
   server: Program;
-  /** Id of the database. If it changed, clients must reload everything they know. */
+  /** Id of the database, and of its history if a PostgreSQL standby was promoted. If it changed, clients must reload everything they know. */
   instance: string;
   /** Name of the caller's token, or `stdio`. */
   actor: string;
@@ -1602,6 +1604,8 @@ export interface Revision {
   message?: string;
   /** Version whose text was restored; absent if the revision is not a restore. */
   restored_from?: number;
+  /** Program that saved it with that token, as it calls itself; absent if unknown. */
+  client?: string;
   /** The saved text. */
   content: string;
 }
@@ -1627,6 +1631,8 @@ export interface RevisionSummary {
   message?: string;
   /** Version whose text was restored; absent if the revision is not a restore. */
   restored_from?: number;
+  /** Program that saved it with that token, as it calls itself; absent if unknown. */
+  client?: string;
 }
 
 /** Role of a token. Each role includes the ones before it. */

@@ -122,10 +122,14 @@ pub(super) fn begins_with_name(text: impl Iterator<Item = char>) -> bool {
         is_seen.then_some((character, before))
     });
     let fold = |character| {
+        // A letter with an accent is read as the letter itself, but ends a name as any foreign character does.
+        let is_foreign = !std::iter::once(character).nfkc().all(|it| plain_dash(it).is_ascii());
         let parts = std::iter::once(character).nfkd().filter(|part| !is_combining_mark(*part));
-        parts.map(plain_dash).flat_map(char::to_lowercase)
+        parts.map(plain_dash).flat_map(char::to_lowercase).map(move |it| (it, is_foreign))
     };
-    let folded = seen.flat_map(|(character, is_parted)| fold(character).map(move |it| (it, is_parted)));
+    let folded = seen.flat_map(|(character, is_parted)| {
+        fold(character).map(move |(it, is_foreign)| (it, is_parted || is_foreign))
+    });
     let mut folded = folded.skip_while(|(character, _)| character.is_whitespace()).peekable();
     // Any number of slashes: a model reads `<//` as it reads `</`.
     while folded.next_if(|(character, _)| is_slash(*character) || character.is_whitespace()).is_some() {}
