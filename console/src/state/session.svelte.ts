@@ -146,7 +146,8 @@ export class Session {
     } catch (error) {
       this.treeProblem = describe(error);
     }
-    this.#emit({ kind: "reconnected" });
+    // The connection may be gone again by now. Listeners that took it for restored would never notice.
+    if (this.isOnline && this.hello === hello) this.#emit({ kind: "reconnected" });
   }
 
   async loadWorkspaces(): Promise<void> {
