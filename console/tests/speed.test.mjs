@@ -77,8 +77,17 @@ test("the first screen and a keystroke in a long document", async () => {
     channel.port1.onmessage = () => window.work.push(performance.now() - start);
     window.addEventListener("input", () => channel.port2.postMessage(0), true);
   });
+  const devtools = await window.context.newCDPSession(page);
+  await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
+  const busy = async () => {
+    const { metrics } = await devtools.send("Performance.getMetrics");
+    return metrics.find((metric) => metric.name === "TaskDuration").value * 1000;
+  };
+  const before = await busy();
   for (let stroke = 0; stroke < 100; stroke += 1) await page.keyboard.press("a");
+  print("processor time of a keystroke in 64 KB, layout included, mean of 100", `${(((await busy()) - before) / 100).toFixed(1)} ms`);
   const work = await page.evaluate(() => window.work);
+  print("a keystroke in 64 KB, median of 100", `${quantile(work, 0.5).toFixed(1)} ms`);
   print("a keystroke in 64 KB, 95th percentile of 100", `${quantile(work, 0.95).toFixed(1)} ms`);
   assert.ok(quantile(work, 0.95) < 250, `${quantile(work, 0.95)} ms`);
   await window.close();
