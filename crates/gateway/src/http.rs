@@ -232,10 +232,11 @@ async fn authenticate_caller(
     headers: &HeaderMap,
 ) -> Result<(Arc<Actor>, Option<HeaderValue>), Response> {
     // A token decides alone. The cookie is only what a browser adds by itself.
-    if secret(headers).is_none() && !headers.contains_key(AUTHORIZATION) {
-        if let Some(SignedIn { actor, renewed }) = sign_in::by_cookie(state, slot, headers).await? {
-            return Ok((admit(slot, actor)?, renewed));
-        }
+    if secret(headers).is_none()
+        && !headers.contains_key(AUTHORIZATION)
+        && let Some(SignedIn { actor, renewed }) = sign_in::by_cookie(state, slot, headers).await?
+    {
+        return Ok((admit(slot, actor).map_err(without_slot)?, renewed));
     }
     Ok((authenticate(state, slot, headers).await?, None))
 }
@@ -248,7 +249,7 @@ pub(crate) async fn authenticate(
 ) -> Result<Arc<Actor>, Response> {
     let secret = secret(headers);
     match state.service.shared.access.authenticate(secret, slot.source).await {
-        Ok(Some(actor)) => admit(slot, actor),
+        Ok(Some(actor)) => admit(slot, actor).map_err(without_slot),
         // A client without a token may send one with its next request, so its connection stays open.
         Ok(None) if secret.is_none() => Err(failure(StatusCode::UNAUTHORIZED, &unauthenticated())),
         // A connection with a bad token does not keep its slot.
@@ -257,16 +258,18 @@ pub(crate) async fn authenticate(
     }
 }
 
-/// Gives an authenticated actor its slot, or returns the response that rejects it.
-fn admit(slot: &ConnectionSlot, actor: Actor) -> Result<Arc<Actor>, Response> {
+/// Gives an authenticated actor its slot.
+fn admit(slot: &ConnectionSlot, actor: Actor) -> Result<Arc<Actor>, AdmissionError> {
     let role = actor.role;
     let reach = actor.reach();
     // Over HTTP every actor has a token, so this always marks the slot.
-    let place = actor.token_id.iter().try_for_each(|id| slot.mark_authenticated(id, role, reach));
-    match place {
-        Ok(()) => Ok(Arc::new(actor)),
-        Err(rejected) => Err(closing(failure(StatusCode::SERVICE_UNAVAILABLE, &full(rejected)))),
-    }
+    actor.token_id.iter().try_for_each(|id| slot.mark_authenticated(id, role, reach))?;
+    Ok(Arc::new(actor))
+}
+
+/// Returns the response to an actor that gets no slot.
+fn without_slot(rejected: AdmissionError) -> Response {
+    closing(failure(StatusCode::SERVICE_UNAVAILABLE, &full(rejected)))
 }
 
 fn full(rejected: AdmissionError) -> ErrorObject {
