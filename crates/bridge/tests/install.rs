@@ -145,7 +145,7 @@ fn a_program_that_has_moved_replaces_itself() {
     machine.install("claude-code", Scope::User).unwrap().expect("a change");
     let text = read(&machine.claude());
     assert!(!text.contains("our tools"), "{text}");
-    assert_eq!(text.matches("hook claude-code").count(), 2, "{text}");
+    assert_eq!(text.matches("hook claude-code").count(), 3, "one for each event: {text}");
     assert_eq!(machine.undo("claude-code", Scope::User), Some(Undone::Restored));
     assert_eq!(read(&machine.claude()), "{}");
 }

@@ -18,6 +18,8 @@ const CLOSE: &str = "-->";
 const WORD: &str = "guard:";
 /// Longest pattern and longest reason.
 const MAX_TEXT_BYTES: usize = 4_096;
+/// Distance at which the rule of a guard is searched, in bytes.
+const MAX_RULE_DISTANCE: usize = 1_000;
 /// Longest rule that is quoted, in characters.
 const MAX_RULE_CHARS: usize = 300;
 
@@ -148,19 +150,35 @@ fn rule(text: &str, comment: &Range<usize>) -> String {
         return own;
     }
     // Guards below a rule are usually next to it. Far above there may be another subject.
-    let above = text[..start].lines().rev().take(8).map(plain).find(|line| !line.is_empty());
-    above.or_else(|| text[end..].lines().take(8).map(plain).find(|line| !line.is_empty())).unwrap_or_default()
+    let near = text.floor_char_boundary(start.saturating_sub(MAX_RULE_DISTANCE));
+    let above = without_comments(&text[near..start]);
+    let above = above.lines().rev().map(plain).find(|line| !line.is_empty());
+    let below = || {
+        let near = text.floor_char_boundary((end + MAX_RULE_DISTANCE).min(text.len()));
+        without_comments(&text[end..near]).lines().map(plain).find(|line| !line.is_empty())
+    };
+    above.or_else(below).unwrap_or_default()
 }
 
-/// Returns a line without comments, list markers and heading marks.
-fn plain(line: &str) -> String {
-    let mut kept = String::new();
-    let mut rest = line;
+/// Returns a text without comments. A comment that began before the text ends in it.
+fn without_comments(text: &str) -> String {
+    let begins_inside = match (text.find(CLOSE), text.find(OPEN)) {
+        (Some(close), Some(open)) => close < open,
+        (close, _) => close.is_some(),
+    };
+    let mut rest = if begins_inside { text.split_once(CLOSE).map_or("", |(_, rest)| rest) } else { text };
+    let mut kept = String::with_capacity(rest.len());
     while let Some((before, after)) = rest.split_once(OPEN) {
         kept.push_str(before);
         rest = after.split_once(CLOSE).map_or("", |(_, after)| after);
     }
     kept.push_str(rest);
+    kept
+}
+
+/// Returns a line without comments, list markers and heading marks.
+fn plain(line: &str) -> String {
+    let kept = without_comments(line);
     let text = kept.trim().trim_start_matches(['#', '>']).trim_start();
     let text = ["- ", "* ", "+ "].iter().find_map(|mark| text.strip_prefix(mark)).unwrap_or(text);
     let text = match text.split_once(['.', ')']) {

@@ -94,7 +94,7 @@ fn kind(name: Option<&str>, fields: &Map<String, Value>, is_tool: bool, has_resp
         ("precompress", _) => EventKind::Other,
         ("pretooluse" | "beforetool", _) if is_tool => EventKind::BeforeTool,
         // Copilot names no events. Only before the call is there no result.
-        ("", _) if is_tool && !has_response => EventKind::BeforeTool,
+        ("", _) if fields.contains_key("toolName") && is_tool && !has_response => EventKind::BeforeTool,
         // The event after a tool has a different name in each agent, and some send none. The tool's name is a safer
         // sign.
         _ if is_tool => EventKind::Tool,

@@ -41,7 +41,7 @@ pub(super) fn group(before: &Side, after: &Side, changed: &mut HashSet<usize>) -
 }
 
 /// Returns the number of components of a path; 0 for the top.
-fn depth(path: &str) -> usize {
+pub(super) fn depth(path: &str) -> usize {
     if path == "." { 0 } else { path.split('/').count() }
 }
 

@@ -17,35 +17,76 @@ const OMISSION: usize = 200;
 /// Most names in one list.
 const MAX_NAMES: usize = 8;
 
-/// A change with the agents that it affects in the same way.
+/// A change in the same words, with the directories and agents that it affects.
 struct Row<'a> {
     agents: Vec<&'a str>,
     change: &'a Change,
+    /// First directories, and the number of all.
+    directories: Vec<&'a str>,
+    count: usize,
+    /// True if every directory has the same number of tokens.
+    is_even: bool,
 }
 
 impl Change {
-    /// Returns true if both are described by the same words. The order of the files may differ.
+    /// Returns the tokens that the change adds.
+    fn tokens_added(&self) -> i128 {
+        i128::from(self.after.tokens) - i128::from(self.before.tokens)
+    }
+
+    /// Returns true if both are described by the same words. The files that do not change, and the order, may differ.
     fn looks_like(&self, other: &Self) -> bool {
         let seen = |change: &Self| {
             let Self { added, removed, edited, newly_lost, .. } = change.clone();
             let mut lists = [added, removed, edited];
             lists.iter_mut().for_each(|list| list.sort_unstable());
-            let numbers = [change.before.tokens, change.after.tokens, change.after.lost_bytes];
-            (lists, newly_lost, numbers)
+            let less_lost = change.before.lost_bytes.saturating_sub(change.after.lost_bytes);
+            (lists, newly_lost, less_lost, change.tokens_added())
         };
-        self.count == other.count && self.directories == other.directories && seen(self) == seen(other)
+        seen(self) == seen(other)
+    }
+}
+
+impl<'a> Row<'a> {
+    fn new(agent: &'a str, change: &'a Change) -> Self {
+        let directories = change.directories.iter().map(String::as_str).collect();
+        Self { agents: vec![agent], change, directories, count: change.count, is_even: true }
+    }
+
+    /// Adds the directories of a change in the same words.
+    fn extend(&mut self, change: &'a Change) {
+        self.directories.extend(change.directories.iter().map(String::as_str));
+        self.directories.sort_unstable_by_key(|path| (super::group::depth(path), *path));
+        self.count += change.count;
+        self.is_even &= self.change.before.tokens == change.before.tokens;
+    }
+
+    /// Returns true if two agents are affected in the same way.
+    fn is_same(&self, other: &Self) -> bool {
+        self.count == other.count
+            && self.directories == other.directories
+            && self.is_even == other.is_even
+            && self.change.looks_like(other.change)
+            && (!self.is_even || self.change.before.tokens == other.change.before.tokens)
     }
 }
 
 impl Changes {
-    /// Returns the changes by importance, each once for all agents with the same change.
+    /// Returns the changes by importance, each once for all directories and agents with the same words.
     fn rows(&self) -> Vec<Row<'_>> {
         let mut rows: Vec<Row<'_>> = Vec::new();
         for agent in &self.agents {
+            let mut own: Vec<Row<'_>> = Vec::new();
             for change in &agent.changes {
-                match rows.iter_mut().find(|row| row.change.looks_like(change)) {
-                    Some(row) => row.agents.push(agent.agent),
-                    None => rows.push(Row { agents: vec![agent.agent], change }),
+                match own.iter_mut().find(|row| row.change.looks_like(change)) {
+                    Some(row) => row.extend(change),
+                    None => own.push(Row::new(agent.agent, change)),
+                }
+            }
+            for row in own {
+                match rows.iter_mut().find(|known| known.is_same(&row)) {
+                    Some(known) => known.agents.push(agent.agent),
+                    None => rows.push(row),
                 }
             }
         }
@@ -57,14 +98,13 @@ impl Changes {
     pub fn text(&self) -> String {
         let mut text = String::new();
         for row in self.rows() {
-            let Row { agents, change } = row;
-            let directories = directories(change, one_line);
             let _ = writeln!(
                 text,
-                "{directories}: {} ({})  {}",
-                sentence(change, one_line),
-                tokens(change),
-                agents.join(", ")
+                "{}: {} ({})  {}",
+                directories(&row, one_line),
+                sentence(row.change, one_line),
+                tokens(&row),
+                row.agents.join(", ")
             );
         }
         for (agent, refusal) in self.refusals() {
@@ -87,13 +127,13 @@ impl Changes {
         }
         text.push_str("\n| directories | agents | change | tokens |\n| --- | --- | --- | ---: |\n");
         let mut left = MAX_COMMENT.saturating_sub(text.chars().count() + OMISSION);
-        for (index, Row { agents, change }) in rows.iter().enumerate() {
+        for (index, row) in rows.iter().enumerate() {
             let line = format!(
                 "| {} | {} | {} | {} |\n",
-                directories(change, code),
-                agents.join(", "),
-                sentence(change, code),
-                tokens(change)
+                directories(row, code),
+                row.agents.join(", "),
+                sentence(row.change, code),
+                tokens(row)
             );
             let size = line.chars().count();
             if size > left {
@@ -196,20 +236,24 @@ fn short(revision: &str) -> &str {
     revision.get(..12).unwrap_or(revision)
 }
 
-fn directories(change: &Change, shown: impl Fn(&str) -> String) -> String {
+fn directories(row: &Row<'_>, shown: impl Fn(&str) -> String) -> String {
     // A top with everything below it is the usual group, and the names of its directories would add nothing.
-    let named = if change.count > 3 { 1 } else { change.directories.len() };
-    let names: Vec<String> = change.directories.iter().take(named).map(|path| shown(path)).collect();
-    match change.count - names.len() {
+    let named = if row.count > 3 { 1 } else { row.directories.len() };
+    let names: Vec<String> = row.directories.iter().take(named).map(|path| shown(path)).collect();
+    match row.count - names.len() {
         0 => list(&names),
         more => format!("{} and {}", names.join(", "), number(more, "other directory", "other directories")),
     }
 }
 
-fn tokens(change: &Change) -> String {
-    let (before, after) = (change.before.tokens, change.after.tokens);
+fn tokens(row: &Row<'_>) -> String {
+    let (before, after) = (row.change.before.tokens, row.change.after.tokens);
     let sign = if after < before { "-" } else { "+" };
-    format!("{} → {} tokens, {sign}{}", grouped(before), grouped(after), grouped(after.abs_diff(before)))
+    let added = format!("{sign}{}", grouped(after.abs_diff(before)));
+    match row.is_even {
+        true => format!("{} → {} tokens, {added}", grouped(before), grouped(after)),
+        false => format!("{added} tokens"),
+    }
 }
 
 /// Returns the change in words, the most important first.
