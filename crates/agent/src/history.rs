@@ -220,7 +220,10 @@ impl Agent {
                         trimmed.results.iter().for_each(|result| entry.trim_result(result));
                     }
                 }
-                (TurnItem::Trimmed(_) | TurnItem::Context(_) | TurnItem::Round(_) | TurnItem::Request(_), _) => {}
+                (
+                    TurnItem::Trimmed(_) | TurnItem::Context(_) | TurnItem::Round(_) | TurnItem::Request(_),
+                    _,
+                ) => {}
             }
         }
         for turn in &mut turns {

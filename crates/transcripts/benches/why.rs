@@ -116,7 +116,6 @@ fn session(directory: &Path, root: &Path, number: usize, bytes: u64) -> anyhow::
         written_of(&mut add, is_codex, &id, root, at, &output, call)?;
         call * (output.len() as u64) < bytes
     } {}
-    drop(add);
     file.flush()?;
     Ok(written)
 }

@@ -13,7 +13,6 @@ use transcripts::{AGENTS, Homes, Search, SessionChoice, WhyAnswer, WhyError, Why
 /// Truth about the requests of a recorded session.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Truth {
-    pub(crate) agent: String,
     pub(crate) started: f64,
     pub(crate) edits: Vec<Edit>,
     pub(crate) rules: Vec<TrueRule>,
@@ -29,7 +28,6 @@ pub(crate) struct Edit {
 #[derive(Debug, Deserialize)]
 pub(crate) struct TrueRule {
     pub(crate) rule: String,
-    pub(crate) file: String,
     pub(crate) version: u32,
     pub(crate) visible_in: Vec<u32>,
 }

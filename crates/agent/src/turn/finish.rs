@@ -120,7 +120,9 @@ impl RunningTurn {
         let is_stored = |call: &UnreportedCall| {
             let messages = stored.iter().filter_map(|item| match &item.item {
                 TurnItem::Message(message) => Some(message),
-                TurnItem::Context(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) | TurnItem::Request(_) => None,
+                TurnItem::Context(_) | TurnItem::Round(_) | TurnItem::Trimmed(_) | TurnItem::Request(_) => {
+                    None
+                }
             });
             messages.flat_map(|message| &message.effects).any(|attached| attached.call_id == call.call_id)
         };

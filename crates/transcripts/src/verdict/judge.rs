@@ -30,6 +30,9 @@ struct Judge<'a> {
     searched: bool,
 }
 
+/// Index of a text, and the part of it that is a version of the rule's file.
+type Part = (usize, String);
+
 /// A verdict with its grounds.
 struct Finding {
     verdict: Verdict,
@@ -97,9 +100,8 @@ impl Judge<'_> {
     fn finding(&self, position: usize) -> Finding {
         let digest = &self.completed.digest;
         let visible = digest.visible(position);
-        let parts: Vec<(usize, String)> =
-            visible.iter().filter_map(|text| Some((*text, self.part(*text)?))).collect();
-        let loaded: Vec<&(usize, String)> =
+        let parts: Vec<Part> = visible.iter().filter_map(|text| Some((*text, self.part(*text)?))).collect();
+        let loaded: Vec<&Part> =
             parts.iter().filter(|(text, _)| digest.texts[*text].origin != Origin::Tool).collect();
         if let Some((old, new)) = self.two_versions(&loaded) {
             let diff = Some(unified(&old.1, &new.1, "earlier in the context", "later in the context"));
@@ -342,20 +344,16 @@ impl Judge<'_> {
     }
 
     /// Returns two versions of the file that are both in front of the model.
-    fn two_versions<'b>(
-        &self,
-        parts: &[&'b (usize, String)],
-    ) -> Option<(&'b (usize, String), &'b (usize, String))> {
+    fn two_versions<'b>(&self, parts: &[&'b Part]) -> Option<(&'b Part, &'b Part)> {
         let texts = &self.completed.digest.texts;
         let (newest, earlier) = parts.split_last()?;
-        let is_excerpt = |part: &(usize, String)| texts[part.0].origin == Origin::Excerpt;
-        let differs =
-            |one: &(usize, String), other: &(usize, String)| match (is_excerpt(one), is_excerpt(other)) {
-                (false, false) => !is_same_version(&one.1, &other.1),
-                (true, false) => has_other_lines(&one.1, &other.1),
-                (false, true) => has_other_lines(&other.1, &one.1),
-                (true, true) => false,
-            };
+        let is_excerpt = |part: &Part| texts[part.0].origin == Origin::Excerpt;
+        let differs = |one: &Part, other: &Part| match (is_excerpt(one), is_excerpt(other)) {
+            (false, false) => !is_same_version(&one.1, &other.1),
+            (true, false) => has_other_lines(&one.1, &other.1),
+            (false, true) => has_other_lines(&other.1, &one.1),
+            (true, true) => false,
+        };
         let old = earlier.iter().rev().find(|old| differs(old, newest))?;
         Some((*old, *newest))
     }

@@ -239,7 +239,7 @@ pub fn find_sessions(request: &SessionsRequest<'_>) -> FoundSessions {
                         cwd.starts_with(real) || cwd.canonicalize().is_ok_and(|cwd| cwd.starts_with(real))
                     })
                     // A project that was moved still has the commit that the session began with.
-                    || (!cwd.exists() && commit.is_some_and(|commit| is_ours(commit)))
+                    || (!cwd.exists() && commit.is_some_and(&is_ours))
             };
             match index.digest(&source, is_inside) {
                 Ok(Some(digest)) => result.sessions.push(Found { source, digest }),
