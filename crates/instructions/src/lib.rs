@@ -36,7 +36,8 @@ pub use fs::snapshot::{Blob, Blobs, ObjectId, Snapshot, SnapshotEntry};
 pub use fs::source::{EntryState, FileSource, SourceEntry};
 pub use fs::{contained_path, file, path, stored_path};
 pub use profile::{
-    BlockRole, CLAUDE_CODE, CODELIA, CODEX, COPILOT, CURSOR, FOREWORD, GEMINI_CLI, GOOSE, OPENCODE, PI,
+    AIDER, AMP, ANTIGRAVITY, BlockRole, CLAUDE_CODE, CLINE, CODELIA, CODEX, CONTINUE, COPILOT, CURSOR, DEVIN,
+    DROID, FOREWORD, GEMINI_CLI, GOOSE, GROK, JUNIE, KILO, KIMI, OPENCODE, OPENCODE_2, PI, PI_0_73_1,
     PROFILES, Profile, ProtectedPlace, QWEN_CODE, UnsafeText, ZED, protected_paths, protected_place,
 };
 pub use resolve::applies_to::{AppliesTo, Target};

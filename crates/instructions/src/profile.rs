@@ -11,24 +11,35 @@ mod rules;
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
-pub use agent::{Agent, Evidence, Rule, StartupHazards, Traces};
+pub use agent::{Agent, Evidence, Installation, Rule, StartupHazards, Traces};
+pub use agents::aider::AIDER;
+pub use agents::amp::AMP;
+pub use agents::antigravity::ANTIGRAVITY;
 pub use agents::claude_code::CLAUDE_CODE;
+pub use agents::cline::CLINE;
 pub use agents::codelia::CODELIA;
 pub use agents::codex::CODEX;
+pub use agents::continue_dev::CONTINUE;
 pub use agents::copilot::COPILOT;
 pub use agents::cursor::CURSOR;
+pub use agents::devin::DEVIN;
+pub use agents::droid::DROID;
 pub use agents::foreword::FOREWORD;
 pub use agents::gemini_cli::GEMINI_CLI;
 pub use agents::goose::GOOSE;
-pub use agents::opencode::OPENCODE;
-pub use agents::pi::PI;
+pub use agents::grok::GROK;
+pub use agents::junie::JUNIE;
+pub use agents::kilo::KILO;
+pub use agents::kimi::KIMI;
+pub use agents::opencode::{OPENCODE, OPENCODE_2};
+pub use agents::pi::{PI, PI_0_73_1};
 pub use agents::qwen_code::QWEN_CODE;
 pub use agents::zed::ZED;
 pub use protected_places::{ProtectedPlace, protected_paths, protected_place};
 pub use rules::budget::{BudgetRules, OverLimit};
 pub use rules::choose::{
-    Blank, ChoiceRules, Fallbacks, HomeFile, LetterCase, Name, NameChoice, NameImports, NameOwner, NameRole,
-    SameFile, Unreadable,
+    Blank, ChoiceRules, DirectoryEffect, Fallbacks, HomeFile, LetterCase, Name, NameChoice, NameImports,
+    NameOwner, NameRole, SameFile, Titles, Unreadable,
 };
 pub use rules::imports::{
     ChainFiles, ImportBounds, ImportPlace, ImportRepeats, ImportRules, ImportSyntax, InPlace, OwnBlock,
@@ -39,8 +50,8 @@ pub use rules::render::{
     Rendering, SectionForm, WaitingForm,
 };
 pub use rules::rule_folders::{
-    GlobMatching, HeaderReading, HiddenRules, RuleBody, RuleConditions, RuleEncoding, RuleFolder,
-    RuleFolderPlace, RuleLinks, RuleOrder,
+    AlwaysKey, GlobMatching, HeaderReading, HiddenRules, RuleBody, RuleConditions, RuleDepth, RuleEncoding,
+    RuleFolder, RuleFolderPlace, RuleLinks, RuleOrder,
 };
 pub use rules::search::{
     CwdSpelling, DanglingLink, EmptyMarkers, HomeDirectory, Links, MarkerCheck, Reach, RootMarker,
@@ -54,7 +65,7 @@ pub use rules::settings::{
     SettingsFile, SettingsPlace,
 };
 pub use rules::text::{
-    ByteOrderMark, FrontMatterRule, NormalForm, RemovedPart, TextRules, UnsafeText, WhiteSpace,
+    ByteOrderMark, Encoding, FrontMatterRule, NormalForm, RemovedPart, TextRules, UnsafeText, WhiteSpace,
 };
 
 /// Every profile, ours first.
@@ -68,9 +79,22 @@ pub static PROFILES: &[&Profile] = &[
     &QWEN_CODE,
     &PI,
     &COPILOT,
+    &CLINE,
+    &KILO,
+    &GOOSE,
+    &DROID,
+    &GROK,
+    &KIMI,
+    &CONTINUE,
     &CURSOR,
     &ZED,
-    &GOOSE,
+    &AMP,
+    &ANTIGRAVITY,
+    &DEVIN,
+    &JUNIE,
+    &AIDER,
+    &OPENCODE_2,
+    &PI_0_73_1,
 ];
 
 /// The rules of one agent, one field for each stage of a resolution.
@@ -139,6 +163,8 @@ const BASE: Profile = Profile {
         fallbacks: Fallbacks::Unsupported,
         blank: Blank::Included,
         unreadable: Unreadable::FileLost,
+        directories: DirectoryEffect::TryNext,
+        titles: Titles::None,
         same_file: SameFile::UsedTwice,
         home: None,
         rule_folders: &[],
@@ -150,6 +176,7 @@ const BASE: Profile = Profile {
         white_space: WhiteSpace::Kept,
         unsafe_text: UnsafeText::Reported,
         normal_form: NormalForm::AsWritten,
+        encoding: Encoding::Replaced,
     },
     imports: None,
     budget: BudgetRules { max_bytes: 32_768, max_files: None, over_limit: OverLimit::RootFirst },

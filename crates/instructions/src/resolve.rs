@@ -24,3 +24,4 @@ pub(crate) mod resolution;
 mod root;
 mod rules;
 pub(crate) mod survey;
+mod titles;

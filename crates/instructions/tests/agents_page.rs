@@ -36,17 +36,51 @@ const RECORDED: &[(&str, &[&str])] = &[
     ("codex", &[include_str!("cases/agents/codex.json")]),
     (
         "claude-code",
-        &[include_str!("cases/agents/claude.json"), include_str!("cases/agents/more-claude.json")],
+        &[
+            include_str!("cases/agents/claude.json"),
+            include_str!("cases/agents/more-claude.json"),
+            include_str!("cases/agents/causes-claude.json"),
+        ],
     ),
     (
         "gemini-cli",
-        &[include_str!("cases/agents/gemini.json"), include_str!("cases/agents/more-gemini.json")],
+        &[
+            include_str!("cases/agents/gemini.json"),
+            include_str!("cases/agents/more-gemini.json"),
+            include_str!("cases/agents/causes-gemini.json"),
+        ],
     ),
     ("opencode", &[include_str!("cases/agents/opencode.json")]),
-    ("qwen-code", &[include_str!("cases/agents/qwen.json"), include_str!("cases/agents/more-qwen.json")]),
-    ("pi", &[include_str!("cases/agents/pi.json")]),
-    ("copilot", &[include_str!("cases/agents/copilot.json"), include_str!("cases/agents/more-copilot.json")]),
+    (
+        "qwen-code",
+        &[
+            include_str!("cases/agents/qwen.json"),
+            include_str!("cases/agents/more-qwen.json"),
+            include_str!("cases/agents/causes-qwen.json"),
+        ],
+    ),
+    ("pi@0.73.1", &[include_str!("cases/agents/pi.json")]),
+    (
+        "copilot",
+        &[
+            include_str!("cases/agents/copilot.json"),
+            include_str!("cases/agents/more-copilot.json"),
+            include_str!("cases/agents/causes-copilot.json"),
+        ],
+    ),
 ];
+
+/// Recordings of what agents insert into their requests.
+const INSERTED: &str = include_str!("cases/agents/inserted.json");
+
+/// Returns the number of recordings of an agent.
+fn recorded(profile: &str) -> usize {
+    let cases = |text: &str| serde_json::from_str::<Vec<Value>>(text).unwrap();
+    let files = RECORDED.iter().find(|(name, _)| *name == profile).map_or(&[][..], |(_, files)| files);
+    let agent = if profile == "pi" { "pi-today" } else { profile };
+    let inserted = cases(INSERTED).iter().filter(|case| case["agent"] == agent).count();
+    files.iter().map(|text| cases(text).len()).sum::<usize>() + inserted
+}
 
 fn cell(rules: &[Rule], about: &str) -> String {
     let says = rules.iter().find(|rule| rule.about == about).map_or("", |rule| rule.says);
@@ -79,12 +113,11 @@ fn page() -> String {
          be in another\norder if the agent reads them in the order of the file system.\n\n\
          | profile | version | cases | agree |\n| --- | --- | --- | --- |\n",
     );
-    for (name, files) in RECORDED {
-        let count: usize =
-            files.iter().map(|text| serde_json::from_str::<Vec<Value>>(text).unwrap().len()).sum();
-        let version = instructions::Profile::find(name).unwrap().agent.version.unwrap();
+    for profile in PROFILES {
+        let Some(version) = profile.agent.version else { continue };
+        let count = recorded(profile.name);
         // All cases agree: a different one fails a test of `conformance.rs`.
-        let _ = writeln!(page, "| `{name}` | {version} | {count} | {count} |");
+        let _ = writeln!(page, "| `{}` | {version} | {count} | {count} |", profile.name);
     }
     for profile in PROFILES {
         let agent = profile.agent;
@@ -134,6 +167,6 @@ fn every_profile_states_its_evidence() {
         // A version is given only for an agent that was really run. Otherwise the page would claim an agreement that
         // was never checked.
         assert_eq!(was_run, agent.version.is_some(), "{}: a version is one that was run", profile.name);
-        assert_eq!(was_run, RECORDED.iter().any(|(name, _)| *name == profile.name), "{}", profile.name);
+        assert_eq!(was_run, recorded(profile.name) > 0, "{}", profile.name);
     }
 }

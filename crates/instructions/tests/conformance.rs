@@ -59,6 +59,9 @@ fn check(case: &Value) -> Result<(), String> {
 /// Returns the profile of an agent by its name in recordings.
 fn profile_of(agent: &str) -> &'static Profile {
     let name = match agent {
+        // These cases were recorded from the older version.
+        "pi" => "pi@0.73.1",
+        "pi-today" => "pi",
         "claude" => "claude-code",
         "gemini" => "gemini-cli",
         "qwen" => "qwen-code",
@@ -147,6 +150,43 @@ fn check_recorded(case: &Value) -> Result<(), String> {
     Ok(())
 }
 
+/// Cases of agents whose requests hold more than the files: what a request without the files lacks is recorded.
+fn check_inserted(case: &Value) -> Result<(), String> {
+    let tree = Tree::new();
+    let parent = tree.directory("");
+    tree.directory("home");
+    tree.fill(&parent, &case["tree"]);
+    let homes = HomeDirectories::find(Some(parent.join("home")), |_| None);
+    let cwd = PathBuf::from(support::place(case["cwd"].as_str().unwrap(), &parent));
+    let settings = FileSettings { homes, ..FileSettings::of(profile_of(case["agent"].as_str().unwrap())) };
+    let resolution =
+        resolve(&Request { cwd: &cwd, settings: &settings }, None).map_err(|error| error.to_string())?;
+    let inserted: Vec<(&str, String)> = case["inserted"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["role"].as_str().unwrap(), support::place(one["text"].as_str().unwrap(), &parent)))
+        .collect();
+    for block in &resolution.blocks {
+        let role = serde_json::to_value(block.role).unwrap();
+        if !inserted.iter().any(|(as_role, text)| role == *as_role && text.contains(&block.text)) {
+            return Err(format!("not sent\n  ours {:?}\n  sent {inserted:?}", block.text));
+        }
+    }
+    let texts: String = resolution.blocks.iter().map(|block| block.text.as_str()).collect();
+    let expected = strings(&case["marks"]).unwrap_or_default();
+    let mut marks: Vec<(usize, &String)> = Vec::new();
+    for mark in expected.iter().collect::<std::collections::BTreeSet<_>>() {
+        marks.extend(texts.match_indices(mark.as_str()).map(|(at, _)| (at, mark)));
+    }
+    marks.sort();
+    let marks: Vec<&String> = marks.into_iter().map(|(_, mark)| mark).collect();
+    if !marks.iter().eq(&expected.iter().collect::<Vec<_>>()) || texts.matches("tk").count() < marks.len() {
+        return Err(format!("marks\n  expected {expected:?}\n  found    {marks:?}"));
+    }
+    Ok(())
+}
+
 /// Returns true if a text equals the recorded one, whose middle may be elided.
 fn is(text: &str, recorded: &str) -> bool {
     let Some((start, rest)) = recorded.split_once("\n…[") else { return text == recorded };
@@ -222,4 +262,9 @@ fn recorded_from_claude_code() {
     run(include_str!("cases/agents/claude.json"), check_recorded);
     run(include_str!("cases/agents/more-claude.json"), check_recorded);
     run(include_str!("cases/agents/causes-claude.json"), check_recorded);
+}
+
+#[test]
+fn recorded_from_agents_of_today() {
+    run(include_str!("cases/agents/inserted.json"), check_inserted);
 }

@@ -97,7 +97,9 @@ impl Content {
         // Only Foreword's own front matter is cached here. That of other agents depends on the profile and is
         // parsed where it is needed.
         match profile.text.front_matter {
-            FrontMatterRule::Text | FrontMatterRule::Stripped => const { &Markup::NONE },
+            FrontMatterRule::Text | FrontMatterRule::Stripped | FrontMatterRule::StrippedLines => {
+                const { &Markup::NONE }
+            }
             FrontMatterRule::Conditions => self.markup.get_or_init(|| Markup::find(&self.bytes, self.whole)),
         }
     }

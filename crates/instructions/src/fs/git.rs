@@ -25,6 +25,11 @@ pub(crate) fn marker(dot_git: &Path, check: MarkerCheck, source: &FileSource) ->
                 Marker::Absent
             }
         }
+        MarkerCheck::DirectoryOrGitFile => match dot_git.metadata() {
+            Ok(metadata) if metadata.is_dir() => Marker::Present,
+            Ok(metadata) if metadata.is_file() && names_directory(dot_git) => Marker::Present,
+            _ => Marker::Absent,
+        },
         MarkerCheck::RepositoryOrFile => match dot_git.metadata() {
             // Another file than Git's own ends the search without a root.
             Ok(metadata) if metadata.is_file() => match names_directory(dot_git) {

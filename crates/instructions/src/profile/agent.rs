@@ -15,6 +15,15 @@ pub struct Agent {
     pub hazards: StartupHazards,
     /// Paths that show that the agent is in use.
     pub traces: Traces,
+    /// Places in which the installed version is written.
+    pub installed: &'static [Installation],
+}
+
+/// Place in which the installed version of an agent is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Installation {
+    /// The package.json of a package of npm.
+    Npm(&'static str),
 }
 
 impl Agent {
@@ -25,6 +34,7 @@ impl Agent {
         rules: &[],
         hazards: StartupHazards::NONE,
         traces: Traces { in_user_home: &[], in_project: &[] },
+        installed: &[],
     };
 }
 

@@ -61,9 +61,14 @@ impl Chain<'_> {
                 mark,
                 is_rule: chosen.folder.is_some(),
                 is_private: chosen.is_private,
+                title: chosen.title.as_deref().unwrap_or_default(),
             })
             .collect();
-        let place = render::AgentLocation { cwd: self.request.cwd, root: &self.root };
+        let place = render::AgentLocation {
+            cwd: self.request.cwd,
+            root: &self.root,
+            user_home: self.request.settings.homes.user(),
+        };
         // An agent may send several messages, such as its own files in one and the project's in another. The whole text
         // joins them for display.
         let mut blocks = render::render(profile, place, &parts, &self.waiting);

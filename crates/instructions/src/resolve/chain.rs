@@ -13,8 +13,8 @@ use crate::fs::file::{BLOCK, Bounds, Content, Found, Stamp};
 use crate::fs::path;
 use crate::fs::source::FileSource;
 use crate::profile::{
-    Blank, DanglingLink, FrontMatterRule, LetterCase, NameChoice, NameRole, Profile, RuleFolder,
-    RuleFolderPlace, Unreadable,
+    Blank, DanglingLink, DirectoryEffect, Encoding, FrontMatterRule, LetterCase, NameChoice, NameRole,
+    OnReading, Profile, RuleFolder, RuleFolderPlace, Unreadable,
 };
 use crate::resolve::applies_to::Target;
 use crate::resolve::decision::{Decision, Outcome};
@@ -60,6 +60,8 @@ pub(crate) struct Candidate {
     pub(crate) imported_by_rule: Option<&'static RuleFolder>,
     /// A rule that no path matches yet. It keeps its position only until its imports are followed.
     pub(crate) waits: bool,
+    /// Title, for agents that name one.
+    pub(crate) title: Option<String>,
     /// Belongs to one user alone, or is imported by such a file.
     pub(crate) is_private: bool,
 }
@@ -138,6 +140,8 @@ pub(crate) struct Chain<'a> {
     pub(super) switched_off: Option<String>,
     /// An unreadable file discards all project files.
     pub(crate) lost: bool,
+    /// File in the checkout around a worktree that is not read.
+    pub(super) shadowing: Option<PathBuf>,
     /// The files of the start are loaded, and a tool reads another file.
     pub(super) is_reading: bool,
 }
@@ -178,6 +182,7 @@ impl<'a> Chain<'a> {
         chain.choose_home();
         let directories = chain.choose_project(effective, &names, max_bytes);
         chain.put_in_order();
+        chain.set_titles();
         chain.follow_imports();
         let started = match moment {
             LoadPhase::Reading { file, nested } => Some(chain.load_on_read(file, nested)),
@@ -274,6 +279,7 @@ impl<'a> Chain<'a> {
             switched_off: None,
             lost: false,
             is_reading: false,
+            shadowing: None,
         }
     }
 
@@ -339,6 +345,22 @@ impl<'a> Chain<'a> {
         for folder in settings.profile.choose.rule_folders {
             if folder.place == RuleFolderPlace::Home {
                 self.choose_rules(directory, folder, Origin::Home);
+            }
+        }
+        let Some(user) = settings.homes.user.as_deref() else { return };
+        for group in home.also {
+            let mut is_taken = false;
+            for name in *group {
+                let path = user.join(name);
+                if !is_taken && !self.chosen.iter().any(|file| file.path == path) {
+                    let found = self.reader.read_path(&path, &Bounds::default(), MAX_HOME_BYTES);
+                    is_taken = self.consider_home(&path, found, home.blank);
+                }
+            }
+        }
+        for folder in settings.profile.choose.rule_folders {
+            if folder.place == RuleFolderPlace::UserHome {
+                self.choose_rules(user, folder, Origin::Home);
             }
         }
     }
@@ -441,6 +463,9 @@ impl<'a> Chain<'a> {
     pub(crate) fn consider(&mut self, path: PathBuf, origin: Origin, found: Found) -> bool {
         let profile = self.request.settings.profile;
         let decision = match found {
+            Found::File { content, .. } if self.is_refused(&content) => {
+                Decision::new(path, Outcome::Unreadable).because(DecisionReason::NotUtf8)
+            }
             Found::File { stamp, content } => {
                 let scope = match origin {
                     Origin::Home => FileScope::Home,
@@ -460,6 +485,7 @@ impl<'a> Chain<'a> {
                     folder: None,
                     imported_by_rule: None,
                     waits: false,
+                    title: None,
                     is_private,
                 };
                 return match self.check_eligibility(file, None) {
@@ -476,7 +502,13 @@ impl<'a> Chain<'a> {
             Found::Absent if self.survey == Survey::Everything => absent(path, profile, self.source()),
             Found::Absent => return false,
             Found::NotAFile { kind, .. } => {
-                Decision::new(path, Outcome::NotAFile).because(DecisionReason::NotRegular { kind })
+                let reason = DecisionReason::NotRegular { kind };
+                self.decisions.push(Decision::new(path, Outcome::NotAFile).because(reason));
+                let directories = match (profile.session.on_reading, self.is_reading) {
+                    (OnReading::Nested(nested), true) => nested.directories,
+                    _ => profile.choose.directories,
+                };
+                return kind == "directory" && directories == DirectoryEffect::HidesOthers;
             }
             Found::Outside => {
                 Decision::new(path, Outcome::OutsideRoot).because(DecisionReason::OutsideProject)
@@ -491,6 +523,12 @@ impl<'a> Chain<'a> {
         };
         self.decisions.push(decision);
         false
+    }
+
+    /// Returns true if the agent does not read a file because of its encoding.
+    pub(super) fn is_refused(&self, content: &Content) -> bool {
+        self.request.settings.profile.text.encoding == Encoding::Required
+            && std::str::from_utf8(&content.bytes).is_err()
     }
 
     pub(super) fn unreadable(&mut self, path: PathBuf, reason: &str) -> Decision {

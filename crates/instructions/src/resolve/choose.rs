@@ -7,7 +7,7 @@ use crate::fs::file::Found;
 use crate::fs::git;
 use crate::fs::source::SourceEntry;
 use crate::profile::{
-    Blank, ChainOrder, LetterCase, NameChoice, NameRole, RuleFolderPlace, SkippedDirectory,
+    Blank, ChainOrder, LetterCase, Links, NameChoice, NameRole, RuleFolderPlace, SkippedDirectory,
 };
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::reason::DecisionReason;
@@ -28,6 +28,10 @@ impl Chain<'_> {
     /// Selects the files of all directories, root first.
     pub(super) fn choose_files(&mut self, directories: &[PathBuf], names: &[String]) {
         let profile = self.request.settings.profile;
+        if profile.search.skipped.contains(&SkippedDirectory::SameNameAroundWorktree) {
+            self.shadowing = git::nested_worktree(self.request.cwd, self.source())
+                .and_then(|worktree| self.shadowed_in_checkout(&worktree, names));
+        }
         let hidden = profile
             .search
             .skipped
@@ -68,6 +72,12 @@ impl Chain<'_> {
                 self.choose_rules(&root, folder, Origin::Project);
             }
         }
+        for folder in profile.choose.rule_folders {
+            if folder.place == RuleFolderPlace::Cwd {
+                let cwd = self.request.cwd;
+                self.choose_rules(cwd, folder, Origin::Project);
+            }
+        }
         for base in [directories.first(), directories.get(1..).and_then(<[_]>::last)].into_iter().flatten() {
             for folder in profile.choose.rule_folders {
                 if folder.place == RuleFolderPlace::RootAndCwd {
@@ -75,6 +85,12 @@ impl Chain<'_> {
                 }
             }
         }
+    }
+
+    /// Returns the file of the checkout around a worktree that has the name of the worktree's own.
+    fn shadowed_in_checkout(&mut self, worktree: &git::Worktree, names: &[String]) -> Option<PathBuf> {
+        let name = names[..self.winning].iter().find(|name| self.source().is_file(&worktree.top.join(name)))?;
+        Some(worktree.checkout.join(name))
     }
 
     /// Selects the files of one directory: the first usable main name or all of them, then the added names.
@@ -85,7 +101,13 @@ impl Chain<'_> {
             self.choose_root_files(names);
         }
         let mut winner: Option<usize> = None;
+        let group = |name: usize| profile.choose.find(&names[name]).map_or(0, |name| name.group);
         for name in 0..self.winning {
+            if profile.choose.choice == NameChoice::FirstOfGroup
+                && winner.is_some_and(|winner| group(winner) != group(name))
+            {
+                winner = None;
+            }
             if let Some(winner) = winner {
                 if self.survey == Survey::Everything {
                     self.shadowed(directory, &names[name], &directory.join(&names[winner]));
@@ -105,11 +127,16 @@ impl Chain<'_> {
                     LetterCase::Exact => self.try_name(directory, name, names),
                     LetterCase::Any => self.try_variants(directory, name, names),
                 };
-            if effect == Effect::Wins && profile.choose.choice == NameChoice::FirstOfDirectory {
+            let is_alone =
+                matches!(profile.choose.choice, NameChoice::FirstOfDirectory | NameChoice::FirstOfGroup);
+            if effect == Effect::Wins && is_alone {
                 winner = Some(name);
             }
             // Names after the winner matter only to explain them, and each would cost a system call.
-            if winner.is_some() && self.survey == Survey::Needed {
+            if winner.is_some()
+                && self.survey == Survey::Needed
+                && profile.choose.choice == NameChoice::FirstOfDirectory
+            {
                 break;
             }
         }
@@ -252,6 +279,20 @@ impl Chain<'_> {
         let found = self.reader.read(directory, name, &self.bounds, self.max_file_bytes);
         let path = || directory.join(&names[name]);
         let profile = self.request.settings.profile;
+        if self.shadowing.as_ref().is_some_and(|shadowed| *shadowed == path()) {
+            if self.survey == Survey::Everything && self.source().is_file(&path()) {
+                let reason = DecisionReason::InWorktree;
+                self.decisions.push(Decision::new(path(), Outcome::Ignored).because(reason));
+            }
+            return Effect::Wins;
+        }
+        if profile.search.links == Links::Never && self.source().own_state(&path()).is_ok_and(|state| state.is_link()) {
+            if self.survey == Survey::Everything {
+                let reason = DecisionReason::LinkNotFollowed;
+                self.decisions.push(Decision::new(path(), Outcome::Ignored).because(reason));
+            }
+            return Effect::TryNext;
+        }
         // With `HidesOthers` a blank file is selected like any other, because only the part that survives the limit
         // decides whether it is blank.
         if let Found::File { content, .. } = &found

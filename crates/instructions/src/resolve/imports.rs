@@ -317,6 +317,7 @@ impl Chain<'_> {
                         folder: None,
                         imported_by_rule: importer.rules,
                         waits: false,
+                        title: None,
                         is_private: importer.is_private,
                     };
                     if let Some(globs) = self.globs_of_import(&file, imports) {
@@ -451,6 +452,6 @@ impl Chain<'_> {
 fn own_block(imports: ImportRules) -> &'static OwnBlock {
     match imports.place {
         ImportPlace::OwnBlockAfter(details) => details,
-        ImportPlace::InPlace(_) => &OwnBlock::PLAIN,
+        ImportPlace::InPlace(_) | ImportPlace::Replaced(_) => &OwnBlock::PLAIN,
     }
 }

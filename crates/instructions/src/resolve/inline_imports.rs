@@ -1,5 +1,7 @@
 //! A file's text as an agent passes it on: parts are removed, and imports are expanded in place.
 
+mod replaced;
+
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -12,8 +14,8 @@ use crate::fs::git;
 use crate::fs::path;
 use crate::fs::source::FileSource;
 use crate::profile::{
-    Blank, FrontMatterRule, ImportBounds, ImportPlace, ImportRepeats, ImportRules, InPlace, MarkerCheck,
-    NormalForm, Piece, RemovedPart, RuleBody, SameFile, WhiteSpace,
+    Blank, Encoding, FrontMatterRule, ImportBounds, ImportPlace, ImportRepeats, ImportRules, InPlace,
+    MarkerCheck, NormalForm, Piece, RemovedPart, RuleBody, RuleConditions, RuleFolder, SameFile, WhiteSpace,
 };
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::reason::DecisionReason;
@@ -22,6 +24,7 @@ use crate::resolve::resolution::{FileScope, InstructionFile};
 use crate::text::decode::plain_line_ends;
 use crate::text::header::{self, Fence};
 use crate::text::mentions::{self, Mention};
+use crate::text::rule_header::{RuleHeader, rule_header};
 use crate::text::transform::{composed, without_comment_blocks, without_comments, without_invisible};
 use crate::text::{self, decode};
 
@@ -47,6 +50,10 @@ impl Chain<'_> {
         imported: &mut Vec<InstructionFile>,
     ) -> Option<String> {
         let profile = self.request.settings.profile;
+        let text = match profile.text.encoding {
+            Encoding::Dropped => text.replace(char::REPLACEMENT_CHARACTER, ""),
+            Encoding::Replaced | Encoding::Required => text,
+        };
         let body = chosen.folder.map_or(RuleBody::AsOthers, |folder| folder.body);
         let text = match body {
             RuleBody::Raw if profile.text.removes(RemovedPart::HiddenCharacters) => {
@@ -54,6 +61,10 @@ impl Chain<'_> {
             }
             RuleBody::Raw => text,
             RuleBody::Bare => bare(&text),
+            RuleBody::BelowHeader => {
+                let text = below_header(&text, chosen.folder);
+                if profile.text.white_space == WhiteSpace::Kept { text } else { text.trim().to_owned() }
+            }
             RuleBody::AsOthers => {
                 let text = self.strip_for_agent(text);
                 let text = match profile.imports {
@@ -64,8 +75,12 @@ impl Chain<'_> {
                     }
                     _ => text,
                 };
-                let is_trimmed = profile.text.white_space == WhiteSpace::Trimmed;
-                if is_trimmed { trim(&text).to_owned() } else { text }
+                match profile.text.white_space {
+                    WhiteSpace::Kept => text,
+                    WhiteSpace::Trimmed => trim(&text).to_owned(),
+                    WhiteSpace::TrimmedAsUnicode => text.trim().to_owned(),
+                    WhiteSpace::TrimmedAtEnd => text.trim_end().to_owned(),
+                }
             }
         };
         // The transformations can remove the whole text, for example if it consists of comments. Agents test for blank
@@ -111,6 +126,9 @@ impl Chain<'_> {
     pub(super) fn without_header<'t>(&self, text: &'t str) -> &'t str {
         match self.request.settings.profile.text.front_matter {
             FrontMatterRule::Stripped => header::find(text, Fence::Loose).map_or(text, |header| header.body),
+            FrontMatterRule::StrippedLines => {
+                header::find(text, Fence::Exact).map_or(text, |header| header.body)
+            }
             FrontMatterRule::Text | FrontMatterRule::Conditions => text,
         }
     }
@@ -157,7 +175,7 @@ impl Chain<'_> {
         imports: &ImportRules,
         imported: &mut Vec<InstructionFile>,
     ) -> String {
-        let ImportPlace::InPlace(form) = imports.place else { return text };
+        let (ImportPlace::InPlace(form) | ImportPlace::Replaced(form)) = imports.place else { return text };
         let settings = self.request.settings;
         let profile = settings.profile;
         if !text.contains('@') || !settings.imports() {
@@ -185,6 +203,9 @@ impl Chain<'_> {
         };
         let (path, origin) = (chosen.path.as_path(), chosen.origin);
         let mut host = ExpandedText { path, origin, owner: path, way, inside };
+        if let ImportPlace::Replaced(_) = imports.place {
+            return self.replace_mentions(&text, &host, (imports, form), &mut Vec::new(), imported);
+        }
         self.expand(&text, &mut host, imports, form, 0, imported)
     }
 
@@ -321,6 +342,7 @@ impl Chain<'_> {
             folder: None,
             imported_by_rule: None,
             waits: false,
+            title: None,
             is_private: false,
         };
         imported.push(instruction_file(&file, own.clone(), file.content.bytes.len(), 0));
@@ -364,6 +386,15 @@ impl Chain<'_> {
     }
 }
 
+/// Returns the text before and after an imported text.
+fn words_around(form: &InPlace, reference: &str) -> (String, String) {
+    let values = PieceValues { reference, ..PieceValues::default() };
+    let (mut before, mut after) = (String::new(), String::new());
+    write_pieces(&mut before, form.before, &values);
+    write_pieces(&mut after, form.after, &values);
+    (before, after)
+}
+
 /// Returns the nearest directory with a `.git`, or the directory itself.
 fn repository(directory: &Path, check: MarkerCheck, source: &FileSource) -> PathBuf {
     let is_repository = |directory: &&Path| {
@@ -381,6 +412,19 @@ fn bare(text: &str) -> String {
     let text = plain_line_ends(text);
     let body = header::find(&text, Fence::Bare).map_or(&*text, |header| header.body);
     trim(&without_comments(body)).to_owned()
+}
+
+/// Returns the trimmed text of a rule without front matter, or the whole text if it has none that can be read.
+fn below_header(text: &str, folder: Option<&RuleFolder>) -> String {
+    let header = header::find(text, Fence::Exact);
+    let is_readable = folder.is_none_or(|folder| {
+        rule_header(header, &RuleConditions { invalid_is_lost: true, ..folder.conditions })
+            != RuleHeader::Invalid
+    });
+    match header.filter(|_| is_readable) {
+        Some(header) => trim(header.body).to_owned(),
+        None => text.to_owned(),
+    }
 }
 
 /// Trims like JavaScript, where a byte order mark is white space and U+0085 is not.

@@ -83,6 +83,14 @@ pub enum DecisionReason {
     },
     /// The imported file is not UTF-8.
     ImportNotUtf8,
+    /// It is a symlink, and the agent follows none.
+    LinkNotFollowed,
+    /// It is in the checkout around a worktree, which has a file of that name.
+    InWorktree,
+    /// An earlier or later file has the same title.
+    SameTitle,
+    /// Its front matter switches it off.
+    DisabledByHeader,
     /// It is not UTF-8, and the agent does not read such files.
     NotUtf8,
     /// Its name counts only between the root and the working directory.
@@ -230,6 +238,10 @@ impl fmt::Display for DecisionReason {
             Self::ImportNotUtf8 => {
                 f.write_str("it is not UTF-8, so the agent leaves the import as it is written")
             }
+            Self::LinkNotFollowed => f.write_str("it is a symlink, and the agent follows none"),
+            Self::InWorktree => f.write_str("the worktree in this checkout has a file of this name"),
+            Self::SameTitle => f.write_str("another file has the same title"),
+            Self::DisabledByHeader => f.write_str("its front matter switches it off"),
             Self::NotUtf8 => f.write_str("it is not UTF-8, so the agent does not read it"),
             Self::BetweenOnly => f.write_str(
                 "the agent reads it only in directories between the root and the working directory",

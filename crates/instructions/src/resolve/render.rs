@@ -36,11 +36,13 @@ pub(crate) struct Part<'a> {
     pub(crate) is_rule: bool,
     /// It belongs to one user alone.
     pub(crate) is_private: bool,
+    /// Its title, for agents that name one.
+    pub(crate) title: &'a str,
 }
 
 impl<'a> Part<'a> {
     pub(crate) fn of_project(path: &'a Path, text: &'a str, mark: Option<String>) -> Self {
-        Self { path, home: false, text, mark, is_rule: false, is_private: false }
+        Self { path, home: false, text, mark, is_rule: false, is_private: false, title: "" }
     }
 }
 
@@ -49,6 +51,7 @@ impl<'a> Part<'a> {
 pub(crate) struct AgentLocation<'a> {
     pub(crate) cwd: &'a Path,
     pub(crate) root: &'a Path,
+    pub(crate) user_home: Option<&'a Path>,
 }
 
 /// Renders the blocks of a chain. Empty if nothing applies.
@@ -165,14 +168,18 @@ fn section_text(
     let mut text = String::new();
     let mut count = 0;
     for part in parts.iter().filter(is_in) {
-        if count > 0 {
-            text.push_str(section.between);
-        }
+        text.push_str(if count > 0 { section.between } else { section.start });
         count += 1;
         let path = match section.path {
             PathForm::Absolute => part.path.to_string_lossy().into_owned(),
             PathForm::FromCwd => path::relative(place.cwd, part.path).to_string_lossy().into_owned(),
             PathForm::FromRoot => path::relative(place.root, part.path).to_string_lossy().into_owned(),
+            PathForm::FromUserHome => {
+                match place.user_home.and_then(|home| part.path.strip_prefix(home).ok()) {
+                    Some(below) => format!("~/{}", below.display()),
+                    None => part.path.to_string_lossy().into_owned(),
+                }
+            }
         };
         // The user's own files are private as well, but the agents label them by their location first.
         let kind = match (part.home, part.is_private) {
@@ -180,7 +187,7 @@ fn section_text(
             (false, true) => section.kinds.private,
             (false, false) => section.kinds.project,
         };
-        let words = PieceValues { path: &path, kind, ..PieceValues::default() };
+        let words = PieceValues { path: &path, kind, title: part.title, ..PieceValues::default() };
         write_pieces(&mut text, section.before, &words);
         text.push_str(part.text);
         write_pieces(&mut text, section.after, &words);
@@ -212,6 +219,7 @@ fn section_text(
 pub(crate) struct PieceValues<'a> {
     pub(crate) path: &'a str,
     pub(crate) kind: &'a str,
+    pub(crate) title: &'a str,
     pub(crate) reference: &'a str,
     pub(crate) reason: &'a str,
     pub(crate) globs: &'a str,
@@ -230,6 +238,7 @@ pub(crate) fn write_pieces(text: &mut String, pieces: &[Piece], words: &PieceVal
                 continue;
             }
             Piece::Kind => words.kind,
+            Piece::Title => words.title,
             Piece::Reference => words.reference,
             Piece::Reason => words.reason,
             Piece::Globs => words.globs,

@@ -9,7 +9,9 @@ use super::eligibility::Eligibility;
 use crate::fs::file::{Bounds, Found};
 use crate::fs::path;
 use crate::fs::source::{EntryState, FileSource};
-use crate::profile::{HiddenRules, LetterCase, RuleBody, RuleEncoding, RuleFolder, RuleLinks, RuleOrder};
+use crate::profile::{
+    HiddenRules, LetterCase, RuleBody, RuleDepth, RuleEncoding, RuleFolder, RuleLinks, RuleOrder,
+};
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::reason::DecisionReason;
 use crate::resolve::resolution::FileScope;
@@ -77,7 +79,11 @@ impl Chain<'_> {
                 }
             }
         }
-        self.list_rules(&start, folder, 0, &mut listed);
+        if self.source().is_file(&start) {
+            listed.paths.push(start);
+        } else {
+            self.list_rules(&start, folder, 0, &mut listed);
+        }
         let mut paths = listed.paths;
         // Agents that do not sort use the order of the file system. Sorting here would hide that the result is not
         // stable.
@@ -91,11 +97,19 @@ impl Chain<'_> {
         self.reader.bound_by(inside.as_deref(), private_paths);
         let bounds = inside.as_deref().map_or_else(Bounds::default, Bounds::inside).without(private_paths);
         for path in paths {
+            if let (Some(other), Some(name)) = (folder.hidden_by, path.file_name())
+                && self.source().is_file(&base.join(other).join(name))
+            {
+                let winner = base.join(other).join(name);
+                self.decisions.push(Decision::new(path, Outcome::Shadowed).by(winner));
+                continue;
+            }
             let found = self.reader.read_path(&path, &bounds, self.max_file_bytes);
             match found {
                 Found::File { content, .. }
-                    if folder.encoding == RuleEncoding::Utf8
-                        && std::str::from_utf8(&content.bytes).is_err() =>
+                    if self.is_refused(&content)
+                        || folder.encoding == RuleEncoding::Utf8
+                            && std::str::from_utf8(&content.bytes).is_err() =>
                 {
                     let reason = DecisionReason::NotUtf8;
                     self.decisions.push(Decision::new(path, Outcome::Unreadable).because(reason));
@@ -114,6 +128,7 @@ impl Chain<'_> {
                         folder: Some(folder),
                         imported_by_rule: None,
                         waits: false,
+                        title: None,
                         is_private: false,
                     };
                     self.consider_rule(file, folder, base);
@@ -131,7 +146,7 @@ impl Chain<'_> {
         let text = decode(&file.content.bytes, self.request.settings.profile.text.byte_order_mark).text;
         let header = match folder.body {
             RuleBody::AsOthers => header::find(&text, Fence::Loose),
-            RuleBody::Raw => header::find(&text, Fence::Exact),
+            RuleBody::Raw | RuleBody::BelowHeader => header::find(&text, Fence::Exact),
             RuleBody::Bare => {
                 let text = plain_line_ends(&text);
                 return rule_header(header::find(&text, Fence::Bare), &folder.conditions);
@@ -222,6 +237,9 @@ impl Chain<'_> {
                     _ => continue,
                 }
             }
+            if is_directory && folder.depth == RuleDepth::Flat {
+                continue;
+            }
             if is_directory && depth < MAX_DEPTH {
                 match folder.order {
                     RuleOrder::ByPath => below.push(path),
@@ -238,10 +256,11 @@ impl Chain<'_> {
 }
 
 fn has_suffix(name: &str, folder: &RuleFolder) -> bool {
-    match folder.suffix_case {
-        LetterCase::Exact => name.ends_with(folder.suffix),
-        LetterCase::Any => name.to_ascii_lowercase().ends_with(folder.suffix),
-    }
+    let lower = name.to_ascii_lowercase();
+    folder.suffixes.iter().any(|suffix| match folder.suffix_case {
+        LetterCase::Exact => name.ends_with(suffix),
+        LetterCase::Any => lower.ends_with(suffix),
+    })
 }
 
 /// Returns globs for display.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::chain::{Candidate, Chain};
 use crate::fs::file::Found;
-use crate::profile::{Fallbacks, LetterCase, RootOverride};
+use crate::profile::{Fallbacks, LetterCase, Links, RootOverride};
 use crate::resolve::decision::{Decision, Outcome};
 use crate::resolve::reason::DecisionReason;
 use crate::resolve::relation::only_imports;
@@ -143,6 +143,16 @@ impl Chain<'_> {
                 (Some(relation), _) => relation,
                 // A link or a configured name would have lower precedence than a file that is present.
                 (None, Some(present)) => format!("copy what should count into {present}"),
+                (None, None) if names.is_empty() => {
+                    format!("{} reads no file by itself", profile.agent.title)
+                }
+                (None, None) if profile.search.links == Links::Never => {
+                    format!(
+                        "copy it (cp {name} {}), because {} follows no links",
+                        link_name(names),
+                        profile.agent.title
+                    )
+                }
                 (None, None) if name.contains('/') || profile.choose.fallbacks == Fallbacks::Unsupported => {
                     format!("link it (ln -s {name} {})", link_name(names))
                 }

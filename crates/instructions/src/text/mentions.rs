@@ -27,6 +27,7 @@ pub(crate) fn find(text: &str, syntax: ImportSyntax) -> Vec<Mention> {
         ImportSyntax::SpacedOutsideBackticks => outside(spaced(text), &backticked(text)),
         ImportSyntax::SpacedOutsideMarkdownCode => outside(spaced(text), &markdown_code(text)),
         ImportSyntax::Punctuated => outside(punctuated(text), &code_by_lines(text)),
+        ImportSyntax::NamesAfterSpace => names_after_space(text),
         ImportSyntax::MarkdownText => in_markdown_text(text),
     }
 }
@@ -124,6 +125,36 @@ fn code_in_line(text: &str, line: Range<usize>, ranges: &mut Vec<Range<usize>>) 
         ranges.push(start..end);
         at = end;
     }
+}
+
+/// Finds every `@` after white space, with the part after it that looks like the name of a file.
+fn names_after_space(text: &str) -> Vec<Mention> {
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);
+    let mut mentions = Vec::new();
+    for (start, _) in text.match_indices('@') {
+        if text[..start].chars().next_back().is_some_and(|before| !before.is_whitespace()) {
+            continue;
+        }
+        let rest = &text[start + 1..];
+        let run = &rest[..rest.find(|letter| !is_name(letter)).unwrap_or(rest.len())];
+        // An extension ends the name, or else a capital begins one.
+        let extension = run
+            .match_indices('.')
+            .map(|(at, _)| at)
+            .rfind(|at| *at > 0 && run[at + 1..].starts_with(|letter: char| letter.is_ascii_alphanumeric()));
+        let length = if let Some(dot) = extension {
+            let after = &run[dot + 1..];
+            dot + 1 + after.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(after.len())
+        } else if run.starts_with(|letter: char| letter.is_ascii_uppercase()) {
+            run.find(['.', '/']).unwrap_or(run.len())
+        } else if run.contains(['.', '/']) {
+            run.len()
+        } else {
+            continue;
+        };
+        mentions.push(Mention { range: start..start + 1 + length, path: run[..length].to_owned() });
+    }
+    mentions
 }
 
 fn outside(mentions: Vec<Mention>, hidden: &[Range<usize>]) -> Vec<Mention> {
@@ -335,6 +366,16 @@ mod tests {
         check("````\n@a.md\n```\n@b.md\n~~~\n@c.md\n```\n@d.md\n~~~ @e.md\n@f.md", &["b.md", "f.md"]);
         check("`open @a.md\n@b.md ``x @c.md`` @d.md ``y` @e.md", &["b.md", "d.md"]);
         check("> ```\n> @a.md @@b.md", &["a.md", "b.md"]);
+    }
+
+    #[test]
+    fn names_behind_white_space() {
+        let check = |text: &str, expected: &[&str]| check(ImportSyntax::NamesAfterSpace, text, expected);
+        check("@a.md, @b.md. (@c.md) @Makefile @d @../out.md", &["a.md", "b.md", "Makefile", "../out.md"]);
+        check(
+            "@e_f-g/h.i.md @x.md-y @dir/ x@y.md @User's @a/b",
+            &["e_f-g/h.i.md", "x.md", "dir/", "User", "a/b"],
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 use serde_saphyr::DuplicateKeyPolicy;
 
-use crate::profile::{HeaderReading, RuleConditions};
+use crate::profile::{AlwaysKey, HeaderReading, RuleConditions};
 use crate::text::header::{self, Header, MAX_BYTES, parse_as_others, yaml_options, yaml_options_with};
 
 /// Condition in the front matter of a rule.
@@ -26,7 +26,10 @@ pub(crate) enum RuleHeader {
 /// Reads the condition of a rule.
 pub(crate) fn rule_header(header: Option<Header<'_>>, conditions: &RuleConditions) -> RuleHeader {
     let Some(header) = header else {
-        return if conditions.always.is_some() { RuleHeader::NotAlways } else { RuleHeader::Always };
+        return match conditions.always {
+            AlwaysKey::Required(_) => RuleHeader::NotAlways,
+            AlwaysKey::None | AlwaysKey::Overriding(_) => RuleHeader::Always,
+        };
     };
     // YAML parsers need time and memory beyond the size of hostile input, so large headers are not parsed.
     // An oversized header is treated like an invalid one: parsing it would cost far more than any real rule does.
@@ -34,9 +37,15 @@ pub(crate) fn rule_header(header: Option<Header<'_>>, conditions: &RuleCondition
     let Some(values) = values else {
         return if conditions.invalid_is_lost { RuleHeader::Invalid } else { RuleHeader::Always };
     };
-    let is_always = conditions.always.map(|key| values.get(key) == Some(&Value::Bool(true)));
-    if is_always == Some(true) {
-        return RuleHeader::Always;
+    let is_always = match conditions.always {
+        AlwaysKey::None => None,
+        AlwaysKey::Required(key) => Some(values.get(key) == Some(&Value::Bool(true))),
+        AlwaysKey::Overriding(key) => values.get(key).and_then(Value::as_bool),
+    };
+    match (is_always, conditions.always) {
+        (Some(true), _) => return RuleHeader::Always,
+        (Some(false), AlwaysKey::Overriding(_)) => return RuleHeader::NotAlways,
+        _ => {}
     }
     // The first key that is present decides, even if it holds no glob.
     let value = conditions.keys.iter().find_map(|key| values.get(*key));
@@ -51,12 +60,14 @@ pub(crate) fn rule_header(header: Option<Header<'_>>, conditions: &RuleCondition
 }
 
 /// Returns the values of a header. `None` if the agent finds none in it.
-fn values(yaml: &str, reading: HeaderReading) -> Option<Value> {
+pub(crate) fn values(yaml: &str, reading: HeaderReading) -> Option<Value> {
     match reading {
         HeaderReading::QuotedIfInvalid => parse_as_others(yaml),
         HeaderReading::RepairedIfInvalid => lenient(yaml).or_else(|| lenient(&repaired(yaml))),
         HeaderReading::SimpleIfInvalid => Some(strict(yaml).unwrap_or_else(|| simple(yaml))),
         HeaderReading::LinesIfInvalid => Some(strict(yaml).unwrap_or_else(|| lines(yaml))),
+        HeaderReading::Strict if yaml.trim().is_empty() => Some(Value::Null),
+        HeaderReading::Strict => strict(yaml),
     }
 }
 
@@ -194,7 +205,7 @@ mod tests {
     const PATHS: RuleConditions = RuleConditions {
         keys: &["applyTo", "paths"],
         everything: &["**"],
-        always: None,
+        always: AlwaysKey::None,
         invalid_is_lost: true,
         reading: HeaderReading::QuotedIfInvalid,
         matching: GlobMatching::WholePath,

@@ -6,7 +6,9 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
     RuleFolder {
         place,
         directory,
-        suffix: ".md",
+        hidden_by: None,
+        depth: RuleDepth::Nested,
+        suffixes: &[".md"],
         suffix_case: LetterCase::Exact,
         hidden: HiddenRules::Read,
         encoding: RuleEncoding::Any,
@@ -18,7 +20,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
             keys: &["paths"],
             // These globs match every path, so a rule with only these is not a condition and is read at the start.
             everything: &["**", "/**", "**/**"],
-            always: None,
+            always: AlwaysKey::None,
             invalid_is_lost: false,
             reading: HeaderReading::RepairedIfInvalid,
             matching: GlobMatching::Gitignore,
@@ -201,6 +203,7 @@ pub static CLAUDE_CODE: Profile = Profile {
                 "settings.json: `claudeMdExcludes` (a warning says where it is set), approved imports, setting sources",
             ),
         ],
+        installed: &[Installation::Npm("@anthropic-ai/claude-code")],
         traces: Traces {
             in_user_home: &[".claude.json"],
             in_project: &[".claude", "CLAUDE.md", "CLAUDE.local.md"],
@@ -280,6 +283,7 @@ pub static CLAUDE_CODE: Profile = Profile {
                 IMPORTANT: These instructions OVERRIDE any default behavior and you MUST follow them exactly as written.\n\n",
             sections: &[SectionForm {
                 of: PartOf::Everything,
+                start: "",
                 before: &[
                     Piece::Text("Contents of "),
                     Piece::Path,

@@ -40,6 +40,7 @@ pub static CODEX: Profile = Profile {
             Rule::observed("files further down", "are not brought in when a tool reads there"),
             Rule::observed("role", "user message"),
         ],
+        installed: &[Installation::Npm("@openai/codex")],
         traces: Traces { in_user_home: &[], in_project: &[".codex"] },
         ..Agent::UNNAMED
     },

@@ -2,7 +2,11 @@
 
 use crate::profile::*;
 
-const fn rules(place: RuleFolderPlace, directory: &'static str, suffix: &'static str) -> RuleFolder {
+const fn rules(
+    place: RuleFolderPlace,
+    directory: &'static str,
+    suffixes: &'static [&'static str],
+) -> RuleFolder {
     // The agent reads the user's own files more strictly than those of a project.
     let encoding = match place {
         RuleFolderPlace::Home => RuleEncoding::Utf8,
@@ -11,7 +15,9 @@ const fn rules(place: RuleFolderPlace, directory: &'static str, suffix: &'static
     RuleFolder {
         place,
         directory,
-        suffix,
+        hidden_by: None,
+        depth: RuleDepth::Nested,
+        suffixes,
         suffix_case: LetterCase::Any,
         hidden: HiddenRules::Skipped,
         encoding,
@@ -22,7 +28,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str, suffix: &'static
             // These three globs match every path for this agent, so such a rule is included in full instead of
             // being listed.
             everything: &["**", "**/*", "*"],
-            always: None,
+            always: AlwaysKey::None,
             invalid_is_lost: false,
             reading: HeaderReading::LinesIfInvalid,
             matching: GlobMatching::WholePath,
@@ -34,6 +40,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str, suffix: &'static
 const fn section(of: PartOf, before: &'static [Piece], after: &'static [Piece]) -> SectionForm {
     SectionForm {
         of,
+        start: "",
         before,
         after,
         between: "\n\n",
@@ -85,6 +92,7 @@ pub static COPILOT: Profile = Profile {
             Rule::observed("rules with `applyTo` or `paths`", "come with a file that matches"),
             Rule::observed("role", "system prompt"),
         ],
+        installed: &[Installation::Npm("@github/copilot")],
         traces: Traces {
             in_user_home: &[],
             in_project: &[".github/copilot-instructions.md", ".github/instructions"],
@@ -122,9 +130,9 @@ pub static COPILOT: Profile = Profile {
             ..HomeFile::first_of(&["copilot-instructions.md"])
         }),
         rule_folders: &[
-            rules(RuleFolderPlace::Home, "instructions", ".instructions.md"),
-            rules(RuleFolderPlace::RootAndCwd, ".github/instructions", ".instructions.md"),
-            rules(RuleFolderPlace::RootAndCwd, ".claude/rules", ".md"),
+            rules(RuleFolderPlace::Home, "instructions", &[".instructions.md"]),
+            rules(RuleFolderPlace::RootAndCwd, ".github/instructions", &[".instructions.md"]),
+            rules(RuleFolderPlace::RootAndCwd, ".claude/rules", &[".md"]),
         ],
         ..BASE.choose
     },

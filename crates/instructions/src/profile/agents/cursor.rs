@@ -37,7 +37,9 @@ pub static CURSOR: Profile = Profile {
         rule_folders: &[RuleFolder {
             place: RuleFolderPlace::EveryDirectory,
             directory: ".cursor/rules",
-            suffix: ".mdc",
+            hidden_by: None,
+            depth: RuleDepth::Nested,
+            suffixes: &[".mdc"],
             suffix_case: LetterCase::Exact,
             hidden: HiddenRules::Read,
             encoding: RuleEncoding::Any,
@@ -46,7 +48,7 @@ pub static CURSOR: Profile = Profile {
             conditions: RuleConditions {
                 keys: &["globs"],
                 everything: &[],
-                always: Some("alwaysApply"),
+                always: AlwaysKey::Required("alwaysApply"),
                 invalid_is_lost: true,
                 reading: HeaderReading::QuotedIfInvalid,
                 matching: GlobMatching::WholePath,

@@ -8,6 +8,7 @@ const AFTER: &[Piece] = &[Piece::Text("\n--- End of Context from: "), Piece::Pat
 const fn section(of: PartOf) -> SectionForm {
     SectionForm {
         of,
+        start: "",
         before: BEFORE,
         after: AFTER,
         between: "\n\n",
@@ -96,6 +97,7 @@ pub static GEMINI_CLI: Profile = Profile {
             ),
         ],
         hazards: StartupHazards { pipe: true, link_circle: true },
+        installed: &[Installation::Npm("@google/gemini-cli")],
         traces: Traces { in_user_home: &[], in_project: &[".gemini", "GEMINI.md"] },
     },
     search: SearchRules {

@@ -9,14 +9,26 @@ const fn section(
     after: &'static [Piece],
     path: PathForm,
 ) -> SectionForm {
-    SectionForm { of, before, after, between: "\n\n", end: "", path, kinds: OwnerWords::NONE, waiting: None }
+    SectionForm {
+        of,
+        start: "",
+        before,
+        after,
+        between: "\n\n",
+        end: "",
+        path,
+        kinds: OwnerWords::NONE,
+        waiting: None,
+    }
 }
 
 const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
     RuleFolder {
         place,
         directory,
-        suffix: ".md",
+        hidden_by: None,
+        depth: RuleDepth::Nested,
+        suffixes: &[".md"],
         suffix_case: LetterCase::Exact,
         hidden: HiddenRules::Read,
         encoding: RuleEncoding::Any,
@@ -25,7 +37,7 @@ const fn rules(place: RuleFolderPlace, directory: &'static str) -> RuleFolder {
         conditions: RuleConditions {
             keys: &["paths"],
             everything: &[],
-            always: None,
+            always: AlwaysKey::None,
             invalid_is_lost: false,
             reading: HeaderReading::SimpleIfInvalid,
             matching: GlobMatching::WholePath,
@@ -86,6 +98,7 @@ pub static QWEN_CODE: Profile = Profile {
             Rule::observed("traps", "a FIFO of the name keeps the agent waiting for ever"),
         ],
         hazards: StartupHazards::PIPE,
+        installed: &[Installation::Npm("@qwen-code/qwen-code")],
         traces: Traces { in_user_home: &[], in_project: &[".qwen", "QWEN.md"] },
     },
     search: SearchRules {

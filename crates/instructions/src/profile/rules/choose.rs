@@ -15,8 +15,12 @@ pub struct ChoiceRules {
     pub blank: Blank,
     /// Effect of a file that cannot be read.
     pub unreadable: Unreadable,
+    /// Effect of a directory under a file's name.
+    pub directories: DirectoryEffect,
     /// Effect of a file that is reached twice.
     pub same_file: SameFile,
+    /// Titles of files.
+    pub titles: Titles,
     /// The user's own files.
     pub home: Option<HomeFile>,
     /// Folders of rules in the project and in the agent's own directory.
@@ -57,6 +61,8 @@ pub struct Name {
     pub owner: NameOwner,
     /// Treatment of imports in the file.
     pub imports: NameImports,
+    /// Group of the name, for agents that read one name of each group.
+    pub group: u8,
 }
 
 impl Name {
@@ -67,6 +73,7 @@ impl Name {
             letter_case: LetterCase::Exact,
             owner: NameOwner::Team,
             imports: NameImports::Followed,
+            group: 0,
         }
     }
 
@@ -76,6 +83,10 @@ impl Name {
 
     pub(crate) const fn in_any_case(self) -> Self {
         Self { letter_case: LetterCase::Any, ..self }
+    }
+
+    pub(crate) const fn in_group(self, group: u8) -> Self {
+        Self { group, ..self }
     }
 
     pub(crate) const fn without_imports(self) -> Self {
@@ -109,6 +120,8 @@ pub enum NameRole {
 pub enum NameChoice {
     /// In each directory the first that is usable.
     FirstOfDirectory,
+    /// In each directory the first of each group that is usable.
+    FirstOfGroup,
     /// The first that any directory has, in all directories.
     FirstOfChain,
     /// All of them.
@@ -131,6 +144,23 @@ pub enum NameImports {
     Followed,
     /// They are text.
     Text,
+}
+
+/// Titles of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Titles {
+    /// None.
+    None,
+    /// The `name` in the front matter, or else the file's name without its extension. Of files with one title, in any
+    /// letter case, the last is read; files are sorted by title.
+    Named {
+        /// Name of files with a title of their own.
+        file: &'static str,
+        /// Title of that file in the working directory.
+        in_project: &'static str,
+        /// Title of that file of the user.
+        of_user: &'static str,
+    },
 }
 
 /// Owner of a file.
@@ -164,6 +194,15 @@ pub enum Blank {
     Included,
     /// It wins over the next names, and is included if it has any byte.
     IncludedUnlessEmpty,
+}
+
+/// Effect of a directory under a file's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DirectoryEffect {
+    /// The next name is tried.
+    TryNext,
+    /// It hides the next names.
+    HidesOthers,
 }
 
 /// Effect of a file that cannot be read.
@@ -205,6 +244,8 @@ pub struct HomeFile {
     pub names: &'static [&'static str],
     /// Paths below the user's home directory that are tried after those.
     pub elsewhere: &'static [&'static str],
+    /// Paths below the user's home directory that are read in addition, the first of each group.
+    pub also: &'static [&'static [&'static str]],
     /// Number of names that are read.
     pub choice: NameChoice,
     /// Effect of a file that contains only white space.
@@ -223,6 +264,7 @@ impl HomeFile {
         Self {
             names,
             elsewhere: &[],
+            also: &[],
             choice: NameChoice::FirstOfDirectory,
             blank: Blank::FallsThrough,
             trimmed: false,

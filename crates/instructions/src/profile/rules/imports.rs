@@ -30,6 +30,8 @@ pub enum ImportPlace {
     OwnBlockAfter(&'static OwnBlock),
     /// In place of the import.
     InPlace(&'static InPlace),
+    /// In place of everything in the text that is written like the import, including earlier imported texts.
+    Replaced(&'static InPlace),
 }
 
 /// Details of imports that get blocks of their own.
@@ -96,6 +98,9 @@ pub enum ImportSyntax {
     /// at the end. The path is relative and has an extension. Code is lines between fences, and text between equal runs of
     /// backticks in a line, or after an unpaired one.
     Punctuated,
+    /// `@` after white space, followed by a name of ASCII letters, digits, `_`, `-`, `.` and `/` that has a dot or a slash,
+    /// or that begins with a capital.
+    NamesAfterSpace,
     /// `@` at the beginning of a run of plain Markdown text or after white space, up to white space or a `#`.
     MarkdownText,
 }

@@ -84,6 +84,8 @@ pub enum NewlineRuns {
 pub struct SectionForm {
     /// Files in it.
     pub of: PartOf,
+    /// Text before the first file.
+    pub start: &'static str,
     /// Text before each file.
     pub before: &'static [Piece],
     /// Text after each file.
@@ -153,6 +155,8 @@ pub enum Piece {
     AttributePath,
     /// The word for the file's owner.
     Kind,
+    /// The file's title.
+    Title,
     /// The path as the import spells it, without the `@`.
     Reference,
     /// The reason for a missing file, in the words of the agent's runtime.
@@ -172,4 +176,6 @@ pub enum PathForm {
     FromCwd,
     /// Relative to the project's root.
     FromRoot,
+    /// Relative to the user's home directory, with `~/` before it.
+    FromUserHome,
 }

@@ -7,11 +7,15 @@ use super::choose::LetterCase;
 pub struct RuleFolder {
     /// Directories that it is looked for in.
     pub place: RuleFolderPlace,
-    /// Path below such a directory.
+    /// Path below such a directory. A file of that path is read like a folder with this file alone.
     pub directory: &'static str,
-    /// End of its files' names.
-    pub suffix: &'static str,
-    /// Spellings of the suffix that count.
+    /// Folder beside it whose files hide those of the same name in this one.
+    pub hidden_by: Option<&'static str>,
+    /// Directories below the folder that are read.
+    pub depth: RuleDepth,
+    /// Ends of its files' names.
+    pub suffixes: &'static [&'static str],
+    /// Spellings of the suffixes that count.
     pub suffix_case: LetterCase,
     /// Treatment of hidden files.
     pub hidden: HiddenRules,
@@ -36,8 +40,21 @@ pub enum RuleFolderPlace {
     Root,
     /// The root, then the working directory; their files follow all others.
     RootAndCwd,
+    /// The working directory; its files follow all others.
+    Cwd,
     /// The agent's own directory.
     Home,
+    /// The user's home directory.
+    UserHome,
+}
+
+/// Directories below a folder of rules that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleDepth {
+    /// All of them.
+    Nested,
+    /// None.
+    Flat,
 }
 
 /// Order of the files of a folder.
@@ -68,14 +85,25 @@ pub struct RuleConditions {
     pub keys: &'static [&'static str],
     /// Globs that are not a condition, because they match everything.
     pub everything: &'static [&'static str],
-    /// Key that must be true for a rule to be read at the start.
-    pub always: Option<&'static str>,
+    /// Key that decides whether a rule is read at the start.
+    pub always: AlwaysKey,
     /// A file with invalid front matter is not read at all.
     pub invalid_is_lost: bool,
     /// Reading of front matter that is not valid YAML.
     pub reading: HeaderReading,
     /// Matching of globs with paths below the directory that holds the folder.
     pub matching: GlobMatching,
+}
+
+/// Key that decides whether a rule is read at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AlwaysKey {
+    /// There is none.
+    None,
+    /// Only a rule in which this key is true is read, or one whose globs match.
+    Required(&'static str),
+    /// A rule in which this key is true is read, and one in which it is false is not. Without it, the globs decide.
+    Overriding(&'static str),
 }
 
 /// Reading of front matter that is not valid YAML.
@@ -91,6 +119,8 @@ pub enum HeaderReading {
     SimpleIfInvalid,
     /// Only the lines that begin with a key are read. Of equal keys the first counts.
     LinesIfInvalid,
+    /// It counts as invalid. Of equal keys none counts.
+    Strict,
 }
 
 /// Effect of a rule that is not UTF-8.
@@ -129,4 +159,6 @@ pub enum RuleBody {
     Raw,
     /// The text without front matter and comments, with plain line ends, trimmed.
     Bare,
+    /// The text without front matter, trimmed if there is some. Invalid front matter is text.
+    BelowHeader,
 }

@@ -66,6 +66,8 @@ impl RootMarker {
 pub enum SkippedDirectory {
     /// Directories with a backslash in their path: the agent takes it for a slash and finds nothing there.
     WithBackslash,
+    /// In the checkout around a worktree that lies inside its own repository, the file that has the name of the worktree's.
+    SameNameAroundWorktree,
     /// The checkout around a worktree that lies inside its own repository. Added names are still read.
     CheckoutAroundWorktree,
 }
@@ -108,6 +110,8 @@ pub enum MarkerCheck {
     GitAccepts,
     /// It is a directory or a file, not a symlink.
     DirectoryOrFile,
+    /// It is a directory, or a file that names one.
+    DirectoryOrGitFile,
     /// It is a file, or a directory that Git accepts as a repository.
     RepositoryOrFile,
 }
@@ -148,6 +152,8 @@ pub enum Links {
     InsideRoot,
     /// Symlinks to regular files anywhere.
     Anywhere,
+    /// None.
+    Never,
 }
 
 /// Explanation of a symlink without a target.

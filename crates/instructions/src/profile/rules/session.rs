@@ -1,6 +1,6 @@
 //! Rules for the time after the start: files that a tool brings in, and reminders.
 
-use super::choose::{Blank, NameChoice};
+use super::choose::{Blank, DirectoryEffect, NameChoice};
 use super::render::ChainOrder;
 use super::search::Links;
 use crate::session::reminder::{ReminderWording, ResumeLines};
@@ -120,6 +120,8 @@ pub struct NestedFiles {
     pub rules: NestedRules,
     /// Effect of a file that contains only white space.
     pub blank: Blank,
+    /// Effect of a directory under a file's name.
+    pub directories: DirectoryEffect,
     /// Order of the directories.
     pub order: ChainOrder,
     /// Symlinks that count as files.
@@ -147,6 +149,7 @@ impl NestedFiles {
         rule_folders: &[],
         rules: NestedRules::BehindFiles,
         blank: Blank::Included,
+        directories: DirectoryEffect::TryNext,
         order: ChainOrder::RootFirst,
         links: Links::Anywhere,
         max_characters: None,

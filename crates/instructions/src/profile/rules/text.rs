@@ -13,6 +13,8 @@ pub struct TextRules {
     pub white_space: WhiteSpace,
     /// Treatment of wrapper tags and hidden characters.
     pub unsafe_text: UnsafeText,
+    /// Treatment of bytes that are not UTF-8.
+    pub encoding: Encoding,
     /// Unicode form of the text and of the paths in it.
     pub normal_form: NormalForm,
 }
@@ -41,6 +43,8 @@ pub enum FrontMatterRule {
     Conditions,
     /// Removed.
     Stripped,
+    /// Removed if it ends with a line of dashes.
+    StrippedLines,
 }
 
 /// Parts of a text that are removed.
@@ -50,6 +54,17 @@ pub enum RemovedPart {
     CommentBlocks,
     /// Characters that hide text: zero-width spaces, direction marks, tags, soft hyphens. Joiners stay.
     HiddenCharacters,
+}
+
+/// Treatment of bytes that are not UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// They are shown as U+FFFD.
+    Replaced,
+    /// They are left out.
+    Dropped,
+    /// A file with such bytes is not read.
+    Required,
 }
 
 /// Unicode form of a text.
@@ -66,8 +81,12 @@ pub enum NormalForm {
 pub enum WhiteSpace {
     /// Part of the text.
     Kept,
-    /// Removed.
+    /// Removed, with the byte order mark among it, as in JavaScript.
     Trimmed,
+    /// Removed, as Unicode has it.
+    TrimmedAsUnicode,
+    /// Removed at the end.
+    TrimmedAtEnd,
 }
 
 /// Treatment of wrapper tags and hidden characters.
