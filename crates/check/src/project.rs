@@ -165,7 +165,9 @@ impl Project {
         let folders = self.agents.iter().flat_map(|agent| agent.choose.rule_folders);
         let is_in = |folder: &&RuleFolder| {
             folder.place != RuleFolderPlace::Home
-                && path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(folder.suffix))
+                && path.file_name().is_some_and(|name| {
+                    folder.suffixes.iter().any(|suffix| name.to_string_lossy().ends_with(suffix))
+                })
                 && rule_base(path, folder).is_some()
         };
         if let Some(folder) = folders.into_iter().find(is_in) {

@@ -65,13 +65,15 @@ impl Names {
             for name in profile.known_names() {
                 names.add_file(name, agent);
             }
-            for RuleFolder { place, directory, suffix, .. } in profile.choose.rule_folders {
-                if *place == RuleFolderPlace::Home {
+            for RuleFolder { place, directory, suffixes, .. } in profile.choose.rule_folders {
+                if matches!(place, RuleFolderPlace::Home | RuleFolderPlace::UserHome) {
                     continue;
                 }
                 names.add_first_part(directory, agent);
-                if !names.folders.contains(&(directory, suffix)) {
-                    names.folders.push((directory, suffix));
+                for suffix in *suffixes {
+                    if !names.folders.contains(&(directory, suffix)) {
+                        names.folders.push((directory, suffix));
+                    }
                 }
             }
             for marker in profile.search.markers {
