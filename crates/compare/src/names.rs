@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn names_concern_their_agents() {
-        assert_eq!(judge("/r/GEMINI.md"), (vec!["gemini-cli", "copilot", "zed"], true));
+        assert_eq!(judge("/r/GEMINI.md"), (vec!["gemini-cli", "copilot", "zed", "antigravity"], true));
         assert_eq!(judge("/r/src/main.rs"), (vec![], false));
         assert_eq!(judge("/r/WARP.md"), (vec![], true));
         let (agents, is_instructions) = judge("/r/agents.MD");

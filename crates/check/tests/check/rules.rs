@@ -59,13 +59,14 @@ fn unread_files() {
 
 #[test]
 fn letter_case_matters() {
+    // Some agents look for `agents.md` as it is written.
     let project =
-        Project::new(&[("agents.md", "x\n"), ("docs/claude.md", "a page\n"), ("sub/Agents.MD", "y\n")]);
+        Project::new(&[("aGENTS.md", "x\n"), ("docs/claude.md", "a page\n"), ("sub/Agents.MD", "y\n")]);
     let found = project.of_rule("FW024");
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(
         found[0]
-            .starts_with("agents.md names are read as they are written, so only GitHub Copilot CLI reads it")
+            .starts_with("aGENTS.md names are read as they are written, so only GitHub Copilot CLI reads it")
     );
     assert!(found[1].ends_with("rename it to `AGENTS.md`"), "{found:?}");
 }
@@ -76,7 +77,9 @@ fn a_blank_file_hides_another() {
     let found = project.of_rule("FW003");
     assert_eq!(
         found,
-        ["AGENTS.md it is blank, and still keeps agents from `CLAUDE.md`: opencode and pi do not read that"]
+        [
+            "AGENTS.md it is blank, and still keeps agents from `CLAUDE.md`: opencode, pi, Kilo Code and Continue do not read that"
+        ]
     );
 }
 

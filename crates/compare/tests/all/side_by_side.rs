@@ -86,7 +86,7 @@ fn names_read_by_some_agents() {
     let compared = compared(&fixture, "repo", None, &["codex", "claude-code", "pi", "qwen-code"]);
     says(&compared, "Codex reads nothing here");
     says(&compared, "Claude Code does not read AGENTS.md, because CLAUDE.md comes first");
-    says(&compared, "pi does not read CLAUDE.md, because AGENTS.md comes first");
+    says(&compared, "pi does not read AGENTS.md or CLAUDE.md, because AGENTS.override.md comes first");
     says(&compared, "Qwen Code does not read CLAUDE.md");
     let codex = files(&fixture, &compared, "codex");
     let start = ReadingTime::Start;
@@ -134,7 +134,8 @@ fn reading_below_adds_files() {
     );
     let compared = compared(&fixture, "repo", Some("repo/sub/deep/x.txt"), &[]);
     let read = |agent: &str| read(&fixture, &compared, agent, ReadingTime::Reading);
-    for agent in ["codex", "pi", "qwen-code", "zed", "goose"] {
+    assert_eq!(read("goose"), ["sub/AGENTS.md", "sub/deep/AGENTS.md"]);
+    for agent in ["codex", "pi", "qwen-code", "zed", "kimi"] {
         assert!(read(agent).is_empty(), "{agent}: {:?}", read(agent));
     }
     assert_eq!(

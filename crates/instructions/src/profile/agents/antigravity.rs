@@ -45,7 +45,7 @@ pub static ANTIGRAVITY: Profile = Profile {
         ..Agent::UNNAMED
     },
     search: SearchRules {
-        home_directory: Some(HomeDirectory { variable: None, above: None, in_user_home: ".gemini" }),
+        home_directory: Some(HomeDirectory { variable: None, above: None, in_user_home: ".antigravity" }),
         root_override: RootOverride::Ignored,
         ..BASE.search
     },
@@ -53,7 +53,7 @@ pub static ANTIGRAVITY: Profile = Profile {
         names: &[Name::main("GEMINI.md"), Name::main("AGENTS.md")],
         choice: NameChoice::All,
         blank: Blank::FallsThrough,
-        home: Some(HomeFile::first_of(&["GEMINI.md"])),
+        home: Some(HomeFile { also: &[&[".gemini/GEMINI.md"]], ..HomeFile::first_of(&[]) }),
         rule_folders: &[rules(RuleFolderPlace::Root, ".agents/rules")],
         ..BASE.choose
     },
