@@ -35,14 +35,21 @@ fn known() -> Vec<&'static str> {
 
 /// Returns the agents that were run and observed, without Foreword itself.
 pub fn verified_agents() -> Vec<&'static Profile> {
-    let is_verified = |profile: &&Profile| **profile != FOREWORD && profile.agent.version.is_some();
+    let is_verified = |profile: &&Profile| {
+        **profile != FOREWORD && profile.agent.version.is_some() && !profile.is_other_version()
+    };
     PROFILES.iter().copied().filter(is_verified).collect()
 }
 
-/// Returns the agents with the given names, each once. Without names, all agents but the one that only few people have.
+/// Returns the agents with the given names, each once. Without names, all agents but the one that only few people have,
+/// in the version that most people run.
 pub fn agents(names: Option<&[String]>) -> Result<Vec<&'static Profile>, UnknownAgent> {
     let Some(names) = names.filter(|names| !names.is_empty()) else {
-        return Ok(PROFILES.iter().copied().filter(|profile| **profile != CODELIA).collect());
+        return Ok(PROFILES
+            .iter()
+            .copied()
+            .filter(|profile| **profile != CODELIA && !profile.is_other_version())
+            .collect());
     };
     let mut agents: Vec<&'static Profile> = Vec::new();
     for name in names {
@@ -64,8 +71,9 @@ mod tests {
         let find =
             |names: &[&str]| agents(Some(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()));
         assert_eq!(find(&["pi", "codex", "pi"]).unwrap().len(), 2);
-        assert_eq!(find(&[]).unwrap().len(), PROFILES.len() - 1, "codelia only on request");
-        assert_eq!(agents(None).unwrap().len(), PROFILES.len() - 1);
+        let newest = PROFILES.iter().filter(|profile| !profile.is_other_version()).count();
+        assert_eq!(find(&[]).unwrap().len(), newest - 1, "codelia only on request");
+        assert_eq!(agents(None).unwrap().len(), newest - 1);
         assert_eq!(
             find(&["codelia", "claude", "claude-code"]).unwrap().len(),
             2,

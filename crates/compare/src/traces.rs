@@ -52,7 +52,9 @@ pub fn here(resolution: &Resolution, settings: &FileSettings) -> Vec<&'static Pr
 /// Returns the agents other than Foreword with traces.
 fn in_use(resolution: &Resolution, settings: &FileSettings) -> Vec<&'static Profile> {
     // Foreword's own traces exist wherever this code runs.
-    let others = PROFILES.iter().copied().filter(|profile| **profile != FOREWORD);
+    // An older version of an agent has the same traces as the newest one.
+    let is_other = |profile: &&Profile| **profile != FOREWORD && !profile.is_other_version();
+    let others = PROFILES.iter().copied().filter(is_other);
     let is_here = |profile: &&'static Profile| {
         // Traces are checked by existence alone. Running the agents or reading their settings would be slow and could
         // have side effects.

@@ -205,6 +205,11 @@ impl Profile {
         ALIASES.iter().map(|(alias, _)| *alias)
     }
 
+    /// Returns true if another profile describes the version of the agent that most people run.
+    pub fn is_other_version(&self) -> bool {
+        self.name.contains('@')
+    }
+
     /// Returns the agent's name for a setting of ours.
     pub(crate) fn setting_name(&self, path: &'static str) -> Cow<'static, str> {
         let named = self.settings_file().and_then(|file| {
