@@ -309,6 +309,10 @@ export interface ContextCompressed {
   summarised: boolean;
   /** Ordinal after which omitted turns are not covered by a summary either; absent if all are covered. */
   missing_after?: number;
+  /** Time of the change, by the database's clock. */
+  changed_at: string;
+  /** Name of the token that made the change; absent for a gateway's own changes. */
+  changed_by?: string;
 }
 
 /** Earlier turns exceed their budget and are being summarized. */
@@ -321,6 +325,10 @@ export interface ContextCompressing {
   thread_id: string;
   /** The turn. */
   turn_id: string;
+  /** Time of the change, by the database's clock. */
+  changed_at: string;
+  /** Name of the token that made the change; absent for a gateway's own changes. */
+  changed_by?: string;
 }
 
 /** Kind of a hook's contribution to a turn. */
@@ -417,6 +425,10 @@ export interface DocumentChanged {
   summary?: DocumentSummary;
   /** True if the effective text of the scope changed. */
   effective_changed: boolean;
+  /** Time of the change, by the database's clock. */
+  changed_at: string;
+  /** Name of the token that made the change; absent for a gateway's own changes. */
+  changed_by?: string;
 }
 
 /** Own and effective document of a scope. */
@@ -1414,6 +1426,8 @@ export interface PromptManifest {
   hook_sources: PromptHookSource[];
   /** Sources that were left out of a section, such as untrusted skills; limited to the first entries. */
   left_out?: PromptLeftOut[];
+  /** Decisions of hooks about the turn, such as its use of memory. */
+  policies?: PromptPolicy[];
   /** Other parts of the request; absent in a preview, and in records of the first version. */
   request?: RoundRequest;
 }
@@ -1440,6 +1454,20 @@ export interface PromptManifestSection {
   sources: PromptSource[];
 }
 
+/** Decision of a hook about a turn. */
+export interface PromptPolicy {
+  /** Id of the hook. */
+  hook_id: string;
+  /** Name of the setting, such as `memory`. */
+  key: string;
+  /** The decision. */
+  value: unknown;
+  /** Reason for a decision that differs from the usual one. */
+  reason?: string;
+  /** Effect of such a decision on the turn. */
+  effect?: string;
+}
+
 /** Thread whose next prompt to return. */
 export interface PromptPreviewParams {
   /** The workspace. */
@@ -1450,6 +1478,10 @@ export interface PromptPreviewParams {
   cwd?: string;
   /** Input of the turn. */
   input?: string;
+  /** Context for the turn, as in `turn/start`. */
+  context?: string;
+  /** Slugs of skills that the turn selects. */
+  skills?: string[];
   /** True to ignore the thread's history and session, as in a new thread. */
   fresh?: boolean;
 }
@@ -1487,6 +1519,8 @@ export interface PromptResult {
   tools?: ToolSpec[];
   /** Difference of the thread's frozen start from the disk; absent if there is none, and for a past prompt. */
   frozen?: FrozenStart;
+  /** Reason for the project root if no directory has a marker, so that the workspace's directory is the root; absent otherwise, and for a past prompt. `foreword show` in the working directory finds other files then. */
+  root_fallback?: string;
 }
 
 /** Role of the message that contains a section. */
@@ -1542,6 +1576,9 @@ export interface ProtectedChange {
   /** True if the change was reverted. */
   undone: boolean;
 }
+
+/** API spoken by a provider. */
+export type ProviderKind = "anthropic" | "openai" | "openai_compatible";
 
 /** Time at which an agent reads a file. */
 export type ReadingTime = "start" | "reading";
@@ -2151,6 +2188,10 @@ export interface TreeChanged {
   folder_id?: string;
   /** Changed thread. */
   thread_id?: string;
+  /** Time of the change, by the database's clock. */
+  changed_at: string;
+  /** Name of the token that made the change; absent for a gateway's own changes. */
+  changed_by?: string;
 }
 
 /** Entries of one folder that are left out of a partial tree. */
@@ -2255,6 +2296,10 @@ export interface TurnApprovalDecided {
   decided_at: string;
   /** Origin of the decision. */
   how?: HowDecided;
+  /** Time of the change, by the database's clock. */
+  changed_at: string;
+  /** Name of the token that made the change; absent for a gateway's own changes. */
+  changed_by?: string;
 }
 
 /** A tool call requires approval; `turn/get` returns the complete request. */
@@ -2277,6 +2322,10 @@ export interface TurnApprovalRequested {
   new_file?: boolean;
   /** Number of existing lines that the call removes or replaces. */
   replaces_lines?: number;
+  /** Time of the change, by the database's clock. */
+  changed_at: string;
+  /** Name of the token that made the change; absent for a gateway's own changes. */
+  changed_by?: string;
 }
 
 /** Decision about a pending approval. */
@@ -2311,6 +2360,10 @@ export interface TurnCancelled {
   thread_id: string;
   /** The turn. */
   turn_id: string;
+  /** Time of the change, by the database's clock. */
+  changed_at: string;
+  /** Name of the token that made the change; absent for a gateway's own changes. */
+  changed_by?: string;
 }
 
 /** A turn completed with an answer. */
@@ -2323,6 +2376,10 @@ export interface TurnCompleted {
   thread_id: string;
   /** The turn. */
   turn_id: string;
+  /** Time of the change, by the database's clock. */
+  changed_at: string;
+  /** Name of the token that made the change; absent for a gateway's own changes. */
+  changed_by?: string;
 }
 
 /** A piece of a turn's answer. It is not part of the change log and is sent only to connections that started or watch the turn. */
@@ -2370,6 +2427,8 @@ export interface TurnExplanation {
   sources: ExplainedSource[];
   /** Sources that were left out of a section, such as untrusted skills; limited to the first entries. */
   left_out?: PromptLeftOut[];
+  /** Decisions of hooks about the turn, such as its use of memory. */
+  policies?: PromptPolicy[];
   /** Sections of the prompt, in order. */
   sections: PromptManifestSection[];
   /** Problems of the rounds' prompts: truncated texts, missing tools, failed servers. */
@@ -2400,6 +2459,10 @@ export interface TurnFailed {
   thread_id: string;
   /** The turn. */
   turn_id: string;
+  /** Time of the change, by the database's clock. */
+  changed_at: string;
+  /** Name of the token that made the change; absent for a gateway's own changes. */
+  changed_by?: string;
 }
 
 /** A turn. */
@@ -2456,6 +2519,10 @@ export interface TurnManifestKept {
   turn_id: string;
   /** Number of the round in its turn, from 1. */
   round: number;
+  /** Time of the change, by the database's clock. */
+  changed_at: string;
+  /** Name of the token that made the change; absent for a gateway's own changes. */
+  changed_by?: string;
 }
 
 /** Manifests of a turn's prompts. */
@@ -2482,6 +2549,22 @@ export interface TurnReminder {
   type: SystemReminderType;
   /** Text, including its tags. */
   text: string;
+}
+
+/** A past request to a provider. */
+export interface TurnRequestResult {
+  /** Number of the round in its turn, from 1. */
+  round: number;
+  /** API of the provider. */
+  api: ProviderKind;
+  /** Name of the model at its provider. */
+  model: string;
+  /** SHA-256 of the body, as recorded when it was sent. */
+  sha256: string;
+  /** Size of the body in bytes. */
+  bytes: number;
+  /** The body: JSON in a string, so that every byte is kept. */
+  body: string;
 }
 
 /** A turn. */
@@ -2518,6 +2601,8 @@ export interface TurnStartParams {
   skills?: string[];
   /** Names of MCP servers whose tools may be used in this turn. */
   mcp?: string[];
+  /** Context for this turn, such as the file that is open in an editor; at most 8,000 characters. The model gets it as data, not as instructions. */
+  context?: string;
 }
 
 /** A turn started. */
@@ -2532,6 +2617,10 @@ export interface TurnStarted {
   turn_id: string;
   /** The delegating turn; absent for a turn that a person started. */
   parent_turn_id?: string;
+  /** Time of the change, by the database's clock. */
+  changed_at: string;
+  /** Name of the token that made the change; absent for a gateway's own changes. */
+  changed_by?: string;
 }
 
 /** State of a turn. */
@@ -2583,6 +2672,10 @@ export interface TurnToolFinished {
   memory?: string[];
   /** Owner of the personal memory among those items; turns of other users do not receive the call and its result again. Absent if there is none. */
   memory_owner?: string;
+  /** Time of the change, by the database's clock. */
+  changed_at: string;
+  /** Name of the token that made the change; absent for a gateway's own changes. */
+  changed_by?: string;
 }
 
 /** Result of a tool call, for display; models receive a `ToolResult`. */
@@ -2611,6 +2704,10 @@ export interface TurnToolStarted {
   call_id: string;
   /** Name of the tool. */
   tool: string;
+  /** Time of the change, by the database's clock. */
+  changed_at: string;
+  /** Name of the token that made the change; absent for a gateway's own changes. */
+  changed_by?: string;
 }
 
 /** A turn that is now followed. */
@@ -2803,6 +2900,7 @@ export interface Methods {
   "turn/cancel": { params: TurnGetParams; result: TurnResult };
   "turn/approve": { params: TurnApproveParams; result: TurnApproveResult };
   "turn/manifest": { params: TurnGetParams; result: TurnManifestResult };
+  "turn/request": { params: PromptRebuildParams; result: TurnRequestResult };
   "turn/explain": { params: TurnGetParams; result: TurnExplainResult };
   "transcript/why": { params: TranscriptWhyParams; result: WhyReport };
   "session/get": { params: SessionGetParams; result: SessionGetResult };
@@ -2868,6 +2966,7 @@ export const ROLE_OF_METHOD: Record<keyof Methods, Role> = {
   "turn/cancel": "operator",
   "turn/approve": "operator",
   "turn/manifest": "reader",
+  "turn/request": "operator",
   "turn/explain": "reader",
   "transcript/why": "reader",
   "session/get": "reader",
