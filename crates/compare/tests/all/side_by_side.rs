@@ -169,8 +169,15 @@ fn reading_below_adds_files() {
         codex.contains(&("sub/AGENTS.md".to_owned(), Outcome::Ignored, ReadingTime::Reading)),
         "{codex:?}"
     );
-    says(&compared, "when a tool reads sub/deep/x.txt, opencode gets sub/deep/AGENTS.md and sub/AGENTS.md");
-    says(&compared, "when a tool reads sub/deep/x.txt, Codex, Qwen Code, pi, Zed and Goose get nothing more");
+    says(
+        &compared,
+        "when a tool reads sub/deep/x.txt, opencode, Kilo Code and opencode 2 get sub/deep/AGENTS.md and sub/AGENTS.md",
+    );
+    says(
+        &compared,
+        "when a tool reads sub/deep/x.txt, Codex, Qwen Code, pi, Cline, Droid, Grok, Kimi Code, Continue, Zed, \
+         Amp, Antigravity, Devin, Junie, aider and pi 0.73.1 get nothing more",
+    );
 }
 
 // Recorded from Claude Code, which reads AGENTS.md only where no file with its own names is in use.

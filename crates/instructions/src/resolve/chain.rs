@@ -492,7 +492,7 @@ impl<'a> Chain<'a> {
                     Eligibility::Taken(chosen) => {
                         // A rule applies in addition to other files, so it never hides another name.
                         let hides_others = chosen.scope != FileScope::Rule;
-                        self.chosen.push(chosen);
+                        self.chosen.push(*chosen);
                         hides_others
                     }
                     Eligibility::Duplicate => true,

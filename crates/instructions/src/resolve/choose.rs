@@ -89,7 +89,8 @@ impl Chain<'_> {
 
     /// Returns the file of the checkout around a worktree that has the name of the worktree's own.
     fn shadowed_in_checkout(&mut self, worktree: &git::Worktree, names: &[String]) -> Option<PathBuf> {
-        let name = names[..self.winning].iter().find(|name| self.source().is_file(&worktree.top.join(name)))?;
+        let name =
+            names[..self.winning].iter().find(|name| self.source().is_file(&worktree.top.join(name)))?;
         Some(worktree.checkout.join(name))
     }
 
@@ -286,7 +287,9 @@ impl Chain<'_> {
             }
             return Effect::Wins;
         }
-        if profile.search.links == Links::Never && self.source().own_state(&path()).is_ok_and(|state| state.is_link()) {
+        if profile.search.links == Links::Never
+            && self.source().own_state(&path()).is_ok_and(|state| state.is_link())
+        {
             if self.survey == Survey::Everything {
                 let reason = DecisionReason::LinkNotFollowed;
                 self.decisions.push(Decision::new(path(), Outcome::Ignored).because(reason));

@@ -13,7 +13,7 @@ use crate::resolve::resolution::FileScope;
 
 /// Result for a file that can be read.
 pub(super) enum Eligibility {
-    Taken(Candidate),
+    Taken(Box<Candidate>),
     Duplicate,
     NotApplicable,
 }
@@ -86,7 +86,7 @@ impl Chain<'_> {
         let mut decision = Decision::new(file.path.clone(), Outcome::Used);
         decision.reasons.extend(via.cloned());
         self.decisions.push(decision);
-        Eligibility::Taken(file)
+        Eligibility::Taken(Box::new(file))
     }
 
     /// Returns true if no file with this path was read before. Rules are compared by real path, and only with other

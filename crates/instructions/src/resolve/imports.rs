@@ -330,7 +330,7 @@ impl Chain<'_> {
                     if taken.origin == Origin::Home {
                         self.imports.home_bytes += taken.content.bytes.len() as u64;
                     }
-                    return Some(taken);
+                    return Some(*taken);
                 }
             }
             Found::Absent => return None,

@@ -210,7 +210,7 @@ impl<'a> Chain<'a> {
         }
         let via = DecisionReason::RuleMatches { file: file.to_owned() };
         if let Eligibility::Taken(taken) = self.check_eligibility(rule, Some(&via)) {
-            self.chosen.push(taken);
+            self.chosen.push(*taken);
         }
     }
 }

@@ -191,7 +191,7 @@ impl Chain<'_> {
             }
             None => {
                 if let Eligibility::Taken(taken) = self.check_eligibility(file, None) {
-                    self.chosen.push(taken);
+                    self.chosen.push(*taken);
                 }
             }
         }

@@ -106,7 +106,6 @@ pub static DROID: Profile = Profile {
             newlines: NewlineRuns::Kept,
         }]),
         role: BlockRole::User,
-        ..BASE.render
     },
     ..BASE
 };

@@ -125,5 +125,4 @@ pub static GOOSE: Profile = Profile {
         }),
         ..BASE.session
     },
-    ..BASE
 };

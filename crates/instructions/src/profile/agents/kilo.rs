@@ -160,7 +160,6 @@ pub static KILO: Profile = Profile {
             newlines: NewlineRuns::Kept,
         }]),
         role: BlockRole::System,
-        ..BASE.render
     },
     session: SessionRules {
         on_reading: OnReading::Nested(NestedFiles {

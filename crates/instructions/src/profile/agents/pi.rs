@@ -48,7 +48,6 @@ pub static PI: Profile = Profile {
         traces: Traces { in_user_home: &[], in_project: &[".pi"] },
         installed: &[Installation::Npm("@earendil-works/pi-coding-agent")],
         hazards: StartupHazards::PIPE,
-        ..Agent::UNNAMED
     },
     search: SearchRules { skipped: &[SkippedDirectory::SameNameAroundWorktree], ..SEARCH },
     choose: ChoiceRules {
@@ -97,7 +96,7 @@ pub static PI: Profile = Profile {
 pub static PI_0_73_1: Profile = Profile {
     name: "pi@0.73.1",
     agent: Agent {
-        title: "pi",
+        title: "pi 0.73.1",
         version: Some("0.73.1"),
         rules: &[
             Rule::observed(
